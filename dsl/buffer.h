@@ -1,0 +1,35 @@
+#pragma once
+/// Buffers: named, typed, shaped storage.
+
+#include "dsl/dtype.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+class Expr;
+
+/// Where a buffer lives. It fixes its owner: who shares one copy of it.
+///   global  one copy for the grid      shared  one per thread block      local  one per thread
+enum class Scope : std::uint8_t { global, shared, local };
+
+/// What a buffer is to the caller of a kernel.
+///   input   read only     output  written, its old content never read
+///   inout   its old content is read too        temporary  not a parameter
+enum class Role : std::uint8_t { input, output, inout, temporary };
+
+/// Identity is the node's address: two buffers of one name are two buffers.
+struct BufferNode {
+  std::string name;
+  DType dtype;
+  std::vector<Expr> shape; ///< elements per dimension, row-major; logical, before any layout
+  Scope scope;
+  Role role;
+};
+using Buffer = std::shared_ptr<const BufferNode>;
+
+std::string_view name(Scope scope);
+
+} // namespace nestsmith

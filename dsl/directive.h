@@ -1,0 +1,36 @@
+#pragma once
+/// One line of a schedule's trace: a primitive, its arguments, and the names it gave to what it made.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nestsmith {
+
+/// Loops, blocks and buffers are named: names are unique within a schedule and stay valid.
+struct LoopName {
+  std::string name;
+  bool operator==(const LoopName &) const = default;
+};
+struct BlockName {
+  std::string name;
+  bool operator==(const BlockName &) const = default;
+};
+struct Word { ///< an axis, a scope or a buffer
+  std::string text;
+  bool operator==(const Word &) const = default;
+};
+using Argument = std::variant<LoopName, BlockName, Word, std::int64_t, std::vector<LoopName>, std::vector<std::int64_t>>;
+
+struct Directive {
+  std::string op;
+  std::vector<Argument> arguments;
+  std::vector<std::string> results; ///< names of the loops or the block that it made
+  bool operator==(const Directive &) const = default;
+};
+
+/// As one line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`.
+std::string to_cpp(const Directive &directive);
+
+} // namespace nestsmith

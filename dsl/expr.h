@@ -1,0 +1,149 @@
+#pragma once
+/// Expressions, shared by programs (dsl/program.h) and kernels (lowering/kernel.h).
+///
+///   expr := int | float | var | expr op expr | not expr | select(expr, expr, expr)
+///         | cast<dtype>(expr) | buffer[expr, …] where mask else fill
+///
+/// Nodes are immutable and shared. The set is closed: `Expr::visit` compiles only with a case for
+/// every kind. A rewrite that changes nothing returns the same node.
+
+#include "dsl/buffer.h"
+#include "dsl/dtype.h"
+#include "dsl/ops.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nestsmith {
+
+/// A variable: a loop's, a block's, a thread index, or a scalar parameter. Identity is the node's
+/// address, never the name.
+struct Symbol {
+  std::string name;
+  DType dtype;
+};
+using Var = std::shared_ptr<const Symbol>;
+Var make_var(std::string name, DType dtype = DType::i64);
+
+struct ExprNode;
+
+class Expr {
+public:
+  Expr() = default; ///< null: only for an absent mask
+  Expr(int value) : Expr(static_cast<std::int64_t>(value)) {}
+  Expr(std::int64_t value); ///< an i64 constant
+  Expr(float value);        ///< an f32 constant
+  Expr(Var var);
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const ExprNode &node() const { return *node_; }
+  const ExprNode *get() const { return node_.get(); }
+  DType dtype() const;
+
+  /// Calls the overload of `cases` (see `Overloaded`) for this node's kind.
+  template <class Cases> decltype(auto) visit(Cases &&cases) const;
+  /// The node as kind T, or null.
+  template <class T> const T *as() const;
+
+private:
+  std::shared_ptr<const ExprNode> node_;
+};
+
+struct IntImm { ///< also `boolean` (0 or 1) and `u32`
+  DType dtype;
+  std::int64_t value;
+};
+struct FloatImm {
+  DType dtype;
+  double value;
+};
+struct Binary { ///< both operands have one dtype; comparisons and logic give `boolean`
+  BinaryOp op;
+  Expr a, b;
+};
+struct Not {
+  Expr a;
+};
+struct Select { ///< both branches are evaluated; it never protects an address (that is a Load's mask)
+  Expr condition, when_true, when_false;
+};
+struct Cast {
+  DType dtype;
+  Expr a;
+};
+/// `buffer[indices]` where `mask` is true, else `fill`. Where the mask is false, memory is not touched
+/// and the indices may be out of bounds. A null mask means always. In a kernel after flattening there
+/// is one index: an element offset.
+struct Load {
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Expr mask, fill;
+};
+
+struct ExprNode {
+  std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load> kind;
+};
+
+/// Overloaded{[](const IntImm &) …, [](const Binary &) …}: one lambda per kind.
+template <class... Ts> struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts> Overloaded(Ts...) -> Overloaded<Ts...>;
+
+template <class Cases> decltype(auto) Expr::visit(Cases &&cases) const {
+  return std::visit(std::forward<Cases>(cases), node_->kind);
+}
+template <class T> const T *Expr::as() const {
+  return node_ ? std::get_if<T>(&node_->kind) : nullptr;
+}
+
+/// Constructors. They fold constants and the identities x+0, x*1, x*0 (integers), and nothing else.
+Expr int_imm(std::int64_t value, DType dtype = DType::i64);
+Expr float_imm(double value, DType dtype = DType::f32);
+Expr constant(DType dtype, double value); ///< a constant of any dtype: `constant(dtype, 0)`
+Expr boolean(bool value);
+Expr binary(BinaryOp op, Expr a, Expr b);
+Expr logical_not(Expr a);
+Expr select(Expr condition, Expr when_true, Expr when_false);
+Expr cast(DType dtype, Expr a);
+Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {});
+
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+Expr operator/(Expr a, Expr b); ///< floating point only; integers: floordiv
+Expr operator<(Expr a, Expr b);
+Expr operator<=(Expr a, Expr b);
+Expr operator&&(Expr a, Expr b);
+Expr operator||(Expr a, Expr b);
+Expr equal(Expr a, Expr b);
+Expr not_equal(Expr a, Expr b);
+Expr floordiv(Expr a, Expr b);
+Expr floormod(Expr a, Expr b);
+Expr ceildiv(Expr a, Expr b); ///< floordiv(a + b - 1, b)
+Expr min(Expr a, Expr b);
+Expr max(Expr a, Expr b);
+
+/// The value where the expression is an integer constant.
+std::optional<std::int64_t> as_int(const Expr &e);
+bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
+
+/// The same tree, up to node identity; symbols and buffers by identity.
+bool same(const Expr &a, const Expr &b);
+
+/// Rebuilds with `f` applied to the direct children; the same node where nothing changed.
+Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f);
+void for_each_child(const Expr &e, const std::function<void(const Expr &)> &f);
+/// Pre-order over the whole tree.
+void walk(const Expr &e, const std::function<void(const Expr &)> &f);
+/// `f` gives the replacement of a variable, or null to keep it.
+Expr substitute(const Expr &e, const std::function<Expr(const Var &)> &f);
+bool uses(const Expr &e, const Var &var);
+
+} // namespace nestsmith

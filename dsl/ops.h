@@ -1,0 +1,127 @@
+#pragma once
+/// What each operator means. This is the only implementation: constant folding, the sequential
+/// interpreter and the simulator all call it.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace nestsmith {
+
+/// `div` is the division of floating point; integers have floor division and floor modulo only.
+enum class BinaryOp : std::uint8_t {
+  add, sub, mul, div, floordiv, floormod, min, max, lt, le, eq, ne, logical_and, logical_or
+};
+
+constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }
+constexpr bool is_logical(BinaryOp op) { return op >= BinaryOp::logical_and; }
+/// True where the result is `boolean` whatever the operands are.
+constexpr bool yields_boolean(BinaryOp op) { return op >= BinaryOp::lt; }
+
+/// Rounds towards minus infinity: floor_div(-1, 4) == -1. `b` must not be 0.
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  std::int64_t quotient = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+
+/// Has the sign of `b`: floor_mod(-1, 4) == 3. `b` must not be 0.
+constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
+  std::int64_t remainder = a % b;
+  return (remainder != 0 && (remainder < 0) != (b < 0)) ? remainder + b : remainder;
+}
+
+/// The result of an arithmetic operator on T (float, double, int32_t, int64_t or uint32_t). Integers
+/// wrap around. Integer division by zero gives 0, and remainder the dividend, so that folding and
+/// speculation are total; the verifier rejects programs that could reach it.
+template <BinaryOp op, class T> constexpr T arithmetic(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    if constexpr (op == BinaryOp::add)
+      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    else if constexpr (op == BinaryOp::sub)
+      return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+    else if constexpr (op == BinaryOp::mul)
+      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+    else if constexpr (op == BinaryOp::min)
+      return a < b ? a : b;
+    else if constexpr (op == BinaryOp::max)
+      return a < b ? b : a;
+    else if constexpr (std::is_unsigned_v<T>) {
+      if constexpr (op == BinaryOp::floormod)
+        return b == 0 ? a : a % b;
+      else
+        return b == 0 ? 0 : a / b;
+    } else if constexpr (op == BinaryOp::floormod)
+      return b == 0 ? a : static_cast<T>(floor_mod(a, b));
+    else
+      return b == 0 ? 0 : static_cast<T>(floor_div(a, b));
+  } else {
+    if constexpr (op == BinaryOp::add)
+      return a + b;
+    else if constexpr (op == BinaryOp::sub)
+      return a - b;
+    else if constexpr (op == BinaryOp::mul)
+      return a * b;
+    else if constexpr (op == BinaryOp::min)
+      return a < b ? a : b;
+    else if constexpr (op == BinaryOp::max)
+      return a < b ? b : a;
+    else if constexpr (op == BinaryOp::floordiv)
+      return std::floor(a / b);
+    else if constexpr (op == BinaryOp::floormod)
+      return a - b * std::floor(a / b);
+    else
+      return a / b;
+  }
+}
+
+/// The result of a comparison on T. Every comparison with a NaN is false but `ne`.
+template <BinaryOp op, class T> constexpr bool compare(T a, T b) {
+  static_assert(is_comparison(op));
+  if constexpr (op == BinaryOp::lt)
+    return a < b;
+  else if constexpr (op == BinaryOp::le)
+    return a <= b;
+  else if constexpr (op == BinaryOp::eq)
+    return a == b;
+  else
+    return a != b;
+}
+
+/// Calls `f.template operator()<op>()` for the operator that is known only at run time.
+template <class F> decltype(auto) with_op(BinaryOp op, F &&f) {
+  switch (op) {
+  case BinaryOp::add:
+    return f.template operator()<BinaryOp::add>();
+  case BinaryOp::sub:
+    return f.template operator()<BinaryOp::sub>();
+  case BinaryOp::mul:
+    return f.template operator()<BinaryOp::mul>();
+  case BinaryOp::div:
+    return f.template operator()<BinaryOp::div>();
+  case BinaryOp::floordiv:
+    return f.template operator()<BinaryOp::floordiv>();
+  case BinaryOp::floormod:
+    return f.template operator()<BinaryOp::floormod>();
+  case BinaryOp::min:
+    return f.template operator()<BinaryOp::min>();
+  case BinaryOp::max:
+    return f.template operator()<BinaryOp::max>();
+  case BinaryOp::lt:
+    return f.template operator()<BinaryOp::lt>();
+  case BinaryOp::le:
+    return f.template operator()<BinaryOp::le>();
+  case BinaryOp::eq:
+    return f.template operator()<BinaryOp::eq>();
+  case BinaryOp::ne:
+    return f.template operator()<BinaryOp::ne>();
+  case BinaryOp::logical_and:
+    return f.template operator()<BinaryOp::logical_and>();
+  case BinaryOp::logical_or:
+    break;
+  }
+  return f.template operator()<BinaryOp::logical_or>();
+}
+
+} // namespace nestsmith

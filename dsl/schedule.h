@@ -1,0 +1,101 @@
+#pragma once
+/// A program and the directives that were applied to it. Each primitive is declared here and defined in
+/// a file of its own, dsl/primitives/NAME.{h,cpp}, whose header shows the rewrite as a picture and
+/// states what it requires and ensures. A directive that would change the result throws ScheduleError
+/// and leaves the schedule as it was.
+
+#include "dsl/directive.h"
+#include "dsl/error.h"
+#include "dsl/program.h"
+#include "dsl/target.h"
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// Handles. They name a symbol of the program and stay valid while it exists.
+struct Loop {
+  Var var;
+};
+struct BlockRef {
+  BlockId id;
+};
+
+/// The factor of `split` that follows from the others.
+inline constexpr std::int64_t infer = -1;
+
+/// What lowering needs and a later directive may still mend: capacity, ownership, placement.
+struct Obligation {
+  std::string message;   ///< what is owed, with got and expected, and what to do
+  std::size_t directive; ///< the step that owes it: 0 is the computation itself
+  std::string culprit;   ///< a loop's or a block's name, to be marked in the IR; may be empty
+};
+
+class Schedule {
+public:
+  explicit Schedule(Program program, Target target = {});
+
+  // Handles.
+  BlockRef block(const std::string &name) const;
+  Loop loop(const std::string &name) const;
+  std::vector<Loop> loops(BlockRef block) const; ///< around it, outermost first
+  template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
+    return to_array<N>(loops(block));
+  }
+  std::string name(Loop loop) const { return loop.var->name; }
+
+  // Loops.
+  template <std::size_t N> std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N]) {
+    return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N)));
+  }
+  std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors);
+  Loop fuse(Loop outer, Loop inner);
+  void reorder(std::vector<Loop> order);
+  void bind(Loop loop, Axis axis);
+  void unroll(Loop loop);
+
+  // Data.
+  BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope);
+  BlockRef cache_write(BlockRef writer, Scope scope);
+  void set_scope(BlockRef writer, Scope scope);
+  void compute_at(BlockRef producer, Loop loop);
+  void reverse_compute_at(BlockRef consumer, Loop loop);
+
+  // Reductions.
+  BlockRef decompose_reduction(BlockRef block, Loop loop);
+
+  // What came of it.
+  const Program &program() const { return steps_.back(); }
+  const Program &source() const { return steps_.front(); } ///< the computation, unscheduled
+  const Target &target() const { return target_; }
+  const std::vector<Directive> &trace() const { return trace_; }
+  /// The program after the first n directives; step(0) is the source.
+  const Program &step(std::size_t n) const { return steps_.at(n); }
+  std::vector<Obligation> obligations() const;
+
+  // For primitives: dsl/primitives/*.cpp.
+  /// Runs check, rewrite, verify: `rewrite` gives the new program, or throws. On success the directive
+  /// joins the trace.
+  class Edit;
+  std::string fresh_name(const std::string &wanted) const; ///< unique among loops, blocks and buffers
+
+private:
+  friend class Edit;
+  template <std::size_t N> static std::array<Loop, N> to_array(const std::vector<Loop> &loops) {
+    internal_check(loops.size() == N, "the number of handles differs from the number of results");
+    std::array<Loop, N> result;
+    for (std::size_t n = 0; n < N; ++n)
+      result[n] = loops[n];
+    return result;
+  }
+
+  Target target_;
+  std::vector<Program> steps_;
+  std::vector<Directive> trace_;
+};
+
+} // namespace nestsmith

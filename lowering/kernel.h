@@ -1,0 +1,117 @@
+#pragma once
+/// The kernel: what one thread executes. Codegen spells it and the simulator runs it.
+///
+///   stmt := declare | loop | if | seq | store | barrier
+///
+/// Expressions are those of dsl/expr.h. After lowering every Load and Store has exactly one index, an
+/// element offset into its buffer; index arithmetic is i32 or i64; logical_and and logical_or of
+/// conditions short-circuit from left to right.
+
+#include "dsl/axis.h"
+#include "dsl/expr.h"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nestsmith::kernel {
+
+struct StmtNode;
+using Stmt = std::shared_ptr<const StmtNode>;
+
+/// `const T var = value;`, visible in the statements that follow in the same sequence and in what is
+/// nested in them.
+struct Declare {
+  Var var;
+  Expr value;
+};
+
+/// `for (T var = 0; var < extent; ++var) body`. The extent is uniform over the thread block.
+struct Loop {
+  Var var;
+  Expr extent;
+  bool unrolled = false;
+  Stmt body;
+};
+
+/// `if (condition) body`.
+struct If {
+  Expr condition;
+  std::string note; ///< what the guard is for, for the reader of the CUDA text
+  Stmt body;
+};
+
+struct Seq {
+  std::vector<Stmt> stmts;
+};
+
+struct Store {
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Expr value;
+  std::string note;
+};
+
+/// Who waits: all threads of the block (`__syncthreads`) or of the warp (`__syncwarp`).
+enum class SyncScope : std::uint8_t { block, warp };
+
+struct Barrier {
+  SyncScope scope = SyncScope::block;
+  std::string note; ///< the hazard that it is for
+};
+
+struct StmtNode {
+  std::variant<Declare, Loop, If, Seq, Store, Barrier> kind;
+};
+
+template <class T> Stmt make(T node) {
+  return std::make_shared<const StmtNode>(StmtNode{std::move(node)});
+}
+Stmt make_seq(std::vector<Stmt> stmts); ///< flattens; one statement stays itself
+
+template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
+template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
+  return std::visit(std::forward<Cases>(cases), stmt->kind);
+}
+Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f);
+/// Rewrites every expression of one statement, not of its sub-statements.
+Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f);
+void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f); ///< pre-order
+
+/// A buffer inside the kernel. Shared ones lie in one arena at `byte_offset`; local ones are a
+/// thread's registers (or, indexed by what is no constant, its local memory).
+struct Allocation {
+  Buffer buffer;                ///< shape: one constant extent, its elements
+  std::int64_t byte_offset = 0; ///< in the shared arena; 0 for local
+  std::string note;             ///< what it holds: "64 x 8 tile of A"
+  std::vector<std::int64_t> tile; ///< the logical extents before flattening, for notes only
+};
+
+struct ThreadIndex {
+  Axis axis;
+  Var var; ///< its value is this thread's index on the axis
+  std::int64_t extent;
+};
+
+struct Kernel {
+  std::string name; ///< a C identifier
+  std::vector<Buffer> params; ///< each flat, shape: logical; scope: global
+  std::vector<Var> scalars;
+  std::vector<ThreadIndex> indices; ///< axes in use; the extent of any other is 1
+  std::vector<Allocation> shared, local;
+  std::int64_t shared_bytes = 0; ///< static shared memory of a block, in bytes
+  Stmt body;
+
+  std::int64_t extent(Axis axis) const;
+  std::array<std::int64_t, 3> grid() const;  ///< x, y, z in blocks
+  std::array<std::int64_t, 3> block() const; ///< x, y, z in threads
+  std::int64_t threads() const;              ///< per block
+};
+
+/// The kernel as text, for `show --lowered` and tests.
+std::string print(const Kernel &kernel);
+
+} // namespace nestsmith::kernel

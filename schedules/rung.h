@@ -1,0 +1,31 @@
+#pragma once
+/// A rung: a named schedule for any shape. A tutorial is an ordered list of rungs.
+
+#include "dsl/schedule.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// Extents as the user gave them: M, N, K for a matrix product.
+using Shape = std::vector<std::int64_t>;
+
+struct Rung {
+  std::string tutorial; ///< "000"; a user's own may be empty
+  std::string name;     ///< "coalesced"
+  std::string summary;  ///< one line: what it does and what it is to show
+  /// The schedule for a shape, element type and target. Throws UserError where it cannot serve them.
+  std::function<Schedule(const Shape &, DType, const Target &)> build;
+  Shape tile = {1, 1, 1};              ///< the shape of one block's tile, for tests at its own size
+  Shape default_shape = {256, 256, 256}; ///< climbed where the user names no shape and there is no GPU
+
+  std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
+};
+
+/// The rungs that come with nestsmith, in the order of their tutorials.
+const std::vector<Rung> &builtin_rungs();
+
+} // namespace nestsmith
