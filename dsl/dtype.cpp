@@ -1,0 +1,73 @@
+#include "dsl/dtype.h"
+
+#include "dsl/axis.h"
+#include "dsl/buffer.h"
+#include "dsl/error.h"
+
+#include <array>
+
+namespace nestsmith {
+
+static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64, DType::u32, DType::f32};
+
+std::string_view name(DType type) {
+  switch (type) {
+  case DType::boolean:
+    return "bool";
+  case DType::i32:
+    return "i32";
+  case DType::i64:
+    return "i64";
+  case DType::u32:
+    return "u32";
+  case DType::f32:
+    return "f32";
+  }
+  internal_error("unknown dtype");
+}
+
+std::optional<DType> parse_dtype(std::string_view text) {
+  for (DType type : dtypes)
+    if (name(type) == text)
+      return type;
+  return std::nullopt;
+}
+
+std::string_view name(Scope scope) {
+  switch (scope) {
+  case Scope::global:
+    return "global";
+  case Scope::shared:
+    return "shared";
+  case Scope::local:
+    return "local";
+  }
+  internal_error("unknown scope");
+}
+
+std::string_view name(Axis axis) {
+  switch (axis) {
+  case Axis::block_x:
+    return "blockIdx.x";
+  case Axis::block_y:
+    return "blockIdx.y";
+  case Axis::block_z:
+    return "blockIdx.z";
+  case Axis::thread_x:
+    return "threadIdx.x";
+  case Axis::thread_y:
+    return "threadIdx.y";
+  case Axis::thread_z:
+    return "threadIdx.z";
+  }
+  internal_error("unknown axis");
+}
+
+std::optional<Axis> parse_axis(std::string_view text) {
+  for (Axis axis : all_axes)
+    if (name(axis) == text)
+      return axis;
+  return std::nullopt;
+}
+
+} // namespace nestsmith

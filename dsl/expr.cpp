@@ -1,0 +1,286 @@
+#include "dsl/expr.h"
+
+#include "dsl/error.h"
+
+namespace nestsmith {
+
+namespace {
+
+template <class T> Expr make(T kind) { return Expr(std::make_shared<const ExprNode>(ExprNode{std::move(kind)})); }
+
+std::int64_t truncate(DType dtype, std::int64_t value) {
+  switch (dtype) {
+  case DType::boolean:
+    return value != 0;
+  case DType::i32:
+    return static_cast<std::int32_t>(value);
+  case DType::u32:
+    return static_cast<std::uint32_t>(value);
+  case DType::i64:
+  case DType::f32:
+    return value;
+  }
+  return value;
+}
+
+template <class T> Expr fold_as(BinaryOp op, DType dtype, std::int64_t a, std::int64_t b) {
+  auto x = static_cast<T>(a), y = static_cast<T>(b);
+  return with_op(op, [&]<BinaryOp o>() -> Expr {
+    if constexpr (o == BinaryOp::logical_and)
+      return boolean(a && b);
+    else if constexpr (o == BinaryOp::logical_or)
+      return boolean(a || b);
+    else if constexpr (is_comparison(o))
+      return boolean(compare<o>(x, y));
+    else if constexpr (o == BinaryOp::div)
+      internal_error("integers have floordiv, not div");
+    else
+      return int_imm(static_cast<std::int64_t>(arithmetic<o>(x, y)), dtype);
+  });
+}
+
+Expr fold(BinaryOp op, const IntImm &a, const IntImm &b) {
+  switch (a.dtype) {
+  case DType::u32:
+    return fold_as<std::uint32_t>(op, a.dtype, a.value, b.value);
+  case DType::i32:
+    return fold_as<std::int32_t>(op, a.dtype, a.value, b.value);
+  default:
+    return fold_as<std::int64_t>(op, a.dtype, a.value, b.value);
+  }
+}
+
+/// x+0, x-0, x*1, x*0, x//1, x%1 on integers; true && x and the like. Null where none applies.
+Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
+  auto x = as_int(a), y = as_int(b);
+  switch (op) {
+  case BinaryOp::add:
+    return x == 0 ? b : y == 0 ? a : Expr();
+  case BinaryOp::sub:
+    return y == 0 ? a : Expr();
+  case BinaryOp::mul:
+    return x == 1 || y == 0 ? b : y == 1 || x == 0 ? a : Expr();
+  case BinaryOp::floordiv:
+    return y == 1 ? a : Expr();
+  case BinaryOp::floormod:
+    return y == 1 ? int_imm(0, a.dtype()) : Expr();
+  case BinaryOp::logical_and:
+    return x ? (*x ? b : a) : y ? (*y ? a : b) : Expr();
+  case BinaryOp::logical_or:
+    return x ? (*x ? a : b) : y ? (*y ? b : a) : Expr();
+  default:
+    return {};
+  }
+}
+
+/// Integer constants take the other operand's dtype, so that `i + 1` and `beta != 0` read naturally.
+void unify(Expr &a, Expr &b) {
+  auto adopt = [](Expr &constant_side, DType dtype) {
+    if (const auto *imm = constant_side.as<IntImm>(); imm && imm->dtype == DType::i64 && dtype != DType::boolean)
+      constant_side = constant(dtype, static_cast<double>(imm->value));
+  };
+  if (a.dtype() == b.dtype())
+    return;
+  adopt(a, b.dtype());
+  if (a.dtype() != b.dtype())
+    adopt(b, a.dtype());
+  internal_check(a.dtype() == b.dtype(), "the operands of a binary expression differ in dtype");
+}
+
+} // namespace
+
+Var make_var(std::string name, DType dtype) {
+  return std::make_shared<const Symbol>(Symbol{std::move(name), dtype});
+}
+
+Expr::Expr(std::int64_t value) : Expr(int_imm(value)) {}
+Expr::Expr(float value) : Expr(float_imm(static_cast<double>(value))) {}
+Expr::Expr(Var var) : Expr(make(std::move(var))) {}
+
+DType Expr::dtype() const {
+  return visit(Overloaded{
+      [](const IntImm &e) { return e.dtype; },
+      [](const FloatImm &e) { return e.dtype; },
+      [](const Var &e) { return e->dtype; },
+      [](const Binary &e) { return yields_boolean(e.op) ? DType::boolean : e.a.dtype(); },
+      [](const Not &) { return DType::boolean; },
+      [](const Select &e) { return e.when_true.dtype(); },
+      [](const Cast &e) { return e.dtype; },
+      [](const Load &e) { return e.buffer->dtype; },
+  });
+}
+
+Expr int_imm(std::int64_t value, DType dtype) { return make(IntImm{dtype, truncate(dtype, value)}); }
+Expr float_imm(double value, DType dtype) { return make(FloatImm{dtype, value}); }
+Expr boolean(bool value) { return int_imm(value, DType::boolean); }
+
+Expr constant(DType dtype, double value) {
+  return is_float(dtype) ? float_imm(value, dtype) : int_imm(static_cast<std::int64_t>(value), dtype);
+}
+
+Expr binary(BinaryOp op, Expr a, Expr b) {
+  unify(a, b);
+  const auto *x = a.as<IntImm>();
+  const auto *y = b.as<IntImm>();
+  if (x && y)
+    return fold(op, *x, *y);
+  if (!is_float(a.dtype()))
+    if (Expr simpler = identity(op, a, b))
+      return simpler;
+  return make(Binary{op, std::move(a), std::move(b)});
+}
+
+Expr logical_not(Expr a) {
+  if (auto value = as_int(a))
+    return boolean(!*value);
+  return make(Not{std::move(a)});
+}
+
+Expr select(Expr condition, Expr when_true, Expr when_false) {
+  unify(when_true, when_false);
+  if (auto value = as_int(condition))
+    return *value ? when_true : when_false;
+  return make(Select{std::move(condition), std::move(when_true), std::move(when_false)});
+}
+
+Expr cast(DType dtype, Expr a) {
+  if (a.dtype() == dtype)
+    return a;
+  if (const auto *imm = a.as<IntImm>())
+    return constant(dtype, static_cast<double>(imm->value));
+  return make(Cast{dtype, std::move(a)});
+}
+
+Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask, Expr fill) {
+  if (mask && is_true(mask))
+    mask = fill = {};
+  return make(Load{std::move(buffer), std::move(indices), std::move(mask), std::move(fill)});
+}
+
+Expr operator+(Expr a, Expr b) { return binary(BinaryOp::add, std::move(a), std::move(b)); }
+Expr operator-(Expr a, Expr b) { return binary(BinaryOp::sub, std::move(a), std::move(b)); }
+Expr operator*(Expr a, Expr b) { return binary(BinaryOp::mul, std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) { return binary(BinaryOp::div, std::move(a), std::move(b)); }
+Expr operator<(Expr a, Expr b) { return binary(BinaryOp::lt, std::move(a), std::move(b)); }
+Expr operator<=(Expr a, Expr b) { return binary(BinaryOp::le, std::move(a), std::move(b)); }
+Expr operator&&(Expr a, Expr b) { return binary(BinaryOp::logical_and, std::move(a), std::move(b)); }
+Expr operator||(Expr a, Expr b) { return binary(BinaryOp::logical_or, std::move(a), std::move(b)); }
+Expr equal(Expr a, Expr b) { return binary(BinaryOp::eq, std::move(a), std::move(b)); }
+Expr not_equal(Expr a, Expr b) { return binary(BinaryOp::ne, std::move(a), std::move(b)); }
+Expr floordiv(Expr a, Expr b) { return binary(BinaryOp::floordiv, std::move(a), std::move(b)); }
+Expr floormod(Expr a, Expr b) { return binary(BinaryOp::floormod, std::move(a), std::move(b)); }
+Expr ceildiv(Expr a, Expr b) { return floordiv(std::move(a) + b - Expr(1), b); }
+Expr min(Expr a, Expr b) { return binary(BinaryOp::min, std::move(a), std::move(b)); }
+Expr max(Expr a, Expr b) { return binary(BinaryOp::max, std::move(a), std::move(b)); }
+
+std::optional<std::int64_t> as_int(const Expr &e) {
+  if (const auto *imm = e.as<IntImm>())
+    return imm->value;
+  return std::nullopt;
+}
+
+bool is_true(const Expr &e) { return !e || (e.dtype() == DType::boolean && as_int(e) == 1); }
+
+static bool same(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  if (a.size() != b.size())
+    return false;
+  for (std::size_t n = 0; n < a.size(); ++n)
+    if (!same(a[n], b[n]))
+      return false;
+  return true;
+}
+
+bool same(const Expr &a, const Expr &b) {
+  if (a.get() == b.get())
+    return true;
+  if (!a || !b || a.node().kind.index() != b.node().kind.index())
+    return false;
+  return a.visit(Overloaded{
+      [&](const IntImm &x) { return x.value == b.as<IntImm>()->value && x.dtype == b.as<IntImm>()->dtype; },
+      [&](const FloatImm &x) { return x.value == b.as<FloatImm>()->value && x.dtype == b.as<FloatImm>()->dtype; },
+      [&](const Var &x) { return x == *b.as<Var>(); },
+      [&](const Binary &x) {
+        const auto &y = *b.as<Binary>();
+        return x.op == y.op && same(x.a, y.a) && same(x.b, y.b);
+      },
+      [&](const Not &x) { return same(x.a, b.as<Not>()->a); },
+      [&](const Select &x) {
+        const auto &y = *b.as<Select>();
+        return same(x.condition, y.condition) && same(x.when_true, y.when_true) && same(x.when_false, y.when_false);
+      },
+      [&](const Cast &x) { return x.dtype == b.as<Cast>()->dtype && same(x.a, b.as<Cast>()->a); },
+      [&](const Load &x) {
+        const auto &y = *b.as<Load>();
+        return x.buffer == y.buffer && same(x.indices, y.indices) && same(x.mask, y.mask) && same(x.fill, y.fill);
+      },
+  });
+}
+
+Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
+  return e.visit(Overloaded{
+      [&](const IntImm &) { return e; },
+      [&](const FloatImm &) { return e; },
+      [&](const Var &) { return e; },
+      [&](const Binary &x) {
+        Expr a = f(x.a), b = f(x.b);
+        return a.get() == x.a.get() && b.get() == x.b.get() ? e : binary(x.op, a, b);
+      },
+      [&](const Not &x) {
+        Expr a = f(x.a);
+        return a.get() == x.a.get() ? e : logical_not(a);
+      },
+      [&](const Select &x) {
+        Expr c = f(x.condition), t = f(x.when_true), u = f(x.when_false);
+        bool kept = c.get() == x.condition.get() && t.get() == x.when_true.get() && u.get() == x.when_false.get();
+        return kept ? e : select(c, t, u);
+      },
+      [&](const Cast &x) {
+        Expr a = f(x.a);
+        return a.get() == x.a.get() ? e : cast(x.dtype, a);
+      },
+      [&](const Load &x) {
+        bool kept = true;
+        auto apply = [&](const Expr &child) {
+          Expr result = child ? f(child) : child;
+          kept = kept && result.get() == child.get();
+          return result;
+        };
+        std::vector<Expr> indices;
+        for (const Expr &index : x.indices)
+          indices.push_back(apply(index));
+        Expr mask = apply(x.mask), fill = apply(x.fill);
+        return kept ? e : load(x.buffer, std::move(indices), mask, fill);
+      },
+  });
+}
+
+void for_each_child(const Expr &e, const std::function<void(const Expr &)> &f) {
+  (void)map_children(e, [&](const Expr &child) {
+    f(child);
+    return child;
+  });
+}
+
+void walk(const Expr &e, const std::function<void(const Expr &)> &f) {
+  f(e);
+  for_each_child(e, [&](const Expr &child) { walk(child, f); });
+}
+
+Expr substitute(const Expr &e, const std::function<Expr(const Var &)> &f) {
+  if (const Var *var = e.as<Var>()) {
+    Expr replacement = f(*var);
+    return replacement ? replacement : e;
+  }
+  return map_children(e, [&](const Expr &child) { return substitute(child, f); });
+}
+
+bool uses(const Expr &e, const Var &var) {
+  bool found = false;
+  walk(e, [&](const Expr &node) {
+    if (const Var *other = node.as<Var>())
+      found = found || *other == var;
+  });
+  return found;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,221 @@
+#include "dsl/program.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+
+namespace {
+
+template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
+
+template <class Match> bool find_path(const Stmt &stmt, const Match &match, Path &path) {
+  path.push_back(stmt);
+  if (match(stmt))
+    return true;
+  bool found = visit(stmt, Overloaded{
+                               [&](const For &loop) { return find_path(loop.body, match, path); },
+                               [&](const Seq &seq) {
+                                 for (const Stmt &child : seq.stmts)
+                                   if (find_path(child, match, path))
+                                     return true;
+                                 return false;
+                               },
+                               [&](const Block &) { return false; },
+                           });
+  if (!found)
+    path.pop_back();
+  return found;
+}
+
+Expr replace_buffer(const Expr &e, const Buffer &from, const Buffer &to) {
+  Expr result = map_children(e, [&](const Expr &child) { return replace_buffer(child, from, to); });
+  if (const auto *x = result.as<Load>(); x && x->buffer == from)
+    return load(to, x->indices, x->mask, x->fill);
+  return result;
+}
+
+Store replace_buffer(const Store &store, const Buffer &from, const Buffer &to) {
+  Store result{store.buffer == from ? to : store.buffer, {}, replace_buffer(store.value, from, to)};
+  for (const Expr &index : store.indices)
+    result.indices.push_back(replace_buffer(index, from, to));
+  return result;
+}
+
+} // namespace
+
+Stmt make_for(For loop) { return make(std::move(loop)); }
+Stmt make_block(Block block) { return make(std::move(block)); }
+
+Stmt make_seq(std::vector<Stmt> stmts) {
+  std::vector<Stmt> flat;
+  for (Stmt &stmt : stmts) {
+    if (const auto *seq = as<Seq>(stmt))
+      flat.insert(flat.end(), seq->stmts.begin(), seq->stmts.end());
+    else
+      flat.push_back(std::move(stmt));
+  }
+  return flat.size() == 1 ? flat.front() : make(Seq{std::move(flat)});
+}
+
+Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f) {
+  return visit(stmt, Overloaded{
+                         [&](const For &loop) -> Stmt {
+                           Stmt body = f(loop.body);
+                           if (body == loop.body)
+                             return stmt;
+                           if (!body)
+                             return nullptr;
+                           For copy = loop;
+                           copy.body = body;
+                           return make_for(std::move(copy));
+                         },
+                         [&](const Seq &seq) -> Stmt {
+                           std::vector<Stmt> stmts;
+                           bool kept = true;
+                           for (const Stmt &child : seq.stmts) {
+                             Stmt result = f(child);
+                             kept = kept && result == child;
+                             if (result)
+                               stmts.push_back(result);
+                           }
+                           if (kept)
+                             return stmt;
+                           return stmts.empty() ? nullptr : make_seq(std::move(stmts));
+                         },
+                         [&](const Block &) -> Stmt { return stmt; },
+                     });
+}
+
+void walk(const Stmt &stmt, const std::function<bool(const Stmt &)> &f) {
+  if (!f(stmt))
+    return;
+  visit(stmt, Overloaded{
+                  [&](const For &loop) { walk(loop.body, f); },
+                  [&](const Seq &seq) {
+                    for (const Stmt &child : seq.stmts)
+                      walk(child, f);
+                  },
+                  [](const Block &) {},
+              });
+}
+
+Path path_to(const Stmt &root, const Var &loop) {
+  Path path;
+  find_path(
+      root,
+      [&](const Stmt &stmt) {
+        const auto *node = as<For>(stmt);
+        return node && node->var == loop;
+      },
+      path);
+  return path;
+}
+
+Path path_to(const Stmt &root, const BlockId &block) {
+  Path path;
+  find_path(
+      root,
+      [&](const Stmt &stmt) {
+        const auto *node = as<Block>(stmt);
+        return node && node->id == block;
+      },
+      path);
+  return path;
+}
+
+std::vector<const For *> loops_of(const Path &path) {
+  std::vector<const For *> loops;
+  for (const Stmt &stmt : path)
+    if (const auto *loop = as<For>(stmt))
+      loops.push_back(loop);
+  return loops;
+}
+
+const Block *find_block(const Stmt &root, const BlockId &id) {
+  Path path = path_to(root, id);
+  return path.empty() ? nullptr : as<Block>(path.back());
+}
+
+const For *find_loop(const Stmt &root, const Var &var) {
+  Path path = path_to(root, var);
+  return path.empty() ? nullptr : as<For>(path.back());
+}
+
+std::vector<const Block *> blocks_of(const Stmt &root) {
+  std::vector<const Block *> blocks;
+  walk(root, [&](const Stmt &stmt) {
+    if (const auto *block = as<Block>(stmt))
+      blocks.push_back(block);
+    return true;
+  });
+  return blocks;
+}
+
+Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to) {
+  if (root == from)
+    return to;
+  return map_children(root, [&](const Stmt &child) { return replace(child, from, to); });
+}
+
+Stmt substitute_loops(const Stmt &stmt, const std::function<Expr(const Var &)> &f) {
+  const auto *block = as<Block>(stmt);
+  if (!block)
+    return map_children(stmt, [&](const Stmt &child) { return substitute_loops(child, f); });
+  Block copy = *block;
+  bool kept = true;
+  for (IterVar &iter : copy.iters) {
+    Expr binding = substitute(iter.binding, f);
+    kept = kept && binding.get() == iter.binding.get();
+    iter.binding = binding;
+  }
+  return kept ? stmt : make_block(std::move(copy));
+}
+
+std::vector<const Load *> loads_of(const Block &block) {
+  std::vector<const Load *> loads;
+  auto collect = [&](const Expr &e) {
+    walk(e, [&](const Expr &node) {
+      if (const auto *found = node.as<Load>())
+        loads.push_back(found);
+    });
+  };
+  auto collect_store = [&](const Store &store) {
+    for (const Expr &index : store.indices)
+      collect(index);
+    collect(store.value);
+  };
+  if (block.init)
+    collect_store(*block.init);
+  collect_store(block.body);
+  return loads;
+}
+
+bool reads(const Block &block, const Buffer &buffer) {
+  auto loads = loads_of(block);
+  return std::any_of(loads.begin(), loads.end(), [&](const Load *x) { return x->buffer == buffer; });
+}
+
+std::vector<Buffer> temporaries(const Program &program) {
+  std::vector<Buffer> found;
+  for (const Block *block : blocks_of(program.body)) {
+    const Buffer &buffer = block->body.buffer;
+    if (buffer->role == Role::temporary && std::find(found.begin(), found.end(), buffer) == found.end())
+      found.push_back(buffer);
+  }
+  return found;
+}
+
+Stmt replace_buffer(const Stmt &stmt, const Buffer &from, const Buffer &to) {
+  const auto *block = as<Block>(stmt);
+  if (!block)
+    return map_children(stmt, [&](const Stmt &child) { return replace_buffer(child, from, to); });
+  if (block->body.buffer != from && !reads(*block, from))
+    return stmt;
+  Block copy = *block;
+  copy.body = replace_buffer(copy.body, from, to);
+  if (copy.init)
+    copy.init = replace_buffer(*copy.init, from, to);
+  return make_block(std::move(copy));
+}
+
+} // namespace nestsmith
