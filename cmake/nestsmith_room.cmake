@@ -1,0 +1,35 @@
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+find_package(fmt REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
+
+# Flags of everything that is ours. Contraction is off so that the simulator and the references give the
+# same bits on every host.
+add_library(nestsmith_flags INTERFACE)
+target_compile_features(nestsmith_flags INTERFACE cxx_std_20)
+target_compile_options(nestsmith_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+if(NESTSMITH_STATIC_RUNTIME)
+  target_link_options(nestsmith_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+# nestsmith_room(NAME [ROOM...]): the library nestsmith_NAME from every .cpp of this folder, which uses
+# the named rooms to its left. Its includes are written from the root of the repository.
+function(nestsmith_room name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(NOT sources)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)
+  endif()
+  add_library(nestsmith_${name} STATIC ${sources})
+  add_library(nestsmith::${name} ALIAS nestsmith_${name})
+  set_target_properties(nestsmith_${name} PROPERTIES
+    EXPORT_NAME ${name} COMPILE_WARNING_AS_ERROR ON POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  target_compile_features(nestsmith_${name} PUBLIC cxx_std_20)
+  target_include_directories(nestsmith_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/nestsmith>)
+  list(TRANSFORM ARGN PREPEND nestsmith_ OUTPUT_VARIABLE rooms)
+  target_link_libraries(nestsmith_${name}
+    PUBLIC ${rooms}
+    PRIVATE nestsmith::llvm Threads::Threads
+            $<BUILD_INTERFACE:nestsmith_flags> $<BUILD_INTERFACE:fmt::fmt-header-only> $<BUILD_INTERFACE:Eigen3::Eigen>)
+endfunction()
