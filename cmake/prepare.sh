@@ -1,0 +1,164 @@
+# Read by run.sh and test.sh, which set `root`: what it takes to get from a Debian machine with git and a
+# shell to a built nestsmith with NVRTC at hand. Everything it says goes to stderr.
+
+build=$root/build
+wheels=$build/wheels
+
+say() { printf 'nestsmith: %s\n' "$*" >&2; }
+fail() {
+  say "$@"
+  exit 1
+}
+
+# install PACKAGE...: what Debian has and this machine lacks. Other systems bring their own.
+install() {
+  command -v dpkg-query >/dev/null || return 0
+  installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "$@" 2>/dev/null || true)"
+  missing=
+  for package in "$@"; do
+    case $installed in
+    *" installed:$package "*) ;;
+    *) missing="$missing $package" ;;
+    esac
+  done
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" = 0 ]; then
+    as_root=
+  elif command -v sudo >/dev/null; then
+    as_root=sudo
+  else
+    fail "this needs Debian packages, and you are neither root nor have sudo; have someone run: apt-get install$missing"
+  fi
+  say "installing$missing"
+  log=$(mktemp)
+  # shellcheck disable=SC2086 # a list of words
+  if ! { $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+    --no-install-recommends $missing; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+install_build_tools() {
+  packages="cmake ninja-build g++ libfmt-dev libeigen3-dev zlib1g-dev libzstd-dev"
+  # Any LLVM from 14 on will do.
+  for library in /usr/lib/llvm-*/lib/libLLVMSupport.a /usr/lib/llvm-*/lib64/libLLVMSupport.a; do
+    [ -e "$library" ] && found_llvm=yes
+  done
+  [ -n "${found_llvm-}" ] || packages="$packages llvm-14-dev"
+  # shellcheck disable=SC2086 # a list of words
+  install $packages "$@" || fail "could not install the packages above"
+}
+
+# quietly WHAT COMMAND...: the command's output is shown only where it fails.
+quietly() {
+  what=$1
+  shift
+  log=$build/$what.log
+  "$@" >"$log" 2>&1 || {
+    tail -n 40 "$log" >&2
+    fail "$what failed; all of it is in $log"
+  }
+}
+
+# build_nestsmith TESTS TARGET: TESTS is ON or OFF. A tree that has tests keeps them.
+build_nestsmith() {
+  mkdir -p "$build"
+  if ! grep -qs "^NESTSMITH_TESTS:BOOL=$1\|^NESTSMITH_TESTS:BOOL=ON" "$build/CMakeCache.txt" ||
+    ! [ -e "$build/build.ninja" ]; then
+    say "configuring build/"
+    (cd "$root" && quietly configure cmake --preset release -DNESTSMITH_TESTS="$1")
+  fi
+  [ -x "$build/bin/nestsmith" ] || say "building (up to three minutes)"
+  quietly build cmake --build "$build" --target "$2"
+}
+
+unpack_wheels() {
+  for wheel in "$1"/*.whl; do
+    [ -e "$wheel" ] || fail "no wheel (*.whl) in $1"
+    say "unpacking $(basename "$wheel")"
+    (cd "$wheels" && cmake -E tar xf "$wheel") || fail "$wheel is not a wheel"
+  done
+}
+
+# The wheels of CUDA $1 (12 or 13). cuBLAS only where there is a GPU to compare on.
+fetch_wheels() {
+  case $1 in
+  12) names="nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12" cublas=nvidia-cublas-cu12 ;;
+  13) names="nvidia-cuda-nvrtc==13.* nvidia-cuda-runtime==13.*" cublas="nvidia-cublas==13.*" ;;
+  *) fail "--cuda is 12 or 13, got $1" ;;
+  esac
+  [ ! -e /dev/nvidiactl ] || names="$names $cublas"
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    install python3-pip || return 1
+  fi
+  say "getting NVRTC and the CUDA headers (pip download $names)"
+  # shellcheck disable=SC2086 # a list of words
+  python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: -d "$wheels/download" $names \
+    >"$build/wheels.log" 2>&1 || return 1
+  unpack_wheels "$wheels/download"
+  rm -rf "$wheels/download"
+}
+
+# The newest CUDA that the driver takes: 13 where there is no driver.
+driver_cuda() {
+  case $(nvidia-smi 2>/dev/null) in
+  *"CUDA Version: 12"*) echo 12 ;;
+  *) echo 13 ;;
+  esac
+}
+
+has_nvrtc() {
+  "$build/bin/nestsmith" doctor --json 2>/dev/null | grep -q '"nvrtc": *{[^}]*"found": *true'
+}
+
+# After the build: NVRTC from a toolkit, wheels or the system as the tool itself finds it, else into build/wheels.
+prepare_cuda() {
+  if [ -n "$wheels_from" ]; then
+    [ -d "$wheels_from" ] || fail "--wheels: no folder $wheels_from"
+    mkdir -p "$wheels"
+    unpack_wheels "$(cd "$wheels_from" && pwd)"
+    rm -f "$build/no_wheels"
+    return
+  fi
+  if [ -n "$cuda" ]; then
+    rm -f "$build/no_wheels"
+  elif [ -d "$wheels/nvidia" ] || has_nvrtc; then
+    return
+  fi
+  if [ -n "$no_cuda" ]; then
+    say "no CUDA wanted: everything runs on the simulator, and nothing is compiled for a GPU"
+  elif [ -e "$build/no_wheels" ]; then
+    say "no NVRTC: going on without it (--cuda 13 tries to get it again, --wheels DIR takes it from a folder)"
+  else
+    mkdir -p "$wheels"
+    fetch_wheels "${cuda:-$(driver_cuda)}" || {
+      rm -rf "$wheels/download"
+      : >"$build/no_wheels"
+      say "could not get NVRTC (see build/wheels.log): going on without it, less what compiles for a GPU"
+    }
+  fi
+}
+
+script_options='  --no-cuda       do not get NVRTC where this machine has none
+  --cuda VERSION  get NVRTC and the CUDA headers, 12 or 13, into build/wheels, whatever else is there
+  --wheels DIR    take them from the wheels (*.whl) in DIR, without a network'
+
+# Takes the options of the scripts out of "$@"; the rest is in `arguments`, quoted for eval.
+read_options() {
+  no_cuda='' cuda='' wheels_from='' arguments=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+    --no-cuda) no_cuda=yes ;;
+    --cuda | --wheels)
+      [ $# -gt 1 ] || fail "$1 needs a value"
+      if [ "$1" = --cuda ]; then cuda=$2; else wheels_from=$2; fi
+      shift
+      ;;
+    *) arguments="$arguments '$(printf '%s' "$1" | sed "s/'/'\\\\''/g")'" ;;
+    esac
+    shift
+  done
+}
