@@ -152,7 +152,7 @@ Expr cast(DType dtype, Expr a) {
 }
 
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask, Expr fill) {
-  if (mask && is_true(mask))
+  if (static_cast<bool>(mask) && is_true(mask))
     mask = fill = {};
   return make(Load{std::move(buffer), std::move(indices), std::move(mask), std::move(fill)});
 }

@@ -1,0 +1,193 @@
+#include "dsl/printer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+struct Spelling {
+  const char *text;
+  int precedence;
+};
+
+Spelling spelling(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::logical_or:
+    return {" or ", 1};
+  case BinaryOp::logical_and:
+    return {" and ", 2};
+  case BinaryOp::lt:
+    return {" < ", 3};
+  case BinaryOp::le:
+    return {" <= ", 3};
+  case BinaryOp::eq:
+    return {" == ", 3};
+  case BinaryOp::ne:
+    return {" != ", 3};
+  case BinaryOp::add:
+    return {" + ", 4};
+  case BinaryOp::sub:
+    return {" - ", 4};
+  case BinaryOp::mul:
+    return {"*", 5};
+  case BinaryOp::div:
+    return {"/", 5};
+  case BinaryOp::floordiv:
+    return {"//", 5};
+  case BinaryOp::floormod:
+    return {"%", 5};
+  case BinaryOp::min:
+    return {"min", 7};
+  case BinaryOp::max:
+    return {"max", 7};
+  }
+  return {"?", 0};
+}
+
+std::string text(const Expr &e, int context);
+
+std::string join(const std::vector<Expr> &exprs) {
+  std::string result;
+  for (const Expr &e : exprs)
+    result += (result.empty() ? "" : ", ") + text(e, 0);
+  return result;
+}
+
+std::string binary_text(const Binary &e, int context) {
+  auto [symbol, precedence] = spelling(e.op);
+  if (precedence == 7)
+    return fmt::format("{}({}, {})", symbol, text(e.a, 0), text(e.b, 0));
+  // Only + and * chain to the right without parentheses; floor operators never do.
+  bool chains = e.op == BinaryOp::add || e.op == BinaryOp::logical_and || e.op == BinaryOp::logical_or;
+  std::string body = text(e.a, precedence) + symbol + text(e.b, chains ? precedence : precedence + 1);
+  return precedence < context ? "(" + body + ")" : body;
+}
+
+std::string text(const Expr &e, int context) {
+  return e.visit(Overloaded{
+      [](const IntImm &x) {
+        return x.dtype == DType::boolean ? std::string(x.value ? "true" : "false") : fmt::format("{}", x.value);
+      },
+      [](const FloatImm &x) { return fmt::format("{:#}", x.value); },
+      [](const Var &x) { return x->name; },
+      [&](const Binary &x) { return binary_text(x, context); },
+      [](const Not &x) { return "not " + text(x.a, 6); },
+      [](const Select &x) {
+        return fmt::format("select({}, {}, {})", text(x.condition, 0), text(x.when_true, 0), text(x.when_false, 0));
+      },
+      [](const Cast &x) { return fmt::format("{}({})", name(x.dtype), text(x.a, 0)); },
+      [&](const Load &x) {
+        std::string access = fmt::format("{}[{}]", x.buffer->name, join(x.indices));
+        if (!x.mask)
+          return access;
+        std::string guarded = fmt::format("{} where {} else {}", access, text(x.mask, 0), text(x.fill, 0));
+        return "(" + guarded + ")";
+      },
+  });
+}
+
+/// Lines of the nest, each with the name that its loop or block can be marked by.
+struct Line {
+  std::string text, name;
+};
+
+void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
+  std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
+  visit(stmt, Overloaded{
+                  [&](const For &loop) {
+                    std::string kind;
+                    if (loop.kind == LoopKind::bound)
+                      kind = fmt::format(" in {}", name(*loop.axis));
+                    else if (loop.kind == LoopKind::unrolled)
+                      kind = " unrolled";
+                    lines.push_back({fmt::format("{}for {} < {}{}:", indent, loop.var->name, text(loop.extent, 0), kind),
+                                     loop.var->name});
+                    emit(loop.body, depth + 1, lines);
+                  },
+                  [&](const Seq &seq) {
+                    for (const Stmt &child : seq.stmts)
+                      emit(child, depth, lines);
+                  },
+                  [&](const Block &block) {
+                    std::string bindings, guards;
+                    for (const IterVar &iter : block.iters) {
+                      bindings += fmt::format("{}{}{} = {}", bindings.empty() ? "" : ", ",
+                                              iter.kind == IterKind::reduction ? "sum " : "", iter.var->name,
+                                              text(iter.binding, 0));
+                      if (iter.guarded)
+                        guards += fmt::format("{}{} < {}", guards.empty() ? " where " : ", ", iter.var->name,
+                                              text(iter.extent, 4));
+                    }
+                    lines.push_back({fmt::format("{}block {}({}){}:", indent, block.id->name, bindings, guards),
+                                     block.id->name});
+                    if (block.init)
+                      lines.push_back({fmt::format("{}  init {}", indent, to_string(*block.init)), ""});
+                    lines.push_back({fmt::format("{}  {}", indent, to_string(block.body)), ""});
+                  },
+              });
+}
+
+std::string shape_text(const Buffer &buffer) {
+  return fmt::format("{}: {}[{}]", buffer->name, name(buffer->dtype), join(buffer->shape));
+}
+
+const char *role_text(Role role) {
+  switch (role) {
+  case Role::output:
+    return "out ";
+  case Role::inout:
+    return "inout ";
+  case Role::input:
+  case Role::temporary:
+    return "";
+  }
+  return "";
+}
+
+std::string header(const Program &program) {
+  std::string params, temps;
+  for (const Buffer &buffer : program.params)
+    params += (params.empty() ? "" : ", ") + std::string(role_text(buffer->role)) + shape_text(buffer);
+  for (const Var &scalar : program.scalars)
+    params += fmt::format(", {}: {}", scalar->name, name(scalar->dtype));
+  for (const Buffer &buffer : temporaries(program))
+    temps += fmt::format("{} {}\n", name(buffer->scope), shape_text(buffer));
+  return fmt::format("{}({}):\n{}", program.name, params, temps);
+}
+
+} // namespace
+
+std::string to_string(const Expr &e) { return e ? text(e, 0) : "true"; }
+
+std::string to_string(const Store &store) {
+  return fmt::format("{}[{}] = {}", store.buffer->name, join(store.indices), text(store.value, 0));
+}
+
+std::string print(const Stmt &stmt) {
+  std::vector<Line> lines;
+  emit(stmt, 0, lines);
+  std::string result;
+  for (const Line &line : lines)
+    result += line.text + "\n";
+  return result;
+}
+
+std::string print(const Program &program) { return header(program) + print(program.body); }
+
+std::string print_marked(const Program &program, const std::vector<std::string> &names) {
+  std::vector<Line> lines;
+  emit(program.body, 1, lines);
+  std::string result = header(program);
+  for (const Line &line : lines) {
+    result += line.text + "\n";
+    if (line.name.empty() || std::find(names.begin(), names.end(), line.name) == names.end())
+      continue;
+    std::size_t at = line.text.find_first_not_of(' ');
+    result += std::string(at, ' ') + std::string(line.text.size() - at, '^') + "\n";
+  }
+  return result;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,21 @@
+#pragma once
+/// Programs as text.
+
+#include "dsl/program.h"
+
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// Python's operators: // and % round towards minus infinity.
+std::string to_string(const Expr &e);
+std::string to_string(const Store &store);
+
+/// The whole program: a line of parameters, a line for each temporary, then the nest.
+std::string print(const Program &program);
+std::string print(const Stmt &stmt);
+/// The nest with the loops and blocks of these names underlined.
+std::string print_marked(const Program &program, const std::vector<std::string> &names);
+
+} // namespace nestsmith

@@ -1,0 +1,187 @@
+#include "dsl/tensor.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
+
+bool is_identifier(const std::string &name) {
+  auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
+  auto rest = [&](unsigned char c) { return letter(c) || std::isdigit(c); };
+  return !name.empty() && letter(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return rest(static_cast<unsigned char>(c)); });
+}
+
+/// Accesses of the wrong rank, and an inout tensor read anywhere but at the element that is written.
+void check_accesses(const std::string &stage, const Expr &value, const Buffer &target,
+                    const std::vector<Expr> &indices) {
+  walk(value, [&](const Expr &e) {
+    const auto *access = e.as<Load>();
+    if (!access)
+      return;
+    if (access->indices.size() != access->buffer->shape.size())
+      refuse(fmt::format("stage '{}' reads '{}' with {} indices, but its rank is {}; give one index for each dimension",
+                         stage, access->buffer->name, access->indices.size(), access->buffer->shape.size()));
+    if (access->buffer == target)
+      for (std::size_t n = 0; n < indices.size(); ++n)
+        if (!same(access->indices[n], indices[n]))
+          refuse(fmt::format("stage '{}' overwrites '{}' and may read only the element that it writes; "
+                             "compute into another tensor first",
+                             stage, target->name));
+  });
+}
+
+} // namespace
+
+Reduce reduce_axis(std::string name, Expr extent) { return {make_var(std::move(name)), std::move(extent)}; }
+Definition sum(Expr value, const Reduce &axis) { return {std::move(value), {axis}}; }
+Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value), std::move(axes)}; }
+
+Workload::Workload(std::string name) : name_(std::move(name)) {
+  if (!is_identifier(name_))
+    refuse(fmt::format("a workload's name becomes a C identifier, got '{}'; use letters, digits and '_'", name_));
+}
+
+void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
+  if (!is_identifier(name))
+    refuse(fmt::format("a name becomes a C identifier, got '{}'; use letters, digits and '_'", name));
+  if (std::find(names_.begin(), names_.end(), name) != names_.end())
+    refuse(fmt::format("the name '{}' is taken; give each tensor, scalar and stage its own", name));
+  std::int64_t elements = 1;
+  for (const Expr &extent : shape) {
+    auto value = as_int(extent);
+    if (value && *value < 1)
+      refuse(fmt::format("'{}' has an extent of {}, expected at least 1", name, *value));
+    if (value && __builtin_mul_overflow(elements, *value, &elements))
+      refuse(fmt::format("'{}' has more elements than fit in 64 bits; make its shape smaller", name));
+  }
+  if (elements > std::int64_t{1} << 60)
+    refuse(fmt::format("'{}' has {} elements, expected at most 2^60; make its shape smaller", name, elements));
+  names_.push_back(name);
+}
+
+Tensor Workload::placeholder(std::string name, std::vector<Expr> shape, DType dtype) {
+  claim(name, shape);
+  inputs_.push_back(std::make_shared<const BufferNode>(
+      BufferNode{std::move(name), dtype, std::move(shape), Scope::global, Role::input}));
+  return Tensor(inputs_.back());
+}
+
+Tensor Workload::inout(std::string name, std::vector<Expr> shape, DType dtype) {
+  claim(name, shape);
+  inouts_.push_back(std::make_shared<const BufferNode>(
+      BufferNode{std::move(name), dtype, std::move(shape), Scope::global, Role::inout}));
+  return Tensor(inouts_.back());
+}
+
+Expr Workload::scalar(std::string name, DType dtype) {
+  claim(name, {});
+  scalars_.push_back(make_var(std::move(name), dtype));
+  return scalars_.back();
+}
+
+Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
+                     const std::function<Definition(const std::vector<Expr> &)> &element) {
+  if (axes.size() != buffer->shape.size())
+    refuse(fmt::format("stage '{}' names {} axes, but its rank is {}", name, axes.size(), buffer->shape.size()));
+  Block block;
+  block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name});
+  std::vector<For> loops;
+  std::vector<Expr> indices;
+  auto add_axis = [&](const std::string &axis, const Expr &extent, IterKind kind, Var inside) {
+    For loop{make_var(axis), extent, LoopKind::serial, std::nullopt, nullptr};
+    block.iters.push_back({std::move(inside), extent, kind, Expr(loop.var)});
+    loops.push_back(std::move(loop));
+  };
+  for (std::size_t n = 0; n < axes.size(); ++n) {
+    Var inside = make_var(axes[n]);
+    indices.emplace_back(inside);
+    add_axis(axes[n], buffer->shape[n], IterKind::spatial, inside);
+  }
+  Definition definition = element(indices);
+  if (definition.value.dtype() != buffer->dtype)
+    refuse(fmt::format("stage '{}' computes {}, but its tensor holds {}", name,
+                       nestsmith::name(definition.value.dtype()), nestsmith::name(buffer->dtype)));
+  check_accesses(name, definition.value, buffer, indices);
+  for (const Reduce &axis : definition.axes)
+    add_axis(axis.var()->name, axis.extent(), IterKind::reduction, axis.var());
+  Expr value = definition.value;
+  if (!definition.axes.empty()) {
+    block.init = Store{buffer, indices, constant(buffer->dtype, 0)};
+    value = load(buffer, indices) + value;
+  }
+  block.body = Store{buffer, indices, value};
+  Stmt nest = make_block(std::move(block));
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    loop->body = nest;
+    nest = make_for(*loop);
+  }
+  return nest;
+}
+
+Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
+                         const std::function<Definition(const std::vector<Expr> &)> &element) {
+  claim(name, shape);
+  // The element's dtype is known only once it is built, so build it once on scratch indices.
+  std::vector<Expr> scratch;
+  for (const std::string &axis : axes)
+    scratch.emplace_back(make_var(axis));
+  DType dtype = element(scratch).value.dtype();
+  auto buffer = std::make_shared<const BufferNode>(
+      BufferNode{name, dtype, std::move(shape), Scope::global, Role::temporary});
+  stages_.push_back(stage(name, buffer, axes, element));
+  return Tensor(buffer);
+}
+
+Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
+                         const std::function<Definition(Expr)> &element) {
+  return compute(std::move(name), std::move(shape), std::move(axes),
+                 [&](const std::vector<Expr> &i) { return element(i.at(0)); });
+}
+Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
+                         const std::function<Definition(Expr, Expr)> &element) {
+  return compute(std::move(name), std::move(shape), std::move(axes),
+                 [&](const std::vector<Expr> &i) { return element(i.at(0), i.at(1)); });
+}
+Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
+                         const std::function<Definition(Expr, Expr, Expr)> &element) {
+  return compute(std::move(name), std::move(shape), std::move(axes),
+                 [&](const std::vector<Expr> &i) { return element(i.at(0), i.at(1), i.at(2)); });
+}
+
+void Workload::update(const Tensor &target, std::vector<std::string> axes,
+                      const std::function<Definition(const std::vector<Expr> &)> &element) {
+  const Buffer &buffer = target.buffer();
+  if (buffer->role != Role::inout)
+    refuse(fmt::format("'{}' is not an inout tensor; only those can be updated", buffer->name));
+  stages_.push_back(stage(buffer->name, buffer, axes, element));
+}
+
+Program Workload::output(std::vector<Tensor> outputs) const {
+  Program program{name_, inputs_, scalars_, nullptr};
+  if (stages_.empty())
+    refuse(fmt::format("workload '{}' computes nothing; add a stage", name_));
+  program.body = make_seq(stages_);
+  for (const Tensor &tensor : outputs) {
+    const Buffer &old = tensor.buffer();
+    if (old->role != Role::temporary)
+      refuse(fmt::format("'{}' is no stage of this workload and cannot be its output", old->name));
+    auto output = std::make_shared<const BufferNode>(
+        BufferNode{old->name, old->dtype, old->shape, Scope::global, Role::output});
+    program.body = replace_buffer(program.body, old, output);
+    program.params.push_back(output);
+  }
+  program.params.insert(program.params.end(), inouts_.begin(), inouts_.end());
+  if (outputs.empty() && inouts_.empty())
+    refuse(fmt::format("workload '{}' has no output; name one", name_));
+  return program;
+}
+
+} // namespace nestsmith
