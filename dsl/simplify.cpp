@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace nestsmith {
 
@@ -277,15 +278,30 @@ private:
 
 } // namespace
 
+static Expr to_expr(const Digit &digit, DType dtype) {
+  Expr result = digit.base;
+  if (digit.div != 1)
+    result = floordiv(result, int_imm(digit.div, dtype));
+  if (digit.mod != 0)
+    result = floormod(result, int_imm(digit.mod, dtype));
+  return result;
+}
+
+/// Larger coefficients first, then by spelling: equal sums come out in the same order.
+static void order(std::vector<Term> &terms) {
+  std::vector<std::pair<std::string, Term>> keyed;
+  for (Term &term : terms)
+    keyed.emplace_back(terms.size() > 1 ? to_string(to_expr(term.digit, DType::i64)) : "", std::move(term));
+  std::stable_sort(keyed.begin(), keyed.end(), [](const auto &a, const auto &b) {
+    return std::tuple(-a.second.coefficient, a.first) < std::tuple(-b.second.coefficient, b.first);
+  });
+  for (std::size_t n = 0; n < terms.size(); ++n)
+    terms[n] = std::move(keyed[n].second);
+}
+
 Linear linearize(const Expr &e, const Bounds &bounds) {
   Linear linear = Rewriter(bounds).linearize(e);
-  auto key = [](const Term &term) {
-    return std::make_pair(term.coefficient, to_string(to_expr({{{1, term.digit}}, 0})));
-  };
-  std::stable_sort(linear.terms.begin(), linear.terms.end(), [&](const Term &a, const Term &b) {
-    auto x = key(a), y = key(b);
-    return x.first != y.first ? x.first > y.first : x.second < y.second;
-  });
+  order(linear.terms);
   return linear;
 }
 
@@ -293,15 +309,10 @@ Expr to_expr(const Linear &linear, DType dtype) {
   Expr result;
   auto append = [&](const Expr &e) { result = result ? result + e : e; };
   std::vector<Term> terms = linear.terms;
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const Term &a, const Term &b) { return a.coefficient > b.coefficient; });
+  order(terms);
   for (const Term &term : terms) {
-    Expr digit = term.digit.base;
-    if (term.digit.div != 1)
-      digit = floordiv(digit, int_imm(term.digit.div, dtype));
-    if (term.digit.mod != 0)
-      digit = floormod(digit, int_imm(term.digit.mod, dtype));
-    if (term.coefficient < 0 && result)
+    Expr digit = to_expr(term.digit, dtype);
+    if (static_cast<bool>(result) && term.coefficient < 0)
       result = result - digit * int_imm(-term.coefficient, dtype);
     else
       append(digit * int_imm(term.coefficient, dtype));
