@@ -1,11 +1,11 @@
 #include "lowering/kernel.h"
 
-#include "dsl/error.h"
+#include "dsl/printer.h"
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
-#include <unordered_map>
 
 namespace nestsmith::kernel {
 
@@ -110,94 +110,30 @@ std::int64_t Kernel::threads() const {
 
 namespace {
 
-std::string_view spelling(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::add:
-    return "+";
-  case BinaryOp::sub:
-    return "-";
-  case BinaryOp::mul:
-    return "*";
-  case BinaryOp::div:
-    return "/";
-  case BinaryOp::floordiv:
-    return "//";
-  case BinaryOp::floormod:
-    return "%";
-  case BinaryOp::min:
-    return "min";
-  case BinaryOp::max:
-    return "max";
-  case BinaryOp::lt:
-    return "<";
-  case BinaryOp::le:
-    return "<=";
-  case BinaryOp::eq:
-    return "==";
-  case BinaryOp::ne:
-    return "!=";
-  case BinaryOp::logical_and:
-    return "and";
-  case BinaryOp::logical_or:
-    return "or";
-  }
-  internal_error("unknown operator");
-}
-
-/// How tightly an operator binds: a child that binds less tightly is put in parentheses.
-int binding(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::logical_or:
-    return 1;
-  case BinaryOp::logical_and:
-    return 2;
-  case BinaryOp::lt:
-  case BinaryOp::le:
-  case BinaryOp::eq:
-  case BinaryOp::ne:
-    return 3;
-  case BinaryOp::add:
-  case BinaryOp::sub:
-    return 4;
-  case BinaryOp::mul:
-  case BinaryOp::div:
-  case BinaryOp::floordiv:
-  case BinaryOp::floormod:
-    return 5;
-  case BinaryOp::min:
-  case BinaryOp::max:
-    return 7;
-  }
-  internal_error("unknown operator");
-}
-constexpr int loosest = 0, prefix = 6;
-
 class Printer {
 public:
   std::string kernel(const Kernel &k);
 
 private:
   void stmt(const Stmt &s, int depth);
-  std::string expr(const Expr &e, int outer = loosest);
-  std::string binary(const Binary &b, int outer);
-  std::string load(const Load &l, int outer);
-  std::string shape(const std::vector<Expr> &extents);
+  std::string access(const Buffer &buffer, const std::vector<Expr> &indices);
   std::string parameters(const Kernel &k);
+  void allocation(std::string_view scope, const Allocation &a);
   void line(int depth, const std::string &text, const std::string &note = {});
 
   /// Symbols are told apart even where they share a name: the second `k` prints as `k'1`.
-  std::string name(const void *symbol, const std::string &wanted) {
-    auto [at, fresh] = names_.try_emplace(symbol, wanted);
-    if (fresh)
-      for (int n = 1; !taken_.insert(at->second).second; ++n)
-        at->second = fmt::format("{}'{}", wanted, n);
+  Var distinct(const Var &var) {
+    auto [at, fresh] = symbols_.try_emplace(var, var);
+    for (int n = 1; fresh && !taken_.insert(at->second->name).second; ++n)
+      at->second = make_var(fmt::format("{}'{}", var->name, n), var->dtype);
     return at->second;
   }
-  std::string name(const Var &var) { return name(var.get(), var->name); }
-  std::string name(const Buffer &buffer) { return name(buffer.get(), buffer->name); }
+  std::string text(const Expr &e) {
+    return to_string(substitute(e, [this](const Var &var) { return Expr(distinct(var)); }));
+  }
 
   std::string out_;
-  std::unordered_map<const void *, std::string> names_;
+  std::map<Var, Var> symbols_;
   std::set<std::string> taken_;
 };
 
@@ -209,110 +145,70 @@ void Printer::line(int depth, const std::string &text, const std::string &note) 
   out_ += '\n';
 }
 
-std::string parenthesized(std::string text, bool wanted) { return wanted ? "(" + text + ")" : text; }
-
-std::string Printer::binary(const Binary &b, int outer) {
-  if (b.op == BinaryOp::min || b.op == BinaryOp::max)
-    return fmt::format("{}({}, {})", spelling(b.op), expr(b.a), expr(b.b));
-  int own = binding(b.op);
-  bool associative = b.op == BinaryOp::add || b.op == BinaryOp::mul || is_logical(b.op);
-  bool integers = !is_float(b.a.dtype());
-  const Binary *right = b.b.as<Binary>();
-  // Reassociation is exact on integers only, so that a float tree prints with its shape.
-  bool flat = right && right->op == b.op && associative && integers;
-  return parenthesized(fmt::format("{} {} {}", expr(b.a, own), spelling(b.op), expr(b.b, flat ? own : own + 1)),
-                       own < outer);
-}
-
-std::string Printer::load(const Load &l, int outer) {
-  std::string text = name(l.buffer) + shape(l.indices);
-  if (!l.mask)
-    return text;
-  return parenthesized(fmt::format("{} where {} else {}", text, expr(l.mask), expr(l.fill)), outer > loosest);
-}
-
-std::string Printer::expr(const Expr &e, int outer) {
-  return e.visit(Overloaded{
-      [&](const IntImm &imm) -> std::string {
-        if (imm.dtype == DType::boolean)
-          return imm.value ? "true" : "false";
-        return std::to_string(imm.value);
-      },
-      [&](const FloatImm &imm) {
-        std::string text = fmt::format("{}", static_cast<float>(imm.value));
-        return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-      },
-      [&](const Var &var) { return name(var); }, [&](const Binary &b) { return binary(b, outer); },
-      [&](const Not &n) { return parenthesized("not " + expr(n.a, prefix), outer >= prefix); },
-      [&](const Select &s) {
-        return fmt::format("select({}, {}, {})", expr(s.condition), expr(s.when_true), expr(s.when_false));
-      },
-      [&](const Cast &c) { return fmt::format("{}({})", nestsmith::name(c.dtype), expr(c.a)); },
-      [&](const Load &l) { return load(l, outer); }});
-}
-
-std::string Printer::shape(const std::vector<Expr> &extents) {
-  std::string text;
-  for (const Expr &extent : extents)
-    text += (text.empty() ? "" : ", ") + expr(extent);
-  return "[" + text + "]";
+std::string Printer::access(const Buffer &buffer, const std::vector<Expr> &indices) {
+  std::string list;
+  for (const Expr &index : indices)
+    list += (list.empty() ? "" : ", ") + text(index);
+  return fmt::format("{}[{}]", buffer->name, list);
 }
 
 std::string Printer::parameters(const Kernel &k) {
-  std::string text;
-  auto add = [&](const std::string &parameter) { text += (text.empty() ? "" : ", ") + parameter; };
+  std::string list;
+  auto add = [&](const std::string &parameter) { list += (list.empty() ? "" : ", ") + parameter; };
   for (const Buffer &buffer : k.params)
-    add(fmt::format("{}: {}{}", name(buffer), nestsmith::name(buffer->dtype), shape(buffer->shape)));
+    add(fmt::format("{}: {}", access(buffer, buffer->shape), name(buffer->dtype)));
   for (const Var &scalar : k.scalars)
-    add(fmt::format("{}: {}", name(scalar), nestsmith::name(scalar->dtype)));
-  return text;
+    add(fmt::format("{}: {}", distinct(scalar)->name, name(scalar->dtype)));
+  return list;
+}
+
+void Printer::allocation(std::string_view scope, const Allocation &a) {
+  line(1,
+       fmt::format("{} {}: {}{}", scope, access(a.buffer, a.buffer->shape), name(a.buffer->dtype),
+                   a.byte_offset ? fmt::format(" at byte {}", a.byte_offset) : ""),
+       a.note);
 }
 
 void Printer::stmt(const Stmt &s, int depth) {
-  visit(s,
-        Overloaded{[&](const Declare &declare) {
-                     line(depth, fmt::format("let {}: {} = {}", name(declare.var),
-                                             nestsmith::name(declare.var->dtype), expr(declare.value)));
-                   },
-                   [&](const Loop &loop) {
-                     line(depth, fmt::format("for {} in {}{}:", name(loop.var), expr(loop.extent),
-                                             loop.unrolled ? " unrolled" : ""));
-                     stmt(loop.body, depth + 1);
-                   },
-                   [&](const If &branch) {
-                     line(depth, fmt::format("if {}:", expr(branch.condition)), branch.note);
-                     stmt(branch.body, depth + 1);
-                   },
-                   [&](const Seq &seq) {
-                     for (const Stmt &child : seq.stmts)
-                       stmt(child, depth);
-                     if (seq.stmts.empty())
-                       line(depth, "pass");
-                   },
-                   [&](const Store &store) {
-                     line(depth,
-                          fmt::format("{}{} = {}", name(store.buffer), shape(store.indices), expr(store.value)),
-                          store.note);
-                   },
-                   [&](const Barrier &barrier) {
-                     line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
-                   }});
+  visit(s, Overloaded{
+               [&](const Declare &declare) {
+                 line(depth, fmt::format("let {}: {} = {}", distinct(declare.var)->name,
+                                         name(declare.var->dtype), text(declare.value)));
+               },
+               [&](const Loop &loop) {
+                 line(depth, fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent),
+                                         loop.unrolled ? " unrolled" : ""));
+                 stmt(loop.body, depth + 1);
+               },
+               [&](const If &branch) {
+                 line(depth, fmt::format("if {}:", text(branch.condition)), branch.note);
+                 stmt(branch.body, depth + 1);
+               },
+               [&](const Seq &seq) {
+                 for (const Stmt &child : seq.stmts)
+                   stmt(child, depth);
+                 if (seq.stmts.empty())
+                   line(depth, "pass");
+               },
+               [&](const Store &store) {
+                 line(depth, fmt::format("{} = {}", access(store.buffer, store.indices), text(store.value)),
+                      store.note);
+               },
+               [&](const Barrier &barrier) {
+                 line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
+               },
+           });
 }
 
 std::string Printer::kernel(const Kernel &k) {
   line(0, fmt::format("kernel {}({}):", k.name, parameters(k)));
   for (const ThreadIndex &index : k.indices)
-    line(1, fmt::format("let {} = {} in {}", name(index.var), nestsmith::name(index.axis), index.extent));
+    line(1, fmt::format("let {}: {} = {} of {}", distinct(index.var)->name, name(index.var->dtype),
+                        name(index.axis), index.extent));
   for (const Allocation &a : k.shared)
-    line(1,
-         fmt::format("shared {}: {}{} at byte {}", name(a.buffer), nestsmith::name(a.buffer->dtype),
-                     shape(a.buffer->shape), a.byte_offset),
-         a.note);
+    allocation("shared", a);
   for (const Allocation &a : k.local)
-    line(
-        1,
-        fmt::format("local {}: {}{}", name(a.buffer), nestsmith::name(a.buffer->dtype), shape(a.buffer->shape)),
-        a.note);
+    allocation("local", a);
   stmt(k.body, 1);
   return std::move(out_);
 }
