@@ -1,0 +1,201 @@
+#include "dsl/interpret.h"
+
+#include "dsl/error.h"
+#include "dsl/printer.h"
+
+#include <fmt/format.h>
+#include <functional>
+#include <list>
+
+namespace nestsmith {
+
+namespace {
+
+template <class T> Scalar apply(BinaryOp op, DType dtype, Scalar a, Scalar b) {
+  T x = a.as<T>(), y = b.as<T>();
+  return with_op(op, [&]<BinaryOp o>() -> Scalar {
+    if constexpr (is_comparison(o))
+      return Scalar::of<std::uint8_t>(DType::boolean, compare<o>(x, y));
+    else if constexpr (is_logical(o) || (o == BinaryOp::div && std::is_integral_v<T>))
+      internal_error("this operator has no meaning on its operands");
+    else
+      return Scalar::of<T>(dtype, arithmetic<o>(x, y));
+  });
+}
+
+Scalar apply(BinaryOp op, Scalar a, Scalar b) {
+  switch (a.dtype) {
+  case DType::boolean:
+    return apply<std::uint8_t>(op, a.dtype, a, b);
+  case DType::i32:
+    return apply<std::int32_t>(op, a.dtype, a, b);
+  case DType::i64:
+    return apply<std::int64_t>(op, a.dtype, a, b);
+  case DType::u32:
+    return apply<std::uint32_t>(op, a.dtype, a, b);
+  case DType::f32:
+    return apply<float>(op, a.dtype, a, b);
+  }
+  internal_error("unknown dtype");
+}
+
+bool truth(Scalar s) { return s.bits != 0; }
+
+/// Reads an element of a buffer at logical indices.
+using Reader = std::function<Scalar(const Load &, const std::vector<std::int64_t> &)>;
+using Environment = std::map<Var, Scalar>;
+
+Scalar eval(const Expr &e, const Environment &env, const Reader &read) {
+  auto go = [&](const Expr &child) { return eval(child, env, read); };
+  return e.visit(Overloaded{
+      [](const IntImm &x) { return Scalar::from_double(x.dtype, static_cast<double>(x.value)); },
+      [](const FloatImm &x) { return Scalar::from_double(x.dtype, x.value); },
+      [&](const Var &x) {
+        auto it = env.find(x);
+        internal_check(it != env.end(), "a variable has no value");
+        return it->second;
+      },
+      [&](const Binary &x) -> Scalar {
+        Scalar a = go(x.a);
+        if (x.op == BinaryOp::logical_and)
+          return truth(a) ? go(x.b) : a;
+        if (x.op == BinaryOp::logical_or)
+          return truth(a) ? a : go(x.b);
+        return apply(x.op, a, go(x.b));
+      },
+      [&](const Not &x) { return Scalar::of<std::uint8_t>(DType::boolean, !truth(go(x.a))); },
+      [&](const Select &x) {
+        Scalar when_true = go(x.when_true), when_false = go(x.when_false);
+        return truth(go(x.condition)) ? when_true : when_false;
+      },
+      [&](const Cast &x) { return Scalar::from_double(x.dtype, go(x.a).to_double()); },
+      [&](const Load &x) {
+        if (x.mask && !truth(go(x.mask)))
+          return go(x.fill);
+        std::vector<std::int64_t> indices;
+        for (const Expr &index : x.indices)
+          indices.push_back(go(index).as<std::int64_t>());
+        return read(x, indices);
+      },
+  });
+}
+
+class Interpreter {
+public:
+  Interpreter(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
+    internal_check(arrays.size() == program.params.size(), "one array for each parameter is needed");
+    internal_check(scalars.size() == program.scalars.size(), "one value for each scalar is needed");
+    for (std::size_t n = 0; n < arrays.size(); ++n)
+      add(program.params[n], arrays[n], program.params[n]->role != Role::output);
+    for (std::size_t n = 0; n < scalars.size(); ++n)
+      environment_[program.scalars[n]] = scalars[n];
+    for (const Buffer &buffer : temporaries(program)) {
+      std::vector<std::int64_t> shape;
+      for (const Expr &extent : buffer->shape)
+        shape.push_back(as_int(extent).value());
+      add(buffer, own_.emplace_back(buffer->dtype, shape), false);
+    }
+  }
+
+  void run(const Stmt &stmt) {
+    visit(stmt, Overloaded{
+                    [&](const For &loop) {
+                      auto extent = evaluate(loop.extent).as<std::int64_t>();
+                      for (std::int64_t i = 0; i < extent; ++i) {
+                        environment_[loop.var] = Scalar::of(DType::i64, i);
+                        run(loop.body);
+                      }
+                    },
+                    [&](const Seq &seq) {
+                      for (const Stmt &child : seq.stmts)
+                        run(child);
+                    },
+                    [&](const Block &block) { run_block(block); },
+                });
+  }
+
+private:
+  struct Storage {
+    Array *array;
+    std::vector<bool> written;
+  };
+
+  void add(const Buffer &buffer, Array &array, bool written) {
+    storage_[buffer] = {&array, std::vector<bool>(static_cast<std::size_t>(array.size()), written)};
+  }
+
+  Scalar evaluate(const Expr &e) {
+    return eval(e, environment_, [&](const Load &access, const std::vector<std::int64_t> &indices) {
+      Storage &storage = storage_.at(access.buffer);
+      std::int64_t at = offset(access.buffer, indices);
+      if (!storage.written[static_cast<std::size_t>(at)])
+        fail("reads", access.buffer, indices, "which nothing has written");
+      return storage.array->at(at);
+    });
+  }
+
+  void run_block(const Block &block) {
+    bool first = true;
+    std::vector<std::pair<Var, Scalar>> values;
+    for (const IterVar &iter : block.iters) {
+      Scalar value = evaluate(iter.binding);
+      if (iter.guarded && value.as<std::int64_t>() >= evaluate(iter.extent).as<std::int64_t>())
+        return;
+      first = first && (iter.kind == IterKind::spatial || value.as<std::int64_t>() == 0);
+      values.emplace_back(iter.var, value);
+    }
+    for (auto &[var, value] : values)
+      environment_[var] = value;
+    block_ = &block;
+    if (block.init && first)
+      run_store(*block.init);
+    run_store(block.body);
+  }
+
+  void run_store(const Store &store) {
+    std::vector<std::int64_t> indices;
+    for (const Expr &index : store.indices)
+      indices.push_back(evaluate(index).as<std::int64_t>());
+    Storage &storage = storage_.at(store.buffer);
+    Scalar value = evaluate(store.value);
+    std::int64_t at = offset(store.buffer, indices);
+    storage.array->set(at, value);
+    storage.written[static_cast<std::size_t>(at)] = true;
+  }
+
+  std::int64_t offset(const Buffer &buffer, const std::vector<std::int64_t> &indices) {
+    const auto &shape = storage_.at(buffer).array->shape();
+    std::int64_t at = 0;
+    for (std::size_t n = 0; n < indices.size(); ++n) {
+      if (indices[n] < 0 || indices[n] >= shape[n])
+        fail("accesses", buffer, indices, "which is out of bounds");
+      at = at * shape[n] + indices[n];
+    }
+    return at;
+  }
+
+  [[noreturn]] void fail(const char *verb, const Buffer &buffer, const std::vector<std::int64_t> &indices,
+                         const char *what) {
+    throw UserError(ExitCode::wrong_result, fmt::format("block {} {} {}[{}], {}", block_->id->name, verb, buffer->name,
+                                                        fmt::join(indices, ", "), what));
+  }
+
+  std::map<Buffer, Storage> storage_;
+  std::list<Array> own_;
+  Environment environment_;
+  const Block *block_ = nullptr;
+};
+
+} // namespace
+
+void interpret(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
+  Interpreter(program, arrays, scalars).run(program.body);
+}
+
+Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment) {
+  return eval(e, environment, [](const Load &access, const std::vector<std::int64_t> &) -> Scalar {
+    internal_error("an expression that reads " + access.buffer->name + " has no value of its own");
+  });
+}
+
+} // namespace nestsmith

@@ -1,0 +1,168 @@
+#include "dsl/region.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+
+Bounds loop_bounds(const Stmt &root) {
+  Bounds bounds;
+  walk(root, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt))
+      bounds.set_extent(loop->var, loop->extent);
+    return true;
+  });
+  return bounds;
+}
+
+Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds) {
+  Expr result = substitute(e, [&](const Var &var) {
+    for (const IterVar &iter : block.iters)
+      if (iter.var == var)
+        return iter.binding;
+    return Expr();
+  });
+  return simplify(result, bounds);
+}
+
+Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
+           const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
+  Region region;
+  for (std::size_t n = 0; n < indices.size(); ++n) {
+    Linear fixed, varying;
+    bool mixed = false;
+    Linear linear = linearize(indices[n], bounds);
+    for (const Term &term : linear.terms) {
+      bool moves = false, stays = false;
+      walk(term.digit.base, [&](const Expr &e) {
+        if (const Var *var = e.as<Var>())
+          (varies(*var) ? moves : stays) = true;
+      });
+      mixed = mixed || (moves && stays);
+      (moves ? varying : fixed).terms.push_back(term);
+    }
+    fixed.constant = linear.constant;
+    auto range = range_of(to_expr(varying), bounds);
+    if (mixed || !range) {
+      region.push_back({Expr(0), shape[n]});
+      continue;
+    }
+    fixed.constant += range->low;
+    region.push_back({to_expr(fixed), Expr(range->high - range->low + 1)});
+  }
+  return region;
+}
+
+Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds) {
+  Region result;
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    auto offset = as_int(simplify(b[n].min - a[n].min, bounds));
+    auto x = as_int(a[n].extent), y = as_int(b[n].extent);
+    if (!offset || !x || !y) {
+      result.push_back(same(a[n].min, b[n].min) && same(a[n].extent, b[n].extent) ? a[n] : Span{Expr(0), shape[n]});
+      continue;
+    }
+    std::int64_t low = std::min<std::int64_t>(0, *offset), high = std::max(*x, *offset + *y);
+    result.push_back({simplify(a[n].min + Expr(low), bounds), Expr(high - low)});
+  }
+  return result;
+}
+
+namespace {
+
+class Collector {
+public:
+  Collector(const Buffer &buffer, const std::function<bool(const Var &)> &varies, const Bounds &bounds)
+      : buffer_(buffer), varies_(varies), bounds_(bounds) {}
+
+  void add(const Block &block, const std::vector<Expr> &indices) {
+    std::vector<Expr> in_loop_terms;
+    for (const Expr &index : indices)
+      in_loop_terms.push_back(in_loops(index, block, bounds_));
+    Region touched = box(in_loop_terms, buffer_->shape, varies_, bounds_);
+    region = region ? hull(*region, touched, buffer_->shape, bounds_) : touched;
+  }
+
+  std::optional<Region> region;
+
+private:
+  const Buffer &buffer_;
+  const std::function<bool(const Var &)> &varies_;
+  const Bounds &bounds_;
+};
+
+} // namespace
+
+std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer,
+                                  const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
+  Collector collector(buffer, varies, bounds);
+  for (const Block *block : blocks_of(stmt))
+    for (const Load *access : loads_of(*block))
+      if (access->buffer == buffer)
+        collector.add(*block, access->indices);
+  return collector.region;
+}
+
+std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
+                                     const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
+  Collector collector(buffer, varies, bounds);
+  for (const Block *block : blocks_of(stmt))
+    if (block->body.buffer == buffer)
+      collector.add(*block, block->body.indices);
+  return collector.region;
+}
+
+std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds) {
+  std::vector<LoopDigit> digits;
+  for (const Term &term : linearize(binding, bounds).terms) {
+    const Var *var = term.digit.base.as<Var>();
+    if (!var)
+      return std::nullopt;
+    auto range = bounds.find(*var);
+    if (!range || term.coefficient < 1)
+      return std::nullopt;
+    std::int64_t extent = floor_div(range->high, term.digit.div) + 1;
+    if (term.digit.mod != 0)
+      extent = std::min(extent, term.digit.mod);
+    digits.push_back({*var, term.digit.div, extent, term.coefficient});
+  }
+  return digits;
+}
+
+bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds) {
+  std::vector<LoopDigit> all;
+  for (const Expr &binding : bindings) {
+    auto digits = loop_digits(binding, bounds);
+    if (!digits)
+      return false;
+    std::sort(digits->begin(), digits->end(), [](const auto &a, const auto &b) { return a.scale < b.scale; });
+    std::int64_t radix = 1;
+    for (const LoopDigit &digit : *digits) {
+      if (digit.scale != radix)
+        return false;
+      radix *= digit.extent;
+    }
+    all.insert(all.end(), digits->begin(), digits->end());
+  }
+  for (const For *loop : loops) {
+    auto extent = as_int(loop->extent);
+    if (!extent)
+      return false;
+    std::vector<LoopDigit> own;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(own),
+                 [&](const LoopDigit &digit) { return digit.var == loop->var; });
+    std::sort(own.begin(), own.end(), [](const auto &a, const auto &b) { return a.div < b.div; });
+    std::int64_t reached = 1;
+    for (const LoopDigit &digit : own) {
+      if (digit.div != reached)
+        return false;
+      reached *= digit.extent;
+    }
+    if (reached < *extent)
+      return false;
+  }
+  return true;
+}
+
+} // namespace nestsmith

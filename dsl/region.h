@@ -1,0 +1,55 @@
+#pragma once
+/// Regions: which elements of a buffer a block touches as some of the loops around it vary. Computed
+/// from the bindings, never stored.
+
+#include "dsl/program.h"
+#include "dsl/simplify.h"
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace nestsmith {
+
+/// One dimension of a box: [min, min + extent). `min` may use the loops that are held fixed.
+struct Span {
+  Expr min;
+  Expr extent;
+};
+using Region = std::vector<Span>;
+
+/// The ranges of all loop variables of a nest.
+Bounds loop_bounds(const Stmt &root);
+
+/// `e`, written in a block's variables, in terms of the loops around it.
+Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
+
+/// The box of `indices` (in loops) as the variables that `varies` names run through their ranges.
+/// A dimension that has no such box is taken whole, from `shape`.
+Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
+           const std::function<bool(const Var &)> &varies, const Bounds &bounds);
+
+/// The smallest box around both; a dimension whose difference is unknown is taken whole.
+Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds);
+
+/// All reads of `buffer` by blocks below `stmt`, as one box; none where there is no read.
+std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer,
+                                  const std::function<bool(const Var &)> &varies, const Bounds &bounds);
+/// The same for writes.
+std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
+                                     const std::function<bool(const Var &)> &varies, const Bounds &bounds);
+
+/// A digit of a loop variable inside a binding: scale * (var // div % extent).
+struct LoopDigit {
+  Var var;
+  std::int64_t div, extent, scale;
+};
+/// The binding as a sum of digits, or none where it is not quasi-affine with constant extents.
+std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds);
+
+/// True where the bindings give every point of their product space exactly once as the loops run: each
+/// is an exact mixed-radix number, and together they use each digit of each loop once. Loops of extent 1
+/// do not count.
+bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds);
+
+} // namespace nestsmith

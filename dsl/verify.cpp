@@ -1,0 +1,119 @@
+#include "dsl/verify.h"
+
+#include "dsl/printer.h"
+#include "dsl/region.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace nestsmith {
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(const Program &program) : program_(program) {}
+
+  std::optional<std::string> run() {
+    visit_stmt(program_.body);
+    for (const auto &[buffer, writers] : writers_)
+      check_writers(buffer, writers);
+    return breach_;
+  }
+
+private:
+  template <class... Args> void fail(fmt::format_string<Args...> format, Args &&...args) {
+    if (!breach_)
+      breach_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  void visit_stmt(const Stmt &stmt) {
+    visit(stmt, Overloaded{
+                    [&](const For &loop) {
+                      auto extent = as_int(loop.extent);
+                      if (!extent || *extent < 1)
+                        fail("loop {} has the extent {}", loop.var->name, to_string(loop.extent));
+                      if (!loops_.insert(loop.var).second)
+                        fail("loop {} encloses itself", loop.var->name);
+                      if ((loop.kind == LoopKind::bound) != loop.axis.has_value())
+                        fail("loop {} is bound without an axis or the reverse", loop.var->name);
+                      bounds_.set_extent(loop.var, loop.extent);
+                      visit_stmt(loop.body);
+                      loops_.erase(loop.var);
+                    },
+                    [&](const Seq &seq) {
+                      for (const Stmt &child : seq.stmts)
+                        visit_stmt(child);
+                    },
+                    [&](const Block &block) { visit_block(block); },
+                });
+  }
+
+  void visit_block(const Block &block) {
+    std::set<Var> inside(program_.scalars.begin(), program_.scalars.end());
+    for (const IterVar &iter : block.iters) {
+      inside.insert(iter.var);
+      check_binding(block, iter);
+    }
+    auto check_body = [&](const Expr &e) {
+      walk(e, [&](const Expr &node) {
+        if (const Var *var = node.as<Var>(); var && !inside.count(*var))
+          fail("block {} uses {}, which is neither its own variable nor a scalar", block.id->name, (*var)->name);
+      });
+    };
+    auto check_store = [&](const Store &store) {
+      for (const Expr &index : store.indices)
+        check_body(index);
+      check_body(store.value);
+    };
+    check_store(block.body);
+    if (block.init)
+      check_store(*block.init);
+    for (const Load *access : loads_of(block))
+      if (access->buffer->role == Role::temporary && access->buffer != block.body.buffer &&
+          !writers_.count(access->buffer))
+        fail("block {} reads {} before it is written", block.id->name, access->buffer->name);
+    writers_[block.body.buffer].push_back(&block);
+  }
+
+  void check_binding(const Block &block, const IterVar &iter) {
+    walk(iter.binding, [&](const Expr &node) {
+      if (const Var *var = node.as<Var>(); var && !loops_.count(*var))
+        fail("block {} binds {} to {}, which is not a loop around it", block.id->name, iter.var->name, (*var)->name);
+      if (node.as<Load>() || node.as<Select>())
+        fail("block {} binds {} to what is not quasi-affine", block.id->name, iter.var->name);
+    });
+    auto range = range_of(iter.binding, bounds_);
+    auto extent = as_int(iter.extent);
+    if (!range || !extent)
+      return fail("block {} binds {} to a value of unknown range", block.id->name, iter.var->name);
+    if (range->low < 0)
+      fail("block {} binds {} below 0", block.id->name, iter.var->name);
+    if (range->high >= *extent && !iter.guarded)
+      fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,
+           range->high, *extent);
+  }
+
+  void check_writers(const Buffer &buffer, const std::vector<const Block *> &writers) {
+    if (writers.size() == 1)
+      return;
+    bool init_and_update = writers.size() == 2 && !reads(*writers[0], buffer) && reads(*writers[1], buffer) &&
+                           !writers[1]->init;
+    if (!init_and_update)
+      fail("{} has {} producers", buffer->name, writers.size());
+  }
+
+  const Program &program_;
+  std::set<Var> loops_;
+  Bounds bounds_;
+  std::map<Buffer, std::vector<const Block *>> writers_;
+  std::optional<std::string> breach_;
+};
+
+} // namespace
+
+std::optional<std::string> find_breach(const Program &program) { return Verifier(program).run(); }
+
+} // namespace nestsmith

@@ -1,0 +1,20 @@
+#pragma once
+/// The invariant of programs, checked after every directive. A breach is a bug of ours.
+
+#include "dsl/program.h"
+
+#include <optional>
+#include <string>
+
+namespace nestsmith {
+
+/// What is broken, or none:
+///   - every loop extent is constant and positive, a loop variable is bound once;
+///   - bindings use enclosing loops only and are quasi-affine; they never fall below 0;
+///   - an axis whose binding may reach its extent is guarded;
+///   - bodies use their block's variables and the program's scalars only;
+///   - a buffer has one producer, or an init and an update;
+///   - a temporary is written before it is read, in program order.
+std::optional<std::string> find_breach(const Program &program);
+
+} // namespace nestsmith
