@@ -1,0 +1,266 @@
+#include "runtime/check.h"
+
+#include "dsl/error.h"
+#include "dsl/printer.h"
+#include "runtime/workload_info.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <random>
+
+namespace nestsmith {
+
+namespace {
+
+/// Quiet NaN with a payload of its own, and for integers a word that random data rarely has.
+constexpr std::uint32_t float_poison = 0x7fc0dead, integer_poison = 0xdeadbeef;
+constexpr std::size_t messages_for_elements = 3;
+
+class Random {
+public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::uint32_t word() { return static_cast<std::uint32_t>(engine_() >> 32); }
+  /// Uniform on the multiples of 2^-23 in [-1, 1).
+  float symmetric() { return static_cast<float>(static_cast<std::int32_t>(word()) >> 8) * 0x1p-23F; }
+  /// Uniform on ±1 … ±limit: no term is 0, so that a lost one shows.
+  int nonzero(int limit) {
+    int magnitude = 1 + static_cast<int>(word() % static_cast<std::uint32_t>(limit));
+    return word() & 1 ? magnitude : -magnitude;
+  }
+
+private:
+  std::mt19937_64 engine_;
+};
+
+void poison(Array &array) {
+  if (byte_size(array.dtype()) != 4)
+    return;
+  std::uint32_t pattern = is_float(array.dtype()) ? float_poison : integer_poison;
+  std::ranges::fill(array.view<std::uint32_t>(), pattern);
+}
+
+void randomize(Array &array, CheckRun run, int largest, Random &random) {
+  if (array.dtype() == DType::f32) {
+    for (float &x : array.view<float>())
+      x = run == CheckRun::random ? random.symmetric() : static_cast<float>(random.nonzero(largest));
+  } else if (array.dtype() == DType::u32) {
+    for (std::uint32_t &x : array.view<std::uint32_t>())
+      x = random.word();
+  } else {
+    for (std::int64_t n = 0; n < array.size(); ++n)
+      array.set(n, Scalar::from_double(array.dtype(), random.nonzero(largest)));
+  }
+}
+
+Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
+  if (dtype == DType::u32)
+    return Scalar::of(dtype, random.word() | 1);
+  if (dtype == DType::f32 && run == CheckRun::random) {
+    float x = random.symmetric();
+    return Scalar::of(dtype, std::copysign(std::abs(x) + 0.5F, x));
+  }
+  return Scalar::from_double(dtype, random.nonzero(3));
+}
+
+bool in_ring(const Program &source) {
+  return std::ranges::any_of(written_params(source), [](const Buffer &b) { return !is_float(b->dtype); });
+}
+
+std::vector<std::int64_t> unflatten(std::int64_t position, const std::vector<std::int64_t> &shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; position /= shape[d])
+    index[d] = position % shape[d];
+  return index;
+}
+
+/// Compares one output, element by element, into `result`.
+class Comparison {
+public:
+  Comparison(const ReferenceOutput &expected, const Array &before, const Array &got, std::int64_t roundings,
+             RunResult &result)
+      : expected_(expected), before_(before), got_(got), gamma_(error_bound(roundings, 1)), result_(result) {}
+
+  void run() {
+    for (std::int64_t n = 0; n < got_.size(); ++n)
+      compare(n);
+  }
+
+private:
+  void compare(std::int64_t n) {
+    auto at = static_cast<std::size_t>(n);
+    double expected = expected_.value[at];
+    double value = is_float(got_.dtype()) ? got_.view<float>()[at] : got_.at(n).to_double();
+    double error = std::abs(value - expected);
+    if (result_.run == CheckRun::random) {
+      double bound = gamma_ * expected_.magnitude[at];
+      double ratio = error == 0 ? 0 : error / bound; // infinite where nothing but 0 is allowed
+      note_error(n, error, ratio);
+      if (!(error <= bound)) // a NaN is not
+        wrong(n, value, expected, fmt::format(" (error {:.3g}, bound {:.3g})", error, bound));
+    } else {
+      note_error(n, error, 0);
+      if (!(value == expected))
+        wrong(n, value, expected, "");
+    }
+  }
+
+  void note_error(std::int64_t n, double error, double ratio) {
+    if (std::isnan(error))
+      error = ratio = std::numeric_limits<double>::infinity();
+    bool worse =
+        result_.run == CheckRun::random ? ratio > result_.max_error_over_bound : error > result_.max_error;
+    if (worse)
+      result_.where = unflatten(n, got_.shape());
+    result_.max_error = std::max(result_.max_error, error);
+    result_.max_error_over_bound = std::max(result_.max_error_over_bound, ratio);
+  }
+
+  void wrong(std::int64_t n, double value, double expected, const std::string &detail) {
+    result_.passed = false;
+    if (++result_.wrong_elements > static_cast<std::int64_t>(messages_for_elements))
+      return;
+    std::string element =
+        fmt::format("{}[{}]", expected_.buffer->name, fmt::join(unflatten(n, got_.shape()), ", "));
+    if (got_.at(n) == before_.at(n))
+      result_.messages.push_back(fmt::format("{} was never written; expected {:.9g}", element, expected));
+    else
+      result_.messages.push_back(
+          fmt::format("{}: got {:.9g}, expected {:.9g}{}", element, value, expected, detail));
+  }
+
+  const ReferenceOutput &expected_;
+  const Array &before_, &got_;
+  double gamma_;
+  RunResult &result_;
+};
+
+} // namespace
+
+std::string_view name(CheckRun run) {
+  switch (run) {
+  case CheckRun::random:
+    return "floating point";
+  case CheckRun::integers:
+    return "integer mode";
+  case CheckRun::ring:
+    return "ring mode";
+  case CheckRun::switched:
+    return "scalar 0 over NaN";
+  }
+  internal_error("a run of the closed set");
+}
+
+const RunResult *CheckResult::find(CheckRun run) const {
+  auto it = std::ranges::find(runs, run, &RunResult::run);
+  return it == runs.end() ? nullptr : &*it;
+}
+
+std::optional<bool> CheckResult::exact() const {
+  std::optional<bool> exact;
+  for (const RunResult &result : runs)
+    if (result.run != CheckRun::random)
+      exact = exact.value_or(true) && result.wrong_elements == 0;
+  return exact;
+}
+
+std::vector<std::string> CheckResult::messages() const {
+  std::vector<std::string> all;
+  for (const RunResult &result : runs)
+    for (const std::string &message : result.messages)
+      all.push_back(fmt::format("{}: {}", name(result.run), message));
+  return all;
+}
+
+Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer) {
+  Random random(seed);
+  Inputs inputs;
+  auto switched = run == CheckRun::switched ? switched_read(source) : std::nullopt;
+  for (const Buffer &param : source.params) {
+    Array &array = inputs.arrays.emplace_back(param->dtype, constant_shape(param));
+    if (param->role == Role::output || (switched && param == switched->buffer))
+      poison(array);
+    else
+      randomize(array, run, largest_integer, random);
+  }
+  for (const Var &scalar : source.scalars) {
+    bool off = switched && scalar == switched->scalar;
+    inputs.scalars.push_back(off ? Scalar::from_double(scalar->dtype, 0)
+                                 : random_scalar(scalar->dtype, run, random));
+  }
+  return inputs;
+}
+
+std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, CheckRun run,
+                                                        std::uint64_t seed) {
+  std::string key = fmt::format("{} {}\n{}", name(run), seed, print(source));
+  std::shared_ptr<const Case> &known = cases_[key];
+  if (known)
+    return known;
+  constexpr double exact_in_f32 = 0x1p24;
+  // Smaller integers for longer sums. With ±1 a sum of 2^22 terms is still exact, and beyond it the
+  // run is left out.
+  for (int largest = 8; largest >= 1; largest /= 2) {
+    Inputs inputs = make_inputs(source, run, seed, largest);
+    Reference expected = reference(source, inputs.arrays, inputs.scalars);
+    bool integers = !in_ring(source) && run != CheckRun::random;
+    if (integers && expected.divides)
+      break;
+    if (integers && expected.largest >= exact_in_f32)
+      continue;
+    known = std::make_shared<const Case>(Case{std::move(inputs), std::move(expected)});
+    break;
+  }
+  return known;
+}
+
+CheckResult Checker::check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
+                           const CheckOptions &options) {
+  const Program &source = schedule.source();
+  std::vector<CheckRun> runs;
+  if (in_ring(source))
+    runs = {CheckRun::ring};
+  else if (options.exact_only)
+    runs = {CheckRun::integers};
+  else
+    runs = {CheckRun::random, CheckRun::integers};
+  if (switched_read(source))
+    runs.push_back(CheckRun::switched);
+
+  CheckResult result;
+  for (CheckRun run : runs) {
+    auto given = make_case(source, run, options.seed);
+    if (!given)
+      continue;
+    std::vector<Array> arrays = given->inputs.arrays;
+    Execution execution = executor.run(kernel, arrays, given->inputs.scalars);
+
+    RunResult &one = result.runs.emplace_back();
+    one.run = run;
+    one.passed = execution.findings.empty();
+    one.messages = execution.findings;
+    std::size_t output = 0;
+    for (std::size_t n = 0; n < source.params.size(); ++n) {
+      const Buffer &param = source.params[n];
+      if (param->role == Role::input) {
+        if (arrays[n] != given->inputs.arrays[n]) {
+          one.passed = false;
+          one.messages.push_back(fmt::format("{} is an input and was changed", param->name));
+        }
+        continue;
+      }
+      Comparison(given->expected.outputs[output++], given->inputs.arrays[n], arrays[n],
+                 given->expected.roundings, one)
+          .run();
+    }
+    if (one.wrong_elements > static_cast<std::int64_t>(messages_for_elements))
+      one.messages.push_back(fmt::format("{} elements are wrong in all", one.wrong_elements));
+    result.passed &= one.passed;
+  }
+  return result;
+}
+
+} // namespace nestsmith

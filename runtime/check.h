@@ -1,0 +1,85 @@
+#pragma once
+/// Does a kernel compute what its schedule's program says?
+
+#include "dsl/array.h"
+#include "dsl/schedule.h"
+#include "lowering/kernel.h"
+#include "runtime/executor.h"
+#include "runtime/reference.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// The inputs of one run of a check.
+///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5: within the error bound
+///   integers  f32 holding small nonzero integers, so that every partial sum is below 2^24 in
+///             magnitude: bit for bit
+///   ring      u32, all values: bit for bit
+///   switched  as integers or ring, with the scalar that switches off a read of an inout parameter
+///             (beta) 0 and that parameter full of NaN, or of poison in u32: bit for bit
+enum class CheckRun : std::uint8_t { random, integers, ring, switched };
+std::string_view name(CheckRun run);
+
+/// What one run showed.
+struct RunResult {
+  CheckRun run = CheckRun::random;
+  bool passed = false;
+  double max_error = 0;            ///< largest |got - expected|
+  double max_error_over_bound = 0; ///< `random` only; 1 is the most that passes
+  std::vector<std::int64_t> where; ///< the element of it
+  std::int64_t wrong_elements = 0;
+  std::vector<std::string> messages; ///< the first wrong elements, and what the executor found
+};
+
+struct CheckResult {
+  bool passed = true;
+  std::vector<RunResult> runs;
+
+  const RunResult *find(CheckRun run) const;
+  /// Bit for bit in every exact run; absent where there was none.
+  std::optional<bool> exact() const;
+  std::vector<std::string> messages() const; ///< of all runs, each with the name of its run
+};
+
+struct CheckOptions {
+  std::uint64_t seed = 1;
+  bool exact_only = false; ///< skip `random`
+};
+
+/// Arrays and scalars for one run of `source`. Arrays of role output are poisoned.
+struct Inputs {
+  std::vector<Array> arrays;
+  std::vector<Scalar> scalars;
+};
+/// `largest_integer` is the magnitude of the integers of `integers` and `switched`.
+Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer = 8);
+
+/// Checks kernels, and keeps the reference between those that compute the same.
+class Checker {
+public:
+  /// Runs `kernel`, which is `schedule` lowered, once for each kind of input that its dtype allows. Every
+  /// element is compared. A wrong result is a failed result and never an exception.
+  CheckResult check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
+                    const CheckOptions &options = {});
+
+private:
+  struct Case {
+    Inputs inputs;
+    Reference expected;
+  };
+  std::shared_ptr<const Case> make_case(const Program &source, CheckRun run, std::uint64_t seed);
+  std::map<std::string, std::shared_ptr<const Case>> cases_;
+};
+
+inline CheckResult check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
+                         const CheckOptions &options = {}) {
+  return Checker().check(schedule, kernel, executor, options);
+}
+
+} // namespace nestsmith

@@ -1,0 +1,226 @@
+#include "runtime/element_program.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+/// One function for each instruction.
+struct ElementProgram::Operations {
+  template <BinaryOp op> static void float_arithmetic(const Instruction &i, Cell *cells) {
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    double value = arithmetic<op>(a.value, b.value), magnitude;
+    if constexpr (op == BinaryOp::add || op == BinaryOp::sub)
+      magnitude = a.magnitude + b.magnitude;
+    else if constexpr (op == BinaryOp::mul)
+      magnitude = a.magnitude * b.magnitude;
+    else if constexpr (op == BinaryOp::div)
+      magnitude = a.magnitude / std::abs(b.value) * (b.magnitude / std::abs(b.value));
+    else
+      magnitude = std::max(a.magnitude, b.magnitude);
+    cells[i.result].value = value;
+    cells[i.result].magnitude = magnitude;
+  }
+  template <BinaryOp op> static void float_compare(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = compare<op>(cells[i.a].value, cells[i.b].value);
+  }
+  template <BinaryOp op, class T> static void integer_arithmetic(const Instruction &i, Cell *cells) {
+    cells[i.result].integer =
+        arithmetic<op>(static_cast<T>(cells[i.a].integer), static_cast<T>(cells[i.b].integer));
+  }
+  template <BinaryOp op, class T> static void integer_compare(const Instruction &i, Cell *cells) {
+    cells[i.result].integer =
+        compare<op>(static_cast<T>(cells[i.a].integer), static_cast<T>(cells[i.b].integer));
+  }
+  static void logical_and(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = cells[i.a].integer && cells[i.b].integer;
+  }
+  static void logical_or(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = cells[i.a].integer || cells[i.b].integer;
+  }
+  static void logical_not(const Instruction &i, Cell *cells) { cells[i.result].integer = !cells[i.a].integer; }
+  static void select(const Instruction &i, Cell *cells) {
+    cells[i.result] = cells[i.a].integer ? cells[i.b] : cells[i.c];
+  }
+  static void int_to_float(const Instruction &i, Cell *cells) {
+    double value = static_cast<double>(cells[i.a].integer);
+    cells[i.result] = {value, std::abs(value), 0};
+  }
+  static void float_to_int(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = static_cast<std::int64_t>(cells[i.a].value);
+  }
+  static void copy(const Instruction &i, Cell *cells) { cells[i.result] = cells[i.a]; }
+  static void wrap_i32(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = static_cast<std::int32_t>(cells[i.a].integer);
+  }
+  static void wrap_u32(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = static_cast<std::uint32_t>(cells[i.a].integer);
+  }
+  static void nonzero(const Instruction &i, Cell *cells) { cells[i.result].integer = cells[i.a].integer != 0; }
+
+  /// position = a * extent + b, where 0 <= b < extent; else -1, which stays -1.
+  static void advance(const Instruction &i, Cell *cells) {
+    std::int64_t position = cells[i.a].integer, index = cells[i.b].integer;
+    bool inside = position >= 0 && index >= 0 && index < i.extent;
+    cells[i.result].integer = inside ? position * i.extent + index : -1;
+  }
+  static void check_inside(const Plane &plane, std::int64_t position) {
+    if (position < 0)
+      throw UserError(ExitCode::usage,
+                      fmt::format("the computation reads {} out of bounds: give the read a mask, or change the "
+                                  "shape",
+                                  plane.buffer->name));
+  }
+  static void load_float(const Instruction &i, Cell *cells) {
+    if (i.b >= 0 && !cells[i.b].integer) {
+      cells[i.result] = cells[i.c];
+      return;
+    }
+    std::int64_t position = cells[i.a].integer;
+    check_inside(*i.plane, position);
+    double value = i.plane->value[static_cast<std::size_t>(position)];
+    bool input = i.plane->magnitude.empty();
+    cells[i.result].value = value;
+    cells[i.result].magnitude =
+        input ? std::abs(value) : i.plane->magnitude[static_cast<std::size_t>(position)];
+  }
+  static void load_integer(const Instruction &i, Cell *cells) {
+    if (i.b >= 0 && !cells[i.b].integer) {
+      cells[i.result] = cells[i.c];
+      return;
+    }
+    std::int64_t position = cells[i.a].integer;
+    check_inside(*i.plane, position);
+    cells[i.result].integer = static_cast<std::int64_t>(i.plane->value[static_cast<std::size_t>(position)]);
+  }
+
+  template <class T> static Run integer_op(BinaryOp op) {
+    return with_op(op, []<BinaryOp o>() -> Run {
+      if constexpr (is_comparison(o))
+        return &integer_compare<o, T>;
+      else if constexpr (o == BinaryOp::logical_and)
+        return &logical_and;
+      else if constexpr (o == BinaryOp::logical_or)
+        return &logical_or;
+      else
+        return &integer_arithmetic<o, T>;
+    });
+  }
+  static Run float_op(BinaryOp op) {
+    return with_op(op, []<BinaryOp o>() -> Run {
+      if constexpr (is_comparison(o))
+        return &float_compare<o>;
+      else if constexpr (is_logical(o))
+        return &logical_and;
+      else
+        return &float_arithmetic<o>;
+    });
+  }
+  static Run binary_op(BinaryOp op, DType operands) {
+    switch (operands) {
+    case DType::f32:
+      internal_check(!is_logical(op), "logic takes conditions");
+      return float_op(op);
+    case DType::i32:
+      return integer_op<std::int32_t>(op);
+    case DType::u32:
+      return integer_op<std::uint32_t>(op);
+    case DType::i64:
+    case DType::boolean:
+      return integer_op<std::int64_t>(op);
+    }
+    internal_error("an operand has a dtype of the closed set");
+  }
+  static Run cast_op(DType from, DType to) {
+    if (is_float(from))
+      return is_float(to) ? &copy : &float_to_int;
+    switch (to) {
+    case DType::f32:
+      return &int_to_float;
+    case DType::i32:
+      return &wrap_i32;
+    case DType::u32:
+      return &wrap_u32;
+    case DType::boolean:
+      return &nonzero;
+    case DType::i64:
+      return &copy;
+    }
+    internal_error("a cast has a dtype of the closed set");
+  }
+};
+
+int ElementProgram::fresh(Cell cell) {
+  cells_.push_back(cell);
+  return static_cast<int>(cells_.size()) - 1;
+}
+
+int ElementProgram::emit(Instruction instruction) {
+  instruction.result = fresh();
+  code_.push_back(instruction);
+  return instruction.result;
+}
+
+int ElementProgram::variable(const Var &var) {
+  auto [it, added] = variables_.try_emplace(var.get(), 0);
+  if (added)
+    it->second = fresh();
+  return it->second;
+}
+
+int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes) {
+  int position = fresh({0, 0, 0});
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    Instruction step{&Operations::advance, 0, position, compile(indices[d], planes)};
+    step.extent = plane.shape[d];
+    position = emit(step);
+  }
+  return position;
+}
+
+int ElementProgram::compile(const Expr &e, const Planes &planes) {
+  auto operand = [&](const Expr &child) { return compile(child, planes); };
+  return e.visit(Overloaded{
+      [&](const IntImm &node) {
+        return fresh({0, 0, node.value});
+      },
+      [&](const FloatImm &node) {
+        return fresh({node.value, std::abs(node.value), 0});
+      },
+      [&](const Var &node) { return variable(node); },
+      [&](const Binary &node) {
+        int a = operand(node.a), b = operand(node.b);
+        return emit({Operations::binary_op(node.op, node.a.dtype()), 0, a, b});
+      },
+      [&](const Not &node) {
+        return emit({&Operations::logical_not, 0, operand(node.a)});
+      },
+      [&](const Select &node) {
+        int condition = operand(node.condition), yes = operand(node.when_true), no = operand(node.when_false);
+        return emit({&Operations::select, 0, condition, yes, no});
+      },
+      [&](const Cast &node) {
+        return emit({Operations::cast_op(node.a.dtype(), node.dtype), 0, operand(node.a)});
+      },
+      [&](const Load &node) {
+        auto found = planes.find(node.buffer.get());
+        internal_check(found != planes.end(), "a buffer is read after it was written");
+        int position = compile_position(found->second, node.indices, planes);
+        int mask = is_true(node.mask) ? -1 : operand(node.mask);
+        int fill = mask < 0 ? -1 : operand(node.fill);
+        Run run = is_float(node.buffer->dtype) ? &Operations::load_float : &Operations::load_integer;
+        return emit({run, 0, position, mask, fill, &found->second});
+      },
+  });
+}
+
+void ElementProgram::run(std::size_t begin, std::size_t end) {
+  Cell *cells = cells_.data();
+  for (std::size_t n = begin; n < end; ++n)
+    code_[n].run(code_[n], cells);
+}
+
+} // namespace nestsmith

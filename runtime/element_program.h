@@ -1,0 +1,65 @@
+#pragma once
+/// An expression compiled to a flat list of instructions over registers, for evaluation at many points.
+/// Each register carries a value and its magnitude, the same expression on absolute values.
+
+#include "dsl/expr.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// Floating-point numbers live in `value` and `magnitude`; integers and conditions in `integer`, u32
+/// zero-extended.
+struct Cell {
+  double value = 0, magnitude = 0;
+  std::int64_t integer = 0;
+};
+
+/// The content of a buffer. Every dtype of a buffer is exact in a double.
+struct Plane {
+  Buffer buffer;
+  std::vector<std::int64_t> shape;
+  std::vector<double> value;
+  std::vector<double> magnitude; ///< empty: the absolute value
+};
+using Planes = std::map<const BufferNode *, Plane>;
+
+class ElementProgram {
+public:
+  /// A register that the caller fills before each run.
+  int variable(const Var &var);
+  /// Compiles `e` and gives the register of its value. The planes of its buffers must exist and keep
+  /// their addresses and sizes.
+  int compile(const Expr &e, const Planes &planes);
+  /// The row-major position of an element, in `integer`.
+  int compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes);
+
+  Cell &operator[](int reg) { return cells_[static_cast<std::size_t>(reg)]; }
+  /// Runs the instructions in [begin, end).
+  void run(std::size_t begin, std::size_t end);
+  std::size_t size() const { return code_.size(); }
+
+private:
+  struct Instruction;
+  using Run = void (*)(const Instruction &, Cell *);
+  struct Instruction {
+    Run run;
+    int result;
+    int a = 0, b = 0, c = 0;
+    const Plane *plane = nullptr;
+    std::int64_t extent = 0;
+  };
+  struct Operations;
+  int fresh(Cell cell = {});
+  int emit(Instruction instruction);
+
+  std::vector<Instruction> code_;
+  std::vector<Cell> cells_;
+  std::map<const Symbol *, int> variables_;
+};
+
+} // namespace nestsmith

@@ -1,0 +1,252 @@
+#include "runtime/reference.h"
+
+#include "dsl/error.h"
+#include "runtime/element_program.h"
+#include "runtime/workload_info.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <llvm/Support/Parallel.h>
+
+namespace nestsmith {
+
+namespace {
+
+template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Row-major values as a matrix of T, transposed on request.
+template <class T>
+Matrix<T> as_matrix(const std::vector<double> &values, std::int64_t rows, std::int64_t columns,
+                    bool transposed) {
+  Eigen::Map<const Matrix<double>> stored(values.data(), transposed ? columns : rows,
+                                          transposed ? rows : columns);
+  // Through i64, where a double beyond the range of T wraps as the ring does.
+  auto convert = [](double v) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::int64_t>(v));
+    else
+      return v;
+  };
+  if (transposed)
+    return stored.transpose().unaryExpr(convert);
+  return stored.unaryExpr(convert);
+}
+
+/// x * y, panels of rows in parallel. The order of summation is the same for any number of threads.
+template <class T> std::vector<double> multiply(const Matrix<T> &x, const Matrix<T> &y) {
+  constexpr Eigen::Index panel = 64;
+  std::vector<double> result(static_cast<std::size_t>(x.rows() * y.cols()));
+  Eigen::Map<Matrix<double>> whole(result.data(), x.rows(), y.cols());
+  std::vector<Eigen::Index> panels;
+  for (Eigen::Index first = 0; first < x.rows(); first += panel)
+    panels.push_back(first);
+  llvm::parallelForEach(panels.begin(), panels.end(), [&](Eigen::Index first) {
+    Eigen::Index rows = std::min(panel, x.rows() - first);
+    Matrix<T> product = x.middleRows(first, rows) * y;
+    whole.middleRows(first, rows) = product.template cast<double>();
+  });
+  return result;
+}
+
+class Evaluator {
+public:
+  Evaluator(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars)
+      : source_(source), scalars_(scalars) {
+    internal_check(arrays.size() == source.params.size(), "an array for each parameter");
+    internal_check(scalars.size() == source.scalars.size(), "a value for each scalar parameter");
+    for (std::size_t n = 0; n < arrays.size(); ++n) {
+      const Buffer &param = source.params[n];
+      Plane &plane = make_plane(param);
+      internal_check(arrays[n].shape() == plane.shape && arrays[n].dtype() == param->dtype,
+                     "an array has its parameter's shape and dtype");
+      if (param->role != Role::output)
+        fill(plane, arrays[n]);
+      if (param->role == Role::input)
+        plane.magnitude = {};
+    }
+  }
+
+  Reference run() {
+    Reference result;
+    for (const Block *block : blocks_of(source_.body)) {
+      const Buffer &written = block->body.buffer;
+      if (!planes_.contains(written.get()))
+        make_plane(written);
+      if (auto contraction = as_contraction(*block))
+        contract(*contraction);
+      else
+        evaluate(*block);
+      count_roundings(*block, result);
+      for (double magnitude : planes_.at(written.get()).magnitude)
+        result.largest = std::max(result.largest, magnitude);
+    }
+    for (const Buffer &param : written_params(source_)) {
+      Plane &plane = planes_.at(param.get());
+      result.outputs.push_back({param, std::move(plane.value), std::move(plane.magnitude)});
+    }
+    return result;
+  }
+
+private:
+  Plane &make_plane(const Buffer &buffer) {
+    Plane &plane = planes_[buffer.get()];
+    plane = {buffer, constant_shape(buffer), {}, {}};
+    std::size_t size = 1;
+    for (std::int64_t extent : plane.shape)
+      size *= static_cast<std::size_t>(extent);
+    plane.value.assign(size, 0);
+    plane.magnitude.assign(size, 0);
+    return plane;
+  }
+
+  static void fill(Plane &plane, const Array &array) {
+    if (array.dtype() == DType::f32) {
+      std::ranges::copy(array.view<float>(), plane.value.begin());
+    } else if (array.dtype() == DType::u32) {
+      std::ranges::copy(array.view<std::uint32_t>(), plane.value.begin());
+    } else {
+      for (std::int64_t n = 0; n < array.size(); ++n)
+        plane.value[static_cast<std::size_t>(n)] = array.at(n).to_double();
+    }
+    if (is_float(array.dtype()))
+      std::ranges::transform(plane.value, plane.magnitude.begin(), [](double v) { return std::abs(v); });
+  }
+
+  void contract(const Contraction &c) {
+    const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
+    Plane &result = planes_.at(c.result.get());
+    if (!is_float(c.result->dtype)) {
+      result.value = multiply<std::uint32_t>(as_matrix<std::uint32_t>(x.value, c.m, c.k, c.x_transposed),
+                                             as_matrix<std::uint32_t>(y.value, c.k, c.n, c.y_transposed));
+      return;
+    }
+    Matrix<double> left = as_matrix<double>(x.value, c.m, c.k, c.x_transposed);
+    Matrix<double> right = as_matrix<double>(y.value, c.k, c.n, c.y_transposed);
+    result.value = multiply(left, right);
+    left = x.magnitude.empty() ? Matrix<double>(left.cwiseAbs())
+                               : as_matrix<double>(x.magnitude, c.m, c.k, c.x_transposed);
+    right = y.magnitude.empty() ? Matrix<double>(right.cwiseAbs())
+                                : as_matrix<double>(y.magnitude, c.k, c.n, c.y_transposed);
+    result.magnitude = multiply(left, right);
+  }
+
+  /// Every instance of a block, spatial axes outermost, so that a reduction ends before the next begins.
+  void evaluate(const Block &block) {
+    std::vector<const IterVar *> iters;
+    for (IterKind kind : {IterKind::spatial, IterKind::reduction})
+      for (const IterVar &iter : block.iters)
+        if (iter.kind == kind)
+          iters.push_back(&iter);
+
+    ElementProgram code;
+    std::vector<int> registers;
+    std::vector<std::int64_t> extents;
+    for (const IterVar *iter : iters) {
+      internal_check(!iter->guarded && as_int(iter->extent), "the reference evaluates an unscheduled program");
+      registers.push_back(code.variable(iter->var));
+      extents.push_back(*as_int(iter->extent));
+      if (extents.back() <= 0)
+        return;
+    }
+    for (std::size_t n = 0; n < scalars_.size(); ++n) {
+      double value = scalars_[n].to_double();
+      code[code.variable(source_.scalars[n])] = {value, std::abs(value), static_cast<std::int64_t>(value)};
+    }
+    CompiledStore init, body;
+    if (block.init)
+      init = compile(code, *block.init);
+    body = compile(code, block.body);
+
+    for (bool more = true; more;) {
+      bool first = true;
+      for (std::size_t n = 0; n < iters.size(); ++n)
+        first &= iters[n]->kind == IterKind::spatial || code[registers[n]].integer == 0;
+      if (block.init && first)
+        execute(code, init);
+      execute(code, body);
+      more = false;
+      for (std::size_t n = iters.size(); n-- > 0 && !more;) {
+        std::int64_t &index = code[registers[n]].integer;
+        more = ++index < extents[n];
+        if (!more)
+          index = 0;
+      }
+    }
+  }
+
+  struct CompiledStore {
+    Plane *plane = nullptr;
+    std::size_t begin = 0, end = 0;
+    int position = 0, value = 0;
+  };
+  CompiledStore compile(ElementProgram &code, const Store &store) {
+    CompiledStore result;
+    result.plane = &planes_.at(store.buffer.get());
+    result.begin = code.size();
+    result.position = code.compile_position(*result.plane, store.indices, planes_);
+    result.value = code.compile(store.value, planes_);
+    result.end = code.size();
+    return result;
+  }
+  static void execute(ElementProgram &code, const CompiledStore &store) {
+    code.run(store.begin, store.end);
+    std::int64_t position = code[store.position].integer;
+    if (position < 0)
+      throw UserError(ExitCode::usage, fmt::format("the computation writes {} out of bounds: change the shape",
+                                                   store.plane->buffer->name));
+    const Cell &cell = code[store.value];
+    auto n = static_cast<std::size_t>(position);
+    bool real = is_float(store.plane->buffer->dtype);
+    store.plane->value[n] = real ? cell.value : static_cast<double>(cell.integer);
+    store.plane->magnitude[n] = real ? cell.magnitude : 0;
+  }
+
+  /// Adds what `block` does to a value that goes through it.
+  static void count_roundings(const Block &block, Reference &result) {
+    if (!is_float(block.body.buffer->dtype))
+      return;
+    std::int64_t operations = 0, terms = 1;
+    bool reduces = false;
+    walk(block.body.value, [&](const Expr &e) {
+      const auto *binary = e.as<Binary>();
+      if (!binary || !is_float(e.dtype()))
+        return;
+      ++operations;
+      result.divides |= binary->op == BinaryOp::div;
+    });
+    for (const IterVar &iter : block.iters)
+      if (iter.kind == IterKind::reduction) {
+        reduces = true;
+        terms *= *as_int(iter.extent);
+      }
+    // A product of a sum takes part in at most terms - 1 additions; of the operations of the body one is
+    // the accumulating addition and the rest make the term.
+    result.roundings += reduces ? terms - 1 + std::max<std::int64_t>(operations - 1, 0) : operations;
+  }
+
+  const Program &source_;
+  std::span<const Scalar> scalars_;
+  Planes planes_;
+};
+
+} // namespace
+
+Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars) {
+  return Evaluator(source, arrays, scalars).run();
+}
+
+double error_bound(std::int64_t roundings, double magnitude) {
+  constexpr double u = 0x1p-24;
+  double mu = static_cast<double>(roundings) * u;
+  if (mu >= 1)
+    throw UserError(ExitCode::usage,
+                    fmt::format("a reduction of {} roundings has no error bound in f32: make it "
+                                "shorter than 2^24",
+                                roundings));
+  return mu / (1 - mu) * magnitude;
+}
+
+} // namespace nestsmith

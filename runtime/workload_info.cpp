@@ -1,0 +1,234 @@
+#include "runtime/workload_info.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+
+namespace {
+
+bool is_var(const Expr &e, const Var &var) {
+  const Var *v = e.as<Var>();
+  return v && *v == var;
+}
+
+bool is_zero(const Expr &e) {
+  if (const auto *f = e.as<FloatImm>())
+    return f->value == 0;
+  const auto *i = e.as<IntImm>();
+  return i && i->value == 0;
+}
+
+/// Whether `load` is an unmasked read of the full matrix with indices (row, column), or transposed.
+struct MatrixAccess {
+  bool matches = false, transposed = false;
+};
+MatrixAccess match_access(const Load &load, const IterVar &row, const IterVar &column) {
+  if (load.indices.size() != 2 || !is_true(load.mask))
+    return {};
+  const IterVar *first = &row, *second = &column;
+  bool transposed = is_var(load.indices[0], column.var);
+  if (transposed)
+    std::swap(first, second);
+  if (!is_var(load.indices[0], first->var) || !is_var(load.indices[1], second->var))
+    return {};
+  auto covers = [](const Expr &extent, const IterVar &iter) { return as_int(extent) == as_int(iter.extent); };
+  bool full = covers(load.buffer->shape[0], *first) && covers(load.buffer->shape[1], *second);
+  return {full, transposed};
+}
+
+bool same_element(const Load &load, const Store &store) {
+  return load.buffer == store.buffer && is_true(load.mask) &&
+         std::ranges::equal(load.indices, store.indices,
+                            [](const Expr &a, const Expr &b) { return same(a, b); });
+}
+
+/// The two factors of `T[…] = T[…] + f * g`.
+std::optional<std::pair<const Load *, const Load *>> match_multiply_add(const Store &store) {
+  const auto *add = store.value.as<Binary>();
+  if (!add || add->op != BinaryOp::add)
+    return std::nullopt;
+  const Load *old = add->a.as<Load>();
+  const Binary *product = add->b.as<Binary>();
+  if (!old || !product || !same_element(*old, store)) {
+    old = add->b.as<Load>();
+    product = add->a.as<Binary>();
+  }
+  if (!old || !product || !same_element(*old, store) || product->op != BinaryOp::mul)
+    return std::nullopt;
+  const Load *f = product->a.as<Load>(), *g = product->b.as<Load>();
+  if (!f || !g || f->buffer == store.buffer || g->buffer == store.buffer)
+    return std::nullopt;
+  return std::pair(f, g);
+}
+
+const IterVar *find_iter(const Block &block, const Expr &index) {
+  for (const IterVar &iter : block.iters)
+    if (is_var(index, iter.var))
+      return &iter;
+  return nullptr;
+}
+
+} // namespace
+
+std::optional<Contraction> as_contraction(const Block &block) {
+  if (block.iters.size() != 3 || !block.init || block.body.indices.size() != 2 || !is_zero(block.init->value))
+    return std::nullopt;
+  const IterVar *p = find_iter(block, block.body.indices[0]);
+  const IterVar *q = find_iter(block, block.body.indices[1]);
+  const IterVar *k = nullptr;
+  for (const IterVar &iter : block.iters) {
+    if (iter.guarded || !as_int(iter.extent))
+      return std::nullopt;
+    if (iter.kind == IterKind::reduction)
+      k = &iter;
+  }
+  auto factors = match_multiply_add(block.body);
+  if (!p || !q || !k || p == q || p == k || q == k || !factors)
+    return std::nullopt;
+  const Expr &rows = block.body.buffer->shape[0], &columns = block.body.buffer->shape[1];
+  if (as_int(rows) != as_int(p->extent) || as_int(columns) != as_int(q->extent))
+    return std::nullopt;
+
+  auto [x, y] = *factors;
+  if (!match_access(*x, *p, *k).matches)
+    std::swap(x, y);
+  MatrixAccess left = match_access(*x, *p, *k), right = match_access(*y, *k, *q);
+  if (!left.matches || !right.matches)
+    return std::nullopt;
+  return Contraction{.x = x->buffer,
+                     .y = y->buffer,
+                     .result = block.body.buffer,
+                     .x_transposed = left.transposed,
+                     .y_transposed = right.transposed,
+                     .m = *as_int(p->extent),
+                     .n = *as_int(q->extent),
+                     .k = *as_int(k->extent)};
+}
+
+namespace {
+
+/// One summand of an epilogue: `scalar * read`, in either order, or `read` alone.
+struct Summand {
+  const Load *read = nullptr;
+  Var scalar;
+};
+Summand match_summand(const Expr &e) {
+  if (const Load *read = e.as<Load>())
+    return {read, nullptr};
+  const auto *product = e.as<Binary>();
+  if (!product || product->op != BinaryOp::mul)
+    return {};
+  const Load *read = product->b.as<Load>();
+  const Var *scalar = product->a.as<Var>();
+  if (!read || !scalar) {
+    read = product->a.as<Load>();
+    scalar = product->b.as<Var>();
+  }
+  return read && scalar ? Summand{read, *scalar} : Summand{};
+}
+
+bool switches_on(const Expr &mask, const Var &scalar) {
+  const auto *test = mask.as<Binary>();
+  return test && test->op == BinaryOp::ne &&
+         ((is_var(test->a, scalar) && is_zero(test->b)) || (is_var(test->b, scalar) && is_zero(test->a)));
+}
+
+bool covers_result(const Block &block) {
+  if (block.init || block.iters.size() != 2 || block.body.indices.size() != 2)
+    return false;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const IterVar *iter = find_iter(block, block.body.indices[d]);
+    if (!iter || iter->guarded || as_int(iter->extent) != as_int(block.body.buffer->shape[d]))
+      return false;
+  }
+  return !same(block.body.indices[0], block.body.indices[1]);
+}
+
+} // namespace
+
+std::optional<Gemm> as_gemm(const Program &program) {
+  std::vector<const Block *> blocks = blocks_of(program.body);
+  if (blocks.empty() || blocks.size() > 2)
+    return std::nullopt;
+  auto product = as_contraction(*blocks[0]);
+  if (!product)
+    return std::nullopt;
+  Gemm gemm{*product, product->result, nullptr, nullptr};
+  if (blocks.size() == 1)
+    return gemm;
+
+  const Block &epilogue = *blocks[1];
+  if (!covers_result(epilogue))
+    return std::nullopt;
+  gemm.c = epilogue.body.buffer;
+  auto reads_product = [&](const Summand &s) {
+    return s.read && s.read->buffer == product->result && is_true(s.read->mask) &&
+           std::ranges::equal(s.read->indices, epilogue.body.indices, same);
+  };
+  Summand first, second;
+  if (const auto *sum = epilogue.body.value.as<Binary>(); sum && sum->op == BinaryOp::add) {
+    first = match_summand(sum->a);
+    second = match_summand(sum->b);
+    if (!reads_product(first))
+      std::swap(first, second);
+    // beta * C: its own element, read always or only where beta is not 0.
+    if (!second.read || !second.scalar || second.read->buffer != gemm.c ||
+        !std::ranges::equal(second.read->indices, epilogue.body.indices, same) ||
+        !(is_true(second.read->mask) || switches_on(second.read->mask, second.scalar)))
+      return std::nullopt;
+  } else {
+    first = match_summand(epilogue.body.value);
+  }
+  if (!reads_product(first))
+    return std::nullopt;
+  gemm.alpha = first.scalar;
+  gemm.beta = second.scalar;
+  return gemm;
+}
+
+double operation_count(const Program &program) {
+  double reductions = 0, elements = 0;
+  for (const Block *block : blocks_of(program.body)) {
+    double instances = 1;
+    bool reduces = false;
+    for (const IterVar &iter : block->iters) {
+      auto extent = as_int(iter.extent);
+      internal_check(extent.has_value(), "operations are counted on constant shapes");
+      instances *= static_cast<double>(*extent);
+      reduces |= iter.kind == IterKind::reduction;
+    }
+    (reduces ? reductions : elements) += reduces ? 2 * instances : instances;
+  }
+  return reductions > 0 ? reductions : elements;
+}
+
+std::optional<SwitchedRead> switched_read(const Program &program) {
+  for (const Block *block : blocks_of(program.body))
+    for (const Load *read : loads_of(*block))
+      for (const Var &scalar : program.scalars)
+        if (read->buffer->role == Role::inout && !is_true(read->mask) && switches_on(read->mask, scalar))
+          return SwitchedRead{read->buffer, scalar};
+  return std::nullopt;
+}
+
+std::vector<Buffer> written_params(const Program &program) {
+  std::vector<Buffer> written;
+  for (const Buffer &param : program.params)
+    if (param->role != Role::input)
+      written.push_back(param);
+  return written;
+}
+
+std::vector<std::int64_t> constant_shape(const Buffer &buffer) {
+  std::vector<std::int64_t> shape;
+  for (const Expr &extent : buffer->shape) {
+    auto value = as_int(extent);
+    internal_check(value.has_value(), "a program that runs has constant shapes");
+    shape.push_back(*value);
+  }
+  return shape;
+}
+
+} // namespace nestsmith

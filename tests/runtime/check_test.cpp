@@ -1,0 +1,183 @@
+#include "runtime/check.h"
+
+#include "runtime/workload_info.h"
+#include "tests/runtime/gemm_program.h"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace nestsmith {
+namespace {
+
+using test::gemm;
+using Multiply = std::function<void(std::span<Array>, std::span<const Scalar>)>;
+
+/// Runs a function of ours in the place of a kernel, so that each fault can be put in by hand.
+class FunctionExecutor : public Executor {
+public:
+  explicit FunctionExecutor(Multiply multiply, std::vector<std::string> findings = {})
+      : multiply_(std::move(multiply)), findings_(std::move(findings)) {}
+  std::string_view name() const override { return "function"; }
+  Execution run(const kernel::Kernel &, std::span<Array> arrays, std::span<const Scalar> scalars) override {
+    ++launches;
+    multiply_(arrays, scalars);
+    return {findings_};
+  }
+  int launches = 0;
+
+private:
+  Multiply multiply_;
+  std::vector<std::string> findings_;
+};
+
+/// C = alpha*A*B + beta*C over the first `terms` of k; C is read only where beta is not 0, unless told.
+template <class T> Multiply multiply(std::int64_t lost_terms = 0, bool always_read = false) {
+  return [=](std::span<Array> arrays, std::span<const Scalar> scalars) {
+    std::int64_t m = arrays[0].shape()[0], k = arrays[0].shape()[1], n = arrays[1].shape()[1];
+    auto a = arrays[0].view<T>(), b = arrays[1].view<T>(), c = arrays[2].view<T>();
+    T alpha = scalars[0].as<T>(), beta = scalars[1].as<T>();
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        T sum = 0;
+        for (std::int64_t p = 0; p < k - lost_terms; ++p)
+          sum += a[static_cast<std::size_t>(i * k + p)] * b[static_cast<std::size_t>(p * n + j)];
+        T &element = c[static_cast<std::size_t>(i * n + j)];
+        element = alpha * sum + (beta != 0 || always_read ? beta * element : 0);
+      }
+  };
+}
+
+CheckResult check_with(Program program, Multiply f, std::vector<std::string> findings = {}) {
+  FunctionExecutor executor(std::move(f), std::move(findings));
+  return check(Schedule(std::move(program)), kernel::Kernel{}, executor);
+}
+
+std::string all_messages(const CheckResult &result) {
+  std::string text;
+  for (const std::string &message : result.messages())
+    text += message + "\n";
+  return text;
+}
+
+TEST(Check, RightKernelPassesEveryRun) {
+  CheckResult result = check_with(gemm(13, 9, 70), multiply<float>());
+  EXPECT_TRUE(result.passed) << all_messages(result);
+  ASSERT_EQ(result.runs.size(), 3U);
+  EXPECT_EQ(result.exact(), true);
+  const RunResult *random = result.find(CheckRun::random);
+  EXPECT_GT(random->max_error_over_bound, 0);
+  EXPECT_LT(random->max_error_over_bound, 1);
+  EXPECT_EQ(random->where.size(), 2U);
+}
+
+TEST(Check, RingModeIsBitForBit) {
+  CheckResult good = check_with(gemm(5, 6, 7, DType::u32), multiply<std::uint32_t>());
+  EXPECT_TRUE(good.passed) << all_messages(good);
+  EXPECT_EQ(good.find(CheckRun::random), nullptr);
+  CheckResult bad = check_with(gemm(5, 6, 7, DType::u32), multiply<std::uint32_t>(1));
+  EXPECT_FALSE(bad.passed);
+  EXPECT_EQ(bad.exact(), false);
+}
+
+TEST(Check, LostTermFailsBitForBitWhateverTheBoundSays) {
+  CheckResult result = check_with(gemm(2, 2, 4000), multiply<float>(1));
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.exact(), false);
+  EXPECT_EQ(result.find(CheckRun::integers)->wrong_elements, 4);
+  EXPECT_NE(all_messages(result).find("integer mode: C[0, 0]: got "), std::string::npos)
+      << all_messages(result);
+  EXPECT_NE(all_messages(result).find("4 elements are wrong in all"), std::string::npos);
+}
+
+TEST(Check, ElementJustBeyondTheBoundFailsAndIsNamed) {
+  auto off = [](std::span<Array> arrays, std::span<const Scalar> scalars) {
+    multiply<float>()(arrays, scalars);
+    arrays[2].view<float>()[7] += 0.01F;
+  };
+  CheckResult result = check_with(gemm(3, 5, 16), off);
+  EXPECT_FALSE(result.passed);
+  EXPECT_GT(result.find(CheckRun::random)->max_error_over_bound, 1);
+  EXPECT_EQ(result.find(CheckRun::random)->where, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_NE(all_messages(result).find("floating point: C[1, 2]: got "), std::string::npos)
+      << all_messages(result);
+  EXPECT_NE(all_messages(result).find(", bound "), std::string::npos);
+}
+
+TEST(Check, NaNNeverPasses) {
+  auto nan = [](std::span<Array> arrays, std::span<const Scalar> scalars) {
+    multiply<float>()(arrays, scalars);
+    arrays[2].view<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  };
+  CheckResult result = check_with(gemm(3, 5, 16), nan);
+  EXPECT_FALSE(result.passed);
+  for (const RunResult &run : result.runs)
+    EXPECT_FALSE(run.passed) << name(run.run);
+  EXPECT_TRUE(std::isinf(result.find(CheckRun::random)->max_error_over_bound));
+}
+
+TEST(Check, ReadingCWhereBetaIsZeroFails) {
+  CheckResult result = check_with(gemm(3, 5, 16), multiply<float>(0, true));
+  EXPECT_FALSE(result.passed);
+  EXPECT_TRUE(result.find(CheckRun::random)->passed);
+  EXPECT_TRUE(result.find(CheckRun::integers)->passed);
+  EXPECT_FALSE(result.find(CheckRun::switched)->passed);
+  EXPECT_NE(all_messages(result).find("scalar 0 over NaN: C[0, 0]: got nan"), std::string::npos)
+      << all_messages(result);
+}
+
+TEST(Check, ElementThatNobodyWroteFails) {
+  Workload w("copy");
+  Tensor x = w.placeholder("X", {10});
+  Tensor y = w.compute("Y", {10}, {"i"}, [&](Expr i) { return x(i); });
+  auto partial = [](std::span<Array> arrays, std::span<const Scalar>) {
+    for (std::int64_t n = 0; n < 9; ++n)
+      arrays[1].set(n, arrays[0].at(n));
+  };
+  CheckResult result = check_with(w.output({y}), partial);
+  EXPECT_FALSE(result.passed);
+  EXPECT_NE(all_messages(result).find("Y[9] was never written"), std::string::npos) << all_messages(result);
+}
+
+TEST(Check, FindingsOfTheExecutorAreFailures) {
+  CheckResult result = check_with(gemm(2, 2, 2), multiply<float>(), {"race on A_shared[3]"});
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.exact(), true);
+  EXPECT_NE(all_messages(result).find("integer mode: race on A_shared[3]"), std::string::npos);
+}
+
+TEST(Check, ChangedInputFails) {
+  auto clobber = [](std::span<Array> arrays, std::span<const Scalar> scalars) {
+    multiply<float>()(arrays, scalars);
+    arrays[1].view<float>()[0] = 99;
+  };
+  CheckResult result = check_with(gemm(2, 2, 2), clobber);
+  EXPECT_FALSE(result.passed);
+  EXPECT_NE(all_messages(result).find("B is an input and was changed"), std::string::npos);
+}
+
+TEST(Check, ProgramThatDividesHasNoIntegerMode) {
+  Workload w("half");
+  Tensor x = w.placeholder("X", {10});
+  Tensor y = w.compute("Y", {10}, {"i"}, [&](Expr i) { return x(i) / 3.0F; });
+  CheckResult result = check_with(w.output({y}), [](std::span<Array> arrays, std::span<const Scalar>) {
+    for (std::size_t n = 0; n < 10; ++n)
+      arrays[1].view<float>()[n] = arrays[0].view<float>()[n] / 3.0F;
+  });
+  EXPECT_TRUE(result.passed) << all_messages(result);
+  EXPECT_EQ(result.exact(), std::nullopt);
+}
+
+TEST(MakeInputs, IntegersStayExactInLongSums) {
+  Program program = gemm(1, 1, 300000);
+  CheckResult result = check_with(program, multiply<float>());
+  EXPECT_TRUE(result.find(CheckRun::integers)->passed) << all_messages(result);
+  Inputs a = make_inputs(program, CheckRun::random, 1), b = make_inputs(program, CheckRun::random, 1),
+         c = make_inputs(program, CheckRun::random, 2);
+  EXPECT_EQ(a.arrays[0], b.arrays[0]);
+  EXPECT_NE(a.arrays[0], c.arrays[0]);
+}
+
+} // namespace
+} // namespace nestsmith
