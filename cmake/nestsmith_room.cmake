@@ -1,4 +1,3 @@
-set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 find_package(fmt REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 
@@ -22,8 +21,7 @@ function(nestsmith_room name)
   endif()
   add_library(nestsmith_${name} STATIC ${sources})
   add_library(nestsmith::${name} ALIAS nestsmith_${name})
-  set_target_properties(nestsmith_${name} PROPERTIES
-    EXPORT_NAME ${name} COMPILE_WARNING_AS_ERROR ON POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  set_target_properties(nestsmith_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_compile_features(nestsmith_${name} PUBLIC cxx_std_20)
   target_include_directories(nestsmith_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/nestsmith>)
