@@ -1,0 +1,152 @@
+#include "runtime/cache.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/SHA256.h>
+
+namespace fs = std::filesystem;
+
+namespace nestsmith {
+namespace {
+
+/// The first line of an entry, then the SHA-256 of the payload and a newline, then the payload.
+constexpr std::string_view header = "nestsmith kernel 1\n";
+constexpr std::size_t digest_length = 64;
+
+std::string sha256(std::string_view data) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(data.data(), data.size()));
+  auto digest = hash.final(); // a StringRef up to LLVM 14, an array from 15 on
+  return llvm::toHex(llvm::StringRef(reinterpret_cast<const char *>(digest.data()), digest.size()), true);
+}
+
+std::string reason(int error) { return std::strerror(error); }
+
+bool write_all(int descriptor, std::string_view data) {
+  while (!data.empty()) {
+    ssize_t n = ::write(descriptor, data.data(), data.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    data.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+/// Writes `data` under a name of its own and renames it; the reason where that fails.
+std::string publish(const fs::path &target, std::string_view data) {
+  std::string temporary = target.string() + ".XXXXXX";
+  int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    return reason(errno);
+  std::string why;
+  if (!write_all(descriptor, data))
+    why = reason(errno);
+  if (::close(descriptor) != 0 && why.empty())
+    why = reason(errno);
+  if (why.empty() && ::rename(temporary.c_str(), target.c_str()) != 0)
+    why = reason(errno);
+  if (!why.empty())
+    ::unlink(temporary.c_str());
+  return why;
+}
+
+} // namespace
+
+fs::path KernelCache::standard_directory() {
+  auto variable = [](const char *name) {
+    const char *value = std::getenv(name);
+    return fs::path(value ? value : "");
+  };
+  if (fs::path own = variable("NESTSMITH_CACHE"); !own.empty())
+    return own;
+  if (fs::path caches = variable("XDG_CACHE_HOME"); caches.is_absolute())
+    return caches / "nestsmith";
+  if (fs::path home = variable("HOME"); !home.empty())
+    return home / ".cache" / "nestsmith";
+  return {};
+}
+
+KernelCache &KernelCache::standard() {
+  static KernelCache cache(standard_directory());
+  return cache;
+}
+
+KernelCache::KernelCache(fs::path directory) : directory_(std::move(directory)) {
+  if (directory_.empty())
+    note_ = "kernels are not cached: neither NESTSMITH_CACHE nor HOME is set";
+}
+
+std::string KernelCache::key(const std::vector<std::string> &parts) {
+  std::string all;
+  for (const std::string &part : parts)
+    all += fmt::format("{}:{}\n", part.size(), part);
+  return sha256(all);
+}
+
+fs::path KernelCache::file(const std::string &key) const { return directory_ / (key + ".kernel"); }
+
+std::optional<std::string> KernelCache::get(const std::string &key) const {
+  if (directory_.empty())
+    return std::nullopt;
+  std::ifstream stream(file(key), std::ios::binary);
+  if (!stream)
+    return std::nullopt;
+  std::string data((std::istreambuf_iterator<char>(stream)), {});
+  std::size_t start = header.size() + digest_length + 1;
+  if (stream.bad() || data.size() < start || !data.starts_with(header) || data[start - 1] != '\n')
+    return std::nullopt;
+  std::string payload = data.substr(start);
+  if (data.compare(header.size(), digest_length, sha256(payload)) != 0)
+    return std::nullopt;
+  return payload;
+}
+
+void KernelCache::put(const std::string &key, std::string_view payload) {
+  if (directory_.empty())
+    return;
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  std::string why = error ? error.message() : "";
+  if (why.empty())
+    why = publish(file(key), fmt::format("{}{}\n{}", header, sha256(payload), payload));
+  std::lock_guard lock(mutex_);
+  note_ = why.empty() ? ""
+                      : fmt::format("kernels are not cached: {} cannot be written ({}); set NESTSMITH_CACHE to "
+                                    "a folder that can",
+                                    directory_.string(), why);
+}
+
+std::string KernelCache::note() const {
+  std::lock_guard lock(mutex_);
+  return note_;
+}
+
+std::string KernelCache::why_not_writable() const {
+  if (directory_.empty())
+    return "neither NESTSMITH_CACHE nor HOME is set";
+  // The directory may not be there yet: then the nearest one above must allow to make it.
+  fs::path existing = fs::absolute(directory_);
+  struct stat info {};
+  while (::stat(existing.c_str(), &info) != 0 && errno == ENOENT && existing.has_relative_path())
+    existing = existing.parent_path();
+  if (::stat(existing.c_str(), &info) != 0)
+    return reason(errno);
+  if (!S_ISDIR(info.st_mode))
+    return fmt::format("{} is not a folder", existing.string());
+  if (::access(existing.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("{}: {}", existing.string(), reason(errno));
+  return "";
+}
+
+} // namespace nestsmith

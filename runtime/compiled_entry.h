@@ -1,0 +1,15 @@
+#pragma once
+/// A compiled kernel as the kernel cache keeps it: one line of JSON, then the CUBIN.
+
+#include "runtime/nvrtc.h"
+
+#include <optional>
+#include <string>
+
+namespace nestsmith::cuda {
+
+std::string write_entry(const Compiled &compiled);
+/// Nothing where the text is no such entry.
+std::optional<Compiled> read_entry(const std::string &entry);
+
+} // namespace nestsmith::cuda

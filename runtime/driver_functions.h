@@ -1,0 +1,83 @@
+#pragma once
+/// The part of the CUDA driver API that is used, declared here because cuda.h may be absent. Names, types
+/// and values are those of CUDA 12 and 13: "CUDA Driver API", and cuda.h, where a plain name such as
+/// cuMemAlloc is a macro for the symbol cuMemAlloc_v2.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace nestsmith::cuda {
+
+using Result = int;                 ///< CUresult; 0 is success
+using DeviceNumber = int;           ///< CUdevice
+using Address = unsigned long long; ///< CUdeviceptr
+using ContextHandle = struct CUctx_st *;
+using ModuleHandle = struct CUmod_st *;
+using FunctionHandle = struct CUfunc_st *;
+using EventHandle = struct CUevent_st *;
+using StreamHandle = struct CUstream_st *; ///< null: the default stream
+
+/// X(member of the table, symbol, signature)
+#define NESTSMITH_DRIVER_FUNCTIONS(X)                                                                          \
+  X(get_error_name, cuGetErrorName, Result(Result, const char **))                                             \
+  X(get_error_string, cuGetErrorString, Result(Result, const char **))                                         \
+  X(init, cuInit, Result(unsigned))                                                                            \
+  X(driver_get_version, cuDriverGetVersion, Result(int *))                                                     \
+  X(device_get_count, cuDeviceGetCount, Result(int *))                                                         \
+  X(device_get, cuDeviceGet, Result(DeviceNumber *, int))                                                      \
+  X(device_get_name, cuDeviceGetName, Result(char *, int, DeviceNumber))                                       \
+  X(device_get_attribute, cuDeviceGetAttribute, Result(int *, int, DeviceNumber))                              \
+  X(device_total_mem, cuDeviceTotalMem_v2, Result(std::size_t *, DeviceNumber))                                \
+  X(primary_ctx_retain, cuDevicePrimaryCtxRetain, Result(ContextHandle *, DeviceNumber))                       \
+  X(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, Result(DeviceNumber))                                   \
+  X(ctx_set_current, cuCtxSetCurrent, Result(ContextHandle))                                                   \
+  X(ctx_synchronize, cuCtxSynchronize, Result())                                                               \
+  X(module_load_data, cuModuleLoadData, Result(ModuleHandle *, const void *))                                  \
+  X(module_unload, cuModuleUnload, Result(ModuleHandle))                                                       \
+  X(module_get_function, cuModuleGetFunction, Result(FunctionHandle *, ModuleHandle, const char *))            \
+  X(mem_get_info, cuMemGetInfo_v2, Result(std::size_t *, std::size_t *))                                       \
+  X(mem_alloc, cuMemAlloc_v2, Result(Address *, std::size_t))                                                  \
+  X(mem_free, cuMemFree_v2, Result(Address))                                                                   \
+  X(memcpy_to_device, cuMemcpyHtoD_v2, Result(Address, const void *, std::size_t))                             \
+  X(memcpy_to_host, cuMemcpyDtoH_v2, Result(void *, Address, std::size_t))                                     \
+  X(memset_32, cuMemsetD32_v2, Result(Address, unsigned, std::size_t))                                         \
+  X(event_create, cuEventCreate, Result(EventHandle *, unsigned))                                              \
+  X(event_record, cuEventRecord, Result(EventHandle, StreamHandle))                                            \
+  X(event_synchronize, cuEventSynchronize, Result(EventHandle))                                                \
+  X(event_elapsed_time, cuEventElapsedTime, Result(float *, EventHandle, EventHandle))                         \
+  X(event_destroy, cuEventDestroy_v2, Result(EventHandle))                                                     \
+  X(launch_kernel, cuLaunchKernel,                                                                             \
+    Result(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, \
+           void **, void **))
+
+struct DriverFunctions {
+#define NESTSMITH_MEMBER(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+  NESTSMITH_DRIVER_FUNCTIONS(NESTSMITH_MEMBER)
+#undef NESTSMITH_MEMBER
+};
+
+/// CUdevice_attribute.
+enum class Attribute : int {
+  clock_khz = 13,
+  sm_count = 16,
+  memory_clock_khz = 36,
+  memory_bus_bits = 37,
+  l2_bytes = 38,
+  major = 75,
+  minor = 76,
+};
+
+/// CUresult: errors that the code of a kernel raises.
+enum class KernelFault : int {
+  illegal_address = 700,
+  launch_timeout = 702,
+  hardware_stack_error = 714,
+  illegal_instruction = 715,
+  misaligned_address = 716,
+  invalid_address_space = 717,
+  invalid_pc = 718,
+  launch_failed = 719,
+};
+
+} // namespace nestsmith::cuda

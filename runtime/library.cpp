@@ -1,0 +1,326 @@
+#include "runtime/library.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <link.h>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace fs = std::filesystem;
+
+namespace nestsmith::cuda {
+namespace {
+
+/// Folders that are looked in together, under one name for messages.
+struct Place {
+  std::string name;
+  std::vector<fs::path> folders;
+};
+using Places = std::vector<Place>;
+
+/// What is looked for in a place: libraries or headers.
+using Expand = std::function<std::vector<fs::path>(const fs::path &root)>;
+
+std::vector<std::string> file_names(LibraryKind kind) {
+  switch (kind) {
+  case LibraryKind::nvrtc:
+    return {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  case LibraryKind::cublas:
+    return {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+  case LibraryKind::driver:
+    return {"libcuda.so.1"}; // a plain libcuda.so may be the toolkit's stub, which has no device
+  }
+  internal_error("a library without file names");
+}
+
+bool is_folder(const fs::path &path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+std::vector<fs::path> subfolders(const fs::path &folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (is_folder(it->path()))
+      found.push_back(it->path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// `root/nvidia/*/leaf`: how the Python wheels lay their files out.
+void add_wheel_folders(const fs::path &root, const char *leaf, std::vector<fs::path> &folders) {
+  for (const fs::path &package : subfolders(root / "nvidia"))
+    folders.push_back(package / leaf);
+}
+
+/// Where a toolkit, an unpacked wheel or a site-packages folder keeps its libraries.
+std::vector<fs::path> library_folders(const fs::path &root) {
+  std::vector<fs::path> folders = {root, root / "lib64", root / "lib", root / "targets/x86_64-linux/lib",
+                                   root / "targets/sbsa-linux/lib"};
+  add_wheel_folders(root, "lib", folders);
+  return folders;
+}
+
+std::vector<fs::path> header_folders(const fs::path &root) {
+  std::vector<fs::path> folders = {root, root / "include", root / "targets/x86_64-linux/include",
+                                   root / "targets/sbsa-linux/include"};
+  add_wheel_folders(root, "include", folders);
+  return folders;
+}
+
+Place place(std::string name, const std::vector<fs::path> &roots, const Expand &expand) {
+  Place result{std::move(name), {}};
+  for (const fs::path &root : roots)
+    for (fs::path &folder : expand(root))
+      if (is_folder(folder))
+        result.folders.push_back(std::move(folder));
+  return result;
+}
+
+std::string environment(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value ? value : "";
+}
+
+std::vector<fs::path> split(const std::string &text, char separator) {
+  std::vector<fs::path> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);)
+    if (!part.empty())
+      parts.emplace_back(part);
+  return parts;
+}
+
+Places override_places(const Expand &expand) {
+  std::string value = environment("NESTSMITH_CUDA_PATH");
+  if (value.empty())
+    return {};
+  return {place("NESTSMITH_CUDA_PATH=" + value, split(value, ':'), expand)};
+}
+
+/// `wheels/` and what is unpacked in it, either together or a folder for each wheel.
+Places wheel_places(const Expand &expand) {
+  std::error_code error;
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  Places places;
+  for (int level = 0; level < 2 && folder.has_relative_path(); ++level) {
+    folder = folder.parent_path();
+    fs::path wheels = folder / "wheels";
+    std::vector<fs::path> roots = subfolders(wheels);
+    roots.insert(roots.begin(), wheels);
+    places.push_back(place(wheels.string(), roots, expand));
+  }
+  return places;
+}
+
+Places environment_places(const Expand &expand) {
+  Places places;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (std::string value = environment(variable); !value.empty())
+      places.push_back(place(fmt::format("{}={}", variable, value), {value}, expand));
+  return places;
+}
+
+/// The numbers in a name, so that cuda-12.10 comes after cuda-12.9.
+std::vector<int> version_of(const fs::path &path) {
+  std::vector<int> numbers;
+  bool in_number = false;
+  for (char c : path.filename().string()) {
+    bool digit = c >= '0' && c <= '9';
+    if (digit && !in_number)
+      numbers.push_back(0);
+    if (digit)
+      numbers.back() = std::min(numbers.back(), 99999) * 10 + (c - '0');
+    in_number = digit;
+  }
+  return numbers;
+}
+
+Places toolkit_places(const Expand &expand) {
+  std::vector<fs::path> versions;
+  for (const fs::path &folder : subfolders("/usr/local"))
+    if (folder.filename().string().starts_with("cuda-"))
+      versions.push_back(folder);
+  std::stable_sort(versions.begin(), versions.end(),
+                   [](const fs::path &a, const fs::path &b) { return version_of(a) > version_of(b); });
+  return {place("/usr/local/cuda", {"/usr/local/cuda"}, expand), place("/usr/local/cuda-*", versions, expand),
+          place("/opt/cuda", {"/opt/cuda"}, expand)};
+}
+
+/// What the python3 in PATH imports from. Asked last, since starting an interpreter takes a while.
+std::vector<fs::path> python_path() {
+  const char *command = "python3 -c 'import sys, site; print(\"\\n\".join(sys.path + "
+                        "[site.getusersitepackages()]))' 2>/dev/null </dev/null";
+  std::string text;
+  if (FILE *pipe = popen(command, "r")) {
+    std::array<char, 4096> chunk;
+    for (std::size_t n; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
+      text.append(chunk.data(), n);
+    pclose(pipe);
+  }
+  return split(text, '\n');
+}
+
+Places python_places(const Expand &expand) {
+  std::vector<fs::path> roots;
+  for (const fs::path &folder : python_path())
+    if (is_folder(folder / "nvidia"))
+      roots.push_back(folder);
+  Places places = {place("packages of python3", roots, expand)};
+  roots = {"/usr/lib/python3/dist-packages"};
+  for (const char *prefix : {"/usr/local/lib", "/usr/lib"})
+    for (const fs::path &folder : subfolders(prefix))
+      if (folder.filename().string().starts_with("python3"))
+        for (const char *leaf : {"dist-packages", "site-packages"})
+          roots.push_back(folder / leaf);
+  std::erase_if(roots, [](const fs::path &root) { return !is_folder(root / "nvidia"); });
+  places.push_back(place("system Python packages", roots, expand));
+  return places;
+}
+
+/// The rules of the header comment as functions, so that a late one costs nothing where an early one
+/// finds.
+std::vector<std::function<Places(const Expand &)>> rules() {
+  if (!environment("NESTSMITH_CUDA_PATH").empty())
+    return {override_places};
+  return {wheel_places, environment_places, toolkit_places, python_places};
+}
+
+Places driver_places() {
+  Places places = override_places(library_folders);
+  std::vector<fs::path> system = {"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/usr/lib64-nvidia",
+                                  "/run/opengl-driver/lib"};
+  places.push_back(place("driver folders of WSL and containers", system, library_folders));
+  return places;
+}
+
+fs::path path_of(void *handle) {
+  link_map *map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
+    return {};
+  return map->l_name;
+}
+
+/// One search: tries files and keeps the account of it.
+class Finder {
+public:
+  Finder(LibraryKind kind, const std::function<std::string(const Library &)> &refuse)
+      : kind_(kind), refuse_(refuse) {}
+
+  bool try_places(const Places &places) {
+    for (const Place &place : places) {
+      looked.push_back(place.name);
+      for (const fs::path &folder : place.folders)
+        for (const std::string &file : file_names(kind_)) {
+          std::error_code error;
+          if (fs::exists(folder / file, error) && try_open((folder / file).string(), place.name))
+            return true;
+        }
+    }
+    return false;
+  }
+
+  bool try_loader() {
+    looked.push_back(fmt::format("the system loader ({})", fmt::join(file_names(kind_), ", ")));
+    for (const std::string &file : file_names(kind_))
+      if (try_open(file, "system loader"))
+        return true;
+    return false;
+  }
+
+  std::optional<Library> found;
+  std::vector<std::string> looked;
+
+private:
+  bool try_open(const std::string &file, const std::string &place) {
+    bool is_path = file.find('/') != std::string::npos;
+    // cuBLAS needs the cublasLt of its own version: open that one before the loader finds another.
+    if (kind_ == LibraryKind::cublas && is_path) {
+      fs::path sibling(file);
+      std::string name = sibling.filename().string();
+      sibling.replace_filename("libcublasLt" + name.substr(std::string("libcublas").size()));
+      dlopen(sibling.c_str(), RTLD_NOW | RTLD_LOCAL); // where it fails, opening cuBLAS says why
+    }
+    void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      const char *why = dlerror();
+      if (is_path)
+        looked.push_back(fmt::format("{} cannot be opened: {}", file, why ? why : "unknown reason"));
+      return false;
+    }
+    Library library{handle, path_of(handle), place};
+    std::string reason = refuse_ ? refuse_(library) : "";
+    if (reason.empty()) {
+      found = library;
+      return true;
+    }
+    looked.push_back(fmt::format("{}: {}", library.path.string(), reason));
+    dlclose(handle);
+    return false;
+  }
+
+  LibraryKind kind_;
+  const std::function<std::string(const Library &)> &refuse_;
+};
+
+bool run_rules(LibraryKind kind, Finder &finder) {
+  if (kind == LibraryKind::driver) {
+    Places places = driver_places();
+    Place system = places.back();
+    places.pop_back();
+    return finder.try_places(places) || finder.try_loader() || finder.try_places({system});
+  }
+  for (const auto &rule : rules())
+    if (finder.try_places(rule(library_folders)))
+      return true;
+  return environment("NESTSMITH_CUDA_PATH").empty() && finder.try_loader();
+}
+
+} // namespace
+
+void *Library::symbol(const char *name) const { return dlsym(handle, name); }
+
+Resolver Library::resolver() const {
+  return [handle = handle](const char *name) { return dlsym(handle, name); };
+}
+
+Search find_library(LibraryKind kind, const std::function<std::string(const Library &)> &refuse) {
+  Finder finder(kind, refuse);
+  run_rules(kind, finder);
+  return {std::move(finder.found), std::move(finder.looked)};
+}
+
+std::optional<fs::path> find_headers(const fs::path &library) {
+  auto has_header = [](const fs::path &folder) {
+    std::error_code error;
+    return fs::exists(folder / "cuda_fp16.h", error);
+  };
+  if (!library.empty()) {
+    fs::path beside = library.parent_path().parent_path() / "include";
+    if (has_header(beside))
+      return beside;
+  }
+  for (const auto &rule : rules())
+    for (const Place &place : rule(header_folders))
+      for (const fs::path &folder : place.folders)
+        if (has_header(folder))
+          return folder;
+  if (environment("NESTSMITH_CUDA_PATH").empty() && has_header("/usr/include"))
+    return "/usr/include";
+  return std::nullopt;
+}
+
+std::string joined(const std::vector<std::string> &places) {
+  return fmt::format("{}", fmt::join(places, "; "));
+}
+
+} // namespace nestsmith::cuda

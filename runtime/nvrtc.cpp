@@ -1,0 +1,272 @@
+#include "runtime/nvrtc.h"
+
+#include "runtime/compiled_entry.h"
+#include "runtime/driver.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <climits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/StringRef.h>
+
+namespace nestsmith::cuda {
+namespace {
+
+// From nvrtc.h: a result is an enum with 0 for success and 6 for a program that does not compile.
+using NvrtcResult = int;
+using NvrtcProgram = struct NvrtcProgramRecord *;
+constexpr NvrtcResult compilation_failed = 6;
+
+template <class Signature> Signature *function(const Library &library, const char *name) {
+  void *address = library.symbol(name);
+  if (!address)
+    throw UserError(ExitCode::no_device,
+                    fmt::format("{} is no usable NVRTC: it has no {}", library.path.string(), name));
+  return reinterpret_cast<Signature *>(address);
+}
+
+void check(const Library &library, NvrtcResult result, const char *call) {
+  if (result == 0)
+    return;
+  const char *text = function<const char *(NvrtcResult)>(library, "nvrtcGetErrorString")(result);
+  throw UserError(ExitCode::no_device, fmt::format("{} of {} failed: {}", call, library.path.string(),
+                                                   text ? text : "unknown error"));
+}
+
+/// An NVRTC program and what can be read from it.
+class Program {
+public:
+  Program(const Library &library, const std::string &source, const std::string &file) : library_(library) {
+    auto create = function<NvrtcResult(NvrtcProgram *, const char *, const char *, int, const char *const *,
+                                       const char *const *)>(library, "nvrtcCreateProgram");
+    check(library, create(&program_, source.c_str(), file.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
+  }
+  ~Program() {
+    if (void *destroy = library_.symbol("nvrtcDestroyProgram"))
+      reinterpret_cast<NvrtcResult (*)(NvrtcProgram *)>(destroy)(&program_);
+  }
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
+
+  NvrtcResult compile(const std::vector<std::string> &options) {
+    std::vector<const char *> texts;
+    for (const std::string &option : options)
+      texts.push_back(option.c_str());
+    return function<NvrtcResult(NvrtcProgram, int, const char *const *)>(library_, "nvrtcCompileProgram")(
+        program_, static_cast<int>(texts.size()), texts.data());
+  }
+  std::string log() const {
+    std::vector<char> text = read("nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
+    while (!text.empty() && text.back() == '\0')
+      text.pop_back();
+    return {text.begin(), text.end()};
+  }
+  std::vector<char> cubin() const { return read("nvrtcGetCUBINSize", "nvrtcGetCUBIN"); }
+
+private:
+  std::vector<char> read(const char *size_call, const char *call) const {
+    std::size_t size = 0;
+    check(library_, function<NvrtcResult(NvrtcProgram, std::size_t *)>(library_, size_call)(program_, &size),
+          size_call);
+    std::vector<char> data(size);
+    if (size > 0)
+      check(library_, function<NvrtcResult(NvrtcProgram, char *)>(library_, call)(program_, data.data()), call);
+    return data;
+  }
+
+  const Library &library_;
+  NvrtcProgram program_ = nullptr;
+};
+
+std::pair<int, int> version_of(const Library &library) {
+  int major = 0, minor = 0;
+  check(library, function<NvrtcResult(int *, int *)>(library, "nvrtcVersion")(&major, &minor), "nvrtcVersion");
+  return {major, minor};
+}
+
+/// Why this library is passed over; it must be NVRTC 12 or newer, and of a major version up to the given.
+std::string why_unfit(const Library &library, int largest_major) {
+  if (!library.symbol("nvrtcVersion") || !library.symbol("nvrtcGetCUBIN"))
+    return "is no NVRTC that makes CUBIN";
+  auto [major, minor] = version_of(library);
+  if (major < 12)
+    return fmt::format("is NVRTC {}.{}, older than 12", major, minor);
+  if (major > largest_major)
+    return fmt::format("is NVRTC {}.{}, newer than the driver takes (CUDA {})", major, minor, largest_major);
+  return "";
+}
+
+std::string first_line_with(const std::string &log, llvm::StringRef what) {
+  llvm::StringRef rest(log);
+  while (!rest.empty()) {
+    auto [line, tail] = rest.split('\n');
+    if (line.contains(what))
+      return line.str();
+    rest = tail;
+  }
+  return "";
+}
+
+/// The line of the source that "file.cu(12): error: …" speaks of, with its number.
+std::string quoted_line(const std::string &source, llvm::StringRef message) {
+  auto [name, rest] = message.split('(');
+  unsigned number = 0;
+  if (rest.consumeInteger(10, number) || number == 0 || !rest.consume_front(")"))
+    return "";
+  llvm::StringRef text(source);
+  for (unsigned line = 1; line < number; ++line)
+    text = text.split('\n').second;
+  return fmt::format("\n{:>5} | {}", number, text.split('\n').first.str());
+}
+
+[[noreturn]] void refuse(const std::string &source, const std::string &kernel, const std::string &log) {
+  std::string message = first_line_with(log, "error");
+  throw CompileError(fmt::format("kernel {} does not compile: {}{}", kernel,
+                                 message.empty() ? "NVRTC gives no reason" : message,
+                                 quoted_line(source, message)),
+                     log);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int arch_number(llvm::StringRef arch) {
+  int number = 0;
+  return arch.consume_front("sm_") && !arch.consumeInteger(10, number) ? number : 0;
+}
+
+} // namespace
+
+Nvrtc Nvrtc::find() {
+  std::optional<int> driver = driver_version();
+  int largest_major = driver ? *driver / 1000 : INT_MAX;
+  Search search = find_library(LibraryKind::nvrtc,
+                               [&](const Library &library) { return why_unfit(library, largest_major); });
+  if (!search.library && driver) // better one that compiles but cannot be loaded than none
+    search.library = find_library(LibraryKind::nvrtc, [](const Library &library) {
+                       return why_unfit(library, INT_MAX);
+                     }).library;
+  if (!search.library)
+    throw UserError(ExitCode::no_device,
+                    fmt::format("no NVRTC found; looked in {}; `nestsmith doctor` says how to get it",
+                                joined(search.looked)));
+  Nvrtc nvrtc;
+  nvrtc.library_ = *search.library;
+  std::tie(nvrtc.major_, nvrtc.minor_) = version_of(nvrtc.library_);
+  return nvrtc;
+}
+
+const Nvrtc &Nvrtc::get() {
+  static const Nvrtc nvrtc = find();
+  return nvrtc;
+}
+
+std::string Nvrtc::version() const { return fmt::format("{}.{}", major_, minor_); }
+
+std::vector<std::string> Nvrtc::arches() const {
+  int count = 0;
+  check(library_, function<NvrtcResult(int *)>(library_, "nvrtcGetNumSupportedArchs")(&count),
+        "nvrtcGetNumSupportedArchs");
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  check(library_, function<NvrtcResult(int *)>(library_, "nvrtcGetSupportedArchs")(numbers.data()),
+        "nvrtcGetSupportedArchs");
+  std::vector<std::string> names;
+  for (int number : numbers) {
+    names.push_back(fmt::format("sm_{}", number));
+    // NVRTC lists numbers only. Architecture-specific code exists from compute capability 9.0 on, family-
+    // specific code from 10.0 on and with CUDA 12.9 (CUDA C++ Programming Guide, "Feature Availability").
+    if (number >= 90)
+      names.push_back(fmt::format("sm_{}a", number));
+    if (number >= 100 && (major_ > 12 || minor_ >= 9))
+      names.push_back(fmt::format("sm_{}f", number));
+  }
+  return names;
+}
+
+void Nvrtc::check_arch(const std::string &arch) const {
+  std::vector<std::string> known = arches();
+  if (std::find(known.begin(), known.end(), arch) != known.end())
+    return;
+  std::string advice;
+  int newest = 0;
+  unsigned nearest = 3; // farther off than two edits is no misspelling
+  for (const std::string &name : known) {
+    newest = std::max(newest, arch_number(name));
+    unsigned distance = llvm::StringRef(name).edit_distance(arch);
+    if (distance < nearest) {
+      nearest = distance;
+      advice = fmt::format("; did you mean {}", name);
+    }
+  }
+  if (arch_number(arch) > newest)
+    advice = "; a newer architecture needs a newer NVRTC";
+  throw UserError(ExitCode::usage, fmt::format("unknown architecture \"{}\": NVRTC {} compiles for {}{}", arch,
+                                               version(), fmt::join(known, ", "), advice));
+}
+
+std::vector<std::string> Nvrtc::command_line(const std::string &source, const std::string &arch,
+                                             const std::vector<std::string> &options) const {
+  std::vector<std::string> line = {"--gpu-architecture=" + arch, "--std=c++17", "--ptxas-options=-v"};
+  // Headers cost a search, which most kernels do not need.
+  if (source.find("#include") != std::string::npos)
+    if (auto headers = find_headers(library_.path))
+      line.push_back("--include-path=" + headers->string());
+  line.insert(line.end(), options.begin(), options.end());
+  return line;
+}
+
+Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_name, const std::string &arch,
+                        KernelCache *cache, const std::vector<std::string> &options) const {
+  auto start = std::chrono::steady_clock::now();
+  check_arch(arch);
+  std::vector<std::string> line = command_line(source, arch, options);
+  std::vector<std::string> parts = {"NVRTC " + version(), kernel_name, source};
+  parts.insert(parts.end(), line.begin(), line.end());
+  std::string key = KernelCache::key(parts);
+  if (cache)
+    if (std::optional<std::string> entry = cache->get(key))
+      if (std::optional<Compiled> compiled = read_entry(*entry)) {
+        compiled->from_cache = true;
+        compiled->seconds = seconds_since(start);
+        return *compiled;
+      }
+
+  Program program(library_, source, kernel_name + ".cu");
+  NvrtcResult result = program.compile(line);
+  Compiled compiled;
+  compiled.log = program.log();
+  if (result == compilation_failed)
+    refuse(source, kernel_name, compiled.log);
+  check(library_, result, "nvrtcCompileProgram");
+  std::vector<std::string> entries = entry_functions(compiled.log);
+  if (std::find(entries.begin(), entries.end(), kernel_name) == entries.end())
+    throw CompileError(fmt::format("the source has no kernel {}: it has {}; declare it extern \"C\" __global__",
+                                   kernel_name,
+                                   entries.empty() ? "none" : fmt::format("{}", fmt::join(entries, ", "))),
+                       compiled.log);
+  std::optional<Resources> resources = resources_of(compiled.log, kernel_name);
+  if (!resources)
+    throw UserError(ExitCode::no_device,
+                    fmt::format("NVRTC {} ({}) does not say what kernel {} takes; NVRTC 12 and 13 do",
+                                version(), library_.path.string(), kernel_name));
+  static_cast<Resources &>(compiled) = *resources;
+  compiled.kernel_name = kernel_name;
+  compiled.cubin = program.cubin();
+  compiled.arch = arch;
+  compiled.seconds = seconds_since(start);
+  if (cache)
+    cache->put(key, write_entry(compiled));
+  return compiled;
+}
+
+Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch) {
+  return Nvrtc::get().compile(source, kernel_name, arch, &KernelCache::standard());
+}
+
+std::vector<std::string> supported_arches() { return Nvrtc::get().arches(); }
+
+} // namespace nestsmith::cuda

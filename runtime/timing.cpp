@@ -1,0 +1,69 @@
+#include "runtime/driver.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace nestsmith::cuda {
+namespace {
+
+class Event {
+public:
+  explicit Event(const Device &device) : device_(device) {
+    device.check(device.functions().event_create(&handle_, 0), "cannot create an event");
+  }
+  ~Event() { device_.functions().event_destroy(handle_); }
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+
+  void record() const {
+    device_.check(device_.functions().event_record(handle_, nullptr), "cannot record an event");
+  }
+  double milliseconds_since(const Event &start) const {
+    device_.check(device_.functions().event_synchronize(handle_), "a timed run failed");
+    float ms = 0;
+    device_.check(device_.functions().event_elapsed_time(&ms, start.handle_, handle_), "cannot read an event");
+    return ms;
+  }
+
+private:
+  const Device &device_;
+  EventHandle handle_ = nullptr;
+};
+
+} // namespace
+
+Timing time_runs(const Device &device, const std::function<void()> &enqueue, const TimingOptions &options) {
+  internal_check(options.runs >= 1 && options.warm_up >= 0, "a timing without runs");
+  std::unique_ptr<Memory> flush;
+  if (options.cold_l2) // twice the size, so that nothing of the last run is left whatever L2 replaces first
+    flush = std::make_unique<Memory>(device, 2 * device.info().l2_bytes);
+  for (int i = 0; i < options.warm_up; ++i)
+    enqueue();
+  device.synchronize("a run before the timing failed");
+
+  std::vector<std::unique_ptr<Event>> starts, stops;
+  for (int i = 0; i < options.runs; ++i) {
+    starts.push_back(std::make_unique<Event>(device));
+    stops.push_back(std::make_unique<Event>(device));
+  }
+  // All runs are queued before the first result is waited for, so that the host's time to launch one run
+  // hides behind the run before it.
+  for (int i = 0; i < options.runs; ++i) {
+    if (flush)
+      flush->fill(static_cast<std::uint32_t>(i));
+    starts[static_cast<std::size_t>(i)]->record();
+    enqueue();
+    stops[static_cast<std::size_t>(i)]->record();
+  }
+  std::vector<double> ms;
+  for (int i = 0; i < options.runs; ++i)
+    ms.push_back(stops[static_cast<std::size_t>(i)]->milliseconds_since(*starts[static_cast<std::size_t>(i)]));
+  std::sort(ms.begin(), ms.end());
+  std::size_t half = ms.size() / 2;
+  double median = ms.size() % 2 ? ms[half] : (ms[half - 1] + ms[half]) / 2;
+  return {median, ms.front(), ms.back(), options.runs, options.cold_l2};
+}
+
+} // namespace nestsmith::cuda
