@@ -70,8 +70,9 @@ Scalar eval(const Expr &e, const Environment &env, const Reader &read) {
       },
       [&](const Cast &x) { return Scalar::from_double(x.dtype, go(x.a).to_double()); },
       [&](const Load &x) {
-        if (x.mask && !truth(go(x.mask)))
-          return go(x.fill);
+        if (x.mask)
+          if (!truth(go(x.mask)))
+            return go(x.fill);
         std::vector<std::int64_t> indices;
         for (const Expr &index : x.indices)
           indices.push_back(go(index).as<std::int64_t>());

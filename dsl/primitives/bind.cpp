@@ -1,0 +1,103 @@
+#include "dsl/primitives/bind.h"
+
+#include "dsl/primitives/edit.h"
+
+#include <fmt/format.h>
+#include <map>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+std::vector<const For *> bound_loops(const Stmt &root) {
+  std::vector<const For *> found;
+  walk(root, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->kind == LoopKind::bound)
+      found.push_back(loop);
+    return true;
+  });
+  return found;
+}
+
+void check_reductions(const Schedule::Edit &edit, const For &loop) {
+  for (const Block *block : blocks_of(loop.body))
+    for (const IterVar &iter : block->iters)
+      if (iter.kind == IterKind::reduction && uses(iter.binding, loop.var))
+        edit.refuse(fmt::format("block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
+                                "the same time; bind a spatial loop, or keep {} serial",
+                                block->id->name, loop.var->name, loop.var->name, loop.var->name, loop.var->name),
+                    {loop.var->name, block->id->name});
+}
+
+void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis, const std::vector<const For *> &bound) {
+  const Target &target = edit.schedule().target();
+  std::int64_t extent = as_int(loop.extent).value();
+  auto index = static_cast<std::size_t>(axis) % 3;
+  std::int64_t limit = is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
+  if (extent > limit)
+    edit.refuse(fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
+                            loop.var->name, extent, name(axis), limit),
+                {loop.var->name});
+  for (const For *other : bound)
+    if (*other->axis == axis && as_int(other->extent) != extent)
+      edit.refuse(fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
+                              loop.var->name, extent, other->var->name, name(axis), as_int(other->extent).value()),
+                  {loop.var->name, other->var->name});
+  if (!is_thread(axis))
+    return;
+  std::map<Axis, std::int64_t> extents{{axis, extent}};
+  for (const For *other : bound)
+    if (is_thread(*other->axis))
+      extents[*other->axis] = as_int(other->extent).value();
+  std::int64_t threads = 1;
+  for (auto [other, value] : extents)
+    threads *= value;
+  if (threads > target.threads_per_block)
+    edit.refuse(fmt::format("a block would have {} threads, but {} takes at most {}; split the loop {} and bind a smaller "
+                            "part",
+                            threads, target.arch, target.threads_per_block, loop.var->name),
+                {loop.var->name});
+}
+
+/// Loops on one axis are merged in the kernel: what is below both must not depend on both.
+void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
+  if (!is_thread(axis))
+    edit.refuse(fmt::format("the loops {} and {} are nested, and only thread axes can be bound again in a nest; bind one "
+                            "of them to another axis",
+                            outer.var->name, inner.var->name),
+                {outer.var->name, inner.var->name});
+  for (const Block *block : blocks_of(inner.body)) {
+    bool uses_outer = false, uses_inner = false;
+    for (const IterVar &iter : block->iters) {
+      uses_outer = uses_outer || uses(iter.binding, outer.var);
+      uses_inner = uses_inner || uses(iter.binding, inner.var);
+    }
+    if (uses_outer && uses_inner)
+      edit.refuse(fmt::format("block {} uses both {} and {}, and on one axis a thread has one index: the iterations with "
+                              "{} != {} would be lost; bind one of them to another axis",
+                              block->id->name, outer.var->name, inner.var->name, outer.var->name, inner.var->name),
+                  {outer.var->name, inner.var->name, block->id->name});
+  }
+}
+
+} // namespace
+
+void bind(Schedule &schedule, Loop handle, Axis axis) {
+  Schedule::Edit edit(schedule, "bind", {LoopName{loop_name(handle)}, Word{std::string(name(axis))}});
+  const For &loop = edit.loop(handle);
+  edit.require_serial(loop);
+  check_reductions(edit, loop);
+  check_limits(edit, loop, axis, bound_loops(edit.body()));
+  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
+    if (outer->axis == axis)
+      check_nested(edit, *outer, loop, axis);
+  for (const For *inner : bound_loops(loop.body))
+    if (*inner->axis == axis)
+      check_nested(edit, loop, *inner, axis);
+  For copy = loop;
+  copy.kind = LoopKind::bound;
+  copy.axis = axis;
+  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,90 @@
+#include "dsl/primitives/decompose_reduction.h"
+
+#include "dsl/primitives/edit.h"
+
+#include <fmt/format.h>
+#include <map>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+bool sums_over(const Block &block, const Var &loop) {
+  for (const IterVar &iter : block.iters)
+    if (iter.kind == IterKind::reduction && uses(iter.binding, loop))
+      return true;
+  return false;
+}
+
+} // namespace
+
+Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId &init_id,
+               const std::function<std::string(const std::string &)> &name) {
+  Path path = path_to(root, id);
+  const Block &block = *as<Block>(path.back());
+
+  Block init;
+  init.id = init_id;
+  init.body = *block.init;
+  for (const IterVar &iter : block.iters)
+    if (iter.kind == IterKind::spatial)
+      init.iters.push_back(iter);
+
+  // Fresh copies of the loops from `at` inwards that a spatial axis uses.
+  Stmt at_stmt = path_to(root, at).back();
+  std::vector<For> copies;
+  std::map<Var, Expr> renamed;
+  bool inside = false;
+  for (const For *loop : loops_of(path)) {
+    inside = inside || loop->var == at;
+    if (!inside)
+      continue;
+    bool used = false;
+    for (const IterVar &iter : init.iters)
+      used = used || uses(iter.binding, loop->var);
+    if (!used)
+      continue;
+    For copy = *loop;
+    copy.var = make_var(name(loop->var->name));
+    renamed[loop->var] = copy.var;
+    copies.push_back(std::move(copy));
+  }
+  Stmt nest = substitute_loops(make_block(std::move(init)), [&](const Var &var) {
+    auto it = renamed.find(var);
+    return it == renamed.end() ? Expr() : it->second;
+  });
+  for (auto loop = copies.rbegin(); loop != copies.rend(); ++loop) {
+    loop->body = nest;
+    nest = make_for(*loop);
+  }
+  Block update = block;
+  update.init.reset();
+  Stmt updated = replace(at_stmt, path.back(), make_block(std::move(update)));
+  return replace(root, at_stmt, make_seq({nest, updated}));
+}
+
+BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
+  Schedule::Edit edit(schedule, "decompose_reduction", {BlockName{handle.id->name}, LoopName{loop_name(at)}});
+  const Block &block = edit.block(handle);
+  const For &loop = edit.loop(at);
+  if (!block.init)
+    edit.refuse(fmt::format("block {} has no init; only a sum that is still whole can be decomposed", block.id->name),
+                {block.id->name});
+  if (!find_block(loop.body, block.id))
+    edit.refuse(fmt::format("the loop {} does not enclose block {}; name one of its own loops", loop.var->name,
+                            block.id->name),
+                {loop.var->name, block.id->name});
+  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
+    if (outer->var != loop.var && sums_over(block, outer->var))
+      edit.refuse(fmt::format("block {} sums over {}, which is outside of {}: the init would run again for each of its "
+                              "iterations; decompose at {}",
+                              block.id->name, outer->var->name, loop.var->name, outer->var->name),
+                  {outer->var->name, loop.var->name});
+  auto init = std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
+  Stmt body = decompose(edit.body(), block.id, loop.var, init,
+                        [&](const std::string &wanted) { return edit.name(wanted + "_init"); });
+  edit.commit(body, {init->name});
+  return {init};
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,58 @@
+#pragma once
+/// What primitives share: check, rewrite, verify.
+
+#include "dsl/region.h"
+#include "dsl/schedule.h"
+
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// One directive being applied. `commit` verifies the new program and records the step; `refuse` throws
+/// and leaves the schedule untouched.
+class Schedule::Edit {
+public:
+  Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments);
+
+  const Schedule &schedule() const { return schedule_; }
+  const Program &program() const { return schedule_.program(); }
+  const Stmt &body() const { return program().body; }
+
+  /// `message` has got and expected and ends with what to do; `culprits` are loops or blocks to mark.
+  [[noreturn]] void refuse(const std::string &message, const std::vector<std::string> &culprits = {}) const;
+  /// A name that is unique in the new program too.
+  std::string name(const std::string &wanted);
+  void commit(Stmt body, std::vector<std::string> results = {});
+
+  /// The nodes behind handles; refuses a handle that no longer stands in the program.
+  const For &loop(Loop handle) const;
+  const Block &block(BlockRef handle) const;
+  void require_serial(const For &loop) const;
+
+private:
+  Schedule &schedule_;
+  Directive directive_;
+  std::vector<std::string> taken_;
+};
+
+std::string loop_name(const Loop &loop);
+
+/// Blocks below `stmt` with their bindings simplified and their guards set exactly where a binding may
+/// reach its extent.
+Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
+/// The program's own temporaries' writers, in order.
+std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer);
+std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer);
+
+/// A nest of fresh serial loops over `region` around a copy of `block`: spatial axis n runs over span n;
+/// a reduction axis runs in full.
+Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);
+/// A nest that copies all of `from` into `to`, with a block of the name `name`.
+Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name);
+
+/// A new root with `stmt` put right before or after the top-level statement that holds `anchor`.
+Stmt insert_before(const Stmt &root, const BlockId &anchor, const Stmt &stmt);
+Stmt insert_after(const Stmt &root, const BlockId &anchor, const Stmt &stmt);
+
+} // namespace nestsmith

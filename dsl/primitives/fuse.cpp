@@ -1,0 +1,36 @@
+#include "dsl/primitives/fuse.h"
+
+#include "dsl/primitives/edit.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
+  Schedule::Edit edit(schedule, "fuse", {LoopName{loop_name(outer_handle)}, LoopName{loop_name(inner_handle)}});
+  const For &outer = edit.loop(outer_handle);
+  const For &inner = edit.loop(inner_handle);
+  edit.require_serial(outer);
+  edit.require_serial(inner);
+  const auto *child = as<For>(outer.body);
+  if (!child || child->var != inner.var)
+    edit.refuse(fmt::format("the body of {} is not just the loop {}; bring them next to each other with reorder, outer "
+                            "loop first",
+                            outer.var->name, inner.var->name),
+                {outer.var->name, inner.var->name});
+
+  Loop fused{make_var(edit.name(fmt::format("{}_{}", outer.var->name, inner.var->name)))};
+  Expr extent = outer.extent * inner.extent;
+  Bounds bounds = loop_bounds(edit.body());
+  bounds.set_extent(fused.var, extent);
+  Stmt nest = substitute_loops(inner.body, [&](const Var &var) {
+    if (var == outer.var)
+      return floordiv(fused.var, inner.extent);
+    return var == inner.var ? floormod(fused.var, inner.extent) : Expr();
+  });
+  nest = make_for({fused.var, extent, LoopKind::serial, std::nullopt, refresh_bindings(nest, bounds)});
+  edit.commit(replace(edit.body(), path_to(edit.body(), outer.var).back(), nest), {fused.var->name});
+  return fused;
+}
+
+} // namespace nestsmith::primitives

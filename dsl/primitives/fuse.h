@@ -1,0 +1,15 @@
+#pragma once
+#include "dsl/schedule.h"
+
+namespace nestsmith::primitives {
+
+/// fuse(i, j): two nested loops become one.
+///
+///     for i < m: for j < n: S     =>     for i_j < m*n: S with i = i_j // n, j = i_j % n
+///
+/// Requires [fuse.serial]: both are serial loops.
+/// Requires [fuse.nested]: j is the only statement in the body of i.
+/// Ensures: every iteration runs once, in the same order.
+Loop fuse(Schedule &schedule, Loop outer, Loop inner);
+
+} // namespace nestsmith::primitives

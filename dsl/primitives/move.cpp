@@ -1,0 +1,45 @@
+#include "dsl/primitives/move.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+void require_plain_nest(const Schedule::Edit &edit, const Block &block) {
+  for (const For *loop : loops_of(path_to(edit.body(), block.id)))
+    if (loop->kind != LoopKind::serial && blocks_of(loop->body).size() == 1)
+      edit.refuse(fmt::format("the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
+                              "unroll after this",
+                              loop->var->name, block.id->name,
+                              loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis)) : "unrolled"),
+                  {loop->var->name});
+}
+
+Stmt remove_block(const Stmt &root, const BlockId &id) {
+  if (const auto *block = as<Block>(root))
+    return block->id == id ? nullptr : root;
+  return map_children(root, [&](const Stmt &child) { return remove_block(child, id); });
+}
+
+Stmt insert_into(const Stmt &root, const Var &var, const Stmt &stmt, const std::function<bool(const Stmt &)> &here) {
+  Stmt old = path_to(root, var).back();
+  For loop = *as<For>(old);
+  std::vector<Stmt> children, result;
+  if (const auto *seq = as<Seq>(loop.body))
+    children = seq->stmts;
+  else
+    children = {loop.body};
+  bool placed = false;
+  for (const Stmt &child : children) {
+    if (!placed && here(child)) {
+      result.push_back(stmt);
+      placed = true;
+    }
+    result.push_back(child);
+  }
+  if (!placed)
+    result.push_back(stmt);
+  loop.body = make_seq(std::move(result));
+  return replace(root, old, make_for(std::move(loop)));
+}
+
+} // namespace nestsmith

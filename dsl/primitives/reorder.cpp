@@ -1,0 +1,71 @@
+#include "dsl/primitives/reorder.h"
+
+#include "dsl/primitives/edit.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+/// The loops from the outermost to the innermost of `wanted`, which must be a perfect nest.
+std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<Loop> &wanted) {
+  auto is_wanted = [&](const For *loop) {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const Loop &x) { return x.var == loop->var; });
+  };
+  std::vector<const For *> deepest;
+  for (const Loop &handle : wanted) {
+    auto path = loops_of(path_to(edit.body(), handle.var));
+    if (path.size() > deepest.size())
+      deepest = path;
+  }
+  auto first = std::find_if(deepest.begin(), deepest.end(), is_wanted);
+  std::vector<const For *> chain(first, deepest.end());
+  for (const Loop &handle : wanted)
+    if (std::none_of(chain.begin(), chain.end(), [&](const For *loop) { return loop->var == handle.var; }))
+      edit.refuse(fmt::format("the loops {} and {} are in different nests; name loops of one nest", handle.var->name,
+                              chain.back()->var->name),
+                  {handle.var->name, chain.back()->var->name});
+  for (std::size_t n = 0; n + 1 < chain.size(); ++n)
+    if (as<For>(chain[n]->body) != chain[n + 1])
+      edit.refuse(fmt::format("between the loops {} and {} stand other statements, which depend on their order (block "
+                              "{}); reorder before they are put there, or reorder the loops on one side of them only",
+                              chain[n]->var->name, chain[n + 1]->var->name,
+                              blocks_of(chain[n]->body).front()->id->name),
+                  {chain[n]->var->name, chain[n + 1]->var->name});
+  return chain;
+}
+
+} // namespace
+
+void reorder(Schedule &schedule, std::vector<Loop> order) {
+  std::vector<LoopName> names;
+  for (const Loop &handle : order)
+    names.push_back({loop_name(handle)});
+  Schedule::Edit edit(schedule, "reorder", {names});
+  if (order.size() < 2)
+    edit.refuse(fmt::format("got {} loops, expected at least 2", order.size()));
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    edit.loop(order[n]);
+    for (std::size_t m = 0; m < n; ++m)
+      if (order[n].var == order[m].var)
+        edit.refuse(fmt::format("the loop {} is named twice; name each loop once", order[n].var->name),
+                    {order[n].var->name});
+  }
+  std::vector<const For *> chain = chain_of(edit, order), result;
+  auto next = order.begin();
+  for (const For *loop : chain) {
+    bool moves = std::any_of(order.begin(), order.end(), [&](const Loop &x) { return x.var == loop->var; });
+    result.push_back(moves ? &edit.loop(*next++) : loop);
+  }
+  Stmt nest = chain.back()->body;
+  for (auto loop = result.rbegin(); loop != result.rend(); ++loop) {
+    For copy = **loop;
+    copy.body = nest;
+    nest = make_for(std::move(copy));
+  }
+  edit.commit(replace(edit.body(), path_to(edit.body(), chain.front()->var).back(), nest));
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,15 @@
+#pragma once
+#include "dsl/schedule.h"
+
+namespace nestsmith::primitives {
+
+/// set_scope(W, local): the temporary that W writes lives in another memory.
+///
+///     global AB     =>     local AB
+///
+/// Requires [set_scope.temporary]: W writes a temporary, not a parameter.
+/// Ensures: the sequential meaning is unchanged. That the memory is large enough, and shared by all that
+///   use the buffer, is an obligation.
+void set_scope(Schedule &schedule, BlockRef writer, Scope scope);
+
+} // namespace nestsmith::primitives

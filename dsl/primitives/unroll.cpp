@@ -1,0 +1,23 @@
+#include "dsl/primitives/unroll.h"
+
+#include "dsl/primitives/edit.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+void unroll(Schedule &schedule, Loop handle) {
+  Schedule::Edit edit(schedule, "unroll", {LoopName{loop_name(handle)}});
+  const For &loop = edit.loop(handle);
+  edit.require_serial(loop);
+  std::int64_t extent = as_int(loop.extent).value();
+  if (extent > 1024)
+    edit.refuse(fmt::format("the loop {} has {} iterations, expected at most 1024; split it and unroll a part",
+                            loop.var->name, extent),
+                {loop.var->name});
+  For copy = loop;
+  copy.kind = LoopKind::unrolled;
+  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+}
+
+} // namespace nestsmith::primitives
