@@ -1,0 +1,39 @@
+#include "dsl/allocation.h"
+
+#include "dsl/error.h"
+
+#include <set>
+
+namespace nestsmith {
+
+Placement place(const Program &program, const Buffer &buffer) {
+  Placement result{buffer, {}, {}, 1};
+  bool first = true;
+  for (const Block *block : blocks_of(program.body)) {
+    if (block->body.buffer != buffer && !reads(*block, buffer))
+      continue;
+    auto loops = loops_of(path_to(program.body, block->id));
+    if (first)
+      result.loops = loops;
+    first = false;
+    std::size_t common = 0;
+    while (common < result.loops.size() && common < loops.size() && result.loops[common] == loops[common])
+      ++common;
+    result.loops.resize(common);
+  }
+  std::set<Var> fixed;
+  for (const For *loop : result.loops)
+    if (buffer->scope == Scope::local || !loop->axis || !is_thread(*loop->axis))
+      fixed.insert(loop->var);
+  auto varies = [&](const Var &var) { return !fixed.count(var); };
+  Bounds bounds = loop_bounds(program.body);
+  auto written = region_written(program.body, buffer, varies, bounds);
+  internal_check(written.has_value(), "a temporary is never written");
+  auto read = region_read(program.body, buffer, varies, bounds);
+  result.region = read ? hull(*written, *read, buffer->shape, bounds) : *written;
+  for (const Span &span : result.region)
+    result.elements *= as_int(span.extent).value();
+  return result;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,20 @@
+#pragma once
+/// Where a temporary lives and how much of it is alive at a time: computed from its accesses.
+
+#include "dsl/region.h"
+
+#include <vector>
+
+namespace nestsmith {
+
+struct Placement {
+  Buffer buffer;
+  std::vector<const For *> loops; ///< around every access, outermost first
+  Region region;                  ///< the box that is touched in one iteration of them
+  std::int64_t elements = 1;
+};
+
+/// For a local buffer the box is one thread's; for a shared one it holds what all threads of a block touch.
+Placement place(const Program &program, const Buffer &buffer);
+
+} // namespace nestsmith

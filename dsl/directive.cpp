@@ -1,0 +1,69 @@
+#include "dsl/directive.h"
+
+#include "dsl/axis.h"
+#include "dsl/buffer.h"
+#include "dsl/error.h"
+#include "dsl/expr.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+namespace {
+
+/// An axis or a scope as its enumerator; any other word (a buffer's name) as a string.
+std::string word_to_cpp(const std::string &word) {
+  if (auto axis = parse_axis(word)) {
+    static constexpr const char *spelled[] = {"block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z"};
+    return fmt::format("Axis::{}", spelled[static_cast<std::size_t>(*axis)]);
+  }
+  for (Scope scope : {Scope::global, Scope::shared, Scope::local})
+    if (name(scope) == word)
+      return "Scope::" + word;
+  return "\"" + word + "\"";
+}
+
+std::string factor_to_cpp(std::int64_t factor) { return factor == -1 ? "infer" : fmt::format("{}", factor); }
+
+std::string to_cpp(const Argument &argument) {
+  return std::visit(Overloaded{
+                        [](const LoopName &x) { return x.name; },
+                        [](const BlockName &x) { return x.name; },
+                        [](const Word &x) { return word_to_cpp(x.text); },
+                        [](std::int64_t x) { return factor_to_cpp(x); },
+                        [](const std::vector<LoopName> &x) {
+                          std::vector<std::string> names;
+                          for (const LoopName &loop : x)
+                            names.push_back(loop.name);
+                          return fmt::format("{{{}}}", fmt::join(names, ", "));
+                        },
+                        [](const std::vector<std::int64_t> &x) {
+                          std::vector<std::string> factors;
+                          for (std::int64_t factor : x)
+                            factors.push_back(factor_to_cpp(factor));
+                          return fmt::format("{{{}}}", fmt::join(factors, ", "));
+                        },
+                    },
+                    argument);
+}
+
+} // namespace
+
+std::string to_cpp(const Directive &directive) {
+  std::vector<std::string> arguments;
+  bool makes_loops = false;
+  for (const Argument &argument : directive.arguments) {
+    arguments.push_back(to_cpp(argument));
+    makes_loops = makes_loops || std::holds_alternative<std::vector<std::int64_t>>(argument);
+  }
+  std::string call = fmt::format("s.{}({});", directive.op, fmt::join(arguments, ", "));
+  if (directive.results.empty())
+    return call;
+  if (makes_loops)
+    return fmt::format("auto [{}] = {}", fmt::join(directive.results, ", "), call);
+  return fmt::format("auto {} = {}", directive.results.front(), call);
+}
+
+} // namespace nestsmith

@@ -1,0 +1,271 @@
+#include "dsl/trace.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
+#include <map>
+#include <set>
+
+namespace nestsmith {
+
+namespace {
+
+namespace json = llvm::json;
+constexpr std::int64_t format_version = 1;
+
+[[noreturn]] void broken(const std::string &where, const std::string &message) {
+  throw UserError(ExitCode::usage, fmt::format("{}: {}; save one with `show RUNG --trace json`", where, message));
+}
+
+/// Reads a directive's arguments in order, each of the kind that the primitive takes.
+class Reader {
+public:
+  Reader(const Schedule &schedule, const Directive &directive, const std::string &where)
+      : schedule_(schedule), directive_(directive), where_(where) {}
+
+  Loop loop() { return schedule_.loop(next<LoopName>("a loop").name); }
+  BlockRef block() { return schedule_.block(next<BlockName>("a block").name); }
+  std::string word() { return next<Word>("a word").text; }
+  std::vector<std::int64_t> ints() { return next<std::vector<std::int64_t>>("a list of numbers"); }
+  std::vector<Loop> loops() {
+    std::vector<Loop> handles;
+    for (const LoopName &name : next<std::vector<LoopName>>("a list of loops"))
+      handles.push_back(schedule_.loop(name.name));
+    return handles;
+  }
+  Axis axis() {
+    std::string text = word();
+    if (auto axis = parse_axis(text))
+      return *axis;
+    fail(fmt::format("got the axis '{}', expected blockIdx.x to threadIdx.z", text));
+  }
+  Scope scope() {
+    std::string text = word();
+    for (Scope scope : {Scope::global, Scope::shared, Scope::local})
+      if (name(scope) == text)
+        return scope;
+    fail(fmt::format("got the scope '{}', expected global, shared or local", text));
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &message) {
+    broken(where_, fmt::format("argument {} of '{}': {}", at_, directive_.op, message));
+  }
+  template <class T> const T &next(const char *expected) {
+    ++at_;
+    if (at_ > directive_.arguments.size())
+      fail(fmt::format("is missing, expected {}", expected));
+    const T *value = std::get_if<T>(&directive_.arguments[at_ - 1]);
+    if (!value)
+      fail(fmt::format("expected {}", expected));
+    return *value;
+  }
+
+  const Schedule &schedule_;
+  const Directive &directive_;
+  const std::string &where_;
+  std::size_t at_ = 0;
+};
+
+/// The directives: one line each. A reader's calls are sequenced, so arguments are read into variables.
+const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
+  static const std::map<std::string, void (*)(Schedule &, Reader &)> table = {
+      {"split", [](Schedule &s, Reader &r) { auto loop = r.loop(); s.split(loop, r.ints()); }},
+      {"fuse", [](Schedule &s, Reader &r) { auto outer = r.loop(); s.fuse(outer, r.loop()); }},
+      {"reorder", [](Schedule &s, Reader &r) { s.reorder(r.loops()); }},
+      {"bind", [](Schedule &s, Reader &r) { auto loop = r.loop(); s.bind(loop, r.axis()); }},
+      {"unroll", [](Schedule &s, Reader &r) { s.unroll(r.loop()); }},
+      {"cache_read",
+       [](Schedule &s, Reader &r) { auto block = r.block(); auto buffer = r.word(); s.cache_read(block, buffer, r.scope()); }},
+      {"cache_write", [](Schedule &s, Reader &r) { auto block = r.block(); s.cache_write(block, r.scope()); }},
+      {"set_scope", [](Schedule &s, Reader &r) { auto block = r.block(); s.set_scope(block, r.scope()); }},
+      {"compute_at", [](Schedule &s, Reader &r) { auto block = r.block(); s.compute_at(block, r.loop()); }},
+      {"reverse_compute_at", [](Schedule &s, Reader &r) { auto block = r.block(); s.reverse_compute_at(block, r.loop()); }},
+      {"decompose_reduction", [](Schedule &s, Reader &r) { auto block = r.block(); s.decompose_reduction(block, r.loop()); }},
+  };
+  return table;
+}
+
+json::Value to_json(const Argument &argument) {
+  return std::visit(Overloaded{
+                        [](const LoopName &x) -> json::Value { return json::Object{{"loop", x.name}}; },
+                        [](const BlockName &x) -> json::Value { return json::Object{{"block", x.name}}; },
+                        [](const Word &x) -> json::Value { return x.text; },
+                        [](std::int64_t x) -> json::Value { return x; },
+                        [](const std::vector<LoopName> &x) -> json::Value {
+                          json::Array names;
+                          for (const LoopName &loop : x)
+                            names.push_back(loop.name);
+                          return json::Object{{"loops", std::move(names)}};
+                        },
+                        [](const std::vector<std::int64_t> &x) -> json::Value { return json::Array(x); },
+                    },
+                    argument);
+}
+
+std::vector<std::string> strings(const json::Array *array, const std::string &where, const char *what) {
+  std::vector<std::string> result;
+  for (const json::Value &value : array ? *array : json::Array{}) {
+    auto text = value.getAsString();
+    if (!text)
+      broken(where, fmt::format("expected strings in '{}'", what));
+    result.emplace_back(text->str());
+  }
+  return result;
+}
+
+std::vector<std::int64_t> integers(const json::Array *array, const std::string &where, const char *what) {
+  std::vector<std::int64_t> result;
+  for (const json::Value &value : array ? *array : json::Array{}) {
+    auto number = value.getAsInteger();
+    if (!number)
+      broken(where, fmt::format("expected whole numbers in '{}'", what));
+    result.push_back(*number);
+  }
+  return result;
+}
+
+Argument parse_argument(const json::Value &value, const std::string &where) {
+  if (auto number = value.getAsInteger())
+    return *number;
+  if (auto text = value.getAsString())
+    return Word{text->str()};
+  if (const json::Array *array = value.getAsArray())
+    return integers(array, where, "args");
+  if (const json::Object *object = value.getAsObject()) {
+    if (auto loop = object->getString("loop"))
+      return LoopName{loop->str()};
+    if (auto block = object->getString("block"))
+      return BlockName{block->str()};
+    if (const json::Array *names = object->getArray("loops")) {
+      std::vector<LoopName> loops;
+      for (const std::string &text : strings(names, where, "loops"))
+        loops.push_back({text});
+      return loops;
+    }
+  }
+  broken(where, "an argument is neither a number, a word, a list of numbers, a loop, a block nor loops");
+}
+
+Directive parse_directive(const json::Value &value, const std::string &where) {
+  const json::Object *object = value.getAsObject();
+  auto op = object ? object->getString("op") : decltype(object->getString("op")){};
+  if (!op)
+    broken(where, "a directive has no 'op'");
+  Directive directive{op->str(), {}, strings(object->getArray("results"), where, "results")};
+  if (const json::Array *arguments = object->getArray("args"))
+    for (const json::Value &argument : *arguments)
+      directive.arguments.push_back(parse_argument(argument, where));
+  return directive;
+}
+
+/// Loops and blocks that a directive's arguments name.
+void for_each_handle(const Directive &directive, const std::function<void(const std::string &, bool)> &f) {
+  for (const Argument &argument : directive.arguments) {
+    if (const auto *loop = std::get_if<LoopName>(&argument))
+      f(loop->name, true);
+    if (const auto *block = std::get_if<BlockName>(&argument))
+      f(block->name, false);
+    if (const auto *loops = std::get_if<std::vector<LoopName>>(&argument))
+      for (const LoopName &loop : *loops)
+        f(loop.name, true);
+  }
+}
+
+} // namespace
+
+std::string trace_to_cpp(const Schedule &schedule) {
+  std::set<std::string> declared;
+  std::string text;
+  for (const Directive &directive : schedule.trace()) {
+    for_each_handle(directive, [&](const std::string &handle, bool is_loop) {
+      if (declared.insert(handle).second)
+        text += fmt::format("auto {} = s.{}(\"{}\");\n", handle, is_loop ? "loop" : "block", handle);
+    });
+    text += to_cpp(directive) + "\n";
+    declared.insert(directive.results.begin(), directive.results.end());
+  }
+  return text;
+}
+
+TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype) {
+  return {schedule.program().name, std::move(shape), dtype, schedule.target().arch, schedule.trace()};
+}
+
+std::string to_json(const TraceFile &trace) {
+  json::Array list;
+  for (const Directive &directive : trace.directives) {
+    json::Array arguments;
+    for (const Argument &argument : directive.arguments)
+      arguments.push_back(to_json(argument));
+    json::Object object{{"op", directive.op}, {"args", std::move(arguments)}};
+    if (!directive.results.empty())
+      object["results"] = json::Array(directive.results);
+    list.push_back(std::move(object));
+  }
+  json::Value root = json::Object{{"nestsmith_trace", format_version},
+                                  {"workload", trace.workload},
+                                  {"shape", json::Array(trace.shape)},
+                                  {"dtype", std::string(name(trace.dtype))},
+                                  {"target", trace.arch},
+                                  {"directives", std::move(list)}};
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << llvm::formatv("{0:2}\n", root);
+  return out.str();
+}
+
+TraceFile parse_trace(const std::string &text, const std::string &where) {
+  auto parsed = json::parse(text);
+  if (!parsed)
+    broken(where, fmt::format("is no JSON: {}", llvm::toString(parsed.takeError())));
+  const json::Object *root = parsed->getAsObject();
+  auto version = root ? root->getInteger("nestsmith_trace") : decltype(root->getInteger("")){};
+  if (!version)
+    broken(where, "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
+  if (*version != format_version)
+    broken(where, fmt::format("is a trace of version {}, expected {}", *version, format_version));
+  TraceFile trace;
+  auto field = [&](const char *key) {
+    auto value = root->getString(key);
+    if (!value)
+      broken(where, fmt::format("has no '{}'", key));
+    return value->str();
+  };
+  trace.workload = field("workload");
+  trace.arch = field("target");
+  auto dtype = parse_dtype(field("dtype"));
+  if (!dtype)
+    broken(where, fmt::format("has the unknown dtype '{}'", field("dtype")));
+  trace.dtype = *dtype;
+  trace.shape = integers(root->getArray("shape"), where, "shape");
+  const json::Array *list = root->getArray("directives");
+  if (!list)
+    broken(where, "has no 'directives'");
+  for (const json::Value &value : *list)
+    trace.directives.push_back(parse_directive(value, where));
+  return trace;
+}
+
+Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where) {
+  Schedule schedule(std::move(program), std::move(target));
+  for (const Directive &directive : trace.directives) {
+    auto known = directives().find(directive.op);
+    if (known == directives().end()) {
+      std::vector<std::string> names;
+      for (const auto &[op, apply] : directives())
+        names.push_back(op);
+      broken(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op, fmt::join(names, ", ")));
+    }
+    Reader reader(schedule, directive, where);
+    known->second(schedule, reader);
+    if (!(schedule.trace().back() == directive))
+      broken(where, fmt::format("'{}' gave '{}' here; the trace was made for another computation", to_cpp(directive),
+                                to_cpp(schedule.trace().back())));
+  }
+  return schedule;
+}
+
+} // namespace nestsmith
