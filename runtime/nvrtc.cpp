@@ -60,8 +60,7 @@ public:
   }
   std::string log() const {
     std::vector<char> text = read("nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
-    while (!text.empty() && text.back() == '\0')
-      text.pop_back();
+    std::erase(text, '\0'); // one ends the text, and one may stand between the parts of NVRTC and ptxas
     return {text.begin(), text.end()};
   }
   std::vector<char> cubin() const { return read("nvrtcGetCUBINSize", "nvrtcGetCUBIN"); }

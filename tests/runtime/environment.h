@@ -1,0 +1,64 @@
+#pragma once
+/// What a test changes outside of itself, and puts back; and how it matches a message.
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace nestsmith::testing {
+
+/// `text` has `part` in it.
+inline ::testing::AssertionResult says(std::string_view text, std::string_view part) {
+  if (text.find(part) != std::string_view::npos)
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "expected \"" << part << "\" in:\n" << text;
+}
+
+/// An environment variable with another value, or none, for as long as this lives.
+class ScopedVariable {
+public:
+  ScopedVariable(const char *name, const std::optional<std::string> &value) : name_(name) {
+    if (const char *old = std::getenv(name))
+      old_ = old;
+    set(value);
+  }
+  ~ScopedVariable() { set(old_); }
+  ScopedVariable(const ScopedVariable &) = delete;
+  ScopedVariable &operator=(const ScopedVariable &) = delete;
+
+private:
+  void set(const std::optional<std::string> &value) {
+    if (value)
+      setenv(name_, value->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+  const char *name_;
+  std::optional<std::string> old_;
+};
+
+/// A folder that is removed with all in it.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "nestsmith_test_XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+  const std::filesystem::path &path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+} // namespace nestsmith::testing
