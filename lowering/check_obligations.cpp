@@ -1,0 +1,16 @@
+#include "dsl/printer.h"
+#include "lowering/unit.h"
+
+namespace nestsmith {
+
+void check_obligations(Unit &unit) {
+  auto owed = unit.schedule.obligations();
+  if (owed.empty())
+    return;
+  const Obligation &first = owed.front();
+  std::string by = first.directive == 0 ? "the computation " + unit.program.name
+                                        : to_cpp(unit.schedule.trace()[first.directive - 1]);
+  throw ScheduleError(by, first.message, print_marked(unit.program, {first.culprit}));
+}
+
+} // namespace nestsmith

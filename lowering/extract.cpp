@@ -1,0 +1,212 @@
+#include "dsl/allocation.h"
+#include "dsl/error.h"
+#include "lowering/unit.h"
+
+#include <fmt/format.h>
+#include <map>
+
+namespace nestsmith {
+
+namespace {
+
+using kernel::Kernel;
+
+/// One variable for each axis that has more than one index, named after the loop where one loop is bound
+/// to it, and as CUDA programmers do where several share it.
+class Indices {
+public:
+  explicit Indices(const Program &program) {
+    walk(program.body, [&](const Stmt &stmt) {
+      if (const auto *loop = as<For>(stmt); loop && loop->axis)
+        bound_[*loop->axis].push_back(loop);
+      return true;
+    });
+  }
+
+  std::vector<kernel::ThreadIndex> make() const {
+    std::vector<kernel::ThreadIndex> indices;
+    for (const auto &[axis, loops] : bound_)
+      if (std::int64_t extent = as_int(loops.front()->extent).value(); extent > 1)
+        indices.push_back({axis, make_var(name_of(axis, loops)), extent});
+    return indices;
+  }
+
+private:
+  std::string name_of(Axis axis, const std::vector<const For *> &loops) const {
+    if (loops.size() == 1)
+      return loops.front()->var->name;
+    bool flat = !bound_.count(Axis::thread_y) && !bound_.count(Axis::thread_z);
+    if (axis == Axis::thread_x && flat)
+      return "tid";
+    static constexpr const char *names[] = {"bx", "by", "bz", "tx", "ty", "tz"};
+    return names[static_cast<std::size_t>(axis)];
+  }
+
+  std::map<Axis, std::vector<const For *>> bound_;
+};
+
+class Extractor {
+public:
+  explicit Extractor(const Program &program) : program_(program) {}
+
+  Kernel run() {
+    kernel_.name = program_.name;
+    kernel_.params = program_.params;
+    kernel_.scalars = program_.scalars;
+    kernel_.indices = Indices(program_).make();
+    for (const kernel::ThreadIndex &index : kernel_.indices)
+      bounds_.set(index.var, {0, index.extent - 1});
+    for (const Buffer &buffer : temporaries(program_))
+      allocate(place(program_, buffer));
+    kernel_.body = emit(program_.body);
+    return std::move(kernel_);
+  }
+
+private:
+  using Values = std::map<Var, Expr>;
+
+  static Expr put(const Expr &e, const Values &values) {
+    return substitute(e, [&](const Var &var) {
+      auto it = values.find(var);
+      return it == values.end() ? Expr() : it->second;
+    });
+  }
+
+  void allocate(Placement placement) {
+    const Buffer &buffer = placement.buffer;
+    std::vector<Expr> shape;
+    std::vector<std::int64_t> tile;
+    for (const Span &span : placement.region) {
+      shape.push_back(span.extent);
+      tile.push_back(as_int(span.extent).value());
+    }
+    auto shrunk = std::make_shared<const BufferNode>(
+        BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary});
+    (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local).push_back({shrunk, 0, note_of(buffer), tile});
+    shrunk_[buffer] = shrunk;
+    placements_[buffer] = std::move(placement);
+  }
+
+  /// "tile of A" where a copy of A fills the buffer, "tile of the result" where a copy of it fills a
+  /// parameter, nothing where its name says it all.
+  std::string note_of(const Buffer &buffer) const {
+    for (const Block *block : blocks_of(program_.body)) {
+      const auto *access = block->body.value.as<Load>();
+      if (access && block->body.buffer == buffer)
+        return fmt::format("tile of {}", access->buffer->name);
+      if (access && access->buffer == buffer)
+        return fmt::format("part of {}", block->body.buffer->name);
+    }
+    return "partial results";
+  }
+
+  kernel::Stmt emit(const Stmt &stmt) {
+    return visit(stmt, Overloaded{
+                           [&](const For &loop) { return emit_loop(loop); },
+                           [&](const Seq &seq) {
+                             std::vector<kernel::Stmt> stmts;
+                             for (const Stmt &child : seq.stmts)
+                               stmts.push_back(emit(child));
+                             return kernel::make_seq(std::move(stmts));
+                           },
+                           [&](const Block &block) { return emit_block(block); },
+                       });
+  }
+
+  kernel::Stmt emit_loop(const For &loop) {
+    if (as_int(loop.extent) == 1) {
+      loops_[loop.var] = Expr(0);
+      return emit(loop.body);
+    }
+    for (const kernel::ThreadIndex &index : kernel_.indices)
+      if (loop.axis == index.axis) {
+        loops_[loop.var] = index.var;
+        return emit(loop.body);
+      }
+    Var var = make_var(loop.var->name);
+    loops_[loop.var] = var;
+    bounds_.set_extent(var, loop.extent);
+    return kernel::make(kernel::Loop{var, loop.extent, loop.kind == LoopKind::unrolled, emit(loop.body)});
+  }
+
+  kernel::Stmt emit_block(const Block &block) {
+    internal_check(!block.init, "an init is left after lower_init");
+    std::vector<kernel::Stmt> stmts;
+    Values axes;
+    Expr guard;
+    std::string guarded;
+    for (const IterVar &iter : block.iters) {
+      Expr value = simplify(put(iter.binding, loops_), bounds_);
+      if (!value.as<Var>() && !as_int(value)) {
+        Var var = make_var(iter.var->name);
+        bounds_.set(var, range_of(value, bounds_).value());
+        stmts.push_back(kernel::make(kernel::Declare{var, value}));
+        value = var;
+      }
+      axes[iter.var] = value;
+      if (!iter.guarded)
+        continue;
+      Expr inside = value < iter.extent;
+      guard = guard ? guard && inside : inside;
+      guarded += (guarded.empty() ? "" : ", ") + iter.var->name;
+    }
+    kernel::Stmt store = kernel::make(kernel::Store{storage(block.body.buffer),
+                                                    indices(block.body.buffer, block.body.indices, block, axes),
+                                                    value(block.body.value, block, axes), ""});
+    stmts.push_back(guard ? kernel::make(kernel::If{guard, "", store}) : store);
+    return kernel::make_seq(std::move(stmts));
+  }
+
+  Buffer storage(const Buffer &buffer) const {
+    auto it = shrunk_.find(buffer);
+    return it == shrunk_.end() ? buffer : it->second;
+  }
+
+  /// Parameters are indexed by the block's axes, temporaries by the distance from the start of their box.
+  std::vector<Expr> indices(const Buffer &buffer, const std::vector<Expr> &logical, const Block &block,
+                            const Values &axes) {
+    std::vector<Expr> result;
+    auto placement = placements_.find(buffer);
+    for (std::size_t d = 0; d < logical.size(); ++d) {
+      if (placement == placements_.end()) {
+        result.push_back(simplify(put(logical[d], axes), bounds_));
+        continue;
+      }
+      Values bindings;
+      for (const IterVar &iter : block.iters)
+        bindings[iter.var] = put(iter.binding, loops_);
+      Expr start = put(placement->second.region[d].min, loops_);
+      result.push_back(simplify(put(logical[d], bindings) - start, bounds_));
+    }
+    return result;
+  }
+
+  Expr value(const Expr &e, const Block &block, const Values &axes) {
+    if (const auto *access = e.as<Load>()) {
+      Expr mask = access->mask ? simplify(value(access->mask, block, axes), bounds_) : Expr();
+      Expr fill = access->fill ? value(access->fill, block, axes) : Expr();
+      return load(storage(access->buffer), indices(access->buffer, access->indices, block, axes), mask, fill);
+    }
+    if (const Var *var = e.as<Var>()) {
+      auto it = axes.find(*var);
+      return it == axes.end() ? e : it->second;
+    }
+    return map_children(e, [&](const Expr &child) { return value(child, block, axes); });
+  }
+
+  const Program &program_;
+  Kernel kernel_;
+  Values loops_;
+  Bounds bounds_;
+  std::map<Buffer, Buffer> shrunk_;
+  std::map<Buffer, Placement> placements_;
+};
+
+} // namespace
+
+void extract(Unit &unit) {
+  unit.kernel = Extractor(unit.program).run();
+  unit.extracted = true;
+}
+
+} // namespace nestsmith

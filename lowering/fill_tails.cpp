@@ -1,0 +1,165 @@
+#include "dsl/region.h"
+#include "lowering/unit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace nestsmith {
+
+namespace {
+
+/// What is known of a temporary's dimension past the shape of what it holds.
+struct Padding {
+  std::int64_t extent;   ///< elements that exist and have been written
+  bool zero;             ///< they are 0 past the shape
+};
+
+class Filler {
+public:
+  explicit Filler(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
+
+  Program run() {
+    for (const Buffer &buffer : temporaries(program_))
+      if (buffer->scope != Scope::global)
+        pad(buffer);
+    Program result = program_;
+    result.body = rewrite(program_.body);
+    for (const auto &[from, to] : padded_buffers())
+      result.body = replace_buffer(result.body, from, to);
+    return result;
+  }
+
+private:
+  std::int64_t reach(const IterVar &iter) const { return range_of(iter.binding, bounds_).value().high + 1; }
+
+  static bool is_copy(const Block &block) {
+    const auto *access = block.body.value.as<Load>();
+    return access && !access->mask && access->buffer->role != Role::temporary;
+  }
+
+  /// Whether every load of the block that this axis indexes exists up to `extent`.
+  bool loads_reach(const Block &block, const Var &axis, std::int64_t extent, bool zero) const {
+    for (const Load *access : loads_of(block))
+      for (std::size_t d = 0; d < access->indices.size(); ++d) {
+        if (!uses(access->indices[d], axis) || access->buffer == block.body.buffer)
+          continue;
+        auto it = padding_.find({access->buffer, d});
+        const Var *plain = access->indices[d].as<Var>();
+        if (!plain || it == padding_.end() || it->second.extent < extent || (zero && !it->second.zero))
+          return false;
+      }
+    return true;
+  }
+
+  /// Pads the dimensions of a temporary for which all its writers can run past the shape.
+  void pad(const Buffer &buffer) {
+    std::vector<const Block *> writers = blocks_of(program_.body);
+    std::erase_if(writers, [&](const Block *block) { return block->body.buffer != buffer; });
+    for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
+      std::int64_t extent = as_int(buffer->shape[d]).value();
+      bool possible = true, zero = true;
+      for (const Block *writer : writers) {
+        const Var *axis = writer->body.indices[d].as<Var>();
+        auto iter = std::find_if(writer->iters.begin(), writer->iters.end(),
+                                 [&](const IterVar &x) { return axis && x.var == *axis; });
+        if (iter == writer->iters.end()) {
+          possible = false;
+          break;
+        }
+        extent = std::max(extent, reach(*iter));
+        zero = zero && is_copy(*writer);
+      }
+      for (const Block *writer : writers) {
+        const Var *axis = writer->body.indices[d].as<Var>();
+        possible = possible && (is_copy(*writer) || loads_reach(*writer, *axis, extent, false));
+      }
+      if (possible)
+        padding_[{buffer, d}] = {extent, zero};
+    }
+  }
+
+  /// load(T) + x*y*…, where each factor is a load that is zero past the end of the axis.
+  bool sum_ignores(const Block &block, const IterVar &iter) const {
+    const auto *sum = block.body.value.as<Binary>();
+    if (!sum || sum->op != BinaryOp::add)
+      return false;
+    const auto *old = sum->a.as<Load>();
+    if (!old || old->buffer != block.body.buffer)
+      return false;
+    std::vector<Expr> factors{sum->b};
+    while (!factors.empty()) {
+      Expr factor = factors.back();
+      factors.pop_back();
+      if (const auto *product = factor.as<Binary>(); product && product->op == BinaryOp::mul) {
+        factors.push_back(product->a);
+        factors.push_back(product->b);
+        continue;
+      }
+      const auto *access = factor.as<Load>();
+      bool indexed = access && !access->mask &&
+                     std::any_of(access->indices.begin(), access->indices.end(),
+                                 [&](const Expr &index) { return uses(index, iter.var); });
+      if (!indexed)
+        return false;
+    }
+    return loads_reach(block, iter.var, reach(iter), true);
+  }
+
+  Stmt rewrite(const Stmt &stmt) {
+    const auto *block = as<Block>(stmt);
+    if (!block)
+      return map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
+    Block copy = *block;
+    Expr mask;
+    for (IterVar &iter : copy.iters) {
+      if (!iter.guarded || !may_drop(*block, iter))
+        continue;
+      if (is_copy(*block)) {
+        Expr inside = Expr(iter.var) < iter.extent;
+        mask = mask ? mask && inside : inside;
+      }
+      iter.guarded = false;
+      iter.extent = Expr(reach(iter));
+    }
+    if (mask) {
+      const auto *access = copy.body.value.as<Load>();
+      copy.body.value = load(access->buffer, access->indices, mask, constant(access->buffer->dtype, 0));
+    }
+    return make_block(std::move(copy));
+  }
+
+  bool may_drop(const Block &block, const IterVar &iter) const {
+    if (iter.kind == IterKind::reduction)
+      return sum_ignores(block, iter);
+    for (std::size_t d = 0; d < block.body.indices.size(); ++d)
+      if (const Var *axis = block.body.indices[d].as<Var>(); axis && *axis == iter.var) {
+        auto it = padding_.find({block.body.buffer, d});
+        return it != padding_.end() && it->second.extent >= reach(iter);
+      }
+    return false;
+  }
+
+  std::map<Buffer, Buffer> padded_buffers() const {
+    std::map<Buffer, BufferNode> nodes;
+    for (const auto &[key, padding] : padding_) {
+      auto [buffer, d] = key;
+      auto it = nodes.try_emplace(buffer, *buffer).first;
+      it->second.shape[d] = Expr(padding.extent);
+    }
+    std::map<Buffer, Buffer> result;
+    for (auto &[buffer, node] : nodes)
+      result[buffer] = std::make_shared<const BufferNode>(std::move(node));
+    return result;
+  }
+
+  const Program &program_;
+  Bounds bounds_;
+  std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
+};
+
+} // namespace
+
+void fill_tails(Unit &unit) { unit.program = Filler(unit.program).run(); }
+
+} // namespace nestsmith

@@ -1,0 +1,103 @@
+#include "lowering/unit.h"
+
+#include <algorithm>
+#include <set>
+
+namespace nestsmith::kernel {
+
+namespace {
+using Conjuncts = std::vector<Expr>;
+
+Conjuncts conjuncts_of(const Expr &condition) {
+  if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and) {
+    Conjuncts left = conjuncts_of(both->a), right = conjuncts_of(both->b);
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+  }
+  return {condition};
+}
+
+bool contains(const Conjuncts &set, const Expr &e) {
+  return std::any_of(set.begin(), set.end(), [&](const Expr &x) { return same(x, e); });
+}
+
+Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
+  Expr condition;
+  for (const Expr &e : conjuncts)
+    condition = condition ? condition && e : e;
+  return condition ? make(If{condition, "", std::move(body)}) : body;
+}
+
+/// A guarded statement taken apart; without a guard the conjuncts are empty.
+struct Guarded {
+  Conjuncts conjuncts;
+  Stmt body;
+};
+Guarded take_apart(const Stmt &stmt) {
+  const auto *branch = as<If>(stmt);
+  return branch ? Guarded{conjuncts_of(branch->condition), branch->body} : Guarded{{}, stmt};
+}
+
+/// if (a && b) s; if (a && c) t;   =>   if (a) { if (b) s; if (c) t; }
+std::vector<Stmt> join_neighbours(const std::vector<Stmt> &stmts) {
+  std::vector<Stmt> result;
+  for (const Stmt &stmt : stmts) {
+    Guarded next = take_apart(stmt), last = result.empty() ? Guarded{} : take_apart(result.back());
+    Conjuncts common;
+    for (const Expr &e : last.conjuncts)
+      if (contains(next.conjuncts, e))
+        common.push_back(e);
+    if (common.empty()) {
+      result.push_back(stmt);
+      continue;
+    }
+    auto rest = [&](Guarded x) {
+      std::erase_if(x.conjuncts, [&](const Expr &e) { return contains(common, e); });
+      return guarded(x.conjuncts, x.body);
+    };
+    result.back() = guarded(common, make_seq({rest(last), rest(next)}));
+  }
+  return result;
+}
+
+Stmt rewrite(const Stmt &stmt) {
+  Stmt inner = map_children(stmt, rewrite);
+  if (const auto *seq = as<Seq>(inner))
+    return make_seq(join_neighbours(seq->stmts));
+  const auto *loop = as<Loop>(inner);
+  if (!loop)
+    return inner;
+  // for k: if (a && b(k)) s   =>   if (a) for k: if (b(k)) s
+  Guarded body = take_apart(loop->body);
+  Conjuncts outside, inside;
+  for (const Expr &e : body.conjuncts)
+    (uses(e, loop->var) ? inside : outside).push_back(e);
+  if (outside.empty())
+    return inner;
+  Loop copy = *loop;
+  copy.body = guarded(inside, body.body);
+  return guarded(outside, make(std::move(copy)));
+}
+
+/// What a guard is for, in the reader's words: "the tile ends past i = 1000".
+Stmt annotate(const Stmt &stmt) {
+  Stmt inner = map_children(stmt, annotate);
+  const auto *branch = as<If>(inner);
+  if (!branch)
+    return inner;
+  std::set<std::string> names;
+  std::string list;
+  for (const Expr &e : conjuncts_of(branch->condition))
+    if (const auto *less = e.as<Binary>())
+      if (const Var *var = less->a.as<Var>(); var && names.insert((*var)->name).second)
+        list += (list.empty() ? "" : ", ") + (*var)->name;
+  If copy = *branch;
+  copy.note = list.empty() ? "" : "tail of " + list;
+  return make(std::move(copy));
+}
+
+} // namespace
+
+void hoist_guards(Unit &unit) { unit.kernel.body = annotate(rewrite(unit.kernel.body)); }
+
+} // namespace nestsmith::kernel

@@ -1,0 +1,62 @@
+#include "lowering/lower.h"
+
+#include "dsl/printer.h"
+#include "dsl/verify.h"
+#include "lowering/unit.h"
+#include "lowering/verify_kernel.h"
+
+#include <array>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+struct Pass {
+  std::string_view name;
+  void (*run)(Unit &);
+};
+
+/// The order. Up to `extract` the program keeps its sequential meaning, and the interpreter can run it;
+/// from there the simulator can run the kernel once it is flat.
+constexpr std::array passes = {
+    Pass{"check_obligations", check_obligations},
+    Pass{"lower_init", lower_init},
+    Pass{"fill_tails", fill_tails},
+    Pass{"extract", extract},
+    Pass{"insert_barriers", kernel::insert_barriers}, // guards still stand right around their stores
+    Pass{"place_declarations", kernel::place_declarations}, // so that equal guards compare equal below
+    Pass{"hoist_guards", kernel::hoist_guards},
+    Pass{"flatten", kernel::flatten},
+    Pass{"narrow_indices", kernel::narrow_indices},
+};
+
+std::string text_of(const Unit &unit) { return unit.extracted ? kernel::print(unit.kernel) : print(unit.program); }
+
+} // namespace
+
+std::vector<std::string_view> pass_names() {
+  std::vector<std::string_view> names;
+  for (const Pass &pass : passes)
+    names.push_back(pass.name);
+  return names;
+}
+
+kernel::Kernel lower(const Schedule &schedule, const std::function<void(const PassRecord &)> &observe) {
+  Unit unit{schedule, schedule.program(), {}};
+  std::string before = observe ? text_of(unit) : "";
+  for (const Pass &pass : passes) {
+    pass.run(unit);
+    auto breach = unit.extracted ? kernel::find_breach(unit.kernel) : find_breach(unit.program);
+    if (breach)
+      internal_error(fmt::format("after the pass {}: {}\n{}", pass.name, *breach, text_of(unit)));
+    if (observe) {
+      std::string after = text_of(unit);
+      observe({pass.name, after, after != before});
+      before = std::move(after);
+    }
+  }
+  return std::move(unit.kernel);
+}
+
+} // namespace nestsmith

@@ -1,0 +1,80 @@
+#include "dsl/error.h"
+#include "dsl/simplify.h"
+#include "lowering/unit.h"
+
+#include <limits>
+#include <map>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+bool fits(const std::optional<Range> &range) {
+  return range && range->low >= std::numeric_limits<std::int32_t>::min() &&
+         range->high <= std::numeric_limits<std::int32_t>::max();
+}
+
+class Narrower {
+public:
+  void define(const Var &var, std::optional<Range> range) {
+    if (range)
+      bounds_.set(var, *range);
+    narrowed_[var] = fits(range) ? make_var(var->name, DType::i32) : var;
+  }
+  Var narrowed(const Var &var) const {
+    auto it = narrowed_.find(var);
+    return it == narrowed_.end() ? var : it->second;
+  }
+
+  /// i32 where this value and all that it is computed from provably fit, else i64.
+  Expr rewrite(const Expr &e) const {
+    if (!e)
+      return e;
+    if (const Var *var = e.as<Var>())
+      return narrowed(*var);
+    if (const auto *imm = e.as<IntImm>(); imm && imm->dtype == DType::i64)
+      return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
+    if (const auto *op = e.as<Binary>(); op && is_index(op->a.dtype())) {
+      Expr a = rewrite(op->a), b = rewrite(op->b);
+      bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 &&
+                    (is_comparison(op->op) || fits(range_of(e, bounds_)));
+      return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
+    }
+    return map_children(e, [&](const Expr &child) { return rewrite(child); });
+  }
+
+  Stmt rewrite(const Stmt &stmt) {
+    if (const auto *declare = as<Declare>(stmt)) {
+      define(declare->var, range_of(declare->value, bounds_));
+      Var var = narrowed(declare->var);
+      return make(Declare{var, cast(var->dtype, rewrite(declare->value))});
+    }
+    if (const auto *loop = as<Loop>(stmt)) {
+      define(loop->var, Range{0, *as_int(loop->extent) - 1});
+      Loop copy = *loop;
+      copy.var = narrowed(loop->var);
+      copy.extent = int_imm(*as_int(loop->extent), copy.var->dtype);
+      copy.body = rewrite(loop->body);
+      return make(std::move(copy));
+    }
+    Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
+    return map_children(result, [&](const Stmt &child) { return rewrite(child); });
+  }
+
+private:
+  Bounds bounds_;
+  std::map<Var, Var> narrowed_;
+};
+
+} // namespace
+
+void narrow_indices(Unit &unit) {
+  Narrower narrower;
+  for (ThreadIndex &index : unit.kernel.indices) {
+    narrower.define(index.var, Range{0, index.extent - 1});
+    index.var = narrower.narrowed(index.var);
+  }
+  unit.kernel.body = narrower.rewrite(unit.kernel.body);
+}
+
+} // namespace nestsmith::kernel

@@ -1,0 +1,103 @@
+#include "lowering/unit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+/// A place where declarations can stand: the kernel's body or a loop's.
+struct Level {
+  std::set<Var> vars; ///< what becomes known here
+  std::vector<Declare> declares;
+};
+
+class Placer {
+public:
+  Stmt run(const Kernel &kernel) {
+    levels_.emplace_back();
+    for (const ThreadIndex &index : kernel.indices)
+      levels_.back().vars.insert(index.var);
+    return close(rewrite(kernel.body));
+  }
+
+private:
+  Stmt rewrite(const Stmt &stmt) {
+    if (const auto *declare = as<Declare>(stmt))
+      return place(*declare);
+    if (const auto *loop = as<Loop>(stmt)) {
+      levels_.push_back({{loop->var}, {}});
+      Loop copy = *loop;
+      copy.body = close(rewrite(loop->body));
+      return make(std::move(copy));
+    }
+    if (const auto *seq = as<Seq>(stmt)) {
+      std::vector<Stmt> stmts;
+      for (const Stmt &child : seq->stmts)
+        if (Stmt result = rewrite(child))
+          stmts.push_back(result);
+      return make_seq(std::move(stmts));
+    }
+    Stmt renamed = map_exprs(stmt, [&](const Expr &e) { return rename(e); });
+    return map_children(renamed, [&](const Stmt &child) { return rewrite(child); });
+  }
+
+  Expr rename(const Expr &e) const {
+    return substitute(e, [&](const Var &var) {
+      auto it = renamed_.find(var);
+      return it == renamed_.end() ? Expr() : Expr(it->second);
+    });
+  }
+
+  /// Notes the declaration at the outermost level that knows its value; it leaves its present place.
+  Stmt place(const Declare &declare) {
+    Expr value = rename(declare.value);
+    auto level = levels_.rbegin();
+    while (std::next(level) != levels_.rend() &&
+           std::none_of(level->vars.begin(), level->vars.end(), [&](const Var &var) { return uses(value, var); }))
+      ++level;
+    for (const Declare &earlier : level->declares)
+      if (same(earlier.value, value)) {
+        renamed_[declare.var] = earlier.var;
+        return nullptr;
+      }
+    level->declares.push_back({declare.var, value});
+    level->vars.insert(declare.var);
+    return nullptr;
+  }
+
+  /// Ends the innermost level: its declarations that are used stand before its body.
+  Stmt close(const Stmt &body) {
+    std::set<Var> used;
+    auto note = [&](const Expr &e) {
+      walk(e, [&](const Expr &node) {
+        if (const Var *var = node.as<Var>())
+          used.insert(*var);
+      });
+      return e;
+    };
+    walk(body, [&](const Stmt &stmt) { map_exprs(stmt, note); });
+    std::vector<Stmt> stmts;
+    auto &declares = levels_.back().declares;
+    for (auto declare = declares.rbegin(); declare != declares.rend(); ++declare)
+      if (used.count(declare->var)) {
+        note(declare->value);
+        stmts.push_back(make(*declare));
+      }
+    std::reverse(stmts.begin(), stmts.end());
+    levels_.pop_back();
+    stmts.push_back(body);
+    return make_seq(std::move(stmts));
+  }
+
+  std::vector<Level> levels_;
+  std::map<Var, Var> renamed_;
+};
+
+} // namespace
+
+void place_declarations(Unit &unit) { unit.kernel.body = Placer().run(unit.kernel); }
+
+} // namespace nestsmith::kernel

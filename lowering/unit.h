@@ -1,0 +1,57 @@
+#pragma once
+/// What the passes work on: a program until extraction, a kernel from then on.
+
+#include "dsl/schedule.h"
+#include "lowering/kernel.h"
+
+namespace nestsmith {
+
+struct Unit {
+  const Schedule &schedule;
+  Program program;
+  kernel::Kernel kernel;
+  bool extracted = false;
+};
+
+/// The passes. Each has its file; lowering/lower.cpp has their order.
+
+/// Throws ScheduleError for the first open obligation.
+void check_obligations(Unit &unit);
+
+/// Every init becomes a block of its own, before the outermost loop that is summed over.
+void lower_init(Unit &unit);
+
+/// A copy into a cache writes its whole tile, zeros where the source ends, so that what reads the cache
+/// needs no guard:
+///   - a copy's guard becomes a mask on its load, and the cache is padded to the tile;
+///   - a sum's guard on a reduction axis goes where every factor is zero past the end (0*NaN is not 0, so
+///     one factor is not enough);
+///   - a guard on an axis of a temporary goes where all that its writers read is padded: what is computed
+///     there is never read, since readers keep their guards.
+void fill_tails(Unit &unit);
+
+/// Bound loops become indices, blocks become stores, temporaries shrink to the part that is alive.
+/// Equal axes are merged.
+void extract(Unit &unit);
+
+namespace kernel {
+
+/// A barrier wherever shared memory that one thread wrote is read by another, or what one still reads is
+/// overwritten; no more.
+void insert_barriers(Unit &unit);
+
+/// Each declaration moves out to where its value is first known; equal ones are merged, unused ones go.
+void place_declarations(Unit &unit);
+
+/// Guards move out of loops and join with their neighbours, never across a barrier.
+void hoist_guards(Unit &unit);
+
+/// One offset for each access; shared buffers get their place in the arena.
+void flatten(Unit &unit);
+
+/// Index arithmetic becomes i32 where the largest value provably fits, i64 elsewhere.
+void narrow_indices(Unit &unit);
+
+} // namespace kernel
+
+} // namespace nestsmith

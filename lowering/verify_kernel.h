@@ -1,0 +1,19 @@
+#pragma once
+/// What every kernel must be, checked after every pass that makes one. A breach is a bug of ours.
+
+#include "lowering/kernel.h"
+
+#include <optional>
+#include <string>
+
+namespace nestsmith::kernel {
+
+/// What is broken, or none:
+///   - a variable is used only where it is visible, and declared once;
+///   - barriers stand in uniform flow: below loops only, never below an `If`;
+///   - buffers are parameters or allocated; inputs are never stored to;
+///   - floor division and modulo have operands that are provably not negative and constant divisors
+///     greater than 0, so that they are C's `/` and `%`.
+std::optional<std::string> find_breach(const Kernel &kernel);
+
+} // namespace nestsmith::kernel

@@ -1,0 +1,33 @@
+#include "schedules/000/rungs.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::tutorial_000 {
+
+/// A block computes a 32 x 32 tile of C from tiles of A and B that it keeps in shared memory: each element
+/// is fetched once for 32 uses.
+Schedule shared(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(gemm(shape, dtype), target);
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_outer, i_inner] = s.split(i, {infer, 32});
+  auto [j_outer, j_inner] = s.split(j, {infer, 32});
+  auto [k_outer, k_inner] = s.split(k, {infer, 32});
+  s.reorder({i_outer, j_outer, i_inner, j_inner, k_outer, k_inner});
+  auto thread = s.fuse(i_inner, j_inner);
+  s.reverse_compute_at(C, thread);
+  s.bind(i_outer, Axis::block_y);
+  s.bind(j_outer, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  for (const char *operand : {"A", "B"}) {
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    s.compute_at(tile, k_outer);
+    auto loops = s.loops(tile);
+    auto element = s.fuse(loops[loops.size() - 2], loops.back());
+    s.bind(element, Axis::thread_x);
+  }
+  s.unroll(k_inner);
+  return s;
+}
+
+} // namespace nestsmith::tutorial_000

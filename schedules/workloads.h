@@ -1,0 +1,16 @@
+#pragma once
+/// The computations that the rungs schedule.
+
+#include "dsl/program.h"
+#include "schedules/rung.h"
+
+namespace nestsmith {
+
+/// C = alpha*A*B + beta*C with A: M x K, B: K x N, C: M x N, row-major. The product is the stage AB, C is
+/// read only where beta != 0. Throws UserError(usage) unless `shape` is M, N, K, each at least 1.
+Program gemm(const Shape &shape, DType dtype);
+
+/// "1000x777x333" for messages.
+std::string to_string(const Shape &shape);
+
+} // namespace nestsmith
