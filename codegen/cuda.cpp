@@ -1,0 +1,259 @@
+#include "codegen/cuda.h"
+
+#include "codegen/locals.h"
+#include "codegen/names.h"
+#include "codegen/spell.h"
+#include "codegen/text.h"
+#include "dsl/error.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+/// Functions for what C++ has no operator. Their meaning is that of dsl/ops.h, NaN included.
+struct Helper {
+  BinaryOp op;
+  std::string_view text;
+};
+constexpr Helper f32_helpers[] = {
+    {BinaryOp::min, "__device__ __forceinline__ float min_f32(float a, float b) { return a < b ? a : b; }\n"},
+    {BinaryOp::max, "__device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }\n"},
+    {BinaryOp::floordiv,
+     "__device__ __forceinline__ float floordiv_f32(float a, float b) { return floorf(a / b); }\n"},
+    {BinaryOp::floormod,
+     "__device__ __forceinline__ float floormod_f32(float a, float b) { return a - b * floorf(a / b); }\n"}};
+
+std::string helpers(const kernel::Kernel &kernel) {
+  std::set<BinaryOp> used;
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    kernel::map_exprs(stmt, [&](const Expr &e) {
+      walk(e, [&](const Expr &sub) {
+        if (const auto *binary = sub.as<Binary>(); binary && is_float(binary->a.dtype()))
+          used.insert(binary->op);
+      });
+      return e;
+    });
+  });
+  std::string text;
+  for (const Helper &helper : f32_helpers)
+    if (used.count(helper.op))
+      text += helper.text;
+  return text.empty() ? text : text + "\n";
+}
+
+/// Names of the parameters: the kernel and the launcher agree on them.
+void declare_parameters(NameTable &names, const kernel::Kernel &kernel) {
+  names.claim(entry_name(kernel));
+  for (const Buffer &buffer : kernel.params)
+    names.declare(buffer);
+  for (const Var &scalar : kernel.scalars)
+    names.declare(scalar);
+}
+
+class KernelWriter : ExprSpeller {
+public:
+  explicit KernelWriter(const kernel::Kernel &kernel) : kernel_(kernel), locals_(place_scalars(kernel)) {}
+  std::string write();
+
+private:
+  std::string variable(const Var &var) const override { return names_[var]; }
+  std::string element(const Load &load) const override { return access(load.buffer, load.indices); }
+  std::string access(const Buffer &buffer, const std::vector<Expr> &indices) const;
+  std::string spell(const Expr &e) const { return (*this)(e); }
+
+  void signature();
+  void thread_indices();
+  void allocations();
+  void array(std::string_view qualifier, const kernel::Allocation &allocation);
+  void statement(const kernel::Stmt &stmt);
+  void loop(const kernel::Loop &loop);
+  void store(const kernel::Store &store);
+
+  const kernel::Kernel &kernel_;
+  LocalScalars locals_;
+  NameTable names_;
+  TextWriter out_;
+};
+
+std::string KernelWriter::access(const Buffer &buffer, const std::vector<Expr> &indices) const {
+  if (locals_.scalars.count(buffer))
+    return names_[buffer];
+  internal_check(indices.size() == 1, "an access of a lowered kernel has one index");
+  return fmt::format("{}[{}]", names_[buffer], spell(indices.front()));
+}
+
+void KernelWriter::signature() {
+  std::vector<std::string> parameters;
+  for (const Parameter &pointer : pointer_parameters(kernel_))
+    parameters.push_back(pointer.declaration("__restrict__ "));
+  for (const Parameter &scalar : scalar_parameters(kernel_))
+    parameters.push_back(scalar.declaration());
+  out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({})", kernel_.threads()));
+  out_.call(entry_name(kernel_), parameters, " {");
+}
+
+void KernelWriter::thread_indices() {
+  for (const kernel::ThreadIndex &index : kernel_.indices)
+    out_.line(fmt::format("const {} {} = {};", c_type(index.var->dtype), names_.declare(index.var),
+                          name(index.axis)));
+}
+
+void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &allocation) {
+  auto elements = as_int(allocation.buffer->shape.front());
+  internal_check(elements.has_value(), "an allocation has a constant extent");
+  std::int64_t product = 1;
+  std::string extents;
+  for (std::int64_t extent : allocation.tile) {
+    product *= extent;
+    if (extent != 1)
+      extents += (extents.empty() ? "" : " * ") + std::to_string(extent);
+  }
+  if (product != *elements || extents.empty())
+    extents = std::to_string(*elements);
+  out_.line(fmt::format("{}{} {}[{}];", qualifier, c_type(allocation.buffer->dtype), names_[allocation.buffer],
+                        extents),
+            allocation.note);
+}
+
+void KernelWriter::allocations() {
+  std::int64_t end = 0;
+  for (const kernel::Allocation &allocation : kernel_.shared) {
+    // The compiler lays out the arena; what shares bytes in it would have to be spelled as one array.
+    internal_check(allocation.byte_offset >= end,
+                   "shared arrays are disjoint and in the order of their offsets");
+    end = allocation.byte_offset +
+          *as_int(allocation.buffer->shape.front()) * byte_size(allocation.buffer->dtype);
+    names_.declare(allocation.buffer);
+    array("__shared__ ", allocation);
+  }
+  for (const kernel::Allocation &allocation : kernel_.local) {
+    const Buffer &buffer = allocation.buffer;
+    names_.declare(buffer);
+    if (!locals_.scalars.count(buffer)) {
+      array("", allocation);
+      continue;
+    }
+    bool defined = false;
+    for (const auto &[store, scalar] : locals_.definitions)
+      defined |= scalar == buffer;
+    if (!defined)
+      out_.line(fmt::format("{} {};", c_type(buffer->dtype), names_[buffer]), allocation.note);
+  }
+}
+
+void KernelWriter::store(const kernel::Store &store) {
+  std::string target = access(store.buffer, store.indices);
+  auto defined = locals_.definitions.find(&store);
+  if (defined != locals_.definitions.end()) {
+    std::string_view qualifier = locals_.constants.count(store.buffer) ? "const " : "";
+    out_.line(fmt::format("{}{} {} = {};", qualifier, c_type(store.buffer->dtype), target, spell(store.value)),
+              store.note);
+    return;
+  }
+  // x = x + e is x += e.
+  const Binary *sum = store.value.as<Binary>();
+  const Load *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
+  bool updates = old && old->buffer == store.buffer && is_true(old->mask) &&
+                 same(old->indices.front(), store.indices.front());
+  out_.line(updates ? fmt::format("{} += {};", target, spell(sum->b))
+                    : fmt::format("{} = {};", target, spell(store.value)),
+            store.note);
+}
+
+void KernelWriter::loop(const kernel::Loop &loop) {
+  std::string extent = spell(loop.extent);
+  NameTable::Nested scope(names_);
+  const std::string var = names_.declare(loop.var);
+  if (loop.unrolled)
+    out_.line("#pragma unroll");
+  out_.open(fmt::format("for ({} {} = 0; {} < {}; ++{})", c_type(loop.var->dtype), var, var, extent, var));
+  statement(loop.body);
+  out_.close();
+}
+
+void KernelWriter::statement(const kernel::Stmt &stmt) {
+  kernel::visit(stmt, Overloaded{[&](const kernel::Declare &declare) {
+                                   std::string value = spell(declare.value);
+                                   out_.line(fmt::format("const {} {} = {};", c_type(declare.var->dtype),
+                                                         names_.declare(declare.var), value));
+                                 },
+                                 [&](const kernel::Loop &node) { loop(node); },
+                                 [&](const kernel::If &branch) {
+                                   NameTable::Nested scope(names_);
+                                   out_.open(fmt::format("if ({})", spell(branch.condition)), branch.note);
+                                   statement(branch.body);
+                                   out_.close();
+                                 },
+                                 [&](const kernel::Seq &seq) {
+                                   for (const kernel::Stmt &child : seq.stmts)
+                                     statement(child);
+                                 },
+                                 [&](const kernel::Store &node) { store(node); },
+                                 [&](const kernel::Barrier &barrier) {
+                                   bool block = barrier.scope == kernel::SyncScope::block;
+                                   out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);
+                                 }});
+}
+
+std::string KernelWriter::write() {
+  declare_parameters(names_, kernel_);
+  out_.verbatim(helpers(kernel_));
+  signature();
+  out_.indent();
+  thread_indices();
+  allocations();
+  out_.blank();
+  statement(kernel_.body);
+  out_.close();
+  return out_.take();
+}
+
+bool is_written(const kernel::Kernel &kernel, const Buffer &buffer) {
+  bool written = false;
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    written |= store && store->buffer == buffer;
+  });
+  return written;
+}
+
+} // namespace
+
+std::string entry_name(const kernel::Kernel &kernel) { return linked_identifier(kernel.name); }
+
+std::string cuda_kernel(const kernel::Kernel &kernel) { return KernelWriter(kernel).write(); }
+
+std::string Parameter::declaration(const std::string &qualifier) const {
+  return fmt::format("{}{}{}{}", type, type.back() == '*' ? "" : " ", qualifier, name);
+}
+
+std::vector<Parameter> pointer_parameters(const kernel::Kernel &kernel) {
+  NameTable names;
+  declare_parameters(names, kernel);
+  std::vector<Parameter> result;
+  for (const Buffer &buffer : kernel.params)
+    result.push_back({fmt::format("{}{} *", is_written(kernel, buffer) ? "" : "const ", c_type(buffer->dtype)),
+                      names[buffer]});
+  return result;
+}
+
+std::vector<Parameter> scalar_parameters(const kernel::Kernel &kernel) {
+  NameTable names;
+  declare_parameters(names, kernel);
+  std::vector<Parameter> result;
+  for (const Var &scalar : kernel.scalars)
+    result.push_back({std::string(c_type(scalar->dtype)), names[scalar]});
+  return result;
+}
+
+std::string extents_text(const std::array<std::int64_t, 3> &extents) {
+  std::string text = std::to_string(extents[0]);
+  for (std::size_t n = 1; n < 3; ++n)
+    if (extents[1] * extents[2] != 1 && (n == 1 || extents[2] != 1))
+      text += fmt::format(" x {}", extents[n]);
+  return text;
+}
+
+} // namespace nestsmith

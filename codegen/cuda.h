@@ -1,0 +1,31 @@
+#pragma once
+/// A kernel as CUDA C++. It spells what lowering decided and decides nothing itself.
+
+#include "lowering/kernel.h"
+
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// The name of the kernel in the text and in the CUBIN: the kernel's own, unless C++ or CUDA takes it.
+std::string entry_name(const kernel::Kernel &kernel);
+
+/// The definition of the kernel, preceded by the helpers that it calls. It needs no header: NVRTC compiles
+/// it as it stands. The same kernel always gives the same text.
+///
+/// Index arithmetic divides by `/` and `%`: see codegen/spell.h for why that is floor division here.
+std::string cuda_kernel(const kernel::Kernel &kernel);
+
+/// Parameters as the kernel's text names them: "A", and their C++ types: "const float *".
+struct Parameter {
+  std::string type, name;
+  std::string declaration(const std::string &qualifier = {}) const; ///< `const float *__restrict__ A`
+};
+std::vector<Parameter> pointer_parameters(const kernel::Kernel &kernel);
+std::vector<Parameter> scalar_parameters(const kernel::Kernel &kernel);
+
+/// "32 x 4 x 1" as far as it is not 1: "32 x 4".
+std::string extents_text(const std::array<std::int64_t, 3> &extents);
+
+} // namespace nestsmith

@@ -1,0 +1,129 @@
+#include "codegen/names.h"
+
+#include "dsl/error.h"
+
+#include <cctype>
+
+namespace nestsmith {
+
+namespace {
+
+/// Keywords of C++20, then what CUDA and its headers put into every translation unit, then what this room
+/// itself writes into one.
+const std::set<std::string> &reserved_words() {
+  static const std::set<std::string> words = {"alignas",       "alignof",     "and",
+                                              "and_eq",        "asm",         "auto",
+                                              "bitand",        "bitor",       "bool",
+                                              "break",         "case",        "catch",
+                                              "char",          "char16_t",    "char32_t",
+                                              "char8_t",       "class",       "co_await",
+                                              "co_return",     "co_yield",    "compl",
+                                              "concept",       "const",       "const_cast",
+                                              "consteval",     "constexpr",   "constinit",
+                                              "continue",      "decltype",    "default",
+                                              "delete",        "do",          "double",
+                                              "dynamic_cast",  "else",        "enum",
+                                              "explicit",      "export",      "extern",
+                                              "false",         "float",       "for",
+                                              "friend",        "goto",        "if",
+                                              "inline",        "int",         "long",
+                                              "mutable",       "namespace",   "new",
+                                              "noexcept",      "not",         "not_eq",
+                                              "nullptr",       "operator",    "or",
+                                              "or_eq",         "private",     "protected",
+                                              "public",        "register",    "reinterpret_cast",
+                                              "requires",      "return",      "short",
+                                              "signed",        "sizeof",      "static",
+                                              "static_assert", "static_cast", "struct",
+                                              "switch",        "template",    "this",
+                                              "thread_local",  "throw",       "true",
+                                              "try",           "typedef",     "typeid",
+                                              "typename",      "union",       "unsigned",
+                                              "using",         "virtual",     "void",
+                                              "volatile",      "wchar_t",     "while",
+                                              "xor",           "xor_eq",
+
+                                              "threadIdx",     "blockIdx",    "blockDim",
+                                              "gridDim",       "warpSize",    "dim3",
+                                              "min",           "max",         "floorf",
+                                              "fabs",          "std",         "NULL",
+                                              "assert",        "errno",       "linux",
+                                              "unix",          "stdin",       "stdout",
+                                              "stderr",        "size_t",      "cudaStream_t",
+                                              "cudaError_t",   "int32_t",     "int64_t",
+                                              "uint32_t",      "uintptr_t",
+
+                                              "min_f32",       "max_f32",     "floordiv_f32",
+                                              "floormod_f32",  "overlap",     "stream",
+                                              "Real"};
+  return words;
+}
+
+/// Functions of the C library that a kernel of the same name would redeclare.
+const std::set<std::string> &library_functions() {
+  static const std::set<std::string> words = {
+      "abort",     "abs",    "acos",    "acosh",   "asin",    "asinh",  "atan",     "atan2",     "atanh",
+      "atof",      "atoi",   "atol",    "cbrt",    "ceil",    "clock",  "copysign", "cos",       "cosh",
+      "div",       "erf",    "erfc",    "exit",    "exp",     "exp2",   "expm1",    "fabs",      "fdim",
+      "floor",     "fma",    "fmax",    "fmin",    "fmod",    "free",   "frexp",    "gamma",     "hypot",
+      "ilogb",     "index",  "j0",      "j1",      "jn",      "labs",   "ldexp",    "ldiv",      "lgamma",
+      "llabs",     "log",    "log10",   "log1p",   "log2",    "logb",   "lrint",    "lround",    "main",
+      "malloc",    "memcmp", "memcpy",  "memmove", "memset",  "modf",   "nan",      "nearbyint", "norm",
+      "nextafter", "pow",    "printf",  "puts",    "putchar", "qsort",  "rand",     "random",    "remainder",
+      "remove",    "remquo", "rename",  "rint",    "round",   "rsqrt",  "scalbn",   "scanf",     "signal",
+      "sin",       "sinh",   "sqrt",    "srand",   "strlen",  "system", "tan",      "tanh",      "tgamma",
+      "time",      "trunc",  "vprintf", "y0",      "y1",      "yn"};
+  return words;
+}
+
+} // namespace
+
+std::string identifier(std::string wanted) {
+  for (char &c : wanted)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  // A leading underscore and two in a row belong to the implementation; a digit cannot come first.
+  while (wanted.find("__") != std::string::npos)
+    wanted.erase(wanted.find("__"), 1);
+  if (wanted.empty() || wanted.front() == '_' || std::isdigit(static_cast<unsigned char>(wanted.front())))
+    wanted.insert(0, "v");
+  return reserved_words().count(wanted) ? wanted + "_" : wanted;
+}
+
+std::string linked_identifier(std::string wanted) {
+  wanted = identifier(std::move(wanted));
+  return library_functions().count(wanted) ? wanted + "_kernel" : wanted;
+}
+
+NameTable::Nested::~Nested() {
+  for (const std::string &name : table_.scopes_.back().names)
+    table_.taken_.erase(name);
+  for (const void *symbol : table_.scopes_.back().symbols)
+    table_.names_.erase(symbol);
+  table_.scopes_.pop_back();
+}
+
+std::string NameTable::claim(const std::string &wanted) {
+  std::string base = identifier(wanted), name = base;
+  for (int n = 1; !taken_.insert(name).second; ++n)
+    name = base + (base.back() == '_' ? "" : "_") + std::to_string(n);
+  scopes_.back().names.push_back(name);
+  return name;
+}
+
+std::string NameTable::declare(const void *symbol, const std::string &wanted) {
+  auto [at, fresh] = names_.try_emplace(symbol, "");
+  internal_check(fresh, "a symbol is declared twice in one scope");
+  scopes_.back().symbols.push_back(symbol);
+  return at->second = claim(wanted);
+}
+std::string NameTable::declare(const Var &var) { return declare(var.get(), var->name); }
+std::string NameTable::declare(const Buffer &buffer) { return declare(buffer.get(), buffer->name); }
+
+const std::string &NameTable::find(const void *symbol) const {
+  auto at = names_.find(symbol);
+  internal_check(at != names_.end(), "a symbol is used outside of its scope");
+  return at->second;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,205 @@
+#include "codegen/spell.h"
+
+#include "dsl/error.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+namespace nestsmith {
+
+namespace {
+
+/// The levels of C++'s grammar: an expression is put in parentheses where its level is below its context's.
+enum Level { whole, conditional_level, or_level, and_level, equality, relation, sum, product, prefix, primary };
+
+struct Operator {
+  std::string_view text;
+  int level;
+  int context; ///< of its operands: the right one of - / % takes one more
+  bool chains; ///< a op (b op c) needs no parentheses
+};
+
+/// Operands of || and of comparisons stand in parentheses where C++ would not need them, but compilers
+/// and readers want them.
+Operator spelling(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::add:
+    return {"+", sum, sum, true};
+  case BinaryOp::sub:
+    return {"-", sum, sum, false};
+  case BinaryOp::mul:
+    return {"*", product, product, false};
+  case BinaryOp::div:
+  case BinaryOp::floordiv:
+    return {"/", product, product, false};
+  case BinaryOp::floormod:
+    return {"%", product, product, false};
+  case BinaryOp::lt:
+    return {"<", relation, sum, false};
+  case BinaryOp::le:
+    return {"<=", relation, sum, false};
+  case BinaryOp::eq:
+    return {"==", equality, sum, false};
+  case BinaryOp::ne:
+    return {"!=", equality, sum, false};
+  case BinaryOp::logical_and:
+    return {"&&", and_level, and_level, true};
+  case BinaryOp::logical_or:
+    return {"||", or_level, equality, true};
+  case BinaryOp::min:
+  case BinaryOp::max:
+    break;
+  }
+  internal_error("this operator is spelled as a function");
+}
+
+bool is_function(BinaryOp op, DType type) {
+  bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
+  return op == BinaryOp::min || op == BinaryOp::max || (floors && is_float(type));
+}
+
+std::string in_parentheses_if(bool wanted, std::string text) { return wanted ? "(" + text + ")" : text; }
+
+bool fits_int(std::int64_t value) {
+  return value > std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+}
+
+std::string integer(const IntImm &imm) {
+  switch (imm.dtype) {
+  case DType::boolean:
+    return imm.value ? "true" : "false";
+  case DType::u32:
+    return fmt::format("{}u", static_cast<std::uint32_t>(imm.value));
+  case DType::i64:
+    if (imm.value == std::numeric_limits<std::int64_t>::min())
+      return "(-9223372036854775807LL - 1)";
+    return fmt::format("{}LL", imm.value);
+  case DType::i32:
+    return fits_int(imm.value) ? std::to_string(imm.value) : "(-2147483647 - 1)";
+  case DType::f32:
+    break;
+  }
+  internal_error("an integer constant of a floating-point type");
+}
+
+std::optional<std::int64_t> negative(const Expr &e) {
+  const IntImm *imm = e.as<IntImm>();
+  if (!imm || !is_index(imm->dtype) || imm->value >= 0 || !fits_int(imm->value))
+    return std::nullopt;
+  return imm->value;
+}
+
+} // namespace
+
+std::string_view c_type(DType type) {
+  switch (type) {
+  case DType::boolean:
+    return "bool";
+  case DType::i32:
+    return "int";
+  case DType::i64:
+    return "long long";
+  case DType::u32:
+    return "unsigned int";
+  case DType::f32:
+    return "float";
+  }
+  internal_error("unknown dtype");
+}
+
+std::string f32_literal(double value) {
+  auto number = static_cast<float>(value);
+  if (std::isnan(number))
+    return "__int_as_float(0x7fffffff)";
+  if (std::isinf(number))
+    return number > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
+  std::string text = fmt::format("{}", number); // the shortest that reads back as the same float
+  return text + (text.find_first_of(".e") == std::string::npos ? ".0f" : "f");
+}
+
+std::string ExprSpeller::cast_to(DType type, const std::string &operand) const {
+  return fmt::format("({}){}", c_type(type), operand);
+}
+
+std::string ExprSpeller::function(BinaryOp op, DType type) const {
+  switch (op) {
+  case BinaryOp::min:
+    return is_float(type) ? "min_f32" : "min";
+  case BinaryOp::max:
+    return is_float(type) ? "max_f32" : "max";
+  case BinaryOp::floordiv:
+    return "floordiv_f32";
+  case BinaryOp::floormod:
+    return "floormod_f32";
+  default:
+    internal_error("this operator is not spelled as a function");
+  }
+}
+
+std::string ExprSpeller::operator()(const Expr &e) const {
+  // On its own a small constant has the type that is asked for, without a suffix.
+  if (const IntImm *imm = e.as<IntImm>(); imm && is_index(imm->dtype) && fits_int(imm->value))
+    return std::to_string(imm->value);
+  return spell(e, whole);
+}
+
+/// A small i64 constant needs no suffix beside an operand whose type is long long already.
+std::string ExprSpeller::operand(const Expr &e, const Expr &sibling, int context) const {
+  const IntImm *imm = e.as<IntImm>();
+  bool typed = !sibling.as<IntImm>() && !sibling.as<Select>();
+  if (imm && imm->dtype == DType::i64 && typed && fits_int(imm->value))
+    return in_parentheses_if(imm->value < 0 && context > prefix, std::to_string(imm->value));
+  return spell(e, context);
+}
+
+std::string ExprSpeller::binary(const Binary &b, int context) const {
+  DType type = b.a.dtype();
+  if (is_function(b.op, type))
+    return fmt::format("{}({}, {})", function(b.op, type), spell(b.a, whole), spell(b.b, whole));
+  Operator op = spelling(b.op);
+  // || and && chain at their own level although their other operands bind tighter.
+  const Binary *first = b.a.as<Binary>();
+  std::string left = operand(b.a, b.b, first && first->op == b.op && op.chains ? op.level : op.context);
+  if (auto constant = negative(b.b); constant && b.op == BinaryOp::add)
+    return in_parentheses_if(op.level < context, fmt::format("{} - {}", left, -*constant));
+  // Sums of floating point keep their shape. Index sums are of non-negative terms, so no partial sum
+  // exceeds the whole: they may be added from the left.
+  const Binary *inner = b.b.as<Binary>();
+  bool flat = op.chains && inner && inner->op == b.op &&
+              (is_logical(b.op) || (is_index(type) && !negative(inner->a) && !negative(inner->b)));
+  bool left_associative = op.level == op.context && !flat;
+  std::string right = operand(b.b, b.a, flat ? op.level : op.context + (left_associative ? 1 : 0));
+  return in_parentheses_if(op.level < context, fmt::format("{} {} {}", left, op.text, right));
+}
+
+std::string ExprSpeller::conditional(const Expr &condition, const std::string &yes, const std::string &no,
+                                     int context) const {
+  return in_parentheses_if(context > conditional_level,
+                           fmt::format("{} ? {} : {}", spell(condition, or_level), yes, no));
+}
+
+std::string ExprSpeller::spell(const Expr &e, int context) const {
+  return e.visit(Overloaded{
+      [&](const IntImm &x) {
+        return in_parentheses_if(x.value < 0 && x.dtype != DType::u32 && context >= prefix, integer(x));
+      },
+      [&](const FloatImm &x) {
+        std::string text = floating(x);
+        return in_parentheses_if(text.front() == '-' && context >= prefix, text);
+      },
+      [&](const Var &x) { return variable(x); }, [&](const Binary &x) { return binary(x, context); },
+      [&](const Not &x) { return in_parentheses_if(context > prefix, "!" + spell(x.a, prefix)); },
+      [&](const Select &x) {
+        return conditional(x.condition, spell(x.when_true, or_level), spell(x.when_false, conditional_level),
+                           context);
+      },
+      [&](const Cast &x) { return in_parentheses_if(context > prefix, cast_to(x.dtype, spell(x.a, prefix))); },
+      [&](const Load &x) {
+        if (is_true(x.mask))
+          return element(x);
+        return conditional(x.mask, element(x), spell(x.fill, conditional_level), context);
+      }});
+}
+
+} // namespace nestsmith

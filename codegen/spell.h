@@ -1,0 +1,44 @@
+#pragma once
+/// Expressions as C++. What differs between a kernel and host code is left to a derived class.
+
+#include "dsl/expr.h"
+
+#include <string>
+#include <string_view>
+
+namespace nestsmith {
+
+/// "float", "int", "long long", "unsigned int", "bool".
+std::string_view c_type(DType type);
+
+/// Spells an f32 so that it reads back as the same bits: "0.5f".
+std::string f32_literal(double value);
+
+/// Integer division and remainder are spelled `/` and `%`, which round towards zero where floordiv and
+/// floormod round down. They agree on operands that are not negative, and lowering leaves no others: its
+/// verifier proves every dividend non-negative and every divisor positive.
+class ExprSpeller {
+public:
+  virtual ~ExprSpeller() = default;
+
+  /// As a whole expression: the right-hand side of an assignment, an argument, an index.
+  std::string operator()(const Expr &e) const;
+
+protected:
+  virtual std::string variable(const Var &var) const = 0;
+  /// The element in memory, whatever its mask: a primary expression.
+  virtual std::string element(const Load &load) const = 0;
+  virtual std::string floating(const FloatImm &imm) const { return f32_literal(imm.value); }
+  virtual std::string cast_to(DType type, const std::string &operand) const;
+  /// The function that gives what no operator gives: min, max, and floors of floating point.
+  virtual std::string function(BinaryOp op, DType type) const;
+
+private:
+  std::string spell(const Expr &e, int context) const;
+  std::string binary(const Binary &b, int context) const;
+  std::string operand(const Expr &e, const Expr &sibling, int context) const;
+  std::string conditional(const Expr &condition, const std::string &yes, const std::string &no,
+                          int context) const;
+};
+
+} // namespace nestsmith

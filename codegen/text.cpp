@@ -1,0 +1,107 @@
+#include "codegen/text.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace nestsmith {
+
+namespace {
+
+/// How loosely the operator before (or, for ? and :, after) a space binds; null where no line may break.
+std::optional<int> looseness(std::string_view before, std::string_view after) {
+  if (after.starts_with("? ") || after.starts_with(": "))
+    return 1;
+  auto ends = [&](std::string_view suffix) { return before.ends_with(suffix); };
+  if (ends(" ==") || ends(" !=") || ends(" <=") || ends(" <"))
+    return 4;
+  if (ends("="))
+    return 0;
+  if (ends(",") || ends(";"))
+    return 0;
+  if (ends("||"))
+    return 2;
+  if (ends("&&"))
+    return 3;
+  if (ends(" +") || ends(" -"))
+    return 5;
+  if (ends(" *") || ends(" /") || ends(" %"))
+    return 6;
+  return std::nullopt;
+}
+
+/// Where to break a line of more than `room` columns: outside as many parentheses as possible, then at the
+/// loosest operator, then as far to the right as fits. 0: nowhere.
+std::size_t break_position(std::string_view text, std::size_t room) {
+  int depth = 0;
+  std::optional<std::tuple<int, int, std::size_t>> best; // of which the smallest wins
+  for (std::size_t at = 0; at < text.size() && at <= room; ++at) {
+    char c = text[at];
+    if (c == '(' || c == '[' || c == '{')
+      ++depth;
+    else if (c == ')' || c == ']' || c == '}')
+      --depth;
+    else if (c == ' ' && at > 0) {
+      auto loose = looseness(text.substr(0, at), text.substr(at + 1));
+      if (!loose)
+        continue;
+      std::tuple<int, int, std::size_t> candidate{depth, *loose, room - at};
+      if (!best || candidate < *best)
+        best = candidate;
+    }
+  }
+  return best ? room - std::get<2>(*best) : 0;
+}
+
+} // namespace
+
+void TextWriter::line(const std::string &text, const std::string &comment) {
+  if (!comment.empty() && depth_ + text.size() + comment.size() + 5 > width) {
+    this->comment(comment);
+    return line(text);
+  }
+  std::string rest = text;
+  std::size_t columns = depth_;
+  while (columns + rest.size() > width) {
+    std::size_t at = break_position(rest, width - columns);
+    if (at == 0)
+      break;
+    out_ += std::string(columns, ' ') + rest.substr(0, at) + '\n';
+    rest.erase(0, at + 1);
+    columns = depth_ + 4;
+  }
+  out_ += std::string(columns, ' ') + rest + (comment.empty() ? "" : "  // " + comment) + '\n';
+}
+
+void TextWriter::comment(const std::string &text) {
+  std::string rest = text;
+  std::size_t room = width - depth_ - 3;
+  while (rest.size() > room) {
+    std::size_t at = rest.rfind(' ', room);
+    if (at == std::string::npos || at == 0)
+      break;
+    out_ += std::string(depth_, ' ') + "// " + rest.substr(0, at) + '\n';
+    rest.erase(0, at + 1);
+  }
+  out_ += std::string(depth_, ' ') + (rest.empty() ? "//" : "// " + rest) + '\n';
+}
+
+void TextWriter::call(const std::string &head, const std::vector<std::string> &arguments,
+                      const std::string &tail) {
+  std::string current = std::string(depth_, ' ') + head + "(";
+  std::size_t column = std::min(current.size(), depth_ + 40);
+  bool first = true;
+  for (std::size_t n = 0; n < arguments.size(); ++n) {
+    std::string piece = arguments[n] + (n + 1 < arguments.size() ? "," : ")" + tail);
+    if (!first && current.size() + 1 + piece.size() > width) {
+      out_ += current + '\n';
+      current = std::string(column, ' ') + piece;
+    } else {
+      current += (first ? "" : " ") + piece;
+    }
+    first = false;
+  }
+  out_ += current + (arguments.empty() ? ")" + tail : "") + '\n';
+}
+
+} // namespace nestsmith
