@@ -1,0 +1,62 @@
+/// Multiply-adds per second of the simulator. 512^3, f32, all checks on unless the name says otherwise.
+
+#include "tests/runtime/sim/gemm_kernels.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+namespace nestsmith::sim {
+namespace {
+
+constexpr std::int64_t size = 512;
+constexpr GemmShape shape = {size, size, size};
+
+void simulate(benchmark::State &state, const kernel::Kernel &kernel, bool check) {
+  Array A(DType::f32, {size, size}), B(DType::f32, {size, size}), C(DType::f32, {size, size});
+  for (std::int64_t n = 0; n < A.size(); ++n) {
+    A.view<float>()[static_cast<std::size_t>(n)] = static_cast<float>(n % 7 - 3);
+    B.view<float>()[static_cast<std::size_t>(n)] = static_cast<float>(n % 5 - 2);
+  }
+  const Argument arguments[] = {{&A}, {&B}, {&C}};
+  std::uint64_t multiply_adds = 0;
+  for (auto _ : state) {
+    Result result =
+        run(kernel, arguments, {}, {.host_threads = static_cast<unsigned>(state.range(0)), .check = check});
+    if (!result.good()) {
+      state.SkipWithError(result.findings[0].message.c_str());
+      return;
+    }
+    multiply_adds += result.stats.multiply_adds;
+  }
+  state.counters["multiply_adds"] =
+      benchmark::Counter(static_cast<double>(multiply_adds), benchmark::Counter::kIsRate);
+}
+
+} // namespace
+} // namespace nestsmith::sim
+
+int main(int argc, char **argv) {
+  using namespace nestsmith::sim;
+  struct Row {
+    const char *name;
+    nestsmith::kernel::Kernel kernel;
+  };
+  std::vector<Row> rows;
+  rows.push_back({"naive", naive_gemm(shape)});
+  rows.push_back({"coalesced", naive_gemm(shape, true)});
+  rows.push_back({"shared_32x32", shared_gemm(shape)});
+  rows.push_back({"tiled_8x8", tiled_gemm(shape)});
+  for (const Row &row : rows)
+    for (bool check : {true, false}) {
+      std::string name = fmt::format("{}/{}", row.name, check ? "checked" : "values_only");
+      benchmark::RegisterBenchmark(
+          name.c_str(), [&row, check](benchmark::State &state) { simulate(state, row.kernel, check); })
+          ->Arg(1)
+          ->Arg(2)
+          ->ArgName("host_threads")
+          ->UseRealTime()
+          ->Unit(benchmark::kMillisecond);
+    }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

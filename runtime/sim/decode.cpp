@@ -1,0 +1,653 @@
+#include "runtime/sim/decode.h"
+
+#include "dsl/error.h"
+#include "runtime/sim/machine.h"
+#include "runtime/sim/values.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace nestsmith::sim {
+
+namespace {
+
+/// Loops are unrolled up to this many statements, and where the kernel asks for it up to the second.
+constexpr std::int64_t small_unroll = 128, wanted_unroll = 16384;
+
+bool has_load(const Expr &e) {
+  bool found = false;
+  walk(e, [&](const Expr &node) { found = found || node.as<Load>() != nullptr; });
+  return found;
+}
+
+void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f) {
+  kernel::walk(body, [&](const kernel::Stmt &stmt) {
+    (void)kernel::map_exprs(stmt, [&](const Expr &e) {
+      walk(e, f);
+      return e;
+    });
+  });
+}
+
+/// Statements that the body comes to with the loops inside it unrolled; huge where there is a loop that
+/// cannot be.
+std::int64_t unrolled_size(const kernel::Stmt &stmt) {
+  return kernel::visit(stmt, Overloaded{
+                                 [](const kernel::Declare &) { return std::int64_t{1}; },
+                                 [](const kernel::Store &) { return std::int64_t{1}; },
+                                 [](const kernel::Barrier &) { return std::int64_t{1}; },
+                                 [](const kernel::If &s) { return 1 + unrolled_size(s.body); },
+                                 [](const kernel::Loop &s) {
+                                   auto extent = as_int(s.extent);
+                                   std::int64_t body = unrolled_size(s.body);
+                                   return extent ? std::min(wanted_unroll + 1,
+                                                            std::max<std::int64_t>(*extent, 0) * body)
+                                                 : wanted_unroll + 1;
+                                 },
+                                 [](const kernel::Seq &s) {
+                                   std::int64_t total = 0;
+                                   for (const kernel::Stmt &child : s.stmts)
+                                     total = std::min(wanted_unroll + 1, total + unrolled_size(child));
+                                   return total;
+                                 },
+                             });
+}
+
+struct Place {
+  std::uint32_t slot = 0;
+  std::int64_t elements = 0;
+  std::int64_t byte_offset = 0;
+  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local
+};
+
+class Decoder {
+public:
+  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, bool check)
+      : kernel_(kernel), buffers_(buffers), check_(check), handlers_(host_lanes()),
+        values_(handlers_, program_) {}
+
+  Program decode(std::span<const Scalar> scalars);
+
+private:
+  void shape();
+  void bind_scalars(std::span<const Scalar> scalars);
+  void place_shared();
+  void place_local();
+  void find_uses();
+
+  void stmt(const kernel::Stmt &s);
+  void declare(const kernel::Declare &node);
+  void loop(const kernel::Loop &node);
+  void unrolled(const kernel::Loop &node, std::int64_t extent);
+  void branch(const kernel::If &node);
+  void store(const kernel::Store &node);
+  bool accumulate(const kernel::Store &node, std::int64_t element);
+  void barrier(const kernel::Barrier &node);
+
+  /// A condition, or absent for "always".
+  using Guard = std::optional<ValueId>;
+  ValueId value(const Expr &e, Guard guard = {});
+  ValueId binary(const Binary &e, Guard guard);
+  ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
+  ValueId load(const Load &e, Guard guard);
+  Guard both(Guard a, ValueId b) { return a ? values_.binary(BinaryOp::logical_and, *a, b) : b; }
+
+  Access &make_access(const Buffer &buffer, const Load *load, ValueId index);
+  void set_address(Access &access, ValueId index);
+  const Pattern *patterns_of(ValueId table);
+  const Pattern *one_address();
+  void count(const Access &access);
+  std::uint32_t site(const Load *load);
+
+  const kernel::Kernel &kernel_;
+  const std::vector<GlobalBuffer> &buffers_;
+  bool check_;
+  const Lanes &handlers_;
+  Program program_;
+  Values values_;
+  std::map<Var, ValueId> variables_;
+  std::map<Buffer, Place> places_;
+  std::map<ValueId, const Pattern *> patterns_;
+  std::map<std::pair<const void *, const void *>, int> sources_;
+  std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
+  std::vector<Site::Iteration> loops_;
+  kernel::Stmt stmt_;                ///< the statement being decoded
+  std::uint32_t hint_ = no_register; ///< where the value of a store may be loaded to
+  std::uint32_t region_ = 0;
+  std::int64_t shadow_unit_ = 1; ///< bytes
+  const Pattern *one_address_ = nullptr;
+};
+
+// ---- what there is -------------------------------------------------------------------------------
+
+void Decoder::shape() {
+  program_.grid = kernel_.grid();
+  program_.block = kernel_.block();
+  program_.blocks = program_.grid[0] * program_.grid[1] * program_.grid[2];
+  program_.threads = static_cast<std::uint32_t>(kernel_.threads());
+  program_.warps = (program_.threads + warp_size - 1) / warp_size;
+  program_.regions.emplace_back();
+  for (const kernel::ThreadIndex &index : kernel_.indices) {
+    int axis = static_cast<int>(index.axis);
+    variables_[index.var] =
+        is_thread(index.axis) ? values_.thread_index(axis - static_cast<int>(Axis::thread_x), index.var->dtype)
+                              : values_.block_index(axis, index.var->dtype);
+  }
+}
+
+void Decoder::bind_scalars(std::span<const Scalar> scalars) {
+  internal_check(scalars.size() == kernel_.scalars.size(),
+                 "a kernel is simulated with the wrong number of scalars");
+  for (std::size_t n = 0; n < scalars.size(); ++n) {
+    internal_check(scalars[n].dtype == kernel_.scalars[n]->dtype,
+                   "a scalar of another dtype than the kernel's");
+    auto bits = static_cast<std::int64_t>(scalars[n].bits);
+    if (scalars[n].dtype == DType::i32)
+      bits = static_cast<std::int32_t>(bits);
+    variables_[kernel_.scalars[n]] = values_.constant(scalars[n].dtype, bits);
+  }
+}
+
+std::int64_t elements_of(const kernel::Allocation &allocation) {
+  std::int64_t elements = 1;
+  for (const Expr &extent : allocation.buffer->shape) {
+    auto constant = as_int(extent);
+    internal_check(constant.has_value(), "an allocation whose size is not constant");
+    elements *= *constant;
+  }
+  return elements;
+}
+
+void Decoder::place_shared() {
+  std::int64_t unit = 0;
+  program_.shared_bytes = kernel_.shared_bytes;
+  for (const kernel::Allocation &a : kernel_.shared) {
+    std::int64_t width = byte_size(a.buffer->dtype);
+    places_[a.buffer] = {.slot = static_cast<std::uint32_t>(program_.shared.size()),
+                         .elements = elements_of(a),
+                         .byte_offset = a.byte_offset};
+    program_.shared.push_back(a.buffer);
+    unit = std::gcd(unit, std::gcd(width, a.byte_offset));
+    program_.shared_bytes = std::max(program_.shared_bytes, a.byte_offset + elements_of(a) * width);
+  }
+  // Buffers may overlap in the arena: the shadow is of the arena, a unit for the smallest element.
+  shadow_unit_ = std::max<std::int64_t>(unit, 1);
+  program_.shadow_units = (program_.shared_bytes + shadow_unit_ - 1) / shadow_unit_;
+}
+
+void Decoder::place_local() {
+  std::uint32_t elements = 0;
+  program_.locals_begin = program_.frame_bytes;
+  for (const kernel::Allocation &a : kernel_.local) {
+    Place place{.slot = static_cast<std::uint32_t>(program_.local.size()), .elements = elements_of(a)};
+    place.stride = Values::register_bytes(a.buffer->dtype, false);
+    place.first = values_.allocate_array(place.stride * static_cast<std::uint32_t>(place.elements));
+    place.first_written = elements;
+    elements += static_cast<std::uint32_t>(place.elements);
+    program_.local.push_back(a.buffer);
+    places_[a.buffer] = place;
+  }
+  program_.locals_end = program_.frame_bytes;
+  program_.written_begin = values_.allocate_array(4 * elements);
+  program_.written_end = program_.written_begin + 4 * elements;
+  for (const Buffer &buffer : program_.local)
+    places_[buffer].first_written = program_.written_begin + 4 * places_[buffer].first_written;
+}
+
+void Decoder::find_uses() {
+  program_.stored.resize(kernel_.params.size());
+  program_.loaded.resize(kernel_.params.size());
+  for (std::size_t n = 0; n < kernel_.params.size(); ++n)
+    places_[kernel_.params[n]] = {.slot = static_cast<std::uint32_t>(n), .elements = buffers_[n].elements};
+  kernel::walk(kernel_.body, [&](const kernel::Stmt &s) {
+    const auto *node = kernel::as<kernel::Store>(s);
+    if (node && node->buffer->scope == Scope::global)
+      program_.stored[places_.at(node->buffer).slot] = true;
+  });
+  walk_exprs(kernel_.body, [&](const Expr &e) {
+    const Load *node = e.as<Load>();
+    if (node && node->buffer->scope == Scope::global)
+      program_.loaded[places_.at(node->buffer).slot] = true;
+  });
+}
+
+Program Decoder::decode(std::span<const Scalar> scalars) {
+  shape();
+  bind_scalars(scalars);
+  place_shared();
+  place_local();
+  find_uses();
+  stmt(kernel_.body);
+  values_.emit({.run = handlers_.end});
+  CodeScope &all = values_.scopes.front();
+  program_.code = std::move(all.head);
+  program_.code.insert(program_.code.end(), all.body.begin(), all.body.end());
+  program_.sources = static_cast<int>(sources_.size());
+  return std::move(program_);
+}
+
+// ---- statements ----------------------------------------------------------------------------------
+
+void Decoder::stmt(const kernel::Stmt &s) {
+  stmt_ = s;
+  std::size_t mark = values_.mark();
+  kernel::visit(s, Overloaded{
+                       [&](const kernel::Declare &node) { declare(node); },
+                       [&](const kernel::Loop &node) { loop(node); },
+                       [&](const kernel::If &node) { branch(node); },
+                       [&](const kernel::Seq &node) {
+                         for (const kernel::Stmt &child : node.stmts)
+                           stmt(child);
+                       },
+                       [&](const kernel::Store &node) { store(node); },
+                       [&](const kernel::Barrier &node) { barrier(node); },
+                   });
+  // A declared value lives as long as the sequence that it stands in.
+  if (!kernel::as<kernel::Declare>(s))
+    values_.release(mark);
+}
+
+void Decoder::declare(const kernel::Declare &node) {
+  ValueId id = value(node.value);
+  const Value v = values_[id];
+  if (!v.pinned) {
+    variables_[node.var] = id;
+    return;
+  }
+  std::uint32_t reg = values_.reg(id);
+  if (reg >= program_.locals_begin && reg < program_.locals_end) {
+    std::uint32_t copy = values_.allocate_temporary(v.dtype, v.uniform);
+    values_.emit({.run = handlers_.copy(v.dtype), .dst = copy, .a = reg});
+    reg = copy;
+  }
+  variables_[node.var] =
+      values_.given({.dtype = v.dtype, .uniform = v.uniform, .pinned = true, .scope = v.scope, .reg = reg});
+}
+
+void Decoder::loop(const kernel::Loop &node) {
+  ValueId extent = value(node.extent);
+  internal_check(values_[extent].uniform, "a loop whose extent differs between the threads of a warp");
+  if (auto constant = values_[extent].constant) {
+    bool indexes_local = false;
+    walk_exprs(node.body, [&](const Expr &e) {
+      const Load *access = e.as<Load>();
+      indexes_local = indexes_local ||
+                      (access && access->buffer->scope == Scope::local && uses(access->indices[0], node.var));
+    });
+    std::int64_t limit = node.unrolled || indexes_local ? wanted_unroll : small_unroll;
+    if (*constant <= 1 || *constant * unrolled_size(node.body) <= limit)
+      return unrolled(node, *constant);
+  }
+  std::uint32_t variable = values_.allocate(8), region = static_cast<std::uint32_t>(program_.regions.size());
+  Instr instr{.run = handlers_.loop_begin, .dst = variable, .a = values_.reg(extent), .b = region};
+  Value v{.dtype = node.var->dtype, .scope = values_.scopes.size(), .reg = variable};
+  if (auto range = values_[extent].range; range && range->high > 0)
+    v.range = Range{0, range->high - 1};
+  std::set<std::pair<Buffer, std::int64_t>> written = written_;
+  bool runs = values_[extent].constant && *values_[extent].constant > 0;
+
+  program_.regions.emplace_back();
+  std::uint32_t outer = std::exchange(region_, region);
+  values_.scopes.emplace_back();
+  variables_[node.var] = values_.given(v);
+  loops_.push_back({node.var->name, variable, 0, false});
+  stmt(node.body);
+  loops_.pop_back();
+  region_ = outer;
+  CodeScope inner = std::move(values_.scopes.back());
+  values_.scopes.pop_back();
+  if (!runs)
+    written_ = std::move(written);
+
+  auto length = static_cast<std::int64_t>(inner.head.size() + inner.body.size());
+  std::vector<Instr> &body = values_.scopes.back().body;
+  instr.imm = length + 2;
+  body.push_back(instr);
+  body.insert(body.end(), inner.head.begin(), inner.head.end());
+  body.insert(body.end(), inner.body.begin(), inner.body.end());
+  instr.run = handlers_.loop_next;
+  instr.imm = -length;
+  body.push_back(instr);
+}
+
+void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
+  for (std::int64_t n = 0; n < extent; ++n) {
+    variables_[node.var] = values_.constant(node.var->dtype, n);
+    loops_.push_back({node.var->name, zero_register, n, true});
+    stmt(node.body);
+    loops_.pop_back();
+  }
+}
+
+void Decoder::branch(const kernel::If &node) {
+  ValueId condition = value(node.condition);
+  const Value v = values_[condition];
+  if (v.constant) {
+    if (*v.constant)
+      stmt(node.body);
+    return;
+  }
+  auto region = static_cast<std::uint32_t>(program_.regions.size());
+  std::uint32_t saved = values_.allocate(8);
+  values_.emit({.run = v.uniform ? handlers_.if_uniform : handlers_.if_lanes,
+                .dst = saved,
+                .a = values_.reg(condition),
+                .b = region});
+  std::size_t at = values_.scopes.back().body.size() - 1;
+  program_.regions.emplace_back();
+  std::set<std::pair<Buffer, std::int64_t>> written = written_;
+  std::uint32_t outer = std::exchange(region_, region);
+  stmt(node.body);
+  region_ = outer;
+  written_ = std::move(written);
+  if (!v.uniform)
+    values_.emit({.run = handlers_.end_if, .a = saved});
+  std::vector<Instr> &body = values_.scopes.back().body;
+  body[at].imm = static_cast<std::int64_t>(body.size() - at);
+}
+
+void Decoder::barrier(const kernel::Barrier &node) {
+  ++program_.regions[region_].barriers;
+  values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
+                .imm = static_cast<std::int64_t>(site(nullptr))});
+}
+
+void Decoder::store(const kernel::Store &node) {
+  internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
+  ValueId index = value(node.indices[0]);
+  bool local = node.buffer->scope == Scope::local;
+  std::int64_t element = values_[index].constant.value_or(-1);
+  bool fixed = local && element >= 0 && element < places_.at(node.buffer).elements;
+  if (fixed && accumulate(node, element))
+    return;
+  const Place &place = places_.at(node.buffer);
+  if (fixed)
+    hint_ = place.first + place.stride * static_cast<std::uint32_t>(element);
+  ValueId stored = value(node.value);
+  std::uint32_t hint = std::exchange(hint_, no_register);
+  if (fixed)
+    written_.insert({node.buffer, element});
+
+  Access &access = make_access(node.buffer, nullptr, index);
+  access.is_store = true;
+  if (!local && access.kind == AddressKind::pattern)
+    stored = values_.splat(stored);
+  access.value = values_.reg(stored);
+  access.value_uniform = values_[stored].uniform;
+  count(access);
+  if (fixed && access.value == hint)
+    values_.emit({.run = handlers_.mark_written, .access = &access});
+  else
+    values_.emit({.run = handlers_.store(access), .access = &access});
+}
+
+/// local[c] = local[c] + a * b, in one instruction.
+bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
+  const auto *add = node.value.as<Binary>();
+  DType dtype = node.buffer->dtype;
+  if (!add || add->op != BinaryOp::add || (dtype != DType::f32 && dtype != DType::u32))
+    return false;
+  auto is_old = [&](const Expr &e) {
+    const Load *old = e.as<Load>();
+    return old && old->buffer == node.buffer && !old->mask && same(old->indices[0], node.indices[0]);
+  };
+  auto product = [](const Expr &e) {
+    const auto *mul = e.as<Binary>();
+    return mul && mul->op == BinaryOp::mul ? mul : nullptr;
+  };
+  bool first = is_old(add->a);
+  const Binary *mul = product(first ? add->b : add->a);
+  if (!mul || !is_old(first ? add->a : add->b))
+    return false;
+  ValueId old = value(first ? add->a : add->b), a = value(mul->a), b = value(mul->b);
+  if (values_[b].uniform)
+    std::swap(a, b);
+  const Place &place = places_.at(node.buffer);
+  std::uint32_t slot = place.first + place.stride * static_cast<std::uint32_t>(element);
+  ++program_.regions[region_].multiply_adds;
+  if (!values_[b].uniform && values_.reg(a) != slot && values_.reg(b) != slot) {
+    values_.emit({.run = handlers_.accumulate(dtype, values_[a].uniform),
+                  .dst = slot,
+                  .a = values_.reg(a),
+                  .b = values_.reg(b)});
+  } else {
+    ValueId sum = values_.multiply_add(old, a, b);
+    Access &access = make_access(node.buffer, nullptr, values_.constant(DType::i64, element));
+    access.is_store = true;
+    access.value = values_.reg(sum);
+    access.value_uniform = values_[sum].uniform;
+    values_.emit({.run = handlers_.store(access), .access = &access});
+  }
+  written_.insert({node.buffer, element});
+  return true;
+}
+
+// ---- expressions ---------------------------------------------------------------------------------
+
+ValueId Decoder::value(const Expr &e, Guard guard) {
+  std::uint32_t hint = hint_;
+  if (!e.as<Load>())
+    hint_ = no_register;
+  return e.visit(Overloaded{
+      [&](const IntImm &x) { return values_.constant(x.dtype, x.value); },
+      [&](const FloatImm &x) {
+        return values_.constant(x.dtype, std::bit_cast<std::int32_t>(static_cast<float>(x.value)));
+      },
+      [&](const Var &x) {
+        auto it = variables_.find(x);
+        internal_check(it != variables_.end(), "a kernel uses a variable that it does not declare");
+        return it->second;
+      },
+      [&](const Binary &x) { return binary(x, guard); },
+      [&](const Not &x) { return values_.complement(value(x.a, guard)); },
+      [&](const Select &x) {
+        ValueId condition = value(x.condition, guard), when_true = value(x.when_true, guard);
+        return values_.select(condition, when_true, value(x.when_false, guard));
+      },
+      [&](const Cast &x) { return values_.cast(x.dtype, value(x.a, guard)); },
+      [&](const Load &x) {
+        hint_ = hint;
+        return load(x, guard);
+      },
+  });
+}
+
+ValueId Decoder::binary(const Binary &e, Guard guard) {
+  if (is_logical(e.op)) {
+    ValueId a = value(e.a, guard);
+    if (!has_load(e.b))
+      return values_.binary(e.op, a, value(e.b, guard));
+    // The right side's loads happen where the left side does not decide.
+    Guard undecided = both(guard, e.op == BinaryOp::logical_and ? a : values_.complement(a));
+    return values_.binary(e.op, a, value(e.b, undecided));
+  }
+  DType dtype = e.a.dtype();
+  if (e.op == BinaryOp::add && (dtype == DType::f32 || dtype == DType::u32)) {
+    const auto *right = e.b.as<Binary>(), *left = e.a.as<Binary>();
+    if (right && right->op == BinaryOp::mul)
+      return scaled_sum(e.a, *right, guard);
+    if (left && left->op == BinaryOp::mul)
+      return scaled_sum(e.b, *left, guard);
+  }
+  ValueId a = value(e.a, guard);
+  return values_.binary(e.op, a, value(e.b, guard));
+}
+
+ValueId Decoder::scaled_sum(const Expr &x, const Binary &product, Guard guard) {
+  ValueId term = value(x, guard), a = value(product.a, guard);
+  ++program_.regions[region_].multiply_adds;
+  return values_.multiply_add(term, a, value(product.b, guard));
+}
+
+ValueId Decoder::load(const Load &e, Guard guard) {
+  std::uint32_t hint = std::exchange(hint_, no_register);
+  internal_check(e.indices.size() == 1, "an access of a kernel has one index, an element offset");
+  std::optional<ValueId> mask, fill;
+  Guard inner = guard;
+  if (e.mask) {
+    mask = value(e.mask, guard);
+    inner = both(guard, *mask);
+    fill = value(e.fill, has_load(e.fill) ? both(guard, values_.complement(*mask)) : guard);
+    if (values_.is_constant(*mask, 0))
+      return *fill;
+  }
+  ValueId index = value(e.indices[0], inner);
+  Access &access = make_access(e.buffer, &e, index);
+  bool masked = inner && !values_.is_constant(*inner, 1), filled = mask && !values_.is_constant(*mask, 1);
+  if (auto element = values_[index].constant;
+      e.buffer->scope == Scope::local && element && !masked && *element >= 0 && *element < access.elements) {
+    if (access.checked && !written_.contains({e.buffer, *element}))
+      values_.emit({.run = handlers_.check_written, .access = &access});
+    return values_.given({.dtype = e.buffer->dtype,
+                          .uniform = false,
+                          .pinned = true,
+                          .reg = access.first + access.stride * static_cast<std::uint32_t>(*element)});
+  }
+  bool uniform = e.buffer->scope != Scope::local && access.kind == AddressKind::uniform;
+  if (filled)
+    uniform = uniform && values_[*mask].uniform && values_[*fill].uniform;
+  if (!uniform && access.kind == AddressKind::uniform && e.buffer->scope != Scope::local) {
+    access.kind = AddressKind::pattern;
+    access.patterns = one_address();
+  }
+  access.counted = masked;
+  if (masked)
+    access.mask = values_.reg(values_.splat(*inner));
+  if (filled) {
+    access.fill = values_.reg(*fill);
+    access.fill_uniform = values_[*fill].uniform;
+  }
+  access.value_uniform = uniform;
+  bool into_hint = hint != no_register && !uniform && !guard && e.buffer->scope != Scope::local;
+  access.value = into_hint ? hint : values_.allocate_temporary(e.buffer->dtype, uniform);
+  if (!masked)
+    count(access);
+  values_.emit({.run = handlers_.load(access), .access = &access});
+  return values_.given({.dtype = e.buffer->dtype, .uniform = uniform, .pinned = true, .reg = access.value});
+}
+
+// ---- accesses ------------------------------------------------------------------------------------
+
+Access &Decoder::make_access(const Buffer &buffer, const Load *load, ValueId index) {
+  auto it = places_.find(buffer);
+  internal_check(it != places_.end(), "a kernel accesses a buffer that it does not declare");
+  const Place &place = it->second;
+  Access &access = *program_.accesses.emplace_back(std::make_unique<Access>());
+  access.site = site(load);
+  access.buffer = buffer;
+  access.slot = place.slot;
+  access.elements = place.elements;
+  access.checked = check_;
+  if (buffer->scope == Scope::global)
+    access.checked = check_ && (program_.stored[place.slot] || !buffers_[place.slot].starts_written);
+  access.byte_offset = place.byte_offset;
+  access.shadow_offset = place.byte_offset / shadow_unit_;
+  access.units = byte_size(buffer->dtype) / shadow_unit_;
+  access.first = place.first;
+  access.stride = place.stride;
+  access.first_written = place.first_written;
+  set_address(access, index);
+  return access;
+}
+
+void Decoder::set_address(Access &access, ValueId index) {
+  DType dtype = values_[index].dtype;
+  internal_check(is_index(dtype), "an index that is neither i32 nor i64");
+  access.wraps = dtype == DType::i32;
+  Sum uniform{.terms = {}, .constant = 0}, lanes = uniform, all = values_.as_sum(index);
+  access.constant = all.constant;
+  for (auto [term, coefficient] : all.terms)
+    (values_[term].uniform ? uniform : lanes).terms[term] = coefficient;
+  if (!uniform.terms.empty())
+    access.base = values_.reg(values_.sum(dtype, uniform));
+  if (lanes.terms.empty())
+    return;
+  ValueId id = values_.sum(dtype, lanes);
+  const auto &table = values_[id].table;
+  auto fits = [](std::int64_t v) { return v == static_cast<std::int32_t>(v); };
+  if (!table.empty() && std::all_of(table.begin(), table.end(), fits)) {
+    access.kind = AddressKind::pattern;
+    access.patterns = patterns_of(id);
+    return;
+  }
+  access.kind = AddressKind::lanes;
+  access.lanes = values_.reg(id);
+  access.lanes_wide = dtype == DType::i64;
+}
+
+Pattern make_pattern(const std::int64_t *offsets, std::uint32_t live) {
+  Pattern p{};
+  p.low = p.high = offsets[0];
+  p.distinct = true;
+  p.contiguous = live == warp_size;
+  std::map<std::int32_t, int> groups;
+  for (std::uint32_t l = 0; l < warp_size; ++l) {
+    std::int64_t offset = l < live ? offsets[l] : offsets[0];
+    p.offset[l] = static_cast<std::int32_t>(offset);
+    if (l >= live)
+      continue;
+    p.low = std::min(p.low, offset);
+    p.high = std::max(p.high, offset);
+    p.contiguous = p.contiguous && offset == offsets[0] + l;
+    auto [it, fresh] = groups.try_emplace(p.offset[l], p.groups);
+    auto group = static_cast<std::size_t>(it->second);
+    if (fresh) {
+      p.lane[group] = static_cast<std::uint8_t>(l);
+      ++p.groups;
+    } else {
+      p.shared_by_many[group] = true;
+      p.distinct = false;
+    }
+  }
+  return p;
+}
+
+const Pattern *Decoder::patterns_of(ValueId table) {
+  const Pattern *&known = patterns_[table];
+  if (known)
+    return known;
+  auto &list = *program_.patterns.emplace_back(std::make_unique<std::vector<Pattern>>());
+  for (std::uint32_t warp = 0; warp < program_.warps; ++warp)
+    list.push_back(make_pattern(values_[table].table.data() + std::size_t{warp} * warp_size,
+                                std::min<std::uint32_t>(program_.threads - warp * warp_size, warp_size)));
+  return known = list.data();
+}
+
+/// All lanes at one address.
+const Pattern *Decoder::one_address() {
+  if (!one_address_) {
+    auto &list = *program_.patterns.emplace_back(std::make_unique<std::vector<Pattern>>());
+    const std::int64_t zeros[warp_size] = {};
+    for (std::uint32_t warp = 0; warp < program_.warps; ++warp)
+      list.push_back(
+          make_pattern(zeros, std::min<std::uint32_t>(program_.threads - warp * warp_size, warp_size)));
+    one_address_ = list.data();
+  }
+  return one_address_;
+}
+
+void Decoder::count(const Access &access) {
+  RegionCounts &counts = program_.regions[region_];
+  if (access.buffer->scope == Scope::global)
+    ++(access.is_store ? counts.stores_global : counts.loads_global);
+  else if (access.buffer->scope == Scope::shared)
+    ++(access.is_store ? counts.stores_shared : counts.loads_shared);
+}
+
+std::uint32_t Decoder::site(const Load *load) {
+  auto source = sources_.try_emplace({stmt_.get(), load}, static_cast<int>(sources_.size())).first->second;
+  program_.sites.push_back({stmt_, load, source, loops_});
+  return static_cast<std::uint32_t>(program_.sites.size() - 1);
+}
+
+} // namespace
+
+Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+               const std::vector<GlobalBuffer> &buffers, bool check) {
+  return Decoder(kernel, buffers, check).decode(scalars);
+}
+
+} // namespace nestsmith::sim

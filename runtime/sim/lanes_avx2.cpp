@@ -1,0 +1,6 @@
+#if defined(__x86_64__)
+// No fused multiply-add: results are the same bits as those of the baseline.
+#define NESTSMITH_LANES __attribute__((target("avx2,popcnt,bmi")))
+#define NESTSMITH_LANES_TABLE avx2_lanes
+#include "runtime/sim/lanes_impl.h"
+#endif

@@ -1,0 +1,206 @@
+#include "runtime/sim/machine.h"
+
+#include "dsl/error.h"
+#include "runtime/sim/report.h"
+#include "runtime/sim/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace nestsmith::sim {
+
+namespace {
+
+constexpr std::size_t frame_alignment = 64;
+
+/// What unwritten memory holds: as f32 it is a NaN.
+constexpr int poison = 0xFF;
+
+std::size_t frame_stride(const Program &program) {
+  return (program.frame_bytes + frame_alignment - 1) / frame_alignment * frame_alignment;
+}
+
+void set_clock(Warp &w, const Clock &clock, std::uint32_t stamp) {
+  w.entry = stamp << stamp_shift;
+  w.floor_entry = clock.floor() << stamp_shift;
+}
+
+/// Some live lanes of the warp did not come.
+bool diverged(const Instr *ip, Warp &w) {
+  if (w.active == w.live)
+    return false;
+  Machine &m = *w.machine;
+  auto thread = [&](std::uint32_t mask) {
+    return thread_text(m.program, w.index * warp_size + static_cast<std::uint32_t>(std::countr_zero(mask)));
+  };
+  auto site = static_cast<std::uint32_t>(ip->imm);
+  m.report_barrier(
+      ErrorKind::divergent_barrier, site,
+      fmt::format("{} of {} reaches {}, but {} of the same warp does not: every thread must reach it, so "
+                  "it must not stand under a condition that differs between them",
+                  thread(w.active), block_text(m.program, m.block),
+                  barrier_text(m.program.sites[site], m.iteration(w, site)), thread(w.live & ~w.active)));
+  w.state = Warp::State::failed;
+  return true;
+}
+
+} // namespace
+
+const Instr *block_barrier(const Instr *ip, Warp &w) {
+  if (diverged(ip, w))
+    return nullptr;
+  w.state = Warp::State::waiting;
+  w.pc = ip;
+  return nullptr;
+}
+
+const Instr *warp_barrier(const Instr *ip, Warp &w) {
+  if (diverged(ip, w))
+    return nullptr;
+  Clock &clock = w.machine->clock;
+  set_clock(w, clock, clock.advance(w.index));
+  return ip + 1;
+}
+
+Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t)
+    : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
+      writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
+      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), region_threads(p.regions.size()),
+      region_warps(p.regions.size()), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+  set_frames();
+}
+
+void Machine::set_frames() {
+  auto address = reinterpret_cast<std::uintptr_t>(frames_.data());
+  std::byte *frame = frames_.data() + (frame_alignment - address % frame_alignment) % frame_alignment;
+  for (std::uint32_t index = 0; index < program.warps; ++index, frame += frame_stride(program)) {
+    Warp &w = warps_[index];
+    w.frame = frame;
+    w.machine = this;
+    w.index = index;
+    std::uint32_t lanes_left = program.threads - index * warp_size;
+    w.live = lanes_left >= warp_size ? ~std::uint32_t{0} : (1u << lanes_left) - 1;
+    w.full = tracer ? 0 : w.live;
+    for (const FrameInit &init : program.inits) {
+      std::size_t at = init.content.size() == init.bytes ? 0 : std::size_t{index} * init.bytes;
+      std::memcpy(frame + init.reg, init.content.data() + at, init.bytes);
+    }
+  }
+}
+
+void Machine::start_block() {
+  auto [x, y, z] = program.grid;
+  auto linear = static_cast<std::int64_t>(block);
+  block_index = {linear % x, linear / x % y, linear / (x * y)};
+  std::memset(shared.data(), poison, shared.size());
+  std::fill(writes.begin(), writes.end(), 0);
+  std::fill(reads.begin(), reads.end(), 0);
+  clock.start(program.warps);
+  for (Warp &w : warps_) {
+    std::memset(w.frame + program.locals_begin, poison, program.locals_end - program.locals_begin);
+    std::memset(w.frame + program.written_begin, 0, program.written_end - program.written_begin);
+    w.active = w.live;
+    w.state = Warp::State::ready;
+    w.pc = program.code.data();
+    region_threads[0] += static_cast<std::uint64_t>(std::popcount(w.live));
+    ++region_warps[0];
+  }
+  stamp_all();
+  if (tracer)
+    tracer->start_block();
+}
+
+void Machine::stamp_all() {
+  for (Warp &w : warps_)
+    set_clock(w, clock, clock.floor() + w.index);
+}
+
+void Machine::run_block(std::uint64_t number) {
+  block = number;
+  start_block();
+  do {
+    for (Warp &w : warps_) {
+      if (w.state != Warp::State::ready)
+        continue;
+      for (const Instr *ip = w.pc; ip;)
+        ip = ip->run(ip, w);
+      if (w.state == Warp::State::failed)
+        return;
+    }
+  } while (release());
+}
+
+bool Machine::release() {
+  const Warp *first = nullptr, *other = nullptr, *finished = nullptr;
+  std::string waits;
+  for (const Warp &w : warps_) {
+    if (w.state == Warp::State::finished) {
+      finished = &w;
+      continue;
+    }
+    auto site = static_cast<std::uint32_t>(w.pc->imm);
+    if (!first)
+      first = &w;
+    else if (w.pc != first->pc || iteration(w, site) != iteration(*first, site))
+      other = &w;
+  }
+  if (!first)
+    return false;
+  auto wait = [&](const Warp &w) {
+    auto site = static_cast<std::uint32_t>(w.pc->imm);
+    return fmt::format("{} waits at {}", warp_text(program, w.index),
+                       barrier_text(program.sites[site], iteration(w, site)));
+  };
+  auto site = static_cast<std::uint32_t>(first->pc->imm);
+  if (finished) {
+    for (const Warp &w : warps_)
+      waits += (waits.empty() ? "" : "; ") +
+               (w.state == Warp::State::waiting ? wait(w) : warp_text(program, w.index) + " has finished");
+    report_barrier(ErrorKind::deadlock, site,
+                   fmt::format("{} cannot go on: {}; threads that have finished never arrive",
+                               block_text(program, block), waits));
+    return false;
+  }
+  if (other) {
+    report_barrier(ErrorKind::divergent_barrier, site,
+                   fmt::format("the warps of {} meet different barriers: {}; {}", block_text(program, block),
+                               wait(*first), wait(*other)));
+    return false;
+  }
+  clock.block_barrier(program.warps);
+  stamp_all();
+  for (Warp &w : warps_) {
+    w.state = Warp::State::ready;
+    ++w.pc;
+  }
+  return true;
+}
+
+std::vector<std::int64_t> Machine::iteration(const Warp &warp, std::uint32_t site) const {
+  std::vector<std::int64_t> values;
+  for (const Site::Iteration &loop : program.sites[site].loops)
+    values.push_back(loop.unrolled ? loop.value : reg<std::int64_t>(warp, loop.reg));
+  return values;
+}
+
+void Machine::report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::uint32_t lane,
+                     std::int64_t element, std::uint64_t other_block) {
+  if (tracer)
+    return;
+  bool between_blocks = kind == ErrorKind::race && other_block != block;
+  if (seen_.insert({kind, program.sites[site].source, between_blocks}).second)
+    events.push_back(
+        {kind, site, element, block, warp.index * warp_size + lane, iteration(warp, site), other_block, {}});
+}
+
+void Machine::report_barrier(ErrorKind kind, std::uint32_t site, std::string message) {
+  if (tracer)
+    return;
+  if (seen_.insert({kind, program.sites[site].source, false}).second)
+    events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message)});
+}
+
+} // namespace nestsmith::sim

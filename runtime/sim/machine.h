@@ -1,0 +1,70 @@
+#pragma once
+/// One host thread's worth of simulator: runs blocks one after the other.
+
+#include "runtime/sim/program.h"
+
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace nestsmith::sim {
+
+class Tracer;
+
+class Machine {
+public:
+  /// With a tracer, every access to shared or global memory is handed to it as well, and nothing is
+  /// counted as an event.
+  Machine(const Program &program, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr);
+  Machine(const Machine &) = delete;
+
+  void run_block(std::uint64_t block);
+
+  /// Records a mistake once for each kind and source; blocks run in ascending order, so that it is the
+  /// one of the lowest block that this machine meets.
+  void report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::uint32_t lane, std::int64_t element,
+              std::uint64_t other_block = 0);
+  void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
+  std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const;
+
+  // What the handlers work on.
+  const Program &program;
+  std::vector<GlobalBuffer> &globals;
+  Tracer *const tracer;
+  std::uint64_t block = 0;
+  std::array<std::int64_t, 3> block_index{};
+  std::vector<std::byte> shared;
+  std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
+  Clock clock;
+
+  std::vector<std::uint64_t> region_threads, region_warps; ///< executions of each region
+  RegionCounts masked;                                     ///< accesses under a mask of their own
+  std::vector<Event> events;
+
+private:
+  void start_block();
+  void set_frames();
+  /// All warps stand still: lets them pass a barrier at which all of them wait. False: the block is over.
+  bool release();
+  void stamp_all();
+
+  std::vector<std::byte> frames_;
+  std::vector<Warp> warps_;
+  std::set<std::tuple<ErrorKind, int, bool>> seen_;
+};
+
+template <class T> T &reg(const Warp &w, std::uint32_t offset) {
+  return *reinterpret_cast<T *>(w.frame + offset);
+}
+template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
+  return reinterpret_cast<T *>(__builtin_assume_aligned(w.frame + offset, 64));
+}
+
+/// Lane by lane, with every check: what the fast paths hand on.
+const Instr *slow_load(const Instr *ip, Warp &w);
+const Instr *slow_store(const Instr *ip, Warp &w);
+/// `__syncthreads` and `__syncwarp`; `imm` is the site.
+const Instr *block_barrier(const Instr *ip, Warp &w);
+const Instr *warp_barrier(const Instr *ip, Warp &w);
+
+} // namespace nestsmith::sim

@@ -1,0 +1,251 @@
+#include "dsl/error.h"
+#include "runtime/sim/machine.h"
+#include "runtime/sim/trace.h"
+
+#include <bit>
+#include <cstring>
+
+namespace nestsmith::sim {
+
+namespace {
+
+using Mask = std::uint32_t;
+
+/// One lane's access to one element.
+struct Single {
+  const Access &access;
+  Warp &w;
+  std::uint32_t lane;
+  std::int64_t at;
+
+  Machine &machine() const { return *w.machine; }
+  Now now() const { return {machine().clock, w.index, w.entry >> stamp_shift, lane}; }
+  void report(ErrorKind kind, std::uint64_t other_block = 0) const {
+    machine().report(w, kind, access.site, lane, at, other_block);
+  }
+};
+
+std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane) {
+  std::int64_t at = reg<std::int64_t>(w, access.base) + access.constant;
+  if (access.kind == AddressKind::pattern)
+    at += access.patterns[w.index].offset[lane];
+  else if (access.kind == AddressKind::lanes)
+    at += access.lanes_wide ? lanes<std::int64_t>(w, access.lanes)[lane]
+                            : lanes<std::int32_t>(w, access.lanes)[lane];
+  return access.wraps ? static_cast<std::int32_t>(at) : at;
+}
+
+void check_shared(const Single &s) {
+  Machine &m = s.machine();
+  Now now = s.now();
+  auto first = static_cast<std::size_t>(s.access.shadow_offset + s.at * s.access.units);
+  for (std::size_t unit = first; unit < first + static_cast<std::size_t>(s.access.units); ++unit) {
+    std::uint32_t &write = m.writes[unit], &read = m.reads[unit];
+    if (!s.access.is_store && write == 0)
+      s.report(ErrorKind::unwritten_read);
+    if (now.conflicts(write) || (s.access.is_store && now.conflicts(read)))
+      s.report(ErrorKind::race, m.block);
+    if (s.access.is_store)
+      write = now.entry();
+    else
+      read = now.after_read(read);
+  }
+}
+
+/// An entry of another block conflicts whatever it is; one of this block may.
+void check_global_entry(const Single &s, std::uint64_t entry) {
+  std::uint64_t block = s.machine().block;
+  if (entry == 0)
+    return;
+  if (block_of(entry) != block)
+    s.report(ErrorKind::race, block_of(entry));
+  else if ((entry & many_blocks) != 0)
+    s.report(ErrorKind::race, unknown_block);
+  else if (s.now().conflicts(local_entry(entry)))
+    s.report(ErrorKind::race, block);
+}
+
+/// A store marks its write before it looks for reads, and a load marks its read before it looks for
+/// writes, both sequentially consistent: of two blocks that conflict, at least one sees the other.
+void check_global(const Single &s, GlobalBuffer &buffer) {
+  auto at = static_cast<std::size_t>(s.at);
+  std::uint64_t block = s.machine().block;
+  Now now = s.now();
+  if (s.access.is_store) {
+    check_global_entry(s, buffer.writes[at].exchange(global_entry(block, now.entry())));
+    if (!buffer.reads.empty())
+      check_global_entry(s, buffer.reads[at].load());
+    return;
+  }
+  std::uint64_t old = buffer.reads[at].load(), next = 0;
+  do {
+    if (old == 0)
+      next = global_entry(block, now.entry());
+    else if (block_of(old) != block || (old & many_blocks) != 0)
+      next = old | many_blocks;
+    else
+      next = global_entry(block, now.after_read(local_entry(old)));
+  } while (!buffer.reads[at].compare_exchange_weak(old, next));
+  check_global_entry(s, buffer.writes[at].load());
+}
+
+/// Everything but the bounds.
+void check(const Single &s) {
+  if (!s.access.checked && s.access.buffer->scope != Scope::global)
+    return;
+  Machine &m = s.machine();
+  switch (s.access.buffer->scope) {
+  case Scope::shared:
+    check_shared(s);
+    break;
+  case Scope::global: {
+    GlobalBuffer &buffer = m.globals[s.access.slot];
+    auto at = static_cast<std::size_t>(s.at);
+    if (s.access.checked && !s.access.is_store && !buffer.starts_written && buffer.written[at] == 0)
+      s.report(ErrorKind::unwritten_read);
+    if (!buffer.writes.empty())
+      check_global(s, buffer);
+    break;
+  }
+  case Scope::local: {
+    Mask &written = reg<Mask>(s.w, s.access.first_written + 4 * static_cast<std::uint32_t>(s.at));
+    Mask mine = Mask{1} << s.lane;
+    if (!s.access.is_store && (written & mine) == 0)
+      s.report(ErrorKind::unwritten_read);
+    return;
+  }
+  }
+  if (m.tracer && s.access.checked)
+    m.tracer->note(s.w, s.access, s.lane, s.at);
+}
+
+/// Where the element lies; for a local boolean, the mask that holds all lanes' elements.
+std::byte *memory(const Single &s) {
+  auto width = static_cast<std::int64_t>(byte_size(s.access.buffer->dtype));
+  switch (s.access.buffer->scope) {
+  case Scope::shared:
+    return s.machine().shared.data() + s.access.byte_offset + s.at * width;
+  case Scope::global:
+    return s.machine().globals[s.access.slot].data + s.at * width;
+  case Scope::local:
+    break;
+  }
+  std::byte *element = s.w.frame + s.access.first + s.access.stride * static_cast<std::uint32_t>(s.at);
+  return s.access.buffer->dtype == DType::boolean ? element : element + s.lane * width;
+}
+
+void set_bit(Mask &mask, std::uint32_t lane, bool value) {
+  mask = value ? mask | Mask{1} << lane : mask & ~(Mask{1} << lane);
+}
+
+std::uint64_t load_element(const Single &s) {
+  DType dtype = s.access.buffer->dtype;
+  std::uint64_t bits = 0;
+  if (dtype == DType::boolean && s.access.buffer->scope == Scope::local) {
+    Mask mask = 0;
+    std::memcpy(&mask, memory(s), sizeof(mask));
+    return mask >> s.lane & 1;
+  }
+  std::memcpy(&bits, memory(s), static_cast<std::size_t>(byte_size(dtype)));
+  return dtype == DType::boolean ? bits != 0 : bits;
+}
+
+void store_element(const Single &s, std::uint64_t bits) {
+  DType dtype = s.access.buffer->dtype;
+  if (s.access.buffer->scope == Scope::local) {
+    reg<Mask>(s.w, s.access.first_written + 4 * static_cast<std::uint32_t>(s.at)) |= Mask{1} << s.lane;
+    if (dtype == DType::boolean) {
+      set_bit(reg<Mask>(s.w, static_cast<std::uint32_t>(memory(s) - s.w.frame)), s.lane, bits != 0);
+      return;
+    }
+  }
+  std::memcpy(memory(s), &bits, static_cast<std::size_t>(byte_size(dtype)));
+  if (s.access.buffer->scope == Scope::global)
+    s.machine().globals[s.access.slot].written[static_cast<std::size_t>(s.at)] = 1;
+}
+
+/// The bits of one lane of a register.
+std::uint64_t get_lane(const Warp &w, DType dtype, std::uint32_t offset, bool uniform, std::uint32_t lane) {
+  if (uniform)
+    return reg<std::uint64_t>(w, offset);
+  if (dtype == DType::boolean)
+    return reg<Mask>(w, offset) >> lane & 1;
+  return byte_size(dtype) == 8 ? lanes<std::uint64_t>(w, offset)[lane] : lanes<std::uint32_t>(w, offset)[lane];
+}
+
+void set_lane(const Warp &w, DType dtype, std::uint32_t offset, std::uint32_t lane, std::uint64_t bits) {
+  if (dtype == DType::boolean)
+    set_bit(reg<Mask>(w, offset), lane, bits != 0);
+  else if (byte_size(dtype) == 8)
+    lanes<std::uint64_t>(w, offset)[lane] = bits;
+  else
+    lanes<std::uint32_t>(w, offset)[lane] = static_cast<std::uint32_t>(bits);
+}
+
+void count(const Access &access, Machine &m, Mask mask) {
+  auto threads = static_cast<std::uint64_t>(std::popcount(mask));
+  if (access.buffer->scope == Scope::global)
+    (access.is_store ? m.masked.stores_global : m.masked.loads_global) += threads;
+  else if (access.buffer->scope == Scope::shared)
+    (access.is_store ? m.masked.stores_shared : m.masked.loads_shared) += threads;
+}
+
+bool in_bounds(const Single &s) {
+  if (s.at >= 0 && s.at < s.access.elements)
+    return true;
+  s.report(ErrorKind::out_of_bounds);
+  return false;
+}
+
+std::uint64_t sign_extended(DType dtype, std::uint64_t bits) {
+  return dtype == DType::i32
+             ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)))
+             : bits;
+}
+
+} // namespace
+
+const Instr *slow_load(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  DType dtype = access.buffer->dtype;
+  Mask mask = w.active & reg<Mask>(w, access.mask);
+  if (access.counted)
+    count(access, *w.machine, mask);
+  std::uint64_t last = get_lane(w, dtype, access.fill, access.fill_uniform, 0);
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if (!(w.active >> lane & 1))
+      continue;
+    std::uint64_t bits = 0;
+    if (mask >> lane & 1) {
+      Single s{access, w, lane, address(access, w, lane)};
+      if (in_bounds(s)) {
+        check(s);
+        bits = load_element(s);
+      }
+      last = bits;
+    } else {
+      bits = get_lane(w, dtype, access.fill, access.fill_uniform, lane);
+    }
+    if (!access.value_uniform)
+      set_lane(w, dtype, access.value, lane, bits);
+  }
+  if (access.value_uniform)
+    reg<std::uint64_t>(w, access.value) = sign_extended(dtype, last);
+  return ip + 1;
+}
+
+const Instr *slow_store(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if (!(w.active >> lane & 1))
+      continue;
+    Single s{access, w, lane, address(access, w, lane)};
+    if (!in_bounds(s))
+      continue;
+    check(s);
+    store_element(s, get_lane(w, access.buffer->dtype, access.value, access.value_uniform, lane));
+  }
+  return ip + 1;
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,141 @@
+#include "runtime/sim/report.h"
+
+#include "dsl/error.h"
+#include "dsl/printer.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::sim {
+
+const char *name(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::race:
+    return "race";
+  case ErrorKind::out_of_bounds:
+    return "out of bounds";
+  case ErrorKind::unwritten_read:
+    return "unwritten read";
+  case ErrorKind::divergent_barrier:
+    return "divergent barrier";
+  case ErrorKind::deadlock:
+    return "deadlock";
+  }
+  internal_error("no such kind of error");
+}
+
+namespace {
+
+std::string triple(std::int64_t linear, const std::array<std::int64_t, 3> &extent) {
+  return fmt::format("({}, {}, {})", linear % extent[0], linear / extent[0] % extent[1],
+                     linear / (extent[0] * extent[1]));
+}
+
+std::string iteration_text(const Site &site, const std::vector<std::int64_t> &iteration) {
+  std::string text;
+  for (std::size_t n = 0; n < iteration.size(); ++n)
+    text += fmt::format("{}{} = {}", n == 0 ? " at " : ", ", site.loops[n].name, iteration[n]);
+  return text;
+}
+
+std::string store_text(const kernel::Store &store) {
+  std::string indices;
+  for (const Expr &index : store.indices)
+    indices += (indices.empty() ? "" : ", ") + to_string(index);
+  return fmt::format("{}[{}] = {}", store.buffer->name, indices, to_string(store.value));
+}
+
+std::string statement_text(const kernel::Stmt &stmt) {
+  return kernel::visit(
+      stmt, Overloaded{
+                [](const kernel::Declare &s) { return s.var->name + " = " + to_string(s.value); },
+                [](const kernel::Loop &s) { return "for " + s.var->name + " < " + to_string(s.extent); },
+                [](const kernel::If &s) { return "if (" + to_string(s.condition) + ")"; },
+                [](const kernel::Seq &) { return std::string(); },
+                [](const kernel::Store &s) { return store_text(s); },
+                [](const kernel::Barrier &s) {
+                  std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
+                  return s.note.empty() ? call : call + " (" + s.note + ")";
+                },
+            });
+}
+
+/// "`s[tx] = A[tx]` at k = 3"
+std::string place(const Site &site, const std::vector<std::int64_t> &iteration) {
+  return "`" + statement_text(site.stmt) + "`" + iteration_text(site, iteration);
+}
+
+std::string element_text(const Buffer &buffer, std::int64_t element) {
+  return fmt::format("{}[{}] ({})", buffer->name, element, name(buffer->scope));
+}
+
+const Access &access_of(const Program &program, std::uint32_t site) {
+  for (const auto &access : program.accesses)
+    if (access->site == site)
+      return *access;
+  internal_error("a site without an access");
+}
+
+std::string why_unordered(const Trace &a, const Trace &b) {
+  if (a.block != b.block)
+    return "nothing orders the blocks of a kernel";
+  if (a.access == b.access && a.access->is_store && a.iteration == b.iteration)
+    return "two threads must not store to one element without a barrier between them";
+  if (a.thread / warp_size == b.thread / warp_size)
+    return "no __syncwarp() or __syncthreads() lies between them: that they share a warp orders nothing";
+  return "no __syncthreads() lies between them";
+}
+
+} // namespace
+
+std::string thread_text(const Program &program, std::uint32_t thread) {
+  return "thread " + triple(thread, program.block);
+}
+
+std::string block_text(const Program &program, std::uint64_t block) {
+  return "block " + triple(static_cast<std::int64_t>(block), program.grid);
+}
+
+std::string warp_text(const Program &program, std::uint32_t warp) {
+  std::uint32_t first = warp * warp_size, last = std::min(first + warp_size, program.threads) - 1;
+  return fmt::format("warp {} (threads {} to {})", warp, triple(first, program.block),
+                     triple(last, program.block));
+}
+
+std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iteration) {
+  return statement_text(site.stmt) + iteration_text(site, iteration);
+}
+
+Finding describe(const Program &program, const Event &event) {
+  if (!event.detail.empty())
+    return {event.kind, event.detail};
+  const Access &access = access_of(program, event.site);
+  std::string who =
+      fmt::format("{} of {}", thread_text(program, event.thread), block_text(program, event.block));
+  std::string verb = access.is_store ? "stores" : "loads";
+  std::string text = fmt::format("{} {} {} in {}", who, verb, element_text(access.buffer, event.element),
+                                 place(program.sites[event.site], event.iteration));
+  if (event.kind == ErrorKind::out_of_bounds)
+    text += fmt::format(", but {} has {} elements", access.buffer->name, access.elements);
+  else if (event.kind == ErrorKind::unwritten_read)
+    text +=
+        access.buffer->scope == Scope::local ? ", which it has not written" : ", which no thread has written";
+  else if (event.other_block == unknown_block)
+    text += ", which several other blocks access too: nothing orders the blocks of a kernel";
+  else
+    text += fmt::format(", which a thread of {} accesses too: no barrier orders them",
+                        block_text(program, event.other_block));
+  return {event.kind, text};
+}
+
+Finding describe(const Program &program, const RacePair &pair) {
+  auto side = [&](const Trace &t) {
+    return fmt::format("{} of {} {} it in {}", thread_text(program, t.thread), block_text(program, t.block),
+                       t.access->is_store ? "stores" : "loads",
+                       place(program.sites[t.access->site], t.iteration));
+  };
+  return {ErrorKind::race,
+          fmt::format("{}: {}, and {}; {}", element_text(pair.second.access->buffer, pair.second.element),
+                      side(pair.first), side(pair.second), why_unordered(pair.first, pair.second))};
+}
+
+} // namespace nestsmith::sim

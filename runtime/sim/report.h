@@ -1,0 +1,21 @@
+#pragma once
+/// What went wrong, in words.
+
+#include "runtime/sim/program.h"
+#include "runtime/sim/trace.h"
+
+#include <string>
+
+namespace nestsmith::sim {
+
+std::string thread_text(const Program &program, std::uint32_t thread); ///< "thread (3, 0, 0)"
+std::string block_text(const Program &program, std::uint64_t block);   ///< "block (0, 1, 0)"
+std::string warp_text(const Program &program,
+                      std::uint32_t warp); ///< "warp 1 (threads (32, 0, 0) to (63, 0, 0))"
+/// "__syncthreads() at k = 3"
+std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iteration);
+
+Finding describe(const Program &program, const Event &event);
+Finding describe(const Program &program, const RacePair &pair);
+
+} // namespace nestsmith::sim

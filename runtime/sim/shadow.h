@@ -1,0 +1,101 @@
+#pragma once
+/// Who accessed an element last, and whether an access is ordered after that.
+///
+/// A *stamp* numbers the stretches between barriers: each warp gets a new one when it starts and after
+/// each barrier that it passes, from one counter of the block. All stamps of the current stretch between
+/// two block barriers are at least `floor`. Of two accesses of one block, the earlier one is ordered
+/// before the later one exactly if
+///   - they are of one thread, or
+///   - the earlier one's stamp is below `floor`: a block barrier lies between them, or
+///   - they are of one warp with different stamps: a warp barrier lies between them.
+///
+/// An entry packs stamp, flags and lane into 31 bits; 0 is "never". A read entry keeps the first warp
+/// that read since the block barrier, that warp's last stamp, and one lane; `many_lanes` and
+/// `many_warps` say that others read too. That is all that a later store must know.
+
+#include "dsl/error.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nestsmith::sim {
+
+inline constexpr std::uint32_t lane_bits = 5, many_lanes = 1u << 5, many_warps = 1u << 6, stamp_shift = 7;
+inline constexpr std::uint32_t max_stamp = (1u << 24) - 1;
+
+/// The stamps of one block.
+class Clock {
+public:
+  void start(std::uint32_t warps) {
+    next_ = 1;
+    block_barrier(warps);
+  }
+  /// Warp w gets stamp floor + w.
+  void block_barrier(std::uint32_t warps) {
+    floor_ = next_;
+    warp_of_.clear();
+    for (std::uint32_t warp = 0; warp < warps; ++warp)
+      advance(warp);
+  }
+  /// A new stamp for one warp.
+  std::uint32_t advance(std::uint32_t warp) {
+    if (next_ > max_stamp)
+      throw UserError(ExitCode::usage,
+                      "a block synchronises more than 16777215 times; simulate a smaller shape");
+    warp_of_.push_back(warp);
+    return next_++;
+  }
+  std::uint32_t floor() const { return floor_; }
+  /// The warp of a stamp that is at least `floor`.
+  std::uint32_t warp_of(std::uint32_t stamp) const { return warp_of_[stamp - floor_]; }
+
+private:
+  std::uint32_t next_ = 1, floor_ = 1;
+  std::vector<std::uint32_t> warp_of_;
+};
+
+/// One thread at one moment.
+struct Now {
+  const Clock &clock;
+  std::uint32_t warp, stamp, lane;
+
+  std::uint32_t entry() const { return stamp << stamp_shift | lane; }
+  bool fresh(std::uint32_t old) const { return old >> stamp_shift >= clock.floor(); }
+
+  /// An access now and the one recorded in `old` are of different threads and not ordered.
+  bool conflicts(std::uint32_t old) const {
+    if (!fresh(old))
+      return false;
+    if (old & many_warps)
+      return true;
+    if (old >> stamp_shift == stamp)
+      return (old & many_lanes) != 0 || (old & (many_lanes - 1)) != lane;
+    return clock.warp_of(old >> stamp_shift) != warp;
+  }
+
+  /// The read entry after a read now.
+  std::uint32_t after_read(std::uint32_t old) const {
+    if (!fresh(old))
+      return entry();
+    if (old & many_warps)
+      return old;
+    if (old >> stamp_shift == stamp)
+      return (old & (many_lanes - 1)) == lane ? old : old | many_lanes;
+    return clock.warp_of(old >> stamp_shift) == warp ? entry() : old | many_warps;
+  }
+};
+
+/// Global memory: the block's number plus one above an entry; 0 is "never". Blocks are never ordered, so
+/// that an entry of another block is a conflict whatever its stamp. `many_blocks` says that others than
+/// the recorded block read too.
+inline constexpr std::uint64_t many_blocks = std::uint64_t{1} << 31;
+
+inline std::uint64_t global_entry(std::uint64_t block, std::uint32_t entry) {
+  return (block + 1) << 32 | entry;
+}
+inline std::uint64_t block_of(std::uint64_t entry) { return (entry >> 32) - 1; }
+inline std::uint32_t local_entry(std::uint64_t entry) {
+  return static_cast<std::uint32_t>(entry & (many_blocks - 1));
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,234 @@
+#include "runtime/sim/simulate.h"
+
+#include "dsl/error.h"
+#include "runtime/sim/decode.h"
+#include "runtime/sim/machine.h"
+#include "runtime/sim/report.h"
+#include "runtime/sim/trace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+namespace nestsmith::sim {
+
+namespace {
+
+/// One run of all blocks.
+struct Outcome {
+  std::vector<Event> events; ///< one for each kind and source, of its lowest block; by block
+  Stats stats;
+};
+
+class Simulation {
+public:
+  Simulation(const kernel::Kernel &kernel, std::span<const Argument> arguments, std::span<const Scalar> scalars,
+             const Options &options);
+  Result run();
+
+private:
+  void start_shadows();
+  void save();
+  void restore();
+  Outcome run_blocks(unsigned threads);
+  std::vector<Finding> explain(const std::vector<Event> &events);
+  void explain_race(const Event &event, std::vector<Finding> &findings);
+
+  const Options &options_;
+  std::vector<GlobalBuffer> globals_;
+  Program program_;
+  std::vector<std::size_t> bytes_;                              ///< of each parameter
+  std::vector<std::vector<std::byte>> initial_;                 ///< of each parameter that the kernel stores
+  std::set<std::pair<std::uint64_t, std::uint64_t>> explained_; ///< pairs of blocks
+  std::set<std::pair<int, int>> reported_;                      ///< pairs of sources
+};
+
+Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> arguments,
+                       std::span<const Scalar> scalars, const Options &options)
+    : options_(options), globals_(arguments.size()) {
+  internal_check(arguments.size() == kernel.params.size(),
+                 "a kernel is simulated with the wrong number of buffers");
+  for (std::size_t n = 0; n < arguments.size(); ++n) {
+    Array *array = arguments[n].array;
+    internal_check(array && array->dtype() == kernel.params[n]->dtype,
+                   "an array of another dtype than the kernel's");
+    for (std::size_t m = 0; m < n; ++m)
+      internal_check(arguments[m].array != array, "two parameters of a kernel share an array");
+    globals_[n].data = array->data();
+    globals_[n].elements = array->size();
+    globals_[n].starts_written = arguments[n].initialised && kernel.params[n]->role != Role::output;
+    bytes_.push_back(array->bytes());
+  }
+  program_ = decode(kernel, scalars, globals_, options.check);
+}
+
+void Simulation::start_shadows() {
+  for (std::size_t n = 0; n < globals_.size(); ++n) {
+    GlobalBuffer &buffer = globals_[n];
+    auto elements = static_cast<std::size_t>(buffer.elements);
+    buffer.written.assign(elements, 0);
+    if (!options_.check || !program_.stored[n])
+      continue;
+    buffer.writes = std::vector<std::atomic<std::uint64_t>>(elements);
+    if (program_.loaded[n])
+      buffer.reads = std::vector<std::atomic<std::uint64_t>>(elements);
+  }
+}
+
+void Simulation::save() {
+  initial_.resize(globals_.size());
+  if (!options_.check)
+    return;
+  for (std::size_t n = 0; n < globals_.size(); ++n)
+    if (program_.stored[n])
+      initial_[n].assign(globals_[n].data, globals_[n].data + bytes_[n]);
+}
+
+void Simulation::restore() {
+  for (std::size_t n = 0; n < globals_.size(); ++n)
+    std::copy(initial_[n].begin(), initial_[n].end(), globals_[n].data);
+}
+
+void add_stats(Stats &stats, const Machine &m) {
+  auto add = [&](const RegionCounts &counts, std::uint64_t threads, std::uint64_t warps) {
+    stats.multiply_adds += counts.multiply_adds * threads;
+    stats.loads_global += counts.loads_global * threads;
+    stats.stores_global += counts.stores_global * threads;
+    stats.loads_shared += counts.loads_shared * threads;
+    stats.stores_shared += counts.stores_shared * threads;
+    stats.barriers += counts.barriers * warps;
+  };
+  for (std::size_t r = 0; r < m.program.regions.size(); ++r)
+    add(m.program.regions[r], m.region_threads[r], m.region_warps[r]);
+  add(m.masked, 1, 1);
+}
+
+Outcome Simulation::run_blocks(unsigned threads) {
+  start_shadows();
+  struct Worker {
+    std::vector<Event> events;
+    Stats stats;
+    std::exception_ptr failure;
+  };
+  std::vector<Worker> workers(threads);
+  std::atomic<std::uint64_t> next = 0;
+  auto work = [&](Worker &worker) {
+    try {
+      Machine machine(program_, globals_);
+      auto blocks = static_cast<std::uint64_t>(program_.blocks);
+      for (std::uint64_t block = next++; block < blocks; block = next++)
+        machine.run_block(block);
+      worker.events = std::move(machine.events);
+      add_stats(worker.stats, machine);
+    } catch (...) {
+      worker.failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (unsigned n = 1; n < threads; ++n)
+    others.emplace_back(work, std::ref(workers[n]));
+  work(workers[0]);
+  for (std::thread &other : others)
+    other.join();
+
+  Outcome outcome;
+  for (Worker &worker : workers) {
+    if (worker.failure)
+      std::rethrow_exception(worker.failure);
+    std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
+    outcome.stats.multiply_adds += worker.stats.multiply_adds;
+    outcome.stats.loads_global += worker.stats.loads_global;
+    outcome.stats.stores_global += worker.stats.stores_global;
+    outcome.stats.loads_shared += worker.stats.loads_shared;
+    outcome.stats.stores_shared += worker.stats.stores_shared;
+    outcome.stats.barriers += worker.stats.barriers;
+  }
+  // The events of one block are of one machine, in the order in which they happened: a stable sort by
+  // block gives the same order for any number of machines.
+  std::stable_sort(outcome.events.begin(), outcome.events.end(),
+                   [](const Event &a, const Event &b) { return a.block < b.block; });
+  std::set<std::tuple<ErrorKind, int, bool>> seen;
+  std::erase_if(outcome.events, [&](const Event &e) {
+    bool between = e.kind == ErrorKind::race && e.other_block != e.block;
+    return !seen.insert({e.kind, program_.sites[e.site].source, between}).second;
+  });
+  return outcome;
+}
+
+/// Runs the blocks again on memory of their own, and writes down both sides of each race.
+void Simulation::explain_race(const Event &event, std::vector<Finding> &findings) {
+  if (!explained_.insert({event.other_block, event.block}).second)
+    return;
+  std::vector<std::vector<std::byte>> memory = initial_;
+  std::vector<GlobalBuffer> globals(globals_.size());
+  for (std::size_t n = 0; n < globals.size(); ++n) {
+    globals[n].data = memory[n].empty() ? globals_[n].data : memory[n].data();
+    globals[n].elements = globals_[n].elements;
+    globals[n].starts_written = globals_[n].starts_written;
+    globals[n].written.assign(static_cast<std::size_t>(globals[n].elements), 0);
+  }
+  Tracer tracer;
+  Machine machine(program_, globals, &tracer);
+  if (event.other_block != event.block && event.other_block != unknown_block)
+    machine.run_block(event.other_block);
+  machine.run_block(event.block);
+  bool found = false;
+  for (const RacePair &pair : tracer.pairs()) {
+    int a = program_.sites[pair.first.access->site].source, b = program_.sites[pair.second.access->site].source;
+    found = true;
+    if (reported_.insert(std::minmax(a, b)).second && findings.size() < options_.max_findings)
+      findings.push_back(describe(program_, pair));
+  }
+  // What one side does may depend on what a third block stored.
+  if (!found)
+    findings.push_back(describe(program_, event));
+}
+
+std::vector<Finding> Simulation::explain(const std::vector<Event> &events) {
+  std::vector<Finding> findings;
+  for (const Event &event : events) {
+    if (findings.size() >= options_.max_findings)
+      break;
+    if (event.kind == ErrorKind::race)
+      explain_race(event, findings);
+    else
+      findings.push_back(describe(program_, event));
+  }
+  return findings;
+}
+
+Result Simulation::run() {
+  auto start = std::chrono::steady_clock::now();
+  unsigned threads =
+      options_.host_threads ? options_.host_threads : std::max(1u, std::thread::hardware_concurrency());
+  threads = static_cast<unsigned>(std::clamp<std::int64_t>(program_.blocks, 1, threads));
+  save();
+  Outcome outcome = run_blocks(threads);
+  // Blocks that race see each other's stores in whatever order the host runs them. Run one after the
+  // other, they and what is said of them are the same everywhere.
+  bool between = std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
+    return e.kind == ErrorKind::race && e.other_block != e.block;
+  });
+  if (between && threads > 1) {
+    restore();
+    outcome = run_blocks(1);
+  }
+  Result result;
+  result.findings = explain(outcome.events);
+  result.stats = outcome.stats;
+  for (const GlobalBuffer &buffer : globals_)
+    result.written.emplace_back(buffer.written.begin(), buffer.written.end());
+  result.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+} // namespace
+
+Result run(const kernel::Kernel &kernel, std::span<const Argument> buffers, std::span<const Scalar> scalars,
+           const Options &options) {
+  return Simulation(kernel, buffers, scalars, options).run();
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,54 @@
+#include "runtime/sim/trace.h"
+
+namespace nestsmith::sim {
+
+void Tracer::start_block() {
+  shared_.clear();
+  // Stamps start anew: what this thread number did in another block is no repetition.
+  for (auto &[slot, elements] : global_)
+    for (auto &[at, element] : elements)
+      element.stamps.clear();
+}
+
+void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now) {
+  const Clock &clock = w.machine->clock;
+  auto source = [&](const Trace &t) { return w.machine->program.sites[t.access->site].source; };
+  for (const Trace &before : earlier) {
+    if (before.block == now.block) {
+      bool same_warp = before.thread / warp_size == now.thread / warp_size;
+      if (before.thread == now.thread || before.stamp < clock.floor() ||
+          (same_warp && before.stamp != now.stamp))
+        continue;
+    }
+    if (seen_.insert(std::minmax(source(before), source(now))).second)
+      pairs_.push_back({before, now});
+  }
+}
+
+void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element) {
+  const Machine &m = *w.machine;
+  std::uint32_t thread = w.index * warp_size + lane, stamp = w.entry >> stamp_shift;
+  auto source = static_cast<std::uint64_t>(m.program.sites[access.site].source);
+  bool in_shared = access.buffer->scope == Scope::shared;
+  std::int64_t first = in_shared ? access.shadow_offset + element * access.units : element;
+  for (std::int64_t unit = first; unit < first + (in_shared ? access.units : 1); ++unit) {
+    Element &all = in_shared ? shared_[unit] : global_[access.slot][unit];
+    auto [known, fresh] = all.stamps.try_emplace(source << 32 | thread, stamp);
+    if (!fresh && known->second == stamp)
+      continue;
+    known->second = stamp;
+    Trace now{&access, m.block, thread, stamp, element, m.iteration(w, access.site)};
+    compare(w, all.writes, now);
+    if (access.is_store)
+      compare(w, all.reads, now);
+    // What is older than the block barrier can race with nothing of this block any more.
+    std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
+    std::erase_if(own, [&](const Trace &t) {
+      return t.block == m.block &&
+             (in_shared ? t.stamp < m.clock.floor() : t.thread == thread && t.access == &access);
+    });
+    own.push_back(std::move(now));
+  }
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,48 @@
+#pragma once
+/// Replays of the blocks in which a race was seen, with both sides of it written down.
+
+#include "runtime/sim/machine.h"
+
+#include <map>
+#include <unordered_map>
+
+namespace nestsmith::sim {
+
+/// One access of one thread, remembered.
+struct Trace {
+  const Access *access;
+  std::uint64_t block;
+  std::uint32_t thread, stamp;
+  std::int64_t element;
+  std::vector<std::int64_t> iteration;
+};
+
+/// Two accesses that race, the one that ran first in the simulator first.
+struct RacePair {
+  Trace first, second;
+};
+
+class Tracer {
+public:
+  /// Forgets shared memory, which a new block starts without.
+  void start_block();
+  /// One lane accesses one element of shared or global memory.
+  void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);
+  /// One pair for each pair of statements.
+  const std::vector<RacePair> &pairs() const { return pairs_; }
+
+private:
+  /// All that is remembered of one element or shadow unit; a thread's last access through each source.
+  struct Element {
+    std::vector<Trace> reads, writes;
+    std::unordered_map<std::uint64_t, std::uint32_t> stamps; ///< of (source, thread), to skip repetitions
+  };
+  void compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now);
+
+  std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter
+  std::unordered_map<std::int64_t, Element> shared_;                          ///< by unit
+  std::set<std::pair<int, int>> seen_;
+  std::vector<RacePair> pairs_;
+};
+
+} // namespace nestsmith::sim

@@ -1,0 +1,587 @@
+#include "runtime/sim/values.h"
+
+#include "runtime/sim/convert.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace nestsmith::sim {
+
+namespace {
+
+using Wide = __int128;
+
+std::int64_t wrap(DType dtype, std::int64_t value) {
+  switch (dtype) {
+  case DType::boolean:
+    return value != 0;
+  case DType::i32:
+    return static_cast<std::int32_t>(value);
+  case DType::u32:
+    return static_cast<std::uint32_t>(value);
+  case DType::i64:
+  case DType::f32:
+    return value;
+  }
+  internal_error("no such dtype");
+}
+
+std::int64_t times(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::mul>(a, b); }
+std::int64_t plus(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::add>(a, b); }
+
+template <class T> std::int64_t apply_as(BinaryOp op, std::int64_t a, std::int64_t b) {
+  auto x = static_cast<T>(a), y = static_cast<T>(b);
+  return with_op(op, [&]<BinaryOp o>() -> std::int64_t {
+    if constexpr (o == BinaryOp::logical_and)
+      return a && b;
+    else if constexpr (o == BinaryOp::logical_or)
+      return a || b;
+    else if constexpr (is_comparison(o))
+      return compare<o>(x, y);
+    else if constexpr (o == BinaryOp::div)
+      internal_error("integers have floordiv, not div");
+    else
+      return static_cast<std::int64_t>(arithmetic<o>(x, y));
+  });
+}
+
+std::int64_t apply(BinaryOp op, DType dtype, std::int64_t a, std::int64_t b) {
+  switch (dtype) {
+  case DType::i32:
+    return apply_as<std::int32_t>(op, a, b);
+  case DType::u32:
+    return apply_as<std::uint32_t>(op, a, b);
+  default:
+    return apply_as<std::int64_t>(op, a, b);
+  }
+}
+
+std::optional<Range> within(DType dtype, Wide low, Wide high) {
+  Wide limit = Wide{1} << (dtype == DType::i32 ? 31 : 63);
+  if (low < -limit || high >= limit)
+    return std::nullopt;
+  return Range{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+}
+
+} // namespace
+
+Values::Values(const Lanes &handlers, Program &program) : handlers_(handlers), program_(program) {
+  scopes.emplace_back();
+  program_.frame_bytes = 64; // holds the registers that every frame begins with
+  auto init = [&](std::uint32_t reg, std::uint64_t bits) {
+    FrameInit init{reg, 8, std::vector<std::byte>(8)};
+    std::memcpy(init.content.data(), &bits, 8);
+    program_.inits.push_back(std::move(init));
+  };
+  init(zero_register, 0);
+  init(all_lanes_register, ~std::uint64_t{0});
+}
+
+// ---- registers -----------------------------------------------------------------------------------
+
+std::uint32_t Values::register_bytes(DType dtype, bool uniform) {
+  return uniform || dtype == DType::boolean ? 8 : static_cast<std::uint32_t>(byte_size(dtype) * warp_size);
+}
+
+std::uint32_t Values::allocate_array(std::uint32_t bytes) {
+  std::uint32_t reg = program_.frame_bytes;
+  program_.frame_bytes += (bytes + 63) / 64 * 64;
+  return reg;
+}
+
+std::uint32_t Values::allocate(std::uint32_t bytes) {
+  if (bytes > 8)
+    return allocate_array(bytes);
+  if (small_ == small_end_) {
+    small_ = allocate_array(64);
+    small_end_ = small_ + 64;
+  }
+  small_ += 8;
+  return small_ - 8;
+}
+
+// A hoisted value is computed before the statements in front of it, and so must not take a register that
+// one of them uses: only temporaries are used again, and only for temporaries.
+std::uint32_t Values::allocate_temporary(DType dtype, bool uniform) {
+  std::uint32_t bytes = register_bytes(dtype, uniform);
+  std::vector<std::uint32_t> &free = free_[bytes];
+  std::uint32_t reg = no_register;
+  if (free.empty()) {
+    reg = allocate(bytes);
+  } else {
+    reg = free.back();
+    free.pop_back();
+  }
+  temporaries_.emplace_back(reg, bytes);
+  return reg;
+}
+
+void Values::release(std::size_t mark) {
+  for (std::size_t n = mark; n < temporaries_.size(); ++n)
+    free_[temporaries_[n].second].push_back(temporaries_[n].first);
+  temporaries_.resize(mark);
+}
+
+// ---- values --------------------------------------------------------------------------------------
+
+ValueId Values::add(Value value) {
+  values_.push_back(std::move(value));
+  return static_cast<ValueId>(values_.size() - 1);
+}
+
+ValueId Values::constant(DType dtype, std::int64_t bits) {
+  Value v{
+      .dtype = dtype, .constant = bits, .range = Range{bits, bits}, .recipe = Recipe::constant, .imm = bits};
+  if (dtype == DType::f32)
+    v.range.reset();
+  auto [it, fresh] = known_.try_emplace({v.recipe, v.op, dtype, 0, 0, 0, bits}, 0);
+  if (fresh)
+    it->second = add(std::move(v));
+  return it->second;
+}
+
+/// A value for each thread, and for each lane of the last warp without one.
+ValueId Values::table(DType dtype, std::vector<std::int64_t> content) {
+  if (std::all_of(content.begin(), content.end(), [&](std::int64_t v) { return v == content.front(); }))
+    return constant(dtype, content.front());
+  if (auto it = tables_.find({dtype, content}); it != tables_.end())
+    return it->second;
+  Value v{.dtype = dtype, .recipe = Recipe::table};
+  for (std::size_t t = 0; t < content.size(); ++t)
+    v.uniform = v.uniform && content[t] == content[t / warp_size * warp_size];
+  auto [low, high] = std::minmax_element(content.begin(), content.end());
+  v.range = Range{*low, *high};
+  v.table = content;
+  return tables_[{dtype, std::move(content)}] = add(std::move(v));
+}
+
+ValueId Values::thread_index(int axis, DType dtype) {
+  auto [x, y, z] = program_.block;
+  std::vector<std::int64_t> content(std::size_t{program_.warps} * warp_size);
+  for (std::size_t t = 0; t < content.size(); ++t) {
+    // A lane without a thread computes what the first lane of its warp does.
+    auto thread = static_cast<std::int64_t>(t < program_.threads ? t : t / warp_size * warp_size);
+    content[t] = axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / (x * y);
+  }
+  return table(dtype, std::move(content));
+}
+
+ValueId Values::block_index(int axis, DType dtype) {
+  std::int64_t extent = program_.grid[static_cast<std::size_t>(axis)];
+  if (extent == 1)
+    return constant(dtype, 0);
+  return make({.dtype = dtype, .range = Range{0, extent - 1}, .recipe = Recipe::block_index, .imm = axis});
+}
+
+ValueId Values::given(Value value) {
+  value.recipe = Recipe::given;
+  return add(std::move(value));
+}
+
+/// Scope, uniformity and pinning follow from the operands; equal values that are not pinned are one.
+ValueId Values::make(Value v) {
+  auto from = [&](ValueId id) {
+    v.scope = std::max(v.scope, values_[id].scope);
+    v.pinned = v.pinned || values_[id].pinned;
+    v.uniform = v.uniform && values_[id].uniform;
+  };
+  switch (v.recipe) {
+  case Recipe::select:
+  case Recipe::multiply_add:
+    from(v.c);
+    [[fallthrough]];
+  case Recipe::binary:
+    from(v.b);
+    [[fallthrough]];
+  case Recipe::complement:
+  case Recipe::cast:
+  case Recipe::splat:
+  case Recipe::alias:
+    from(v.a);
+    break;
+  case Recipe::given:
+  case Recipe::constant:
+  case Recipe::table:
+  case Recipe::sum:
+  case Recipe::block_index:
+    break;
+  }
+  if (v.recipe == Recipe::splat)
+    v.uniform = false;
+  if (v.pinned)
+    return add(std::move(v));
+  Key key{v.recipe, v.op, v.dtype, v.a, v.b, v.c, v.imm};
+  if (auto it = known_.find(key); it != known_.end())
+    return it->second;
+  return known_[key] = add(std::move(v));
+}
+
+std::int64_t Values::at(ValueId id, std::size_t thread) const {
+  const Value &v = values_[id];
+  return v.constant ? *v.constant : v.table[thread];
+}
+
+/// Constants and what depends on the thread alone are computed now. `a` and `b` are such.
+ValueId Values::fold(BinaryOp op, ValueId a, ValueId b) {
+  DType dtype = values_[a].dtype, result = yields_boolean(op) ? DType::boolean : dtype;
+  if (values_[a].constant && values_[b].constant)
+    return constant(result, apply(op, dtype, *values_[a].constant, *values_[b].constant));
+  std::vector<std::int64_t> content(std::size_t{program_.warps} * warp_size);
+  for (std::size_t t = 0; t < content.size(); ++t)
+    content[t] = apply(op, dtype, at(a, t), at(b, t));
+  return table(result, std::move(content));
+}
+
+ValueId Values::logical(BinaryOp op, ValueId a, ValueId b) {
+  bool is_and = op == BinaryOp::logical_and;
+  if (is_and || op == BinaryOp::logical_or) {
+    if (values_[a].constant)
+      return (*values_[a].constant != 0) == is_and ? b : a;
+    if (values_[b].constant)
+      return (*values_[b].constant != 0) == is_and ? a : b;
+  }
+  if (values_[a].uniform != values_[b].uniform) {
+    a = splat(a);
+    b = splat(b);
+  }
+  return make({.dtype = DType::boolean, .recipe = Recipe::binary, .op = op, .a = a, .b = b});
+}
+
+ValueId Values::binary(BinaryOp op, ValueId a, ValueId b) {
+  const Value &x = values_[a], &y = values_[b];
+  DType dtype = x.dtype;
+  internal_check(dtype == y.dtype, "the operands of a binary expression differ in dtype");
+  auto known = [](const Value &v) { return v.dtype != DType::f32 && (v.constant || !v.table.empty()); };
+  if (known(x) && known(y))
+    return fold(op, a, b);
+  if (dtype == DType::boolean)
+    return logical(op, a, b);
+  if (is_index(dtype) && (op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul)) {
+    Sum left = as_sum(a), right = as_sum(b), result;
+    if (op != BinaryOp::mul) {
+      std::int64_t sign = op == BinaryOp::add ? 1 : -1;
+      for (auto [term, coefficient] : right.terms)
+        left.terms[term] = plus(left.terms[term], times(sign, coefficient));
+      left.constant = plus(left.constant, times(sign, right.constant));
+      return sum(dtype, std::move(left));
+    }
+    // (x + c) * (y + d), term by term where that stays short.
+    if (left.terms.size() * right.terms.size() <= 8) {
+      for (auto [s, p] : left.terms)
+        for (auto [t, q] : right.terms) {
+          ValueId product = known(values_[s]) && known(values_[t])
+                                ? fold(op, s, t)
+                                : make({.dtype = dtype,
+                                        .range = range_of(op, values_[s], values_[t]),
+                                        .recipe = Recipe::binary,
+                                        .op = op,
+                                        .a = std::min(s, t),
+                                        .b = std::max(s, t)});
+          result.terms[product] = plus(result.terms[product], times(p, q));
+        }
+      for (auto [s, p] : left.terms)
+        result.terms[s] = plus(result.terms[s], times(p, right.constant));
+      for (auto [t, q] : right.terms)
+        result.terms[t] = plus(result.terms[t], times(q, left.constant));
+      result.constant = times(left.constant, right.constant);
+      return sum(dtype, std::move(result));
+    }
+  }
+  return make({.dtype = yields_boolean(op) ? DType::boolean : dtype,
+               .range = range_of(op, x, y),
+               .recipe = Recipe::binary,
+               .op = op,
+               .a = a,
+               .b = b});
+}
+
+Sum Values::as_sum(ValueId id) const {
+  const Value &v = values_[id];
+  if (v.constant)
+    return {.terms = {}, .constant = *v.constant};
+  if (v.recipe == Recipe::sum)
+    return v.sum;
+  return {.terms = {{id, 1}}, .constant = 0};
+}
+
+/// Parts that depend on the thread alone become one table for each kind of register.
+ValueId Values::sum(DType dtype, Sum s) {
+  std::vector<std::int64_t> parts[2]; // in lanes, uniform
+  Sum rest{.terms = {}, .constant = s.constant};
+  for (auto [term, coefficient] : s.terms) {
+    const Value &v = values_[term];
+    if (v.constant) {
+      rest.constant = plus(rest.constant, times(coefficient, *v.constant));
+    } else if (!v.table.empty()) {
+      std::vector<std::int64_t> &part = parts[v.uniform];
+      part.resize(v.table.size());
+      for (std::size_t t = 0; t < part.size(); ++t)
+        part[t] = wrap(dtype, plus(part[t], times(coefficient, v.table[t])));
+    } else if (wrap(dtype, coefficient) != 0) {
+      rest.terms[term] = wrap(dtype, coefficient);
+    }
+  }
+  for (std::vector<std::int64_t> &part : parts) {
+    if (part.empty())
+      continue;
+    ValueId id = table(dtype, std::move(part));
+    if (values_[id].constant)
+      rest.constant = plus(rest.constant, *values_[id].constant);
+    else
+      rest.terms[id] = 1;
+  }
+  rest.constant = wrap(dtype, rest.constant);
+  if (rest.terms.empty())
+    return constant(dtype, rest.constant);
+  if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms.begin()->second == 1)
+    return rest.terms.begin()->first;
+  bool pinned = false;
+  Value v{.dtype = dtype, .range = range_of(rest, dtype), .recipe = Recipe::sum};
+  for (auto [term, coefficient] : rest.terms) {
+    v.scope = std::max(v.scope, values_[term].scope);
+    v.uniform = v.uniform && values_[term].uniform;
+    pinned = pinned || values_[term].pinned;
+  }
+  v.pinned = pinned;
+  if (auto it = sums_.find({dtype, rest}); it != sums_.end() && !pinned)
+    return it->second;
+  v.sum = rest;
+  ValueId id = add(std::move(v));
+  if (!pinned)
+    sums_[{dtype, std::move(rest)}] = id;
+  return id;
+}
+
+std::optional<Range> Values::range_of(const Sum &s, DType dtype) const {
+  Wide low = s.constant, high = s.constant;
+  for (auto [term, coefficient] : s.terms) {
+    const auto &range = values_[term].range;
+    if (!range)
+      return std::nullopt;
+    Wide x = Wide{range->low} * coefficient, y = Wide{range->high} * coefficient;
+    low += std::min(x, y);
+    high += std::max(x, y);
+    if (low < -(Wide{1} << 80) || high > Wide{1} << 80)
+      return std::nullopt;
+  }
+  return within(dtype, low, high);
+}
+
+std::optional<Range> Values::range_of(BinaryOp op, const Value &a, const Value &b) const {
+  if (!is_index(a.dtype) || !a.range || !b.range)
+    return std::nullopt;
+  Wide p = a.range->low, q = a.range->high, r = b.range->low, s = b.range->high;
+  switch (op) {
+  case BinaryOp::mul:
+    return within(a.dtype, std::min({p * r, p * s, q * r, q * s}), std::max({p * r, p * s, q * r, q * s}));
+  case BinaryOp::floordiv:
+    if (r > 0 && p >= 0)
+      return Range{floor_div(a.range->low, b.range->high), floor_div(a.range->high, b.range->low)};
+    return std::nullopt;
+  case BinaryOp::floormod:
+    if (r > 0)
+      return Range{0, p >= 0 ? std::min(a.range->high, b.range->high - 1) : b.range->high - 1};
+    return std::nullopt;
+  case BinaryOp::min:
+    return Range{std::min(a.range->low, b.range->low), std::min(a.range->high, b.range->high)};
+  case BinaryOp::max:
+    return Range{std::max(a.range->low, b.range->low), std::max(a.range->high, b.range->high)};
+  default:
+    return std::nullopt;
+  }
+}
+
+ValueId Values::complement(ValueId a) {
+  const Value &v = values_[a];
+  if (v.constant)
+    return boolean(*v.constant == 0);
+  if (!v.table.empty())
+    return fold(BinaryOp::ne, a, boolean(true));
+  return make({.dtype = DType::boolean, .recipe = Recipe::complement, .a = a});
+}
+
+ValueId Values::splat(ValueId a) {
+  if (!values_[a].uniform)
+    return a;
+  return make({.dtype = values_[a].dtype, .recipe = Recipe::splat, .a = a});
+}
+
+ValueId Values::select(ValueId condition, ValueId when_true, ValueId when_false) {
+  if (values_[condition].constant)
+    return *values_[condition].constant ? when_true : when_false;
+  if (!values_[condition].uniform || !values_[when_true].uniform || !values_[when_false].uniform) {
+    condition = splat(condition);
+    when_true = splat(when_true);
+    when_false = splat(when_false);
+  }
+  return make({.dtype = values_[when_true].dtype,
+               .recipe = Recipe::select,
+               .a = condition,
+               .b = when_true,
+               .c = when_false});
+}
+
+ValueId Values::cast(DType dtype, ValueId a) {
+  const Value v = values_[a];
+  if (v.dtype == dtype)
+    return a;
+  if (is_index(dtype) && is_index(v.dtype)) {
+    if (v.constant)
+      return constant(dtype, wrap(dtype, *v.constant));
+    if (!v.table.empty()) {
+      std::vector<std::int64_t> content = v.table;
+      for (std::int64_t &element : content)
+        element = wrap(dtype, element);
+      return table(dtype, std::move(content));
+    }
+    // Narrowing commutes with sums; widening does where the sum provably did not wrap.
+    if (v.recipe == Recipe::sum && (dtype == DType::i32 || v.range)) {
+      Sum result{.terms = {}, .constant = v.sum.constant};
+      for (auto [term, coefficient] : v.sum.terms) {
+        ValueId id = cast(dtype, term);
+        result.terms[id] = plus(result.terms[id], coefficient);
+      }
+      return sum(dtype, std::move(result));
+    }
+  }
+  Value result{.dtype = dtype, .recipe = Recipe::cast, .a = a};
+  if (is_index(dtype) && is_index(v.dtype) && v.range)
+    result.range = within(dtype, v.range->low, v.range->high);
+  if (dtype == DType::i64 && v.dtype == DType::i32 && v.uniform)
+    result.recipe = Recipe::alias; // uniform registers hold i32 sign-extended
+  return make(std::move(result));
+}
+
+ValueId Values::multiply_add(ValueId x, ValueId a, ValueId b) {
+  if (values_[a].uniform && values_[b].uniform)
+    return binary(BinaryOp::add, x, binary(BinaryOp::mul, a, b));
+  if (values_[b].uniform)
+    std::swap(a, b);
+  return make({.dtype = values_[x].dtype, .recipe = Recipe::multiply_add, .a = a, .b = b, .c = splat(x)});
+}
+
+// ---- code ----------------------------------------------------------------------------------------
+
+/// Constants and tables: set once for each warp.
+void Values::set_init(ValueId id) {
+  Value &v = values_[id];
+  std::uint32_t bytes = register_bytes(v.dtype, v.uniform);
+  v.reg = allocate(bytes);
+  FrameInit init{v.reg, bytes, {}};
+  std::size_t copies = v.constant ? 1 : program_.warps;
+  init.content.resize(copies * bytes);
+  for (std::size_t warp = 0; warp < copies; ++warp) {
+    std::byte *to = init.content.data() + warp * bytes;
+    if (v.uniform) {
+      std::int64_t bits = v.constant ? *v.constant : v.table[warp * warp_size];
+      std::memcpy(to, &bits, 8);
+      continue;
+    }
+    std::uint32_t mask = 0;
+    for (std::size_t l = 0; l < warp_size; ++l) {
+      std::int64_t bits = v.table[warp * warp_size + l];
+      if (v.dtype == DType::boolean)
+        mask |= static_cast<std::uint32_t>(bits) << l;
+      else
+        std::memcpy(to + l * static_cast<std::size_t>(byte_size(v.dtype)), &bits,
+                    static_cast<std::size_t>(byte_size(v.dtype)));
+    }
+    if (v.dtype == DType::boolean)
+      std::memcpy(to, &mask, sizeof(mask));
+  }
+  program_.inits.push_back(std::move(init));
+}
+
+/// One term after the other, from the outermost scope inwards, so that what changes rarely is added
+/// rarely.
+ValueId Values::add_up(const std::vector<std::pair<ValueId, std::int64_t>> &terms, DType dtype,
+                       std::int64_t initial) {
+  std::optional<ValueId> total;
+  if (initial != 0)
+    total = constant(dtype, initial);
+  auto op = [&](BinaryOp o, ValueId a, ValueId b) {
+    return make({.dtype = dtype, .recipe = Recipe::binary, .op = o, .a = a, .b = b});
+  };
+  for (auto [term, coefficient] : terms) {
+    ValueId product = coefficient == 1 ? term : op(BinaryOp::mul, term, constant(dtype, coefficient));
+    total = total ? op(BinaryOp::add, *total, product) : product;
+  }
+  return *total;
+}
+
+/// The value that computes a sum.
+ValueId Values::spelled(ValueId id) {
+  const Value v = values_[id];
+  std::vector<std::pair<ValueId, std::int64_t>> uniform, lanes;
+  for (auto [term, coefficient] : v.sum.terms)
+    (values_[term].uniform ? uniform : lanes).emplace_back(term, coefficient);
+  auto outer = [&](const auto &a, const auto &b) {
+    return std::pair(values_[a.first].scope, a.first) < std::pair(values_[b.first].scope, b.first);
+  };
+  std::sort(uniform.begin(), uniform.end(), outer);
+  std::sort(lanes.begin(), lanes.end(), outer);
+  if (lanes.empty())
+    return add_up(uniform, v.dtype, v.sum.constant);
+  ValueId total = add_up(lanes, v.dtype, 0);
+  if (uniform.empty() && v.sum.constant == 0)
+    return total;
+  ValueId first =
+      uniform.empty() ? constant(v.dtype, v.sum.constant) : add_up(uniform, v.dtype, v.sum.constant);
+  return make({.dtype = v.dtype, .recipe = Recipe::binary, .op = BinaryOp::add, .a = first, .b = total});
+}
+
+std::uint32_t Values::reg(ValueId id) {
+  if (values_[id].reg == no_register)
+    emit_recipe(id);
+  return values_[id].reg;
+}
+
+void Values::emit_recipe(ValueId id) {
+  Instr instr;
+  const Value v = values_[id];
+  auto uniform = [&](ValueId operand) { return values_[operand].uniform; };
+  switch (v.recipe) {
+  case Recipe::given:
+    internal_error("a register that nobody has set");
+  case Recipe::constant:
+  case Recipe::table:
+    set_init(id);
+    return;
+  case Recipe::sum:
+    values_[id].reg = reg(spelled(id));
+    return;
+  case Recipe::alias:
+    values_[id].reg = reg(v.a);
+    return;
+  case Recipe::block_index:
+    instr.run = handlers_.block_index;
+    instr.imm = v.imm;
+    break;
+  case Recipe::binary:
+    instr = {.run = handlers_.binary(v.op, values_[v.a].dtype, uniform(v.a), uniform(v.b)),
+             .a = reg(v.a),
+             .b = reg(v.b)};
+    break;
+  case Recipe::complement:
+    instr = {.run = handlers_.complement(uniform(v.a)), .a = reg(v.a)};
+    break;
+  case Recipe::select:
+    instr = {.run = handlers_.select(v.dtype, v.uniform), .a = reg(v.a), .b = reg(v.b), .c = reg(v.c)};
+    break;
+  case Recipe::cast:
+    instr = {.run = handlers_.cast(values_[v.a].dtype, v.dtype, uniform(v.a)), .a = reg(v.a)};
+    break;
+  case Recipe::splat:
+    instr = {.run = handlers_.splat(v.dtype), .a = reg(v.a)};
+    break;
+  case Recipe::multiply_add:
+    instr = {.run = handlers_.multiply_add(v.dtype, uniform(v.a)), .a = reg(v.a), .b = reg(v.b), .c = reg(v.c)};
+    break;
+  }
+  instr.dst = v.pinned ? allocate_temporary(v.dtype, v.uniform) : allocate(register_bytes(v.dtype, v.uniform));
+  (v.pinned ? scopes.back().body : scopes[v.scope].head).push_back(instr);
+  values_[id].reg = instr.dst;
+}
+
+} // namespace nestsmith::sim

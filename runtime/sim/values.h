@@ -1,0 +1,128 @@
+#pragma once
+/// From expressions to registers. A value is known by what it computes: equal ones are computed once, at
+/// the head of the innermost loop whose variable they depend on, or before the block runs where they
+/// depend on the thread alone. This is sound because operators are total and have no effects. What
+/// depends on memory is *pinned*: computed where it stands.
+
+#include "dsl/ops.h"
+#include "dsl/simplify.h"
+#include "runtime/sim/lanes.h"
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+namespace nestsmith::sim {
+
+using ValueId = std::uint32_t;
+inline constexpr std::uint32_t no_register = ~std::uint32_t{0};
+
+/// A sum of values times constants, modulo 2^32 or 2^64: all integer sums and products are kept so, and
+/// an address falls apart into a uniform part, a part of the thread and a constant.
+struct Sum {
+  std::map<ValueId, std::int64_t> terms = {};
+  std::int64_t constant = 0;
+  auto operator<=>(const Sum &) const = default;
+};
+
+enum class Recipe : std::uint8_t {
+  given,
+  constant,
+  table,
+  sum,
+  alias,
+  block_index,
+  binary,
+  complement,
+  select,
+  cast,
+  splat,
+  multiply_add
+};
+
+struct Value {
+  DType dtype = DType::i64;
+  bool uniform = true;
+  bool pinned = false;
+  std::size_t scope = 0;                     ///< the loop, counted from outside, at whose head it is computed
+  std::optional<std::int64_t> constant = {}; ///< as a uniform register holds it
+  std::vector<std::int64_t> table = {};      ///< depends on the thread alone: its value for each
+  std::optional<Range> range = {};           ///< integers: holds every value
+  Recipe recipe = Recipe::given;
+  BinaryOp op = BinaryOp::add;
+  ValueId a = 0, b = 0, c = 0;
+  std::int64_t imm = 0;
+  Sum sum = {};
+  std::uint32_t reg = no_register;
+};
+
+/// Code of one loop body (the outermost: of the kernel): what is hoisted to its head, and the rest.
+struct CodeScope {
+  std::vector<Instr> head, body;
+};
+
+class Values {
+public:
+  Values(const Lanes &handlers, Program &program);
+
+  const Value &operator[](ValueId id) const { return values_[id]; }
+
+  ValueId constant(DType dtype, std::int64_t bits);
+  ValueId boolean(bool value) { return constant(DType::boolean, value); }
+  ValueId thread_index(int axis, DType dtype);
+  ValueId block_index(int axis, DType dtype);
+  ValueId given(Value value); ///< a register that the caller sets
+  ValueId binary(BinaryOp op, ValueId a, ValueId b);
+  ValueId complement(ValueId a);
+  ValueId select(ValueId condition, ValueId when_true, ValueId when_false);
+  ValueId cast(DType dtype, ValueId a);
+  ValueId multiply_add(ValueId x, ValueId a, ValueId b); ///< x + a*b, f32 or u32
+  ValueId splat(ValueId a);                              ///< in lanes, whatever `a` is in
+  ValueId sum(DType dtype, Sum sum);
+
+  bool is_constant(ValueId id, std::int64_t bits) const { return values_[id].constant == bits; }
+  Sum as_sum(ValueId id) const; ///< integers only
+
+  /// The register of a value; emits what computes it where it has none yet.
+  std::uint32_t reg(ValueId id);
+
+  /// Registers for the whole run.
+  std::uint32_t allocate(std::uint32_t bytes);
+  std::uint32_t allocate_array(std::uint32_t bytes);
+  static std::uint32_t register_bytes(DType dtype, bool uniform);
+  /// Registers of pinned values are used again once the statement is over.
+  std::uint32_t allocate_temporary(DType dtype, bool uniform);
+  std::size_t mark() const { return temporaries_.size(); }
+  void release(std::size_t mark);
+
+  std::vector<CodeScope> scopes;
+  void emit(Instr instr) { scopes.back().body.push_back(instr); }
+
+private:
+  using Key = std::tuple<Recipe, BinaryOp, DType, ValueId, ValueId, ValueId, std::int64_t>;
+  ValueId add(Value value);
+  ValueId table(DType dtype, std::vector<std::int64_t> content);
+  ValueId make(Value value); ///< fills in what follows from the operands
+  ValueId fold(BinaryOp op, ValueId a, ValueId b);
+  ValueId logical(BinaryOp op, ValueId a, ValueId b);
+  std::int64_t at(ValueId id, std::size_t thread) const;
+  ValueId add_up(const std::vector<std::pair<ValueId, std::int64_t>> &terms, DType dtype,
+                 std::int64_t constant);
+  ValueId spelled(ValueId id);
+  std::optional<Range> range_of(const Sum &sum, DType dtype) const;
+  std::optional<Range> range_of(BinaryOp op, const Value &a, const Value &b) const;
+  void emit_recipe(ValueId id);
+  void set_init(ValueId id);
+
+  const Lanes &handlers_;
+  Program &program_;
+  std::vector<Value> values_;
+  std::map<Key, ValueId> known_;
+  std::map<std::pair<DType, Sum>, ValueId> sums_;
+  std::map<std::pair<DType, std::vector<std::int64_t>>, ValueId> tables_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> free_;         ///< by bytes
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> temporaries_; ///< register, bytes
+  std::uint32_t small_ = 0, small_end_ = 0;                          ///< the rest of a chunk of small registers
+};
+
+} // namespace nestsmith::sim

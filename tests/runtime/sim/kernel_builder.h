@@ -1,0 +1,96 @@
+#pragma once
+/// Kernels written down by hand, for the tests and benchmarks of the simulator.
+
+#include "lowering/kernel.h"
+#include "runtime/sim/simulate.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nestsmith::sim {
+
+class KernelBuilder {
+public:
+  explicit KernelBuilder(std::string name, DType index = DType::i32) : index_(index) {
+    kernel_.name = std::move(name);
+    open_.emplace_back();
+  }
+
+  Buffer param(std::string name, std::int64_t elements, Role role = Role::input, DType dtype = DType::f32) {
+    kernel_.params.push_back(buffer(std::move(name), elements, Scope::global, role, dtype));
+    return kernel_.params.back();
+  }
+  Buffer shared(std::string name, std::int64_t elements, DType dtype = DType::f32) {
+    Buffer made = buffer(std::move(name), elements, Scope::shared, Role::temporary, dtype);
+    kernel_.shared.push_back({made, kernel_.shared_bytes, "", {}});
+    kernel_.shared_bytes += (elements * byte_size(dtype) + 15) / 16 * 16;
+    return made;
+  }
+  Buffer local(std::string name, std::int64_t elements, DType dtype = DType::f32) {
+    Buffer made = buffer(std::move(name), elements, Scope::local, Role::temporary, dtype);
+    kernel_.local.push_back({made, 0, "", {}});
+    return made;
+  }
+  Expr scalar(std::string name, DType dtype) {
+    kernel_.scalars.push_back(make_var(std::move(name), dtype));
+    return kernel_.scalars.back();
+  }
+  Expr axis(Axis axis, std::string name, std::int64_t extent) {
+    kernel_.indices.push_back({axis, make_var(std::move(name), index_), extent});
+    return kernel_.indices.back().var;
+  }
+
+  void store(const Buffer &to, Expr index, Expr value) {
+    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), ""}));
+  }
+  Expr let(std::string name, Expr value) {
+    Var var = make_var(std::move(name), value.dtype());
+    add(kernel::make(kernel::Declare{var, std::move(value)}));
+    return var;
+  }
+  void loop(std::string name, Expr extent, const std::function<void(Expr)> &body, bool unrolled = false) {
+    Var var = make_var(std::move(name), index_);
+    kernel::Stmt inner = nested([&] { body(var); });
+    if (auto constant = as_int(extent))
+      extent = int_imm(*constant, index_);
+    add(kernel::make(kernel::Loop{var, std::move(extent), unrolled, inner}));
+  }
+  void when(Expr condition, const std::function<void()> &body) {
+    kernel::Stmt inner = nested(body);
+    add(kernel::make(kernel::If{std::move(condition), "", inner}));
+  }
+  void sync_block(std::string note = {}) {
+    add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(note)}));
+  }
+  void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp, ""})); }
+
+  kernel::Kernel build() {
+    kernel_.body = kernel::make(kernel::Seq{std::move(open_.back())});
+    return std::move(kernel_);
+  }
+
+private:
+  Buffer buffer(std::string name, std::int64_t elements, Scope scope, Role role, DType dtype) {
+    return std::make_shared<const BufferNode>(
+        BufferNode{std::move(name), dtype, {Expr(elements)}, scope, role});
+  }
+  void add(kernel::Stmt stmt) { open_.back().push_back(std::move(stmt)); }
+  kernel::Stmt nested(const std::function<void()> &body) {
+    open_.emplace_back();
+    body();
+    kernel::Stmt inner = kernel::make(kernel::Seq{std::move(open_.back())});
+    open_.pop_back();
+    return inner;
+  }
+
+  DType index_;
+  kernel::Kernel kernel_;
+  std::vector<std::vector<kernel::Stmt>> open_;
+};
+
+/// buffer[index], with less to write.
+inline Expr at(const Buffer &buffer, Expr index) { return load(buffer, {std::move(index)}); }
+
+} // namespace nestsmith::sim
