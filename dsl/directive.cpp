@@ -16,7 +16,8 @@ namespace {
 /// An axis or a scope as its enumerator; any other word (a buffer's name) as a string.
 std::string word_to_cpp(const std::string &word) {
   if (auto axis = parse_axis(word)) {
-    static constexpr const char *spelled[] = {"block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z"};
+    static constexpr const char *spelled[] = {"block_x",  "block_y",  "block_z",
+                                              "thread_x", "thread_y", "thread_z"};
     return fmt::format("Axis::{}", spelled[static_cast<std::size_t>(*axis)]);
   }
   for (Scope scope : {Scope::global, Scope::shared, Scope::local})

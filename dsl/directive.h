@@ -21,7 +21,8 @@ struct Word { ///< an axis, a scope or a buffer
   std::string text;
   bool operator==(const Word &) const = default;
 };
-using Argument = std::variant<LoopName, BlockName, Word, std::int64_t, std::vector<LoopName>, std::vector<std::int64_t>>;
+using Argument =
+    std::variant<LoopName, BlockName, Word, std::int64_t, std::vector<LoopName>, std::vector<std::int64_t>>;
 
 struct Directive {
   std::string op;

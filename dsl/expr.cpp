@@ -6,7 +6,9 @@ namespace nestsmith {
 
 namespace {
 
-template <class T> Expr make(T kind) { return Expr(std::make_shared<const ExprNode>(ExprNode{std::move(kind)})); }
+template <class T> Expr make(T kind) {
+  return Expr(std::make_shared<const ExprNode>(ExprNode{std::move(kind)}));
+}
 
 std::int64_t truncate(DType dtype, std::int64_t value) {
   switch (dtype) {
@@ -76,7 +78,8 @@ Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
 /// Integer constants take the other operand's dtype, so that `i + 1` and `beta != 0` read naturally.
 void unify(Expr &a, Expr &b) {
   auto adopt = [](Expr &constant_side, DType dtype) {
-    if (const auto *imm = constant_side.as<IntImm>(); imm && imm->dtype == DType::i64 && dtype != DType::boolean)
+    if (const auto *imm = constant_side.as<IntImm>();
+        imm && imm->dtype == DType::i64 && dtype != DType::boolean)
       constant_side = constant(dtype, static_cast<double>(imm->value));
   };
   if (a.dtype() == b.dtype())
@@ -197,7 +200,9 @@ bool same(const Expr &a, const Expr &b) {
     return false;
   return a.visit(Overloaded{
       [&](const IntImm &x) { return x.value == b.as<IntImm>()->value && x.dtype == b.as<IntImm>()->dtype; },
-      [&](const FloatImm &x) { return x.value == b.as<FloatImm>()->value && x.dtype == b.as<FloatImm>()->dtype; },
+      [&](const FloatImm &x) {
+        return x.value == b.as<FloatImm>()->value && x.dtype == b.as<FloatImm>()->dtype;
+      },
       [&](const Var &x) { return x == *b.as<Var>(); },
       [&](const Binary &x) {
         const auto &y = *b.as<Binary>();
@@ -206,12 +211,14 @@ bool same(const Expr &a, const Expr &b) {
       [&](const Not &x) { return same(x.a, b.as<Not>()->a); },
       [&](const Select &x) {
         const auto &y = *b.as<Select>();
-        return same(x.condition, y.condition) && same(x.when_true, y.when_true) && same(x.when_false, y.when_false);
+        return same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
+               same(x.when_false, y.when_false);
       },
       [&](const Cast &x) { return x.dtype == b.as<Cast>()->dtype && same(x.a, b.as<Cast>()->a); },
       [&](const Load &x) {
         const auto &y = *b.as<Load>();
-        return x.buffer == y.buffer && same(x.indices, y.indices) && same(x.mask, y.mask) && same(x.fill, y.fill);
+        return x.buffer == y.buffer && same(x.indices, y.indices) && same(x.mask, y.mask) &&
+               same(x.fill, y.fill);
       },
   });
 }
@@ -231,7 +238,8 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
       },
       [&](const Select &x) {
         Expr c = f(x.condition), t = f(x.when_true), u = f(x.when_false);
-        bool kept = c.get() == x.condition.get() && t.get() == x.when_true.get() && u.get() == x.when_false.get();
+        bool kept =
+            c.get() == x.condition.get() && t.get() == x.when_true.get() && u.get() == x.when_false.get();
         return kept ? e : select(c, t, u);
       },
       [&](const Cast &x) {

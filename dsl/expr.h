@@ -91,17 +91,13 @@ struct ExprNode {
 };
 
 /// Overloaded{[](const IntImm &) …, [](const Binary &) …}: one lambda per kind.
-template <class... Ts> struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
+template <class... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
 template <class... Ts> Overloaded(Ts...) -> Overloaded<Ts...>;
 
 template <class Cases> decltype(auto) Expr::visit(Cases &&cases) const {
   return std::visit(std::forward<Cases>(cases), node_->kind);
 }
-template <class T> const T *Expr::as() const {
-  return node_ ? std::get_if<T>(&node_->kind) : nullptr;
-}
+template <class T> const T *Expr::as() const { return node_ ? std::get_if<T>(&node_->kind) : nullptr; }
 
 /// Constructors. They fold constants and the identities x+0, x*1, x*0 (integers), and nothing else.
 Expr int_imm(std::int64_t value, DType dtype = DType::i64);

@@ -177,8 +177,8 @@ private:
 
   [[noreturn]] void fail(const char *verb, const Buffer &buffer, const std::vector<std::int64_t> &indices,
                          const char *what) {
-    throw UserError(ExitCode::wrong_result, fmt::format("block {} {} {}[{}], {}", block_->id->name, verb, buffer->name,
-                                                        fmt::join(indices, ", "), what));
+    throw UserError(ExitCode::wrong_result, fmt::format("block {} {} {}[{}], {}", block_->id->name, verb,
+                                                        buffer->name, fmt::join(indices, ", "), what));
   }
 
   std::map<Buffer, Storage> storage_;

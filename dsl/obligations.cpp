@@ -36,7 +36,8 @@ private:
   std::size_t maker(const std::string &name) const {
     for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
       const Directive &directive = schedule_.trace()[n];
-      bool made = std::find(directive.results.begin(), directive.results.end(), name) != directive.results.end();
+      bool made =
+          std::find(directive.results.begin(), directive.results.end(), name) != directive.results.end();
       bool moved = directive.op == "set_scope" && directive.arguments.front() == Argument(BlockName{name});
       if (made || moved)
         return n + 1;
@@ -60,28 +61,34 @@ private:
     std::string first = blocks_of(seq->stmts[0]).front()->id->name;
     for (std::size_t n = 1; n < seq->stmts.size(); ++n) {
       std::string other = blocks_of(seq->stmts[n]).front()->id->name;
-      owe(other, fmt::format("the blocks {} and {} stand in {} separate nests, and one kernel has one; bring them together "
-                             "with compute_at or reverse_compute_at",
-                             first, other, seq->stmts.size()));
+      owe(other,
+          fmt::format(
+              "the blocks {} and {} stand in {} separate nests, and one kernel has one; bring them together "
+              "with compute_at or reverse_compute_at",
+              first, other, seq->stmts.size()));
     }
   }
 
   void check_temporary(const Buffer &buffer) {
     std::string culprit = writer_of(buffer);
     if (buffer->scope == Scope::global)
-      return owe(culprit, fmt::format("the temporary {} is in global memory, and a kernel brings none of its own; give it "
-                                      "shared or local memory with set_scope",
-                                      buffer->name));
+      return owe(
+          culprit,
+          fmt::format("the temporary {} is in global memory, and a kernel brings none of its own; give it "
+                      "shared or local memory with set_scope",
+                      buffer->name));
     Placement placement = place(program_, buffer);
     for (auto [axis, extent] : extents_) {
       bool needed = buffer->scope == Scope::local || !is_thread(axis);
       bool around = std::any_of(placement.loops.begin(), placement.loops.end(),
                                 [a = axis](const For *loop) { return loop->axis == a; });
       if (needed && !around && extent > 1)
-        return owe(culprit, fmt::format("{} is {}, one copy for each {}, but it is used outside of the loop bound to {}; "
-                                        "bring its blocks below that loop with compute_at or reverse_compute_at",
-                                        buffer->name, name(buffer->scope),
-                                        buffer->scope == Scope::local ? "thread" : "block", name(axis)));
+        return owe(
+            culprit,
+            fmt::format("{} is {}, one copy for each {}, but it is used outside of the loop bound to {}; "
+                        "bring its blocks below that loop with compute_at or reverse_compute_at",
+                        buffer->name, name(buffer->scope), buffer->scope == Scope::local ? "thread" : "block",
+                        name(axis)));
     }
     if (buffer->scope == Scope::local)
       check_owner(buffer, placement);
@@ -95,18 +102,21 @@ private:
       auto loops = loops_of(path_to(program_.body, block->id));
       for (std::size_t n = placement.loops.size(); n < loops.size(); ++n)
         if (loops[n]->axis)
-          return owe(block->id->name,
-                     fmt::format("{} is local, one copy for each thread, but block {} uses it below {}, which is bound to "
-                                 "{} again and runs on other threads; use shared memory, or leave {} serial",
-                                 buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis),
-                                 loops[n]->var->name));
+          return owe(
+              block->id->name,
+              fmt::format(
+                  "{} is local, one copy for each thread, but block {} uses it below {}, which is bound to "
+                  "{} again and runs on other threads; use shared memory, or leave {} serial",
+                  buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis),
+                  loops[n]->var->name));
     }
     std::int64_t bytes = placement.elements * byte_size(buffer->dtype);
     std::int64_t limit = schedule_.target().register_bytes_per_thread;
     if (bytes > limit)
-      owe(writer_of(buffer), fmt::format("{} takes {} bytes for each thread, but {} has {} bytes of registers; bring it "
-                                         "under an inner loop with compute_at, or use smaller tiles",
-                                         buffer->name, bytes, schedule_.target().arch, limit));
+      owe(writer_of(buffer),
+          fmt::format("{} takes {} bytes for each thread, but {} has {} bytes of registers; bring it "
+                      "under an inner loop with compute_at, or use smaller tiles",
+                      buffer->name, bytes, schedule_.target().arch, limit));
   }
 
   /// What threads or blocks share must be written by one of them.
@@ -127,7 +137,8 @@ private:
                   });
       if (!used)
         owe(block.id->name,
-            fmt::format("block {} writes {} ({} memory) alike for all {} indices of {}, which would race; bind one of its "
+            fmt::format("block {} writes {} ({} memory) alike for all {} indices of {}, which would race; bind "
+                        "one of its "
                         "loops to {}",
                         block.id->name, buffer->name, name(buffer->scope), extent, name(axis), name(axis)));
     }
@@ -145,9 +156,11 @@ private:
       last = writer_of(buffer);
     }
     if (total > schedule_.target().shared_bytes_per_block)
-      owe(last, fmt::format("a block needs {} bytes of shared memory ({}), but {} has {}; bring the caches under an inner "
-                            "loop with compute_at, or use smaller tiles",
-                            total, list, schedule_.target().arch, schedule_.target().shared_bytes_per_block));
+      owe(last,
+          fmt::format(
+              "a block needs {} bytes of shared memory ({}), but {} has {}; bring the caches under an inner "
+              "loop with compute_at, or use smaller tiles",
+              total, list, schedule_.target().arch, schedule_.target().shared_bytes_per_block));
   }
 
   const Schedule &schedule_;

@@ -11,7 +11,20 @@ namespace nestsmith {
 
 /// `div` is the division of floating point; integers have floor division and floor modulo only.
 enum class BinaryOp : std::uint8_t {
-  add, sub, mul, div, floordiv, floormod, min, max, lt, le, eq, ne, logical_and, logical_or
+  add,
+  sub,
+  mul,
+  div,
+  floordiv,
+  floormod,
+  min,
+  max,
+  lt,
+  le,
+  eq,
+  ne,
+  logical_and,
+  logical_or
 };
 
 constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }

@@ -75,7 +75,8 @@ std::string text(const Expr &e, int context) {
       [&](const Binary &x) { return binary_text(x, context); },
       [](const Not &x) { return "not " + text(x.a, 6); },
       [](const Select &x) {
-        return fmt::format("select({}, {}, {})", text(x.condition, 0), text(x.when_true, 0), text(x.when_false, 0));
+        return fmt::format("select({}, {}, {})", text(x.condition, 0), text(x.when_true, 0),
+                           text(x.when_false, 0));
       },
       [](const Cast &x) { return fmt::format("{}({})", name(x.dtype), text(x.a, 0)); },
       [&](const Load &x) {
@@ -102,8 +103,9 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                       kind = fmt::format(" in {}", name(*loop.axis));
                     else if (loop.kind == LoopKind::unrolled)
                       kind = " unrolled";
-                    lines.push_back({fmt::format("{}for {} < {}{}:", indent, loop.var->name, text(loop.extent, 0), kind),
-                                     loop.var->name});
+                    lines.push_back(
+                        {fmt::format("{}for {} < {}{}:", indent, loop.var->name, text(loop.extent, 0), kind),
+                         loop.var->name});
                     emit(loop.body, depth + 1, lines);
                   },
                   [&](const Seq &seq) {

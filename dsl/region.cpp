@@ -60,7 +60,8 @@ Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, co
     auto offset = as_int(simplify(b[n].min - a[n].min, bounds));
     auto x = as_int(a[n].extent), y = as_int(b[n].extent);
     if (!offset || !x || !y) {
-      result.push_back(same(a[n].min, b[n].min) && same(a[n].extent, b[n].extent) ? a[n] : Span{Expr(0), shape[n]});
+      result.push_back(same(a[n].min, b[n].min) && same(a[n].extent, b[n].extent) ? a[n]
+                                                                                  : Span{Expr(0), shape[n]});
       continue;
     }
     std::int64_t low = std::min<std::int64_t>(0, *offset), high = std::max(*x, *offset + *y);

@@ -1,7 +1,7 @@
 #include "dsl/schedule.h"
 
-#include "dsl/primitives/primitives.h"
 #include "dsl/primitives/edit.h"
+#include "dsl/primitives/primitives.h"
 #include "dsl/verify.h"
 
 #include <fmt/format.h>
@@ -11,37 +11,20 @@ namespace nestsmith {
 
 namespace {
 
-std::set<std::string> names_in(const Program &program) {
-  std::set<std::string> names;
-  for (const Buffer &buffer : program.params)
-    names.insert(buffer->name);
-  for (const Var &scalar : program.scalars)
-    names.insert(scalar->name);
-  walk(program.body, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt))
-      names.insert(loop->var->name);
-    if (const auto *block = as<Block>(stmt)) {
-      names.insert(block->id->name);
-      names.insert(block->body.buffer->name);
-    }
-    return true;
-  });
-  return names;
-}
-
-/// Loops of two stages may have one name in the source; a schedule names each loop once.
+/// Loops of two stages may have one name in the source; a schedule names each loop once: the j of a later
+/// stage C becomes C_j.
 Stmt with_unique_loops(const Stmt &stmt, std::set<std::string> &taken) {
   const auto *loop = as<For>(stmt);
   if (!loop)
     return map_children(stmt, [&](const Stmt &child) { return with_unique_loops(child, taken); });
-  std::string unique = loop->var->name;
-  for (int n = 1; !taken.insert(unique).second; ++n)
-    unique = fmt::format("{}_{}", loop->var->name, n);
+  std::string unique = loop->var->name, qualified = blocks_of(stmt).front()->id->name + "_" + unique;
+  for (int n = 0; !taken.insert(unique).second; ++n)
+    unique = n == 0 ? qualified : fmt::format("{}_{}", qualified, n);
   For copy = *loop;
   if (unique != loop->var->name) {
     copy.var = make_var(unique);
-    copy.body = substitute_loops(
-        copy.body, [&](const Var &var) { return var == loop->var ? Expr(copy.var) : Expr(); });
+    copy.body =
+        substitute_loops(copy.body, [&](const Var &var) { return var == loop->var ? Expr(copy.var) : Expr(); });
   }
   copy.body = with_unique_loops(copy.body, taken);
   return make_for(std::move(copy));
@@ -59,7 +42,8 @@ Schedule::Schedule(Program program, Target target) : target_(std::move(target)) 
     taken.insert(scalar->name);
   program.body = with_unique_loops(program.body, taken);
   if (auto breach = find_breach(program))
-    throw UserError(ExitCode::usage, fmt::format("the computation '{}' is not well formed: {}", program.name, *breach));
+    throw UserError(ExitCode::usage,
+                    fmt::format("the computation '{}' is not well formed: {}", program.name, *breach));
   steps_.push_back(std::move(program));
 }
 
@@ -70,7 +54,8 @@ BlockRef Schedule::block(const std::string &name) const {
       return {block->id};
     known += (known.empty() ? "" : ", ") + block->id->name;
   }
-  throw UserError(ExitCode::illegal_schedule, fmt::format("there is no block '{}'; the blocks are {}", name, known));
+  throw UserError(ExitCode::illegal_schedule,
+                  fmt::format("there is no block '{}'; the blocks are {}", name, known));
 }
 
 Loop Schedule::loop(const std::string &name) const {
@@ -85,7 +70,8 @@ Loop Schedule::loop(const std::string &name) const {
     return true;
   });
   if (!found.var)
-    throw UserError(ExitCode::illegal_schedule, fmt::format("there is no loop '{}'; the loops are {}", name, known));
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("there is no loop '{}'; the loops are {}", name, known));
   return found;
 }
 
@@ -94,14 +80,6 @@ std::vector<Loop> Schedule::loops(BlockRef block) const {
   for (const For *loop : loops_of(path_to(program().body, block.id)))
     handles.push_back({loop->var});
   return handles;
-}
-
-std::string Schedule::fresh_name(const std::string &wanted) const {
-  std::set<std::string> taken = names_in(program());
-  std::string result = wanted;
-  for (int n = 1; taken.count(result); ++n)
-    result = fmt::format("{}_{}", wanted, n);
-  return result;
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {
@@ -114,7 +92,9 @@ void Schedule::unroll(Loop loop) { primitives::unroll(*this, loop); }
 BlockRef Schedule::cache_read(BlockRef reader, const std::string &buffer, Scope scope) {
   return primitives::cache_read(*this, reader, buffer, scope);
 }
-BlockRef Schedule::cache_write(BlockRef writer, Scope scope) { return primitives::cache_write(*this, writer, scope); }
+BlockRef Schedule::cache_write(BlockRef writer, Scope scope) {
+  return primitives::cache_write(*this, writer, scope);
+}
 void Schedule::set_scope(BlockRef writer, Scope scope) { primitives::set_scope(*this, writer, scope); }
 void Schedule::compute_at(BlockRef producer, Loop loop) { primitives::compute_at(*this, producer, loop); }
 void Schedule::reverse_compute_at(BlockRef consumer, Loop loop) {

@@ -43,9 +43,7 @@ public:
   BlockRef block(const std::string &name) const;
   Loop loop(const std::string &name) const;
   std::vector<Loop> loops(BlockRef block) const; ///< around it, outermost first
-  template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
-    return to_array<N>(loops(block));
-  }
+  template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const { return to_array<N>(loops(block)); }
   std::string name(Loop loop) const { return loop.var->name; }
 
   // Loops.
@@ -77,11 +75,7 @@ public:
   const Program &step(std::size_t n) const { return steps_.at(n); }
   std::vector<Obligation> obligations() const;
 
-  // For primitives: dsl/primitives/*.cpp.
-  /// Runs check, rewrite, verify: `rewrite` gives the new program, or throws. On success the directive
-  /// joins the trace.
-  class Edit;
-  std::string fresh_name(const std::string &wanted) const; ///< unique among loops, blocks and buffers
+  class Edit; ///< for primitives: dsl/primitives/edit.h
 
 private:
   friend class Edit;

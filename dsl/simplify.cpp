@@ -190,7 +190,8 @@ private:
   }
 
   /// A divisor g > 1 of c such that x = g*y + r with 0 <= r < g; gives y and r.
-  std::optional<std::pair<Linear, Linear>> common_factor(const Linear &x, std::int64_t c, std::int64_t &factor) {
+  std::optional<std::pair<Linear, Linear>> common_factor(const Linear &x, std::int64_t c,
+                                                         std::int64_t &factor) {
     for (const Term &term : x.terms) {
       factor = std::gcd(term.coefficient, c);
       if (factor <= 1)

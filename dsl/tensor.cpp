@@ -27,8 +27,9 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
     if (!access)
       return;
     if (access->indices.size() != access->buffer->shape.size())
-      refuse(fmt::format("stage '{}' reads '{}' with {} indices, but its rank is {}; give one index for each dimension",
-                         stage, access->buffer->name, access->indices.size(), access->buffer->shape.size()));
+      refuse(fmt::format(
+          "stage '{}' reads '{}' with {} indices, but its rank is {}; give one index for each dimension", stage,
+          access->buffer->name, access->indices.size(), access->buffer->shape.size()));
     if (access->buffer == target)
       for (std::size_t n = 0; n < indices.size(); ++n)
         if (!same(access->indices[n], indices[n]))
@@ -46,7 +47,8 @@ Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value),
 
 Workload::Workload(std::string name) : name_(std::move(name)) {
   if (!is_identifier(name_))
-    refuse(fmt::format("a workload's name becomes a C identifier, got '{}'; use letters, digits and '_'", name_));
+    refuse(
+        fmt::format("a workload's name becomes a C identifier, got '{}'; use letters, digits and '_'", name_));
 }
 
 void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
@@ -90,7 +92,8 @@ Expr Workload::scalar(std::string name, DType dtype) {
 Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
                      const std::function<Definition(const std::vector<Expr> &)> &element) {
   if (axes.size() != buffer->shape.size())
-    refuse(fmt::format("stage '{}' names {} axes, but its rank is {}", name, axes.size(), buffer->shape.size()));
+    refuse(
+        fmt::format("stage '{}' names {} axes, but its rank is {}", name, axes.size(), buffer->shape.size()));
   Block block;
   block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name});
   std::vector<For> loops;

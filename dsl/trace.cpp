@@ -16,7 +16,8 @@ namespace json = llvm::json;
 constexpr std::int64_t format_version = 1;
 
 [[noreturn]] void broken(const std::string &where, const std::string &message) {
-  throw UserError(ExitCode::usage, fmt::format("{}: {}; save one with `show RUNG --trace json`", where, message));
+  throw UserError(ExitCode::usage,
+                  fmt::format("{}: {}; save one with `show RUNG --trace json`", where, message));
 }
 
 /// Reads a directive's arguments in order, each of the kind that the primitive takes.
@@ -72,26 +73,66 @@ private:
 /// The directives: one line each. A reader's calls are sequenced, so arguments are read into variables.
 const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
   static const std::map<std::string, void (*)(Schedule &, Reader &)> table = {
-      {"split", [](Schedule &s, Reader &r) { auto loop = r.loop(); s.split(loop, r.ints()); }},
-      {"fuse", [](Schedule &s, Reader &r) { auto outer = r.loop(); s.fuse(outer, r.loop()); }},
+      {"split",
+       [](Schedule &s, Reader &r) {
+         auto loop = r.loop();
+         s.split(loop, r.ints());
+       }},
+      {"fuse",
+       [](Schedule &s, Reader &r) {
+         auto outer = r.loop();
+         s.fuse(outer, r.loop());
+       }},
       {"reorder", [](Schedule &s, Reader &r) { s.reorder(r.loops()); }},
-      {"bind", [](Schedule &s, Reader &r) { auto loop = r.loop(); s.bind(loop, r.axis()); }},
+      {"bind",
+       [](Schedule &s, Reader &r) {
+         auto loop = r.loop();
+         s.bind(loop, r.axis());
+       }},
       {"unroll", [](Schedule &s, Reader &r) { s.unroll(r.loop()); }},
       {"cache_read",
-       [](Schedule &s, Reader &r) { auto block = r.block(); auto buffer = r.word(); s.cache_read(block, buffer, r.scope()); }},
-      {"cache_write", [](Schedule &s, Reader &r) { auto block = r.block(); s.cache_write(block, r.scope()); }},
-      {"set_scope", [](Schedule &s, Reader &r) { auto block = r.block(); s.set_scope(block, r.scope()); }},
-      {"compute_at", [](Schedule &s, Reader &r) { auto block = r.block(); s.compute_at(block, r.loop()); }},
-      {"reverse_compute_at", [](Schedule &s, Reader &r) { auto block = r.block(); s.reverse_compute_at(block, r.loop()); }},
-      {"decompose_reduction", [](Schedule &s, Reader &r) { auto block = r.block(); s.decompose_reduction(block, r.loop()); }},
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         auto buffer = r.word();
+         s.cache_read(block, buffer, r.scope());
+       }},
+      {"cache_write",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         s.cache_write(block, r.scope());
+       }},
+      {"set_scope",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         s.set_scope(block, r.scope());
+       }},
+      {"compute_at",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         s.compute_at(block, r.loop());
+       }},
+      {"reverse_compute_at",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         s.reverse_compute_at(block, r.loop());
+       }},
+      {"decompose_reduction",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         s.decompose_reduction(block, r.loop());
+       }},
   };
   return table;
 }
 
 json::Value to_json(const Argument &argument) {
   return std::visit(Overloaded{
-                        [](const LoopName &x) -> json::Value { return json::Object{{"loop", x.name}}; },
-                        [](const BlockName &x) -> json::Value { return json::Object{{"block", x.name}}; },
+                        [](const LoopName &x) -> json::Value {
+                          return json::Object{{"loop", x.name}};
+                        },
+                        [](const BlockName &x) -> json::Value {
+                          return json::Object{{"block", x.name}};
+                        },
                         [](const Word &x) -> json::Value { return x.text; },
                         [](std::int64_t x) -> json::Value { return x; },
                         [](const std::vector<LoopName> &x) -> json::Value {
@@ -257,13 +298,14 @@ Schedule replay(const TraceFile &trace, Program program, Target target, const st
       std::vector<std::string> names;
       for (const auto &[op, apply] : directives())
         names.push_back(op);
-      broken(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op, fmt::join(names, ", ")));
+      broken(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op,
+                                fmt::join(names, ", ")));
     }
     Reader reader(schedule, directive, where);
     known->second(schedule, reader);
     if (!(schedule.trace().back() == directive))
-      broken(where, fmt::format("'{}' gave '{}' here; the trace was made for another computation", to_cpp(directive),
-                                to_cpp(schedule.trace().back())));
+      broken(where, fmt::format("'{}' gave '{}' here; the trace was made for another computation",
+                                to_cpp(directive), to_cpp(schedule.trace().back())));
   }
   return schedule;
 }

@@ -60,7 +60,8 @@ private:
     auto check_body = [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
         if (const Var *var = node.as<Var>(); var && !inside.count(*var))
-          fail("block {} uses {}, which is neither its own variable nor a scalar", block.id->name, (*var)->name);
+          fail("block {} uses {}, which is neither its own variable nor a scalar", block.id->name,
+               (*var)->name);
       });
     };
     auto check_store = [&](const Store &store) {
@@ -81,7 +82,8 @@ private:
   void check_binding(const Block &block, const IterVar &iter) {
     walk(iter.binding, [&](const Expr &node) {
       if (const Var *var = node.as<Var>(); var && !loops_.count(*var))
-        fail("block {} binds {} to {}, which is not a loop around it", block.id->name, iter.var->name, (*var)->name);
+        fail("block {} binds {} to {}, which is not a loop around it", block.id->name, iter.var->name,
+             (*var)->name);
       if (node.as<Load>() || node.as<Select>())
         fail("block {} binds {} to what is not quasi-affine", block.id->name, iter.var->name);
     });
@@ -99,8 +101,8 @@ private:
   void check_writers(const Buffer &buffer, const std::vector<const Block *> &writers) {
     if (writers.size() == 1)
       return;
-    bool init_and_update = writers.size() == 2 && !reads(*writers[0], buffer) && reads(*writers[1], buffer) &&
-                           !writers[1]->init;
+    bool init_and_update =
+        writers.size() == 2 && !reads(*writers[0], buffer) && reads(*writers[1], buffer) && !writers[1]->init;
     if (!init_and_update)
       fail("{} has {} producers", buffer->name, writers.size());
   }

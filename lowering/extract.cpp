@@ -3,6 +3,7 @@
 #include "lowering/unit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 
 namespace nestsmith {
@@ -82,22 +83,23 @@ private:
     }
     auto shrunk = std::make_shared<const BufferNode>(
         BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary});
-    (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local).push_back({shrunk, 0, note_of(buffer), tile});
+    (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local)
+        .push_back({shrunk, 0, note_of(buffer, tile), tile});
     shrunk_[buffer] = shrunk;
     placements_[buffer] = std::move(placement);
   }
 
-  /// "tile of A" where a copy of A fills the buffer, "tile of the result" where a copy of it fills a
-  /// parameter, nothing where its name says it all.
-  std::string note_of(const Buffer &buffer) const {
+  /// "64 x 8 tile of A" where a copy of A fills the buffer, "… part of C" where a copy of it goes to C.
+  std::string note_of(const Buffer &buffer, const std::vector<std::int64_t> &tile) const {
     for (const Block *block : blocks_of(program_.body)) {
       const auto *access = block->body.value.as<Load>();
       if (access && block->body.buffer == buffer)
-        return fmt::format("tile of {}", access->buffer->name);
+        return fmt::format("{} tile of {}", fmt::join(tile, " x "), access->buffer->name);
       if (access && access->buffer == buffer)
-        return fmt::format("part of {}", block->body.buffer->name);
+        return fmt::format("{} part of {}", fmt::join(tile, " x "), block->body.buffer->name);
     }
-    return "partial results";
+    return fmt::format("{} results of one {}", fmt::join(tile, " x "),
+                       buffer->scope == Scope::local ? "thread" : "block");
   }
 
   kernel::Stmt emit(const Stmt &stmt) {

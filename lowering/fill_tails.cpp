@@ -11,8 +11,8 @@ namespace {
 
 /// What is known of a temporary's dimension past the shape of what it holds.
 struct Padding {
-  std::int64_t extent;   ///< elements that exist and have been written
-  bool zero;             ///< they are 0 past the shape
+  std::int64_t extent; ///< elements that exist and have been written
+  bool zero;           ///< they are 0 past the shape
 };
 
 class Filler {
@@ -20,9 +20,13 @@ public:
   explicit Filler(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
 
   Program run() {
-    for (const Buffer &buffer : temporaries(program_))
-      if (buffer->scope != Scope::global)
-        pad(buffer);
+    // An init may stand before the caches that its update reads, so go on until nothing is added.
+    for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
+      known = padding_.size();
+      for (const Buffer &buffer : temporaries(program_))
+        if (buffer->scope != Scope::global)
+          pad(buffer);
+    }
     Program result = program_;
     result.body = rewrite(program_.body);
     for (const auto &[from, to] : padded_buffers())

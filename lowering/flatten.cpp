@@ -1,3 +1,4 @@
+#include "dsl/simplify.h"
 #include "lowering/unit.h"
 
 #include <map>
@@ -18,6 +19,15 @@ Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
 
 class Flattener {
 public:
+  explicit Flattener(const Kernel &kernel) {
+    for (const ThreadIndex &index : kernel.indices)
+      bounds_.set(index.var, {0, index.extent - 1});
+    walk(kernel.body, [&](const Stmt &stmt) {
+      if (const auto *loop = as<Loop>(stmt))
+        bounds_.set_extent(loop->var, loop->extent);
+    });
+  }
+
   void add(Allocation &allocation) {
     BufferNode flat = *allocation.buffer;
     Expr elements = 1;
@@ -34,14 +44,14 @@ public:
     const auto *access = result.as<Load>();
     if (!access)
       return result;
-    return load(storage(access->buffer), {offset(access->buffer, access->indices)}, access->mask, access->fill);
+    return load(storage(access->buffer), {flat_offset(access->buffer, access->indices)}, access->mask,
+                access->fill);
   }
 
   Stmt rewrite(const Stmt &stmt) const {
     if (const auto *store = as<Store>(stmt)) {
       Store flat = *store;
-      flat.indices = {offset(store->buffer, store->indices)};
-      flat.indices[0] = rewrite(flat.indices[0]);
+      flat.indices = {rewrite(flat_offset(store->buffer, store->indices))};
       flat.buffer = storage(store->buffer);
       flat.value = rewrite(store->value);
       return make(std::move(flat));
@@ -51,18 +61,26 @@ public:
   }
 
 private:
+  /// Offsets into tiles are simplified, so that a fetch by all threads in order reads `tile[tid]`; those
+  /// into parameters keep the form row * columns + column that a reader expects.
+  Expr flat_offset(const Buffer &buffer, const std::vector<Expr> &indices) const {
+    Expr result = offset(buffer, indices);
+    return flat_.count(buffer) ? simplify(result, bounds_) : result;
+  }
+
   Buffer storage(const Buffer &buffer) const {
     auto it = flat_.find(buffer);
     return it == flat_.end() ? buffer : it->second;
   }
   std::map<Buffer, Buffer> flat_;
+  Bounds bounds_;
 };
 
 } // namespace
 
 void flatten(Unit &unit) {
   Kernel &kernel = unit.kernel;
-  Flattener flattener;
+  Flattener flattener(kernel);
   for (Allocation &allocation : kernel.local)
     flattener.add(allocation);
   for (Allocation &allocation : kernel.shared) {

@@ -75,7 +75,8 @@ Stmt barrier(const Hazard &hazard, const std::string &loop) {
     note = fmt::format("{}: written above, read {}", fmt::join(hazard.read_after_write, ", "),
                        loop.empty() ? "below" : "in the next iteration of " + loop);
   if (!hazard.overwrite.empty())
-    note += fmt::format("{}{}: read above, overwritten {}", note.empty() ? "" : "; ", fmt::join(hazard.overwrite, ", "),
+    note += fmt::format("{}{}: read above, overwritten {}", note.empty() ? "" : "; ",
+                        fmt::join(hazard.overwrite, ", "),
                         loop.empty() ? "below" : "in the next iteration of " + loop);
   return make(Barrier{SyncScope::block, note});
 }
@@ -129,7 +130,9 @@ Segment rewrite_loop(const Loop &loop) {
 
 Segment rewrite(const Stmt &stmt) {
   return visit(stmt, Overloaded{
-                         [&](const Declare &) { return Segment{stmt, {}, {}}; },
+                         [&](const Declare &) {
+                           return Segment{stmt, {}, {}};
+                         },
                          [&](const Loop &loop) { return rewrite_loop(loop); },
                          [&](const If &branch) {
                            // Guards stand right around a store at this stage: no barrier can fall inside.
@@ -142,7 +145,9 @@ Segment rewrite(const Stmt &stmt) {
                            Accesses all = accesses_of(store);
                            return Segment{stmt, all, all};
                          },
-                         [&](const Barrier &) { return Segment{stmt, {}, {}, true}; },
+                         [&](const Barrier &) {
+                           return Segment{stmt, {}, {}, true};
+                         },
                      });
 }
 

@@ -67,9 +67,7 @@ struct StmtNode {
   std::variant<Declare, Loop, If, Seq, Store, Barrier> kind;
 };
 
-template <class T> Stmt make(T node) {
-  return std::make_shared<const StmtNode>(StmtNode{std::move(node)});
-}
+template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
 Stmt make_seq(std::vector<Stmt> stmts); ///< flattens; one statement stays itself
 
 template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
@@ -84,9 +82,9 @@ void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f); ///< pr
 /// A buffer inside the kernel. Shared ones lie in one arena at `byte_offset`; local ones are a
 /// thread's registers (or, indexed by what is no constant, its local memory).
 struct Allocation {
-  Buffer buffer;                ///< shape: one constant extent, its elements
-  std::int64_t byte_offset = 0; ///< in the shared arena; 0 for local
-  std::string note;             ///< what it holds: "64 x 8 tile of A"
+  Buffer buffer;                  ///< shape: one constant extent, its elements
+  std::int64_t byte_offset = 0;   ///< in the shared arena; 0 for local
+  std::string note;               ///< what it holds: "64 x 8 tile of A"
   std::vector<std::int64_t> tile; ///< the logical extents before flattening, for notes only
 };
 
@@ -97,7 +95,7 @@ struct ThreadIndex {
 };
 
 struct Kernel {
-  std::string name; ///< a C identifier
+  std::string name;           ///< a C identifier
   std::vector<Buffer> params; ///< each flat, shape: logical; scope: global
   std::vector<Var> scalars;
   std::vector<ThreadIndex> indices; ///< axes in use; the extent of any other is 1

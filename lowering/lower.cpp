@@ -24,14 +24,16 @@ constexpr std::array passes = {
     Pass{"lower_init", lower_init},
     Pass{"fill_tails", fill_tails},
     Pass{"extract", extract},
-    Pass{"insert_barriers", kernel::insert_barriers}, // guards still stand right around their stores
+    Pass{"insert_barriers", kernel::insert_barriers},       // guards still stand right around their stores
     Pass{"place_declarations", kernel::place_declarations}, // so that equal guards compare equal below
     Pass{"hoist_guards", kernel::hoist_guards},
     Pass{"flatten", kernel::flatten},
     Pass{"narrow_indices", kernel::narrow_indices},
 };
 
-std::string text_of(const Unit &unit) { return unit.extracted ? kernel::print(unit.kernel) : print(unit.program); }
+std::string text_of(const Unit &unit) {
+  return unit.extracted ? kernel::print(unit.kernel) : print(unit.program);
+}
 
 } // namespace
 

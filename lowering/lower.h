@@ -23,7 +23,6 @@ std::vector<std::string_view> pass_names();
 
 /// Lowers; each pass is followed by the verifier of its stage. Throws ScheduleError where an obligation
 /// is open, blaming the directive that owes it. `observe`, where given, sees every pass.
-kernel::Kernel lower(const Schedule &schedule,
-                     const std::function<void(const PassRecord &)> &observe = {});
+kernel::Kernel lower(const Schedule &schedule, const std::function<void(const PassRecord &)> &observe = {});
 
 } // namespace nestsmith

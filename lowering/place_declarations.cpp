@@ -55,8 +55,8 @@ private:
   Stmt place(const Declare &declare) {
     Expr value = rename(declare.value);
     auto level = levels_.rbegin();
-    while (std::next(level) != levels_.rend() &&
-           std::none_of(level->vars.begin(), level->vars.end(), [&](const Var &var) { return uses(value, var); }))
+    while (std::next(level) != levels_.rend() && std::none_of(level->vars.begin(), level->vars.end(),
+                                                              [&](const Var &var) { return uses(value, var); }))
       ++level;
     for (const Declare &earlier : level->declares)
       if (same(earlier.value, value)) {

@@ -55,42 +55,43 @@ private:
   }
 
   void check(const Stmt &stmt, bool divergent) {
-    visit(stmt, Overloaded{
-                    [&](const Declare &x) {
-                      check(x.value);
-                      define(x.var, range_of(x.value, bounds_));
-                    },
-                    [&](const Loop &x) {
-                      check(x.extent);
-                      std::set<Var> outside = visible_;
-                      define(x.var, as_int(x.extent) ? std::optional(Range{0, *as_int(x.extent) - 1}) : std::nullopt);
-                      check(x.body, divergent);
-                      visible_ = std::move(outside);
-                    },
-                    [&](const If &x) {
-                      check(x.condition);
-                      std::set<Var> outside = visible_;
-                      check(x.body, true);
-                      visible_ = std::move(outside);
-                    },
-                    [&](const Seq &x) {
-                      for (const Stmt &child : x.stmts)
-                        check(child, divergent);
-                    },
-                    [&](const Store &x) {
-                      for (const Expr &index : x.indices)
-                        check(index);
-                      check(x.value);
-                      if (!buffers_.count(x.buffer))
-                        fail("{} is written but not allocated", x.buffer->name);
-                      if (x.buffer->role == Role::input)
-                        fail("the input {} is written", x.buffer->name);
-                    },
-                    [&](const Barrier &) {
-                      if (divergent)
-                        fail("a barrier stands below a guard");
-                    },
-                });
+    visit(stmt,
+          Overloaded{
+              [&](const Declare &x) {
+                check(x.value);
+                define(x.var, range_of(x.value, bounds_));
+              },
+              [&](const Loop &x) {
+                check(x.extent);
+                std::set<Var> outside = visible_;
+                define(x.var, as_int(x.extent) ? std::optional(Range{0, *as_int(x.extent) - 1}) : std::nullopt);
+                check(x.body, divergent);
+                visible_ = std::move(outside);
+              },
+              [&](const If &x) {
+                check(x.condition);
+                std::set<Var> outside = visible_;
+                check(x.body, true);
+                visible_ = std::move(outside);
+              },
+              [&](const Seq &x) {
+                for (const Stmt &child : x.stmts)
+                  check(child, divergent);
+              },
+              [&](const Store &x) {
+                for (const Expr &index : x.indices)
+                  check(index);
+                check(x.value);
+                if (!buffers_.count(x.buffer))
+                  fail("{} is written but not allocated", x.buffer->name);
+                if (x.buffer->role == Role::input)
+                  fail("the input {} is written", x.buffer->name);
+              },
+              [&](const Barrier &) {
+                if (divergent)
+                  fail("a barrier stands below a guard");
+              },
+          });
   }
 
   std::set<Var> visible_;

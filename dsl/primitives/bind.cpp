@@ -23,13 +23,16 @@ void check_reductions(const Schedule::Edit &edit, const For &loop) {
   for (const Block *block : blocks_of(loop.body))
     for (const IterVar &iter : block->iters)
       if (iter.kind == IterKind::reduction && uses(iter.binding, loop.var))
-        edit.refuse(fmt::format("block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
-                                "the same time; bind a spatial loop, or keep {} serial",
-                                block->id->name, loop.var->name, loop.var->name, loop.var->name, loop.var->name),
-                    {loop.var->name, block->id->name});
+        edit.refuse(
+            fmt::format(
+                "block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
+                "the same time; bind a spatial loop, or keep {} serial",
+                block->id->name, loop.var->name, loop.var->name, loop.var->name, loop.var->name),
+            {loop.var->name, block->id->name});
 }
 
-void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis, const std::vector<const For *> &bound) {
+void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
+                  const std::vector<const For *> &bound) {
   const Target &target = edit.schedule().target();
   std::int64_t extent = as_int(loop.extent).value();
   auto index = static_cast<std::size_t>(axis) % 3;
@@ -41,7 +44,8 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis, const 
   for (const For *other : bound)
     if (*other->axis == axis && as_int(other->extent) != extent)
       edit.refuse(fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
-                              loop.var->name, extent, other->var->name, name(axis), as_int(other->extent).value()),
+                              loop.var->name, extent, other->var->name, name(axis),
+                              as_int(other->extent).value()),
                   {loop.var->name, other->var->name});
   if (!is_thread(axis))
     return;
@@ -53,19 +57,23 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis, const 
   for (auto [other, value] : extents)
     threads *= value;
   if (threads > target.threads_per_block)
-    edit.refuse(fmt::format("a block would have {} threads, but {} takes at most {}; split the loop {} and bind a smaller "
-                            "part",
-                            threads, target.arch, target.threads_per_block, loop.var->name),
-                {loop.var->name});
+    edit.refuse(
+        fmt::format(
+            "a block would have {} threads, but {} takes at most {}; split the loop {} and bind a smaller "
+            "part",
+            threads, target.arch, target.threads_per_block, loop.var->name),
+        {loop.var->name});
 }
 
 /// Loops on one axis are merged in the kernel: what is below both must not depend on both.
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
   if (!is_thread(axis))
-    edit.refuse(fmt::format("the loops {} and {} are nested, and only thread axes can be bound again in a nest; bind one "
-                            "of them to another axis",
-                            outer.var->name, inner.var->name),
-                {outer.var->name, inner.var->name});
+    edit.refuse(
+        fmt::format(
+            "the loops {} and {} are nested, and only thread axes can be bound again in a nest; bind one "
+            "of them to another axis",
+            outer.var->name, inner.var->name),
+        {outer.var->name, inner.var->name});
   for (const Block *block : blocks_of(inner.body)) {
     bool uses_outer = false, uses_inner = false;
     for (const IterVar &iter : block->iters) {
@@ -73,10 +81,12 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
       uses_inner = uses_inner || uses(iter.binding, inner.var);
     }
     if (uses_outer && uses_inner)
-      edit.refuse(fmt::format("block {} uses both {} and {}, and on one axis a thread has one index: the iterations with "
-                              "{} != {} would be lost; bind one of them to another axis",
-                              block->id->name, outer.var->name, inner.var->name, outer.var->name, inner.var->name),
-                  {outer.var->name, inner.var->name, block->id->name});
+      edit.refuse(
+          fmt::format(
+              "block {} uses both {} and {}, and on one axis a thread has one index: the iterations with "
+              "{} != {} would be lost; bind one of them to another axis",
+              block->id->name, outer.var->name, inner.var->name, outer.var->name, inner.var->name),
+          {outer.var->name, inner.var->name, block->id->name});
   }
 }
 

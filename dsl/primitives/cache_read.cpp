@@ -8,27 +8,29 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The buffer of this name that the block reads without a mask.
-Buffer find_read(const Schedule::Edit &edit, const Block &block, const std::string &name) {
-  Buffer found;
+/// The first access to the buffer of this name, all of whose accesses must be without a mask.
+const Load &find_read(const Schedule::Edit &edit, const Block &block, const std::string &name) {
+  const Load *found = nullptr;
   std::string known;
   for (const Load *access : loads_of(block)) {
     if (known.find(access->buffer->name) == std::string::npos)
       known += (known.empty() ? "" : ", ") + access->buffer->name;
     if (access->buffer->name != name)
       continue;
-    found = access->buffer;
+    if (!found)
+      found = access;
     if (access->mask)
-      edit.refuse(fmt::format("block {} reads {} under a mask, and a copy of all of it would read what the mask "
-                              "protects; read it in place",
-                              block.id->name, name),
-                  {block.id->name});
+      edit.refuse(
+          fmt::format("block {} reads {} under a mask, and a copy of all of it would read what the mask "
+                      "protects; read it in place",
+                      block.id->name, name),
+          {block.id->name});
   }
   if (!found)
     edit.refuse(fmt::format("block {} does not read '{}'; it reads {}", block.id->name, name,
                             known.empty() ? "nothing" : known),
                 {block.id->name});
-  return found;
+  return *found;
 }
 
 /// The top-level statement that holds the block.
@@ -43,24 +45,27 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
   Schedule::Edit edit(schedule, "cache_read",
                       {BlockName{handle.id->name}, Word{buffer_name}, Word{std::string(name(scope))}});
   const Block &reader = edit.block(handle);
-  Buffer buffer = find_read(edit, reader, buffer_name);
+  const Load &access = find_read(edit, reader, buffer_name);
+  Buffer buffer = access.buffer;
   if (scope == Scope::global)
     edit.refuse("got the scope global, expected shared or local: a cache is to be faster than what it caches");
   if (reader.body.buffer == buffer)
-    edit.refuse(fmt::format("block {} writes {} itself, and would read an old copy; use cache_write", reader.id->name,
-                            buffer_name),
+    edit.refuse(fmt::format("block {} writes {} itself, and would read an old copy; use cache_write",
+                            reader.id->name, buffer_name),
                 {reader.id->name});
   for (const Block *writer : writers_of(edit.body(), buffer))
     if (top_of(edit.body(), writer->id) == top_of(edit.body(), reader.id))
-      edit.refuse(fmt::format("block {} writes {} in the same nest as {} reads it, so it is not complete before that nest "
-                              "begins; cache it before you bring the two together",
-                              writer->id->name, buffer_name, reader.id->name),
-                  {writer->id->name, reader.id->name});
+      edit.refuse(
+          fmt::format(
+              "block {} writes {} in the same nest as {} reads it, so it is not complete before that nest "
+              "begins; cache it before you bring the two together",
+              writer->id->name, buffer_name, reader.id->name),
+          {writer->id->name, reader.id->name});
 
   std::string cache_name = edit.name(fmt::format("{}_{}", buffer_name, name(scope)));
   auto cache = std::make_shared<const BufferNode>(
       BufferNode{cache_name, buffer->dtype, buffer->shape, scope, Role::temporary});
-  Stmt copy = copy_nest(edit, buffer, cache, cache_name);
+  Stmt copy = copy_nest(edit, buffer, cache, cache_name, axis_names(reader, buffer, access.indices));
   BlockId copy_id = blocks_of(copy).front()->id;
   Stmt old = path_to(edit.body(), reader.id).back();
   Stmt body = replace(edit.body(), old, replace_buffer(old, buffer, cache));

@@ -12,8 +12,9 @@ namespace {
 void check_readers(const Schedule::Edit &edit, const Block &producer, const For &loop) {
   const Buffer &buffer = producer.body.buffer;
   if (find_block(loop.body, producer.id))
-    edit.refuse(fmt::format("block {} is already below {}; name a loop of a reader", producer.id->name, loop.var->name),
-                {loop.var->name, producer.id->name});
+    edit.refuse(
+        fmt::format("block {} is already below {}; name a loop of a reader", producer.id->name, loop.var->name),
+        {loop.var->name, producer.id->name});
   auto all = readers_of(edit.body(), buffer);
   for (const Block *reader : all)
     if (!find_block(loop.body, reader->id))
@@ -21,8 +22,9 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
                               reader->id->name, buffer->name, loop.var->name),
                   {loop.var->name, reader->id->name});
   if (all.empty())
-    edit.refuse(fmt::format("nothing reads {}; only what is read can be computed where it is needed", buffer->name),
-                {producer.id->name});
+    edit.refuse(
+        fmt::format("nothing reads {}; only what is read can be computed where it is needed", buffer->name),
+        {producer.id->name});
 }
 
 /// What the producer reads must be complete at the new place: its writers share no loop with the
@@ -37,11 +39,12 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const For &
     for (const Load *access : loads_of(producer))
       for (const Block *writer : writers_of(outer->body, access->buffer))
         if (writer->id != producer.id)
-          edit.refuse(fmt::format("block {} reads {}, which {} computes below {}, a loop of its present place; move {} "
-                                  "first",
-                                  producer.id->name, access->buffer->name, writer->id->name, outer->var->name,
-                                  writer->id->name),
-                      {writer->id->name, producer.id->name});
+          edit.refuse(
+              fmt::format("block {} reads {}, which {} computes below {}, a loop of its present place; move {} "
+                          "first",
+                          producer.id->name, access->buffer->name, writer->id->name, outer->var->name,
+                          writer->id->name),
+              {writer->id->name, producer.id->name});
   }
 }
 
@@ -53,15 +56,18 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   const For &loop = edit.loop(at);
   const Buffer &buffer = producer.body.buffer;
   if (buffer->role != Role::temporary)
-    edit.refuse(fmt::format("block {} writes {}, a parameter, all of which is needed; only a temporary can be computed "
-                            "where it is read",
-                            producer.id->name, buffer->name),
-                {producer.id->name});
+    edit.refuse(
+        fmt::format("block {} writes {}, a parameter, all of which is needed; only a temporary can be computed "
+                    "where it is read",
+                    producer.id->name, buffer->name),
+        {producer.id->name});
   if (writers_of(edit.body(), buffer).size() != 1)
-    edit.refuse(fmt::format("{} has an init and an update, which would have to move together; use decompose_reduction after "
-                            "this",
-                            buffer->name),
-                {producer.id->name});
+    edit.refuse(
+        fmt::format(
+            "{} has an init and an update, which would have to move together; use decompose_reduction after "
+            "this",
+            buffer->name),
+        {producer.id->name});
   check_readers(edit, producer, loop);
   require_plain_nest(edit, producer);
   check_inputs(edit, producer, loop);
@@ -74,10 +80,12 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
     if (!shared_by_threads && !shared_by_blocks)
       fixed.insert(outer->var);
   }
-  auto region = region_read(loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds);
+  auto region = region_read(
+      loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds);
   Stmt nest = nest_over(edit, producer, region.value(), bounds);
   Stmt body = remove_block(edit.body(), producer.id);
-  body = insert_into(body, loop.var, nest, [&](const Stmt &child) { return !readers_of(child, buffer).empty(); });
+  body =
+      insert_into(body, loop.var, nest, [&](const Stmt &child) { return !readers_of(child, buffer).empty(); });
   edit.commit(body);
 }
 

@@ -68,19 +68,22 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
   const Block &block = edit.block(handle);
   const For &loop = edit.loop(at);
   if (!block.init)
-    edit.refuse(fmt::format("block {} has no init; only a sum that is still whole can be decomposed", block.id->name),
-                {block.id->name});
+    edit.refuse(
+        fmt::format("block {} has no init; only a sum that is still whole can be decomposed", block.id->name),
+        {block.id->name});
   if (!find_block(loop.body, block.id))
     edit.refuse(fmt::format("the loop {} does not enclose block {}; name one of its own loops", loop.var->name,
                             block.id->name),
                 {loop.var->name, block.id->name});
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     if (outer->var != loop.var && sums_over(block, outer->var))
-      edit.refuse(fmt::format("block {} sums over {}, which is outside of {}: the init would run again for each of its "
-                              "iterations; decompose at {}",
-                              block.id->name, outer->var->name, loop.var->name, outer->var->name),
-                  {outer->var->name, loop.var->name});
-  auto init = std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
+      edit.refuse(
+          fmt::format("block {} sums over {}, which is outside of {}: the init would run again for each of its "
+                      "iterations; decompose at {}",
+                      block.id->name, outer->var->name, loop.var->name, outer->var->name),
+          {outer->var->name, loop.var->name});
+  auto init =
+      std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
   Stmt body = decompose(edit.body(), block.id, loop.var, init,
                         [&](const std::string &wanted) { return edit.name(wanted + "_init"); });
   edit.commit(body, {init->name});

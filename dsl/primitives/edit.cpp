@@ -5,8 +5,31 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace nestsmith {
+
+namespace {
+
+std::set<std::string> names_in(const Program &program) {
+  std::set<std::string> names;
+  for (const Buffer &buffer : program.params)
+    names.insert(buffer->name);
+  for (const Var &scalar : program.scalars)
+    names.insert(scalar->name);
+  walk(program.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt))
+      names.insert(loop->var->name);
+    if (const auto *block = as<Block>(stmt)) {
+      names.insert(block->id->name);
+      names.insert(block->body.buffer->name);
+    }
+    return true;
+  });
+  return names;
+}
+
+} // namespace
 
 Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments)
     : schedule_(schedule), directive_{std::move(op), std::move(arguments), {}} {}
@@ -16,11 +39,20 @@ void Schedule::Edit::refuse(const std::string &message, const std::vector<std::s
 }
 
 std::string Schedule::Edit::name(const std::string &wanted) {
-  std::string result = schedule_.fresh_name(wanted);
-  for (int n = 1; std::find(taken_.begin(), taken_.end(), result) != taken_.end(); ++n)
-    result = schedule_.fresh_name(fmt::format("{}_{}", wanted, n));
-  taken_.push_back(result);
+  std::set<std::string> taken = names_in(program());
+  for (const std::string &released : released_)
+    taken.erase(released);
+  taken.insert(taken_.begin(), taken_.end());
+  std::string result = wanted;
+  for (int n = 1; taken.count(result); ++n)
+    result = fmt::format("{}_{}", wanted, n);
+  taken_.insert(result);
   return result;
+}
+
+void Schedule::Edit::release(const Stmt &stmt) {
+  if (const auto *loop = as<For>(stmt))
+    released_.insert(loop->var->name);
 }
 
 void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
@@ -36,9 +68,10 @@ void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
 const For &Schedule::Edit::loop(Loop handle) const {
   const For *found = find_loop(body(), handle.var);
   if (!found)
-    refuse(fmt::format("the loop {} is not in the program any more; a split, fuse or compute_at replaced it: use the "
-                       "handles that those returned, or ask loops() again",
-                       handle.var->name));
+    refuse(fmt::format(
+        "the loop {} is not in the program any more; a split, fuse or compute_at replaced it: use the "
+        "handles that those returned, or ask loops() again",
+        handle.var->name));
   return *found;
 }
 
@@ -52,7 +85,8 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
 void Schedule::Edit::require_serial(const For &loop) const {
   if (loop.kind == LoopKind::serial)
     return;
-  std::string is = loop.kind == LoopKind::bound ? fmt::format("bound to {}", nestsmith::name(*loop.axis)) : "unrolled";
+  std::string is =
+      loop.kind == LoopKind::bound ? fmt::format("bound to {}", nestsmith::name(*loop.axis)) : "unrolled";
   refuse(fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name, is,
                      loop.kind == LoopKind::bound ? "bound" : "unrolled"),
          {loop.var->name});
@@ -84,7 +118,8 @@ std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer) {
 
 std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer) {
   std::vector<const Block *> found = blocks_of(root);
-  std::erase_if(found, [&](const Block *block) { return block->body.buffer == buffer || !reads(*block, buffer); });
+  std::erase_if(found,
+                [&](const Block *block) { return block->body.buffer == buffer || !reads(*block, buffer); });
   return found;
 }
 
@@ -95,8 +130,7 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
     Span span = spatial ? region.at(dimension) : Span{Expr(0), iter.extent};
-    std::string wanted = spatial ? fmt::format("ax{}", dimension) : iter.var->name;
-    Var var = make_var(edit.name(wanted));
+    Var var = make_var(edit.name("ax_" + iter.var->name));
     dimension += spatial;
     inner.set_extent(var, span.extent);
     iter.binding = span.min + Expr(var);
@@ -110,13 +144,29 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
   return nest;
 }
 
-Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name) {
+std::vector<std::string> axis_names(const Block &block, const Buffer &buffer,
+                                    const std::vector<Expr> &indices) {
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < indices.size(); ++n) {
+    const Var *var = indices[n].as<Var>();
+    bool own = var && std::any_of(block.iters.begin(), block.iters.end(),
+                                  [&](const IterVar &iter) { return iter.var == *var; });
+    std::string name = fmt::format("{}_{}", buffer->name, own ? (*var)->name : fmt::format("{}", n));
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      name += fmt::format("_{}", n);
+    names.push_back(name);
+  }
+  return names;
+}
+
+Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,
+               const std::vector<std::string> &axes) {
   Block block;
   block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name});
   std::vector<Expr> indices;
   Region whole;
   for (std::size_t n = 0; n < from->shape.size(); ++n) {
-    Var var = make_var(fmt::format("v{}", n));
+    Var var = make_var(axes[n]);
     indices.emplace_back(var);
     block.iters.push_back({var, from->shape[n], IterKind::spatial, Expr(0)});
     whole.push_back({Expr(0), from->shape[n]});

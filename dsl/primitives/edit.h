@@ -4,6 +4,7 @@
 #include "dsl/region.h"
 #include "dsl/schedule.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ public:
 
   /// `message` has got and expected and ends with what to do; `culprits` are loops or blocks to mark.
   [[noreturn]] void refuse(const std::string &message, const std::vector<std::string> &culprits = {}) const;
-  /// A name that is unique in the new program too.
+  /// A name that no loop, block or buffer of the new program has.
   std::string name(const std::string &wanted);
+  /// The new program will not hold this loop: its name is free.
+  void release(const Stmt &loop);
   void commit(Stmt body, std::vector<std::string> results = {});
 
   /// The nodes behind handles; refuses a handle that no longer stands in the program.
@@ -33,7 +36,7 @@ public:
 private:
   Schedule &schedule_;
   Directive directive_;
-  std::vector<std::string> taken_;
+  std::set<std::string> taken_, released_;
 };
 
 std::string loop_name(const Loop &loop);
@@ -48,8 +51,11 @@ std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer);
 /// A nest of fresh serial loops over `region` around a copy of `block`: spatial axis n runs over span n;
 /// a reduction axis runs in full.
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);
-/// A nest that copies all of `from` into `to`, with a block of the name `name`.
-Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name);
+/// A nest that copies all of `from` into `to`, with a block of the name `name` and these axes.
+Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,
+               const std::vector<std::string> &axes);
+/// Names for the axes of a copy of `buffer`: "A_i" where the block indexes it by its axis i.
+std::vector<std::string> axis_names(const Block &block, const Buffer &buffer, const std::vector<Expr> &indices);
 
 /// A new root with `stmt` put right before or after the top-level statement that holds `anchor`.
 Stmt insert_before(const Stmt &root, const BlockId &anchor, const Stmt &stmt);

@@ -14,10 +14,11 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
   edit.require_serial(inner);
   const auto *child = as<For>(outer.body);
   if (!child || child->var != inner.var)
-    edit.refuse(fmt::format("the body of {} is not just the loop {}; bring them next to each other with reorder, outer "
-                            "loop first",
-                            outer.var->name, inner.var->name),
-                {outer.var->name, inner.var->name});
+    edit.refuse(
+        fmt::format("the body of {} is not just the loop {}; bring them next to each other with reorder, outer "
+                    "loop first",
+                    outer.var->name, inner.var->name),
+        {outer.var->name, inner.var->name});
 
   Loop fused{make_var(edit.name(fmt::format("{}_{}", outer.var->name, inner.var->name)))};
   Expr extent = outer.extent * inner.extent;

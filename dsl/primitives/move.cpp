@@ -4,14 +4,21 @@
 
 namespace nestsmith {
 
-void require_plain_nest(const Schedule::Edit &edit, const Block &block) {
-  for (const For *loop : loops_of(path_to(edit.body(), block.id)))
-    if (loop->kind != LoopKind::serial && blocks_of(loop->body).size() == 1)
-      edit.refuse(fmt::format("the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
-                              "unroll after this",
-                              loop->var->name, block.id->name,
-                              loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis)) : "unrolled"),
-                  {loop->var->name});
+void require_plain_nest(Schedule::Edit &edit, const Block &block) {
+  for (const Stmt &stmt : path_to(edit.body(), block.id)) {
+    const auto *loop = as<For>(stmt);
+    if (!loop || blocks_of(loop->body).size() > 1)
+      continue;
+    if (loop->kind != LoopKind::serial)
+      edit.refuse(
+          fmt::format(
+              "the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
+              "unroll after this",
+              loop->var->name, block.id->name,
+              loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis)) : "unrolled"),
+          {loop->var->name});
+    edit.release(stmt);
+  }
 }
 
 Stmt remove_block(const Stmt &root, const BlockId &id) {
@@ -20,7 +27,8 @@ Stmt remove_block(const Stmt &root, const BlockId &id) {
   return map_children(root, [&](const Stmt &child) { return remove_block(child, id); });
 }
 
-Stmt insert_into(const Stmt &root, const Var &var, const Stmt &stmt, const std::function<bool(const Stmt &)> &here) {
+Stmt insert_into(const Stmt &root, const Var &var, const Stmt &stmt,
+                 const std::function<bool(const Stmt &)> &here) {
   Stmt old = path_to(root, var).back();
   For loop = *as<For>(old);
   std::vector<Stmt> children, result;

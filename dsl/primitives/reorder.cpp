@@ -24,16 +24,17 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
   std::vector<const For *> chain(first, deepest.end());
   for (const Loop &handle : wanted)
     if (std::none_of(chain.begin(), chain.end(), [&](const For *loop) { return loop->var == handle.var; }))
-      edit.refuse(fmt::format("the loops {} and {} are in different nests; name loops of one nest", handle.var->name,
-                              chain.back()->var->name),
+      edit.refuse(fmt::format("the loops {} and {} are in different nests; name loops of one nest",
+                              handle.var->name, chain.back()->var->name),
                   {handle.var->name, chain.back()->var->name});
   for (std::size_t n = 0; n + 1 < chain.size(); ++n)
     if (as<For>(chain[n]->body) != chain[n + 1])
-      edit.refuse(fmt::format("between the loops {} and {} stand other statements, which depend on their order (block "
-                              "{}); reorder before they are put there, or reorder the loops on one side of them only",
-                              chain[n]->var->name, chain[n + 1]->var->name,
-                              blocks_of(chain[n]->body).front()->id->name),
-                  {chain[n]->var->name, chain[n + 1]->var->name});
+      edit.refuse(
+          fmt::format("between the loops {} and {} stand other statements, which depend on their order (block "
+                      "{}); reorder before they are put there, or reorder the loops on one side of them only",
+                      chain[n]->var->name, chain[n + 1]->var->name,
+                      blocks_of(chain[n]->body).front()->id->name),
+          {chain[n]->var->name, chain[n + 1]->var->name});
   return chain;
 }
 

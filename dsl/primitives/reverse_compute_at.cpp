@@ -13,45 +13,52 @@ namespace {
 /// The temporary that the consumer reads and that is written below the loop.
 Buffer link_of(const Schedule::Edit &edit, const Block &consumer, const For &loop) {
   if (find_block(loop.body, consumer.id))
-    edit.refuse(fmt::format("block {} is already below {}; name a loop of a producer", consumer.id->name, loop.var->name),
+    edit.refuse(fmt::format("block {} is already below {}; name a loop of a producer", consumer.id->name,
+                            loop.var->name),
                 {loop.var->name, consumer.id->name});
   Buffer link;
   for (const Load *access : loads_of(consumer))
     if (access->buffer != consumer.body.buffer && !writers_of(loop.body, access->buffer).empty())
       link = access->buffer;
   if (!link || link->role != Role::temporary)
-    edit.refuse(fmt::format("block {} reads no temporary that is written below {}; choose a loop of its producer",
-                            consumer.id->name, loop.var->name),
-                {loop.var->name, consumer.id->name});
+    edit.refuse(
+        fmt::format("block {} reads no temporary that is written below {}; choose a loop of its producer",
+                    consumer.id->name, loop.var->name),
+        {loop.var->name, consumer.id->name});
   return link;
 }
 
 void check_complete(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Buffer &link) {
   for (const Block *writer : writers_of(edit.body(), link)) {
     if (!find_block(loop.body, writer->id))
-      edit.refuse(fmt::format("block {} also writes {} but is not below {}; choose a loop that encloses every writer",
-                              writer->id->name, link->name, loop.var->name),
-                  {loop.var->name, writer->id->name});
+      edit.refuse(
+          fmt::format("block {} also writes {} but is not below {}; choose a loop that encloses every writer",
+                      writer->id->name, link->name, loop.var->name),
+          {loop.var->name, writer->id->name});
     for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
       for (const IterVar &iter : writer->iters)
         if (iter.kind == IterKind::reduction && uses(iter.binding, outer->var))
-          edit.refuse(fmt::format("block {} sums over {}, so {} holds a partial sum inside it; choose a loop outside of {}",
-                                  writer->id->name, outer->var->name, link->name, outer->var->name),
-                      {outer->var->name, writer->id->name});
+          edit.refuse(
+              fmt::format(
+                  "block {} sums over {}, so {} holds a partial sum inside it; choose a loop outside of {}",
+                  writer->id->name, outer->var->name, link->name, outer->var->name),
+              {outer->var->name, writer->id->name});
   }
   auto order = blocks_of(edit.body());
   auto position = [&](const BlockId &id) {
-    return std::find_if(order.begin(), order.end(), [&](const Block *block) { return block->id == id; }) - order.begin();
+    return std::find_if(order.begin(), order.end(), [&](const Block *block) { return block->id == id; }) -
+           order.begin();
   };
   auto first = position(blocks_of(loop.body).front()->id);
   for (const Load *access : loads_of(consumer))
     if (access->buffer != link && access->buffer->role == Role::temporary)
       for (const Block *writer : writers_of(edit.body(), access->buffer))
         if (position(writer->id) >= first)
-          edit.refuse(fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} there first",
-                                  consumer.id->name, access->buffer->name, writer->id->name, loop.var->name,
-                                  writer->id->name),
-                      {loop.var->name, writer->id->name});
+          edit.refuse(
+              fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} there first",
+                          consumer.id->name, access->buffer->name, writer->id->name, loop.var->name,
+                          writer->id->name),
+              {loop.var->name, writer->id->name});
 }
 
 /// For each axis of the consumer, the dimension of the link that it indexes.
@@ -73,10 +80,12 @@ std::vector<std::size_t> identity_map(const Schedule::Edit &edit, const Block &c
     good = good && access->indices.size() == consumer.iters.size();
   }
   if (!good)
-    edit.refuse(fmt::format("block {} does not read {} at just its own axes, so what it can compute in one iteration is no "
-                            "box; use compute_at on the producer",
-                            consumer.id->name, link->name),
-                {consumer.id->name});
+    edit.refuse(
+        fmt::format(
+            "block {} does not read {} at just its own axes, so what it can compute in one iteration is no "
+            "box; use compute_at on the producer",
+            consumer.id->name, link->name),
+        {consumer.id->name});
   return map;
 }
 
@@ -96,7 +105,8 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   std::set<Var> fixed;
   for (const For *x : outer)
     fixed.insert(x->var);
-  auto made = region_written(loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
+  auto made = region_written(
+      loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
   Region region;
   for (std::size_t axis = 0; axis < map.size(); ++axis)
     region.push_back(made.value()[map[axis]]);
@@ -109,10 +119,12 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   for (const IterVar &iter : find_block(nest, consumer.id)->iters)
     bindings.push_back(iter.binding);
   if (!bijective(bindings, around, loop_bounds(make_seq({edit.body(), nest}))))
-    edit.refuse(fmt::format("the iterations from {} outwards do not make disjoint boxes of {}, so block {} would run more "
-                            "than once for some elements; choose a loop at which each iteration finishes a tile of its own",
-                            loop.var->name, link->name, consumer.id->name),
-                {loop.var->name, consumer.id->name});
+    edit.refuse(
+        fmt::format(
+            "the iterations from {} outwards do not make disjoint boxes of {}, so block {} would run more "
+            "than once for some elements; choose a loop at which each iteration finishes a tile of its own",
+            loop.var->name, link->name, consumer.id->name),
+        {loop.var->name, consumer.id->name});
   Stmt body = remove_block(edit.body(), consumer.id);
   edit.commit(insert_into(body, loop.var, nest, [](const Stmt &) { return false; }));
 }

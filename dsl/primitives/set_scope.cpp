@@ -10,9 +10,11 @@ void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
   Schedule::Edit edit(schedule, "set_scope", {BlockName{handle.id->name}, Word{std::string(name(scope))}});
   Buffer old = edit.block(handle).body.buffer;
   if (old->role != Role::temporary)
-    edit.refuse(fmt::format("block {} writes {}, a parameter, which is global; use cache_write to compute it in {} memory",
-                            handle.id->name, old->name, name(scope)),
-                {handle.id->name});
+    edit.refuse(
+        fmt::format(
+            "block {} writes {}, a parameter, which is global; use cache_write to compute it in {} memory",
+            handle.id->name, old->name, name(scope)),
+        {handle.id->name});
   BufferNode moved = *old;
   moved.scope = scope;
   edit.commit(replace_buffer(edit.body(), old, std::make_shared<const BufferNode>(std::move(moved))));

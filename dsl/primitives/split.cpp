@@ -9,7 +9,8 @@ namespace nestsmith::primitives {
 namespace {
 
 /// The factors with the inferred one filled in.
-std::vector<std::int64_t> complete(const Schedule::Edit &edit, const For &loop, std::vector<std::int64_t> factors) {
+std::vector<std::int64_t> complete(const Schedule::Edit &edit, const For &loop,
+                                   std::vector<std::int64_t> factors) {
   std::int64_t extent = as_int(loop.extent).value(), product = 1;
   std::int64_t *inferred = nullptr;
   if (factors.empty())
@@ -28,8 +29,8 @@ std::vector<std::int64_t> complete(const Schedule::Edit &edit, const For &loop, 
   if (inferred)
     *inferred = (extent + product - 1) / product;
   else if (product < extent)
-    edit.refuse(fmt::format("the factors give {} iterations, but {} has {}; give more, or let one be inferred", product,
-                            loop.var->name, extent),
+    edit.refuse(fmt::format("the factors give {} iterations, but {} has {}; give more, or let one be inferred",
+                            product, loop.var->name, extent),
                 {loop.var->name});
   return factors;
 }
@@ -47,7 +48,8 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
       Linear others = binding;
       others.terms.erase(others.terms.begin() + static_cast<std::ptrdiff_t>(n));
       auto rest = range_of(to_expr(others), bounds);
-      if (rest && rest->low + term.coefficient * floor_div(extent, term.digit.div) >= as_int(iter.extent).value())
+      if (rest &&
+          rest->low + term.coefficient * floor_div(extent, term.digit.div) >= as_int(iter.extent).value())
         return true;
     }
   }
@@ -68,11 +70,12 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
   if (product > extent)
     for (const Block *block : blocks_of(loop.body))
       if (!tail_is_clipped(*block, loop, bounds))
-        edit.refuse(fmt::format("the factors give {} iterations, but {} has {}, and it is not the outermost part of an "
-                                "axis of block {}: the extra iterations would run twice; choose factors whose product "
-                                "is {}",
-                                product, loop.var->name, extent, block->id->name, extent),
-                    {loop.var->name, block->id->name});
+        edit.refuse(
+            fmt::format("the factors give {} iterations, but {} has {}, and it is not the outermost part of an "
+                        "axis of block {}: the extra iterations would run twice; choose factors whose product "
+                        "is {}",
+                        product, loop.var->name, extent, block->id->name, extent),
+            {loop.var->name, block->id->name});
 
   std::vector<Loop> handles;
   std::vector<std::string> names;
