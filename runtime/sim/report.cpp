@@ -118,7 +118,7 @@ Finding describe(const Program &program, const Event &event) {
     text += fmt::format(", but {} has {} elements", access.buffer->name, access.elements);
   else if (event.kind == ErrorKind::unwritten_read)
     text +=
-        access.buffer->scope == Scope::local ? ", which it has not written" : ", which no thread has written";
+        access.buffer->scope == Scope::local ? ", which it has not written" : ", which nothing has written yet";
   else if (event.other_block == unknown_block)
     text += ", which several other blocks access too: nothing orders the blocks of a kernel";
   else

@@ -18,7 +18,7 @@ namespace {
 
 /// One run of all blocks.
 struct Outcome {
-  std::vector<Event> events; ///< one for each kind and source, of its lowest block; by block
+  std::vector<Event> events; ///< one for each kind and source, of its lowest block; by block and kind
   Stats stats;
 };
 
@@ -145,10 +145,11 @@ Outcome Simulation::run_blocks(unsigned threads) {
     outcome.stats.stores_shared += worker.stats.stores_shared;
     outcome.stats.barriers += worker.stats.barriers;
   }
-  // The events of one block are of one machine, in the order in which they happened: a stable sort by
-  // block gives the same order for any number of machines.
-  std::stable_sort(outcome.events.begin(), outcome.events.end(),
-                   [](const Event &a, const Event &b) { return a.block < b.block; });
+  // The events of one block are of one machine, in the order in which they happened: a stable sort gives
+  // the same order for any number of machines. Races come first: a race may be why an element is unwritten.
+  std::stable_sort(outcome.events.begin(), outcome.events.end(), [](const Event &a, const Event &b) {
+    return std::pair(a.block, a.kind) < std::pair(b.block, b.kind);
+  });
   std::set<std::tuple<ErrorKind, int, bool>> seen;
   std::erase_if(outcome.events, [&](const Event &e) {
     bool between = e.kind == ErrorKind::race && e.other_block != e.block;

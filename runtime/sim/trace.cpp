@@ -2,6 +2,15 @@
 
 namespace nestsmith::sim {
 
+namespace {
+
+/// 0: in one warp, 1: in one block, 2: in two blocks.
+int distance(const Trace &a, const Trace &b) {
+  return a.block != b.block ? 2 : a.thread / warp_size != b.thread / warp_size ? 1 : 0;
+}
+
+} // namespace
+
 void Tracer::start_block() {
   shared_.clear();
   // Stamps start anew: what this thread number did in another block is no repetition.
@@ -20,8 +29,11 @@ void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Tra
           (same_warp && before.stamp != now.stamp))
         continue;
     }
-    if (seen_.insert(std::minmax(source(before), source(now))).second)
+    auto [known, fresh] = seen_.try_emplace(std::minmax(source(before), source(now)), pairs_.size());
+    if (fresh)
       pairs_.push_back({before, now});
+    else if (RacePair &pair = pairs_[known->second]; distance(pair.first, pair.second) < distance(before, now))
+      pair = {before, now};
   }
 }
 
