@@ -7,6 +7,9 @@
 
 namespace nestsmith {
 
+/// Arrays in shared memory start at multiples of 16 bytes, the widest access there is.
+inline constexpr std::int64_t shared_alignment = 16;
+
 struct Placement {
   Buffer buffer;
   std::vector<const For *> loops; ///< around every access, outermost first

@@ -151,7 +151,7 @@ private:
       if (buffer->scope != Scope::shared)
         continue;
       std::int64_t bytes = place(program_, buffer).elements * byte_size(buffer->dtype);
-      total += bytes;
+      total = (total + shared_alignment - 1) / shared_alignment * shared_alignment + bytes;
       list += fmt::format("{}{} {}", list.empty() ? "" : ", ", buffer->name, bytes);
       last = writer_of(buffer);
     }

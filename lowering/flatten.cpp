@@ -1,3 +1,4 @@
+#include "dsl/allocation.h"
 #include "dsl/simplify.h"
 #include "lowering/unit.h"
 
@@ -6,9 +7,6 @@
 namespace nestsmith::kernel {
 
 namespace {
-
-/// Arrays in shared memory start at multiples of 16 bytes, the widest access there is.
-constexpr std::int64_t shared_alignment = 16;
 
 Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
   Expr result = indices.empty() ? Expr(0) : indices[0];
