@@ -31,13 +31,18 @@ std::optional<int> looseness(std::string_view before, std::string_view after) {
 }
 
 /// Where to break a line of more than `room` columns: outside as many parentheses as possible, then at the
-/// loosest operator, then as far to the right as fits. 0: nowhere.
+/// loosest operator, then as far to the right as fits; never inside a string. 0: nowhere.
 std::size_t break_position(std::string_view text, std::size_t room) {
   int depth = 0;
+  bool quoted = false;
   std::optional<std::tuple<int, int, std::size_t>> best; // of which the smallest wins
   for (std::size_t at = 0; at < text.size() && at <= room; ++at) {
     char c = text[at];
-    if (c == '(' || c == '[' || c == '{')
+    if (c == '"')
+      quoted = !quoted;
+    else if (quoted)
+      continue;
+    else if (c == '(' || c == '[' || c == '{')
       ++depth;
     else if (c == ')' || c == ']' || c == '}')
       --depth;

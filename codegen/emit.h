@@ -1,0 +1,43 @@
+#pragma once
+/// The shippable .cu: a comment that says what it is, the kernel, and a launcher.
+
+#include "lowering/kernel.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+struct NamedExtent {
+  std::string name; ///< "M"
+  std::int64_t value;
+};
+
+/// What the file says about its kernel beyond the kernel itself.
+struct EmitInfo {
+  std::string title;              ///< "000/shared: C = alpha*A*B + beta*C through shared memory"
+  std::string target;             ///< "sm_90"
+  std::vector<std::string> trace; ///< the schedule, line by line
+  std::vector<NamedExtent> shape; ///< sizes as the user names them; empty: named after each dimension
+  std::vector<std::string> notes; ///< further lines, such as registers and shared memory once compiled
+  double operations = 0;          ///< floating-point operations of one launch; 0: not to be reported
+};
+
+/// Sizes that the launcher takes: the shape, then the leading dimension of each matrix (`lda`); or, without
+/// a shape, every dimension of every array (`A_0`, `A_1`, …).
+std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Kernel &kernel);
+
+/// "NAME_launch".
+std::string launcher_name(const kernel::Kernel &kernel);
+
+/// The file. Its launcher is `cudaError_t NAME_launch(pointers, sizes, scalars, cudaStream_t)`; it returns
+/// cudaErrorInvalidValue unless the pointers are set, no array that is written overlaps another, and the
+/// sizes are those that the kernel was generated for.
+std::string emit(const EmitInfo &info, const kernel::Kernel &kernel);
+
+/// The two parts of that file, for who builds another around them (codegen/standalone.h).
+std::string emit_header_comment(const EmitInfo &info, const kernel::Kernel &kernel);
+std::string emit_launcher(const EmitInfo &info, const kernel::Kernel &kernel);
+
+} // namespace nestsmith

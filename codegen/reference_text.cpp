@@ -1,0 +1,277 @@
+#include "codegen/reference_text.h"
+
+#include "codegen/names.h"
+#include "codegen/spell.h"
+#include "codegen/text.h"
+#include "dsl/error.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace nestsmith {
+
+namespace {
+
+constexpr std::string_view real_definition =
+    R"(/// A number in double, and what bounds the error of computing it in float, in whatever order its sums
+/// are taken: the magnitude it has when no term cancels another, and the roundings on the longest path.
+struct Real {
+  double value, magnitude;
+  int roundings;
+  __host__ __device__ Real(float x) : value(x), magnitude(x < 0 ? -x : x), roundings(0) {}
+  __host__ __device__ Real(double v, double m, int r) : value(v), magnitude(m), roundings(r) {}
+};
+)";
+
+struct RealOperator {
+  BinaryOp op;
+  std::string_view text;
+};
+constexpr RealOperator real_operators[] = {
+    {BinaryOp::add, R"(__host__ __device__ inline Real operator+(const Real &a, const Real &b) {
+  int roundings = a.roundings > b.roundings ? a.roundings : b.roundings;
+  return Real(a.value + b.value, a.magnitude + b.magnitude, roundings + 1);
+}
+)"},
+    {BinaryOp::sub, R"(__host__ __device__ inline Real operator-(const Real &a, const Real &b) {
+  int roundings = a.roundings > b.roundings ? a.roundings : b.roundings;
+  return Real(a.value - b.value, a.magnitude + b.magnitude, roundings + 1);
+}
+)"},
+    {BinaryOp::mul, R"(__host__ __device__ inline Real operator*(const Real &a, const Real &b) {
+  return Real(a.value * b.value, a.magnitude * b.magnitude, a.roundings + b.roundings + 1);
+}
+)"},
+    {BinaryOp::div, R"(__host__ __device__ inline Real operator/(const Real &a, const Real &b) {
+  // The relative error of b grows by its own cancellation.
+  double magnitude = a.magnitude * b.magnitude / (b.value * b.value);
+  return Real(a.value / b.value, magnitude, a.roundings + 2 * b.roundings + 1);
+}
+)"},
+    {BinaryOp::min, R"(__host__ __device__ inline Real min_f32(const Real &a, const Real &b) {
+  int roundings = a.roundings > b.roundings ? a.roundings : b.roundings;
+  double magnitude = a.magnitude > b.magnitude ? a.magnitude : b.magnitude;
+  return Real(a.value < b.value ? a.value : b.value, magnitude, roundings);
+}
+)"},
+    {BinaryOp::max, R"(__host__ __device__ inline Real max_f32(const Real &a, const Real &b) {
+  int roundings = a.roundings > b.roundings ? a.roundings : b.roundings;
+  double magnitude = a.magnitude > b.magnitude ? a.magnitude : b.magnitude;
+  return Real(a.value < b.value ? b.value : a.value, magnitude, roundings);
+}
+)"},
+    {BinaryOp::lt, "__host__ __device__ inline bool operator<(const Real &a, const Real &b) "
+                   "{ return a.value < b.value; }\n"},
+    {BinaryOp::le, "__host__ __device__ inline bool operator<=(const Real &a, const Real &b) "
+                   "{ return a.value <= b.value; }\n"},
+    {BinaryOp::eq, "__host__ __device__ inline bool operator==(const Real &a, const Real &b) "
+                   "{ return a.value == b.value; }\n"},
+    {BinaryOp::ne, "__host__ __device__ inline bool operator!=(const Real &a, const Real &b) "
+                   "{ return a.value != b.value; }\n"},
+};
+
+std::string element_type(DType type) { return is_float(type) ? "Real" : std::string(c_type(type)); }
+
+std::int64_t constant_extent(const Expr &extent) {
+  internal_check(as_int(extent).has_value(), "the shape of a program that is emitted is constant");
+  return *as_int(extent);
+}
+
+/// Row-major: `(i * d1 + j) * d2 + k`.
+Expr flat_index(const Buffer &buffer, const std::vector<Expr> &indices) {
+  Expr flat = indices.empty() ? Expr(0) : indices.front();
+  for (std::size_t n = 1; n < indices.size(); ++n)
+    flat = flat * buffer->shape[n] + indices[n];
+  return flat;
+}
+
+class ReferenceWriter : ExprSpeller {
+public:
+  explicit ReferenceWriter(const Program &program) : program_(program) {}
+  ReferenceText write();
+
+private:
+  std::string variable(const Var &var) const override { return names_[var]; }
+  std::string element(const Load &load) const override;
+  std::string floating(const FloatImm &imm) const override {
+    std::string_view sign = imm.value < 0 ? "-" : "";
+    if (std::isinf(imm.value))
+      return fmt::format("Real({}INFINITY)", sign);
+    return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
+  }
+  std::string cast_to(DType type, const std::string &operand) const override;
+
+  void operators();
+  void members();
+  void stage(const Block &block, ReferenceStage &stage);
+  void note_operators(const Expr &e);
+
+  const Program &program_;
+  NameTable names_;
+  std::map<Buffer, std::string> arrays_; ///< results of the stages so far
+  Buffer accumulated_;                   ///< what the stage being written sums into `sum_`
+  std::string sum_;
+  std::set<BinaryOp> used_;
+  bool reals_ = false;
+  TextWriter out_;
+  ReferenceText text_;
+};
+
+std::string ReferenceWriter::element(const Load &load) const {
+  if (load.buffer == accumulated_)
+    return sum_;
+  std::string index = (*this)(flat_index(load.buffer, load.indices));
+  if (auto written = arrays_.find(load.buffer); written != arrays_.end())
+    return fmt::format("{}[{}]", written->second, index);
+  std::string input = fmt::format("{}[{}]", names_[load.buffer], index);
+  return is_float(load.buffer->dtype) ? fmt::format("Real({})", input) : input;
+}
+
+std::string ReferenceWriter::cast_to(DType type, const std::string &operand) const {
+  if (is_float(type))
+    return fmt::format("Real((float)({}))", operand);
+  return fmt::format("({}){}", c_type(type), operand);
+}
+
+void ReferenceWriter::note_operators(const Expr &e) {
+  walk(e, [&](const Expr &sub) {
+    reals_ |= is_float(sub.dtype());
+    if (const auto *binary = sub.as<Binary>(); binary && is_float(binary->a.dtype()))
+      used_.insert(binary->op);
+    const auto *cast = sub.as<Cast>();
+    bool supported = !cast || is_float(cast->dtype) || !is_float(cast->a.dtype());
+    if (!supported)
+      throw UserError(ExitCode::usage,
+                      "a standalone file cannot check a program that casts f32 to integers, whose "
+                      "rounding has no error bound; emit without --standalone");
+  });
+}
+
+void ReferenceWriter::operators() {
+  if (!reals_)
+    return;
+  out_.verbatim(real_definition);
+  std::size_t written = 0;
+  for (const RealOperator &op : real_operators)
+    if (used_.count(op.op)) {
+      out_.verbatim(op.text);
+      ++written;
+    }
+  for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod})
+    if (used_.count(op))
+      throw UserError(ExitCode::usage,
+                      "a standalone file cannot check a program that rounds f32 down, which has no "
+                      "error bound; emit without --standalone");
+  out_.blank();
+}
+
+void ReferenceWriter::members() {
+  out_.comment("What the caller passes to the kernel.");
+  for (const Buffer &buffer : program_.params)
+    if (buffer->role != Role::output) {
+      text_.inputs.push_back({fmt::format("const {} *", c_type(buffer->dtype)), names_.declare(buffer)});
+      out_.line(text_.inputs.back().declaration() + ";");
+    }
+  std::vector<std::string> scalars;
+  for (const Var &scalar : program_.scalars) {
+    text_.scalars.push_back({element_type(scalar->dtype), names_.declare(scalar)});
+    scalars.push_back(text_.scalars.back().declaration() + ";");
+  }
+  out_.comment("What each stage computes.");
+  for (const Block *block : blocks_of(program_.body)) {
+    const Buffer &buffer = block->body.buffer;
+    std::string name;
+    for (std::size_t n = 0; n < text_.results.size(); ++n)
+      if (text_.result_buffers[n] == buffer)
+        name = text_.results[n].name;
+    std::int64_t elements = 1;
+    for (const Expr &extent : buffer->shape)
+      elements *= constant_extent(extent);
+    std::string type = element_type(buffer->dtype);
+    if (name.empty()) {
+      name = names_.claim(buffer->name + "_reference");
+      text_.results.push_back({type + " *", name});
+      text_.result_buffers.push_back(buffer);
+      out_.line(text_.results.back().declaration() + ";");
+    }
+    text_.stages.push_back({buffer, type, name, names_.claim(buffer->name + "_at"), "", elements});
+  }
+  for (const std::string &scalar : scalars)
+    out_.line(scalar);
+}
+
+/// `Real AB_at(long long i, long long j) const`: one element of a stage.
+void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
+  NameTable::Nested scope(names_);
+  std::vector<std::string> parameters, indices;
+  std::vector<const IterVar *> reductions;
+  std::int64_t below = stage.elements, iterations = stage.elements;
+  std::size_t dimension = 0;
+  for (const IterVar &iter : block.iters) {
+    if (iter.kind == IterKind::reduction) {
+      reductions.push_back(&iter);
+      iterations *= constant_extent(iter.extent);
+      continue;
+    }
+    internal_check(dimension < block.body.indices.size() && same(block.body.indices[dimension], Expr(iter.var)),
+                   "a stage of an unscheduled program computes each element once");
+    parameters.push_back("long long " + names_.declare(iter.var));
+    std::int64_t extent = constant_extent(iter.extent);
+    below /= extent;
+    std::string quotient = below == 1 ? "n" : fmt::format("n / {}", below);
+    indices.push_back(dimension++ == 0 ? quotient : fmt::format("{} % {}", quotient, extent));
+  }
+  stage.indices = fmt::format("{}", fmt::join(indices, ", "));
+  text_.iterations += static_cast<double>(iterations);
+
+  out_.call(fmt::format("__host__ __device__ {} {}", stage.type, stage.function), parameters, " const {");
+  out_.indent();
+  if (!block.init) {
+    out_.line(fmt::format("return {};", (*this)(block.body.value)));
+  } else {
+    sum_ = names_.claim("sum");
+    out_.line(fmt::format("{} {} = {};", stage.type, sum_, (*this)(block.init->value)));
+    accumulated_ = block.body.buffer;
+    for (const IterVar *iter : reductions) {
+      std::string var = names_.declare(iter->var);
+      out_.open(
+          fmt::format("for (long long {} = 0; {} < {}; ++{})", var, var, constant_extent(iter->extent), var));
+    }
+    out_.line(fmt::format("{} = {};", sum_, (*this)(block.body.value)));
+    for (std::size_t n = 0; n < reductions.size(); ++n)
+      out_.close();
+    accumulated_ = nullptr;
+    out_.line(fmt::format("return {};", sum_));
+  }
+  out_.close();
+}
+
+ReferenceText ReferenceWriter::write() {
+  std::vector<const Block *> blocks = blocks_of(program_.body);
+  for (const Block *block : blocks) {
+    note_operators(block->body.value);
+    if (block->init)
+      note_operators(block->init->value);
+  }
+  names_.claim("Reference");
+  operators();
+  out_.line("/// The computation by plain loops, without a schedule.");
+  out_.open("struct Reference");
+  members();
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    out_.blank();
+    stage(*blocks[n], text_.stages[n]);
+    arrays_[blocks[n]->body.buffer] = text_.stages[n].array;
+  }
+  out_.close("};");
+  text_.definitions = out_.take();
+  return std::move(text_);
+}
+
+} // namespace
+
+ReferenceText reference_text(const Program &program) { return ReferenceWriter(program).write(); }
+
+} // namespace nestsmith

@@ -1,0 +1,335 @@
+#include "codegen/standalone.h"
+
+#include "codegen/cuda.h"
+#include "codegen/names.h"
+#include "codegen/reference_text.h"
+#include "codegen/spell.h"
+#include "codegen/text.h"
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+namespace {
+
+/// Above it the reference runs on the GPU: a host takes seconds for as many.
+constexpr double most_host_iterations = 134217728; // 2^27: 512 x 512 x 512
+
+constexpr std::string_view support = R"(static void must(cudaError_t error, const char *what) {
+  if (error != cudaSuccess) {
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    exit(4);
+  }
+}
+
+template <class T> static T *device_array(const std::vector<T> &values) {
+  T *array;
+  must(cudaMalloc(&array, values.size() * sizeof(T)), "cudaMalloc");
+  must(cudaMemcpy(array, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+  return array;
+}
+
+template <class T> static void read_back(std::vector<T> &values, const T *array) {
+  must(cudaMemcpy(values.data(), array, values.size() * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
+static unsigned long long random_bits() { // xorshift64*
+  static unsigned long long state = 88172645463325252ULL;
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return (state * 2685821657736338717ULL) >> 32;
+}
+)";
+
+/// How a type gets its random values.
+struct RandomSource {
+  DType dtype;
+  std::string_view text;
+};
+constexpr RandomSource random_sources[] = {
+    {DType::f32, "static void randomize(float &x) { // [-1, 1)\n"
+                 "  x = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;\n}\n"},
+    {DType::u32, "static void randomize(unsigned int &x) { x = (unsigned int)random_bits(); }\n"},
+    {DType::i32, "static void randomize(int &x) { x = (int)(random_bits() % 17) - 8; }\n"},
+    {DType::i64, "static void randomize(long long &x) { x = (long long)(random_bits() % 17) - 8; }\n"},
+    {DType::boolean, "static void randomize(char &x) { x = (char)(random_bits() % 2); }\n"}};
+
+constexpr std::string_view check_real =
+    R"(/// How far `got` is off, in units of the bound on any float evaluation; above 1 (or NaN) it is wrong.
+static double error_of(float got, const Real &expected) {
+  double n_u = expected.roundings * ldexp(1.0, -24);
+  double bound = n_u / (1 - n_u) * expected.magnitude, error = fabs(got - expected.value);
+  return error == 0 ? 0 : error / bound;
+}
+static double value_of(const Real &x) { return x.value; }
+)";
+constexpr std::string_view check_exact = R"(template <class T> static double error_of(T got, T expected) {
+  return got == expected ? 0 : INFINITY;
+}
+template <class T> static double value_of(T x) { return (double)x; }
+)";
+constexpr std::string_view compare = R"(
+template <class T, class R>
+static bool same(const char *name, const std::vector<T> &got, const std::vector<R> &expected) {
+  size_t wrong = 0;
+  double largest = 0;
+  for (size_t n = 0; n < got.size(); ++n) {
+    double error = error_of(got[n], expected[n]);
+    if (error <= 1) {
+      largest = error > largest ? error : largest;
+    } else if (++wrong <= 5) {
+      printf("wrong: %s[%zu] is %.9g, expected %.9g\n", name, n, (double)got[n], value_of(expected[n]));
+    }
+  }
+  printf("check: %s %s, %zu of %zu elements wrong, largest error %.3g of its bound\n", name,
+         wrong ? "FAILED" : "passed", wrong, got.size(), largest);
+  return wrong == 0;
+}
+)";
+
+class MainWriter {
+public:
+  MainWriter(const EmitInfo &info, const kernel::Kernel &kernel, const Program &source)
+      : info_(info), kernel_(kernel), source_(source), reference_(reference_text(source)),
+        on_device_(reference_.iterations > most_host_iterations) {}
+  std::string write();
+
+private:
+  void definitions();
+  void reference_kernels();
+  void inputs();
+  void run_kernel();
+  void run_reference();
+  void compare_results();
+  void time();
+  std::string launch() const;
+  std::string element_type(DType type) const { // std::vector<bool> is no array
+    return type == DType::boolean ? "char" : std::string(c_type(type));
+  }
+  bool written(const Buffer &buffer) const {
+    return std::ranges::find(reference_.result_buffers, buffer) != reference_.result_buffers.end();
+  }
+  std::string device(std::size_t param) const { return arrays_[param] + "_device"; }
+
+  const EmitInfo &info_;
+  const kernel::Kernel &kernel_;
+  const Program &source_;
+  ReferenceText reference_;
+  bool on_device_;
+  std::vector<std::string> arrays_, scalars_; ///< names in main, in the order of the parameters
+  TextWriter out_;
+};
+
+std::int64_t elements(const Buffer &buffer) {
+  std::int64_t product = 1;
+  for (const Expr &extent : buffer->shape)
+    product *= *as_int(extent);
+  return product;
+}
+
+void MainWriter::definitions() {
+  out_.verbatim(support);
+  bool real = false, exact = false;
+  for (const RandomSource &random : random_sources) {
+    bool used = std::ranges::any_of(source_.scalars, [&](const Var &v) { return v->dtype == random.dtype; }) ||
+                std::ranges::any_of(source_.params, [&](const Buffer &b) { return b->dtype == random.dtype; });
+    if (used)
+      out_.verbatim(random.text);
+  }
+  for (const Buffer &buffer : source_.params)
+    if (written(buffer))
+      (is_float(buffer->dtype) ? real : exact) = true;
+  out_.blank();
+  if (real)
+    out_.verbatim(check_real);
+  if (exact)
+    out_.verbatim(check_exact);
+  out_.verbatim(compare);
+  out_.blank();
+}
+
+/// On the device each stage is a kernel with a thread for each element.
+void MainWriter::reference_kernels() {
+  for (std::size_t n = 0; on_device_ && n < reference_.stages.size(); ++n) {
+    const ReferenceStage &stage = reference_.stages[n];
+    out_.open(fmt::format("__global__ void reference_stage_{}(Reference reference)", n));
+    out_.line("long long n = blockIdx.x * 256LL + threadIdx.x;");
+    out_.open(fmt::format("if (n < {})", stage.elements));
+    out_.line(fmt::format("reference.{}[n] = reference.{}({});", stage.array, stage.function, stage.indices));
+    out_.close();
+    out_.close();
+    out_.blank();
+  }
+}
+
+void MainWriter::inputs() {
+  NameTable names;
+  for (const char *own : {"reference", "good", "milliseconds", "begin", "end", "device", "run", "n"})
+    names.claim(own);
+  for (const Buffer &buffer : source_.params)
+    arrays_.push_back(names.claim(buffer->name));
+  for (const Var &scalar : source_.scalars)
+    scalars_.push_back(names.claim(scalar->name));
+  for (std::size_t n = 0; n < arrays_.size(); ++n) {
+    const Buffer &buffer = source_.params[n];
+    std::string type = element_type(buffer->dtype);
+    out_.line(fmt::format("std::vector<{}> {}({});", type, arrays_[n], elements(buffer)));
+    if (buffer->role == Role::output)
+      continue;
+    out_.open(fmt::format("for ({} &x : {})", type, arrays_[n]));
+    out_.line("randomize(x);");
+    out_.close();
+  }
+  for (std::size_t n = 0; n < scalars_.size(); ++n) {
+    out_.line(fmt::format("{} {};", element_type(source_.scalars[n]->dtype), scalars_[n]));
+    out_.line(fmt::format("randomize({});", scalars_[n]));
+  }
+}
+
+std::string MainWriter::launch() const {
+  std::vector<std::string> arguments;
+  for (std::size_t n = 0; n < arrays_.size(); ++n)
+    arguments.push_back(source_.params[n]->dtype == DType::boolean ? fmt::format("(bool *){}", device(n))
+                                                                   : device(n));
+  for (const NamedExtent &size : launcher_sizes(info_, kernel_))
+    arguments.push_back(std::to_string(size.value));
+  for (const std::string &scalar : scalars_)
+    arguments.push_back(scalar);
+  return fmt::format("{}({}, nullptr)", launcher_name(kernel_), fmt::join(arguments, ", "));
+}
+
+void MainWriter::run_kernel() {
+  for (std::size_t n = 0; n < arrays_.size(); ++n) {
+    const Buffer &buffer = source_.params[n];
+    out_.line(fmt::format("{} *{} = device_array({});", element_type(buffer->dtype), device(n), arrays_[n]));
+    if (buffer->role == Role::output) // every bit set: NaN where nobody writes
+      out_.line(fmt::format("must(cudaMemset({}, 0xff, {}.size() * sizeof({}[0])), \"cudaMemset\");", device(n),
+                            arrays_[n], arrays_[n]));
+  }
+  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(kernel_)));
+  out_.line(fmt::format("must(cudaDeviceSynchronize(), \"{}\");", entry_name(kernel_)));
+  for (std::size_t n = 0; n < arrays_.size(); ++n)
+    if (written(source_.params[n])) {
+      std::string type = element_type(source_.params[n]->dtype);
+      out_.line(fmt::format("std::vector<{}> {}_got({}.size());", type, arrays_[n], arrays_[n]));
+      out_.line(fmt::format("read_back({}_got, {});", arrays_[n], device(n)));
+    }
+}
+
+void MainWriter::run_reference() {
+  std::vector<std::string> members;
+  // An input's content is unchanged on the device; what the kernel has overwritten is sent again.
+  for (std::size_t n = 0; n < arrays_.size(); ++n) {
+    const Buffer &buffer = source_.params[n];
+    if (buffer->role == Role::output)
+      continue;
+    std::string array = on_device_ ? (written(buffer) ? fmt::format("device_array({})", arrays_[n]) : device(n))
+                                   : arrays_[n] + ".data()";
+    members.push_back(fmt::format("{}{}", buffer->dtype == DType::boolean ? "(const bool *)" : "", array));
+  }
+  for (std::size_t n = 0; n < reference_.results.size(); ++n) {
+    const Parameter &result = reference_.results[n];
+    std::string type = result.type.substr(0, result.type.size() - 2);
+    std::string stored = type == "bool" ? "char" : type;
+    out_.line(fmt::format("std::vector<{}> {}({}{});", stored, result.name,
+                          elements(reference_.result_buffers[n]), stored == "Real" ? ", Real(0.0f)" : ""));
+    std::string array = on_device_ ? fmt::format("device_array({})", result.name) : result.name + ".data()";
+    members.push_back(type == "bool" ? "(bool *)" + array : array);
+  }
+  members.insert(members.end(), scalars_.begin(), scalars_.end());
+  out_.line(fmt::format("Reference reference = {{{}}};", fmt::join(members, ", ")));
+  for (std::size_t n = 0; n < reference_.stages.size(); ++n) {
+    const ReferenceStage &stage = reference_.stages[n];
+    if (on_device_) {
+      out_.line(fmt::format("reference_stage_{}<<<{}, 256>>>(reference);", n, (stage.elements + 255) / 256));
+      out_.line("must(cudaGetLastError(), \"reference\");");
+      continue;
+    }
+    out_.open(fmt::format("for (long long n = 0; n < {}; ++n)", stage.elements));
+    out_.line(fmt::format("reference.{}[n] = reference.{}({});", stage.array, stage.function, stage.indices));
+    out_.close();
+  }
+  if (!on_device_)
+    return;
+  out_.line("must(cudaDeviceSynchronize(), \"reference\");");
+  for (std::size_t n = 0; n < reference_.results.size(); ++n)
+    if (reference_.result_buffers[n]->role != Role::temporary) {
+      const std::string &name = reference_.results[n].name;
+      out_.line(fmt::format("read_back({}, reference.{});", name, name));
+    }
+}
+
+void MainWriter::compare_results() {
+  out_.line("bool good = true;");
+  for (std::size_t n = 0; n < reference_.results.size(); ++n)
+    for (std::size_t p = 0; p < arrays_.size(); ++p)
+      if (source_.params[p] == reference_.result_buffers[n])
+        out_.line(fmt::format("good = same(\"{}\", {}_got, {}) && good;", source_.params[p]->name, arrays_[p],
+                              reference_.results[n].name));
+}
+
+void MainWriter::time() {
+  out_.line("cudaEvent_t begin, end;");
+  out_.line("must(cudaEventCreate(&begin), \"cudaEventCreate\");");
+  out_.line("must(cudaEventCreate(&end), \"cudaEventCreate\");");
+  out_.line("std::vector<float> milliseconds(20);");
+  out_.open("for (int run = -10; run < 20; ++run)", "10 to warm up");
+  out_.line("must(cudaEventRecord(begin), \"cudaEventRecord\");");
+  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(kernel_)));
+  out_.line("must(cudaEventRecord(end), \"cudaEventRecord\");");
+  out_.line("must(cudaEventSynchronize(end), \"cudaEventSynchronize\");");
+  out_.open("if (run >= 0)");
+  out_.line("must(cudaEventElapsedTime(&milliseconds[run], begin, end), \"cudaEventElapsedTime\");");
+  out_.close();
+  out_.close();
+  out_.line("std::sort(milliseconds.begin(), milliseconds.end());");
+  out_.line("double median = (milliseconds[9] + milliseconds[10]) / 2;");
+  out_.line(
+      R"c(printf("time: %.4f ms (median of 20; %.4f to %.4f)", median, milliseconds[0], milliseconds[19]);)c");
+  if (info_.operations > 0)
+    out_.line(fmt::format(R"(printf(", %.1f GFLOP/s", {:.0f} / median * 1e-6);)", info_.operations));
+  out_.line(R"(printf("\n");)");
+}
+
+std::string MainWriter::write() {
+  out_.verbatim(reference_.definitions);
+  out_.blank();
+  reference_kernels();
+  definitions();
+  out_.open("int main()");
+  out_.line("cudaDeviceProp device;");
+  out_.line("must(cudaGetDeviceProperties(&device, 0), \"no usable device\");");
+  out_.line(fmt::format(R"c(printf("{} on %s (sm_%d%d)\n", device.name, device.major, device.minor);)c",
+                        entry_name(kernel_)));
+  inputs();
+  out_.blank();
+  run_kernel();
+  out_.blank();
+  run_reference();
+  out_.blank();
+  compare_results();
+  out_.blank();
+  time();
+  out_.line("return good ? 0 : 1;");
+  out_.close();
+  return out_.take();
+}
+
+} // namespace
+
+std::string emit_standalone(const EmitInfo &info, const kernel::Kernel &kernel, const Program &source) {
+  internal_check(kernel.params.size() == source.params.size() && kernel.scalars.size() == source.scalars.size(),
+                 "a kernel has the parameters of its program");
+  return emit_header_comment(info, kernel) +
+         "//\n// Build and run: nvcc -O3 -arch=native FILE.cu -o a.out && ./a.out\n\n"
+         "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n"
+         "#include <cstdlib>\n#include <vector>\n\n" +
+         cuda_kernel(kernel) + "\n" + emit_launcher(info, kernel) + "\n" +
+         MainWriter(info, kernel, source).write();
+}
+
+} // namespace nestsmith

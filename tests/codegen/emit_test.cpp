@@ -1,0 +1,162 @@
+#include "codegen/emit.h"
+
+#include "codegen/standalone.h"
+#include "dsl/error.h"
+#include "dsl/tensor.h"
+#include "tests/codegen/hand_built.h"
+#include "tests/codegen/nvcc.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+EmitInfo gemm_info(std::int64_t m, std::int64_t n, std::int64_t k) {
+  EmitInfo info;
+  info.title = "a tiled product";
+  info.target = "sm_90";
+  info.trace = {"s.unroll(k);"};
+  info.shape = {{"M", m}, {"N", n}, {"K", k}};
+  info.notes = {"sm_90: 40 registers a thread"};
+  info.operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  return info;
+}
+
+Program gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Workload w("tile1d");
+  Tensor A = w.placeholder("A", {Expr(m), Expr(k)}), B = w.placeholder("B", {Expr(k), Expr(n)});
+  Tensor C = w.inout("C", {Expr(m), Expr(n)});
+  Expr alpha = w.scalar("alpha"), beta = w.scalar("beta");
+  Reduce r = reduce_axis("k", Expr(k));
+  Tensor AB = w.compute("AB", {Expr(m), Expr(n)}, {"i", "j"},
+                        [&](Expr i, Expr j) { return sum(A(i, r) * B(r, j), r); });
+  w.update(C, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition {
+    return alpha * AB(x[0], x[1]) + beta * C(x[0], x[1]);
+  });
+  return w.output();
+}
+
+/// Each element of a, b and out, one thread an element.
+struct Elementwise {
+  Program program;
+  kernel::Kernel kernel;
+};
+Elementwise elementwise(DType dtype, const std::function<Expr(Expr, Expr)> &f) {
+  Workload w("elementwise");
+  Tensor a = w.placeholder("a", {100}, dtype), b = w.placeholder("b", {100}, dtype);
+  Tensor out = w.compute("out", {100}, {"i"}, [&](Expr i) { return Definition(f(a(i), b(i))); });
+  kernel::Elementwise by_hand(dtype);
+  return {w.output({out}), by_hand.kernel(f(by_hand.at_a(), by_hand.at_b()))};
+}
+
+TEST(Emit, the_header_says_what_it_is_and_how_it_was_made) {
+  std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
+  EXPECT_TRUE(text.starts_with("// a tiled product\n"));
+  EXPECT_THAT(text, HasSubstr("// A: float [1000, 333], row-major, read\n"));
+  EXPECT_THAT(text, HasSubstr("// C: float [1000, 777], row-major, read and written\n"));
+  EXPECT_THAT(text, HasSubstr("// Launch: grid 13 x 16, block 64 x 8, 4096 bytes of shared memory a block\n"));
+  EXPECT_THAT(text, HasSubstr("// sm_90: 40 registers a thread\n"));
+  EXPECT_THAT(text, HasSubstr("// Schedule:\n//   s.unroll(k);\n"));
+}
+
+TEST(Emit, the_launcher_takes_pointers_sizes_scalars_and_a_stream) {
+  std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
+  EXPECT_THAT(
+      text,
+      HasSubstr("extern \"C\" cudaError_t tile1d_launch(const float *A, const float *B, float *C, int M,"));
+  EXPECT_THAT(text, HasSubstr("int lda, int ldb, int ldc, float alpha, float beta,"));
+  EXPECT_THAT(text, HasSubstr("cudaStream_t stream) {"));
+  EXPECT_THAT(text, HasSubstr("tile1d<<<dim3(13, 16), dim3(64, 8), 0, stream>>>(A, B, C, alpha, beta);"));
+}
+
+TEST(Emit, the_launcher_refuses_what_the_kernel_was_not_generated_for) {
+  std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
+  EXPECT_THAT(
+      text,
+      HasSubstr("if (A == nullptr || B == nullptr || C == nullptr) {\n    return cudaErrorInvalidValue;"));
+  EXPECT_THAT(text,
+              HasSubstr("if (M != 1000 || N != 777 || K != 333 || lda != 333 || ldb != 777 || ldc != 777) {\n"
+                        "    return cudaErrorInvalidValue;"));
+  EXPECT_THAT(text, HasSubstr("overlap(A, 333000LL * sizeof(float), C, 777000LL * sizeof(float))"));
+  EXPECT_THAT(text, Not(HasSubstr("overlap(A, 333000LL * sizeof(float), B"))) << "two inputs may be one array";
+}
+
+TEST(Emit, without_a_shape_the_launcher_takes_the_size_of_each_dimension) {
+  auto [program, kernel] = elementwise(DType::f32, [](Expr a, Expr b) { return a + b; });
+  EXPECT_THAT(emit({}, kernel), ContainsRegex("int a_0,[ \n]+int b_0, int out_0, cudaStream_t stream"));
+}
+
+TEST(Emit, sizes_that_are_named_like_an_array_get_another_name) {
+  EmitInfo info = gemm_info(64, 64, 64);
+  info.shape[0].name = "A";
+  EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)), HasSubstr("int A_1, int N"));
+}
+
+TEST(Emit, nvcc_takes_it_without_a_warning) {
+  const Nvcc nvcc;
+  if (!nvcc.found())
+    GTEST_SKIP() << "no nvcc on this machine";
+  std::vector<std::string> flags = {"-c"};
+  for (const char *arch : {"75", "80", "90", "120"})
+    flags.push_back(std::string("-gencode=arch=compute_") + arch + ",code=sm_" + arch);
+  EXPECT_EQ(nvcc.messages(emit(gemm_info(65, 33, 17), kernel::tile1d(65, 33, 17)), flags), "");
+}
+
+TEST(EmitStandalone, checks_against_plain_loops_and_counts_the_roundings) {
+  std::string text = emit_standalone(gemm_info(64, 64, 64), kernel::tile1d(64, 64, 64), gemm(64, 64, 64));
+  EXPECT_THAT(text, HasSubstr("sum = sum + Real(A[i * 64 + k]) * Real(B[k * 64 + j]);"));
+  EXPECT_THAT(text, HasSubstr("return alpha * AB_reference[i * 64 + j] + beta * Real(C[i * 64 + j]);"));
+  EXPECT_THAT(text, HasSubstr("reference.AB_reference[n] = reference.AB_at(n / 64, n % 64);"));
+  EXPECT_THAT(text, Not(HasSubstr("reference_stage_0")));
+}
+
+TEST(EmitStandalone, a_large_reference_runs_on_the_device) {
+  std::string text =
+      emit_standalone(gemm_info(1024, 1024, 1024), kernel::tile1d(1024, 1024, 1024), gemm(1024, 1024, 1024));
+  EXPECT_THAT(text, HasSubstr("reference_stage_0<<<4096, 256>>>(reference);"));
+}
+
+TEST(EmitStandalone, integers_are_compared_bit_for_bit) {
+  auto [program, kernel] = elementwise(DType::u32, [](Expr a, Expr b) { return a * b; });
+  std::string text = emit_standalone({}, kernel, program);
+  EXPECT_THAT(text, HasSubstr("return got == expected ? 0 : INFINITY;"));
+  EXPECT_THAT(text, Not(HasSubstr("Real")));
+}
+
+TEST(EmitStandalone, nvcc_builds_a_program_without_a_warning) {
+  const Nvcc nvcc;
+  if (!nvcc.found())
+    GTEST_SKIP() << "no nvcc on this machine";
+  std::vector<std::string> files = {
+      emit_standalone(gemm_info(64, 33, 17), kernel::tile1d(64, 33, 17), gemm(64, 33, 17)),
+      emit_standalone(gemm_info(1024, 512, 512), kernel::tile1d(1024, 512, 512), gemm(1024, 512, 512))};
+  auto add = [&](DType dtype, const std::function<Expr(Expr, Expr)> &f) {
+    auto [program, kernel] = elementwise(dtype, f);
+    files.push_back(emit_standalone({}, kernel, program));
+  };
+  add(DType::u32, [](Expr a, Expr b) { return a * b - a; });
+  add(DType::i64, [](Expr a, Expr b) { return min(a, b) + 3; });
+  add(DType::boolean, [](Expr a, Expr b) { return a && logical_not(b); });
+  add(DType::f32,
+      [](Expr a, Expr b) { return select(a <= b, min(a, b) / Expr(3.0f), max(a - b, Expr(-0.5f))); });
+  for (const std::string &file : files)
+    EXPECT_EQ(nvcc.messages(file, {"-arch", "sm_90", "-o", nvcc.output()}), "") << file;
+}
+
+TEST(EmitStandalone, a_program_whose_error_has_no_bound_is_refused) {
+  auto [program, kernel] = elementwise(DType::f32, [](Expr a, Expr b) { return floordiv(a, b); });
+  try {
+    emit_standalone({}, kernel, program);
+    FAIL() << "expected a refusal";
+  } catch (const UserError &error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), HasSubstr("cannot check a program that rounds f32 down"));
+  }
+}
+
+} // namespace
+} // namespace nestsmith
