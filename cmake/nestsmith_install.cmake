@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/nestsmith)
 set(rooms dsl lowering codegen runtime schedules)
 install(TARGETS nestsmith_dsl nestsmith_lowering nestsmith_codegen nestsmith_runtime nestsmith_schedules nestsmith_cli
-                nestsmith_all EXPORT nestsmith_targets)
+                nestsmith_all nestsmith_fmt EXPORT nestsmith_targets)
 if(TARGET nestsmith)
   install(TARGETS nestsmith)
 endif()

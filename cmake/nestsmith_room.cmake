@@ -1,6 +1,14 @@
 find_package(fmt REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 
+# fmt as a static library of our own; see fmt.cpp. Without inlining, so that it has a copy of each template.
+get_target_property(fmt_headers fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+add_library(nestsmith_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cpp)
+target_include_directories(nestsmith_fmt SYSTEM PUBLIC $<BUILD_INTERFACE:${fmt_headers}>)
+target_compile_features(nestsmith_fmt PUBLIC cxx_std_20)
+target_compile_options(nestsmith_fmt PRIVATE -fno-inline)
+set_target_properties(nestsmith_fmt PROPERTIES EXPORT_NAME fmt POSITION_INDEPENDENT_CODE ON)
+
 # Flags of everything that is ours. Contraction is off so that the simulator and the references give the
 # same bits on every host.
 add_library(nestsmith_flags INTERFACE)
@@ -28,6 +36,6 @@ function(nestsmith_room name)
   list(TRANSFORM ARGN PREPEND nestsmith_ OUTPUT_VARIABLE rooms)
   target_link_libraries(nestsmith_${name}
     PUBLIC ${rooms}
-    PRIVATE nestsmith::llvm Threads::Threads
-            $<BUILD_INTERFACE:nestsmith_flags> $<BUILD_INTERFACE:fmt::fmt-header-only> $<BUILD_INTERFACE:Eigen3::Eigen>)
+    PRIVATE nestsmith_fmt nestsmith::llvm Threads::Threads
+            $<BUILD_INTERFACE:nestsmith_flags> $<BUILD_INTERFACE:Eigen3::Eigen>)
 endfunction()
