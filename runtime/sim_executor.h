@@ -1,0 +1,23 @@
+#pragma once
+/// The simulator as an executor.
+
+#include "runtime/executor.h"
+#include "runtime/sim/simulate.h"
+
+namespace nestsmith {
+
+class SimExecutor : public Executor {
+public:
+  explicit SimExecutor(sim::Options options = {}) : options_(options) {}
+  std::string_view name() const override { return "simulated"; }
+  /// Arrays are checked for bounds, races and unwritten reads, element by element.
+  Execution run(const kernel::Kernel &kernel, std::span<Array> arrays,
+                std::span<const Scalar> scalars) override;
+  const sim::Stats &stats() const { return stats_; } ///< of the last run
+
+private:
+  sim::Options options_;
+  sim::Stats stats_;
+};
+
+} // namespace nestsmith

@@ -1,0 +1,113 @@
+#include "tools/arguments.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+std::vector<std::string> spellings(const std::vector<Option> &options) {
+  std::vector<std::string> names;
+  for (const Option &option : options)
+    names.push_back("--" + option.name);
+  return names;
+}
+
+const Option *find(const std::vector<Option> &options, const std::string &word) {
+  for (const Option &option : options)
+    if (word == "--" + option.name || (option.letter && word == std::string("-") + option.letter))
+      return &option;
+  return nullptr;
+}
+
+} // namespace
+
+Arguments::Arguments(const std::string &command, const std::vector<std::string> &words,
+                     const std::vector<Option> &options) {
+  auto refuse = [](std::string message) { throw UserError(ExitCode::usage, std::move(message)); };
+  bool only_positional = false;
+  for (std::size_t n = 0; n < words.size(); ++n) {
+    const std::string &word = words[n];
+    if (only_positional || word.size() < 2 || word[0] != '-') {
+      positional_.push_back(word);
+      continue;
+    }
+    if (word == "--") {
+      only_positional = true;
+      continue;
+    }
+    std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    std::string spelled = word.substr(0, equals);
+    const Option *option = find(options, spelled);
+    if (!option)
+      refuse(fmt::format("unknown option '{}' of '{}'{}; `nestsmith {} --help` lists them", spelled, command,
+                         did_you_mean(spelled, spellings(options)), command));
+    std::string value;
+    if (equals != std::string::npos) {
+      if (option->value.empty())
+        refuse(fmt::format("option '{}' takes no value, got '{}'", spelled, word.substr(equals + 1)));
+      value = word.substr(equals + 1);
+    } else if (!option->value.empty()) {
+      if (n + 1 == words.size())
+        refuse(fmt::format("option '{}' needs a value: {} {}", spelled, spelled, option->value));
+      value = words[++n];
+    }
+    if (!option->choices.empty() && std::ranges::find(option->choices, value) == option->choices.end())
+      refuse(fmt::format("option '{}' is one of {}, got '{}'", spelled, quoted_list(option->choices), value));
+    if (!values_.emplace(option->name, value).second)
+      refuse(fmt::format("option '{}' is given twice", spelled));
+  }
+}
+
+std::optional<std::string> Arguments::value(const std::string &option) const {
+  auto found = values_.find(option);
+  return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Arguments::number(const std::string &option) const {
+  auto text = value(option);
+  if (!text)
+    return std::nullopt;
+  std::int64_t number = 0;
+  if (llvm::StringRef(*text).getAsInteger(10, number) || number < 0)
+    throw UserError(ExitCode::usage,
+                    fmt::format("option '--{}' is a number of at least 0, got '{}'", option, *text));
+  return number;
+}
+
+std::vector<std::string> nearest(std::string_view wanted, const std::vector<std::string> &names) {
+  std::vector<std::pair<unsigned, std::string>> ranked;
+  for (const std::string &name : names) {
+    llvm::StringRef a(wanted.data(), wanted.size());
+    unsigned distance = a.edit_distance(name);
+    // A third of the letters may be wrong; one name may also be the beginning of the other.
+    bool near = distance <= std::max<std::size_t>(1, wanted.size() / 3);
+    bool prefix = wanted.size() >= 2 && (name.starts_with(wanted) || wanted.starts_with(name));
+    if (near || prefix)
+      ranked.emplace_back(distance, name);
+  }
+  std::ranges::stable_sort(ranked, {}, [](const auto &entry) { return entry.first; });
+  std::vector<std::string> result;
+  for (const auto &entry : ranked)
+    if (result.size() < 3 && std::ranges::find(result, entry.second) == result.end())
+      result.push_back(entry.second);
+  return result;
+}
+
+std::string quoted_list(const std::vector<std::string> &names) {
+  std::string text;
+  for (std::size_t n = 0; n < names.size(); ++n)
+    text += (n == 0 ? "'" : n + 1 == names.size() ? " or '" : ", '") + names[n] + "'";
+  return text;
+}
+
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string> &names) {
+  std::vector<std::string> near = nearest(wanted, names);
+  return near.empty() ? "" : "; did you mean " + quoted_list(near) + "?";
+}
+
+} // namespace nestsmith::cli

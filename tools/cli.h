@@ -1,0 +1,16 @@
+#pragma once
+/// The command line as a function, so that a user's own program gets every command for its own rungs:
+///
+///   int main(int argc, char **argv) { return nestsmith::cli_main(argc, argv, {my_rung}); }
+
+#include "schedules/rung.h"
+
+#include <vector>
+
+namespace nestsmith {
+
+/// Runs one command and gives the exit code of the process (dsl/error.h). Results go to stdout, progress
+/// and errors to stderr. No exception leaves it.
+int cli_main(int argc, char **argv, const std::vector<Rung> &rungs = builtin_rungs());
+
+} // namespace nestsmith

@@ -1,0 +1,104 @@
+#include "tools/climb.h"
+
+#include "dsl/error.h"
+#include "lowering/lower.h"
+#include "runtime/workload_info.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// Edge of a cube that a GPU takes long enough over to be measured well, and the fp64 reference on the
+/// host does not take too long over.
+constexpr std::int64_t gpu_edge = 2048;
+
+Choice with_default_shape(Choice choice, const Machine &machine) {
+  if (!machine.simulated() && !choice.fixed_shape)
+    choice.default_shape.assign(choice.default_shape.size(), gpu_edge);
+  return choice;
+}
+
+} // namespace
+
+Climbed Climb::run(const Choice &given) {
+  Choice choice = with_default_shape(given, machine_);
+  Climbed result;
+  result.name = choice.name;
+  result.shape = chosen_shape(context_, choice);
+  result.dtype = chosen_dtype(context_, choice);
+  try {
+    Scheduled it = schedule_choice(context_, choice, machine_.target);
+    check_memory(it.schedule.source(), it.shape);
+    kernel::Kernel kernel = lower(it.schedule);
+    result.operations = operation_count(it.schedule.source());
+    result.shared_bytes = kernel.shared_bytes;
+    std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
+    result.compiled = compile_if_possible(kernel, arch, compiler_note_);
+    result.check = checker_.check(it.schedule, kernel, *machine_.executor);
+    if (!result.check.passed)
+      result.code = ExitCode::wrong_result;
+    if (!machine_.simulated())
+      measure(it, kernel, result);
+  } catch (const ScheduleError &error) {
+    result.error = error.directive() + ": " + error.message();
+    result.error_details = error.marked();
+    result.code = error.code();
+  } catch (const UserError &error) {
+    if (error.code() == ExitCode::usage)
+      throw;
+    result.error = error.what();
+    result.code = error.code();
+  }
+  return result;
+}
+
+void Climb::measure(const Scheduled &it, const kernel::Kernel &kernel, Climbed &result) {
+  CheckRun run = it.dtype == DType::f32 ? CheckRun::random : CheckRun::ring;
+  Inputs inputs = make_inputs(it.schedule.source(), run, CheckOptions{}.seed);
+  result.timing = machine_.gpu().time(kernel, inputs.arrays, inputs.scalars);
+  result.cublas_ms = cublas_ms(it.schedule.source(), inputs);
+}
+
+std::optional<double> Climb::cublas_ms(const Program &source, const Inputs &inputs) {
+  auto gemm = as_gemm(source);
+  if (!gemm || gemm->product.x_transposed || gemm->product.y_transposed || !is_float(gemm->c->dtype))
+    return std::nullopt;
+  const Contraction &p = gemm->product;
+  Shape shape = {p.m, p.n, p.k};
+  if (auto known = cublas_times_.find(shape); known != cublas_times_.end())
+    return known->second;
+  if (!cublas_ && cublas_note_.empty()) {
+    try {
+      cublas_ = cuda::Cublas::open(*machine_.device);
+    } catch (const UserError &error) {
+      cublas_note_ = fmt::format("no comparison with cuBLAS: {}", error.what());
+    }
+  }
+  if (!cublas_)
+    return std::nullopt;
+  auto array = [&](const Buffer &buffer) -> const Array & {
+    auto at = std::ranges::find(source.params, buffer) - source.params.begin();
+    return inputs.arrays[static_cast<std::size_t>(at)];
+  };
+  auto scalar = [&](const Var &var, float absent) {
+    if (!var)
+      return absent;
+    auto at = std::ranges::find(source.scalars, var) - source.scalars.begin();
+    return inputs.scalars[static_cast<std::size_t>(at)].as<float>();
+  };
+  cuda::Cublas::Result timed = cublas_->run({p.m, p.n, p.k}, scalar(gemm->alpha, 1), array(p.x), array(p.y),
+                                            scalar(gemm->beta, 0), array(gemm->c));
+  cublas_name_ = fmt::format("cuBLAS {}, {}", cublas_->version(), cuda::name(timed.mode));
+  return cublas_times_[shape] = timed.timing.median_ms;
+}
+
+std::vector<std::string> Climb::notes() const {
+  std::vector<std::string> notes = {machine_.note, compiler_note_, cublas_note_};
+  std::erase(notes, "");
+  return notes;
+}
+
+} // namespace nestsmith::cli

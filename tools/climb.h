@@ -1,0 +1,55 @@
+#pragma once
+/// One rung of a climb: scheduled, lowered, compiled, checked and timed.
+
+#include "runtime/check.h"
+#include "runtime/cublas.h"
+#include "tools/machine.h"
+#include "tools/rung_choice.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace nestsmith::cli {
+
+struct Climbed {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::f32;
+  double operations = 0;
+  std::optional<cuda::Timing> timing; ///< on a GPU
+  std::optional<double> cublas_ms;    ///< on a GPU, where the program is a GEMM and cuBLAS was found
+  std::optional<cuda::Compiled> compiled;
+  std::int64_t shared_bytes = 0;
+  CheckResult check;
+  /// Why there is no result: the schedule was refused, or the launch failed. `details` is the marked IR.
+  std::string error, error_details;
+  ExitCode code = ExitCode::good;
+
+  double gflops() const { return timing ? operations / timing->median_ms * 1e-6 : 0; }
+};
+
+class Climb {
+public:
+  Climb(const Context &context, Machine &machine) : context_(context), machine_(machine) {}
+  /// Failures of the rung are in the result. Throws UserError where the shape itself cannot be served.
+  Climbed run(const Choice &choice);
+  /// Why something is absent from the results, a sentence each.
+  std::vector<std::string> notes() const;
+  /// "cuBLAS 13.0.2, default".
+  const std::string &cublas_name() const { return cublas_name_; }
+
+private:
+  void measure(const Scheduled &it, const kernel::Kernel &kernel, Climbed &result);
+  std::optional<double> cublas_ms(const Program &source, const Inputs &inputs);
+
+  const Context &context_;
+  Machine &machine_;
+  Checker checker_;
+  std::string compiler_note_, cublas_note_, cublas_name_;
+  std::unique_ptr<cuda::Cublas> cublas_;
+  std::map<Shape, double> cublas_times_;
+};
+
+} // namespace nestsmith::cli

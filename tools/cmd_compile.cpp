@@ -1,0 +1,74 @@
+#include "lowering/lower.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/machine.h"
+#include "tools/rung_choice.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+void write_json(const Scheduled &it, const cuda::Compiled &compiled) {
+  out(json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("rung", it.choice.name);
+      json.attribute("shape", llvm::json::Array(it.shape));
+      json.attribute("dtype", name(it.dtype).data());
+      json.attribute("arch", compiled.arch);
+      json.attribute("kernel", compiled.kernel_name);
+      json.attribute("registers", compiled.registers);
+      json.attribute("spill_stores_bytes", compiled.spill_stores);
+      json.attribute("spill_loads_bytes", compiled.spill_loads);
+      json.attribute("stack_bytes", compiled.stack_bytes);
+      json.attribute("shared_bytes", compiled.shared_bytes);
+      json.attribute("cubin_bytes", static_cast<std::int64_t>(compiled.cubin.size()));
+      json.attribute("seconds", compiled.seconds);
+      json.attribute("from_cache", compiled.from_cache);
+      json.attribute("log", compiled.log);
+    });
+  }));
+}
+
+ExitCode run(const Context &context) {
+  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
+  Scheduled it = schedule_choice(context, choice);
+  kernel::Kernel kernel = lower(it.schedule);
+  cuda::Compiled compiled = compile(kernel, context.arguments.value("arch").value_or(default_arch()));
+  if (context.json()) {
+    write_json(it, compiled);
+    return ExitCode::good;
+  }
+  const Style &style = context.style;
+  std::string spills = compiled.spill_stores + compiled.spill_loads == 0
+                           ? "none"
+                           : style.red(fmt::format("{} bytes stored, {} bytes loaded", compiled.spill_stores,
+                                                   compiled.spill_loads));
+  std::string text = style.bold(title(it)) + fmt::format("  {}  {}\n\n", compiled.arch, compiled.kernel_name);
+  text += fmt::format("  registers      {} of a thread\n", compiled.registers);
+  text += fmt::format("  spills         {}\n", spills);
+  text += fmt::format("  stack          {} bytes of a thread\n", compiled.stack_bytes);
+  text += fmt::format("  shared memory  {} bytes of a block\n", compiled.shared_bytes);
+  text += fmt::format("  code           {} bytes of CUBIN, {} {:.0f} ms\n", compiled.cubin.size(),
+                      compiled.from_cache ? "read from the cache in" : "compiled in", compiled.seconds * 1000);
+  if (!compiled.log.empty())
+    text += "\n" + style.dim(compiled.log) + (compiled.log.ends_with("\n") ? "" : "\n");
+  out(text);
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command compile_command() {
+  return {"compile",
+          "compile with NVRTC: registers, spills, shared memory, log",
+          "RUNG",
+          1,
+          1,
+          {shape_option(), dtype_option(), {"arch", "ARCH", "such as sm_90a; default: this GPU's, else sm_80"}},
+          "",
+          run};
+}
+
+} // namespace nestsmith::cli

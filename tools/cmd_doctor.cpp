@@ -1,0 +1,55 @@
+#include "runtime/doctor.h"
+
+#include "tools/command.h"
+#include "tools/json.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+ExitCode run(const Context &context) {
+  DoctorReport report = examine_machine();
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.array([&] {
+        for (const DoctorItem &item : report.items)
+          json.object([&] {
+            json.attribute("key", item.key);
+            json.attribute("name", item.name);
+            json.attribute("found", item.found);
+            json.attribute("detail", item.detail);
+            if (!item.advice.empty())
+              json.attribute("advice", item.advice);
+            json.attributeObject("facts", [&] {
+              for (const auto &[fact, value] : item.facts)
+                json.attribute(fact, value);
+            });
+          });
+      });
+    }));
+    return ExitCode::good;
+  }
+  const Style &style = context.style;
+  std::size_t width = 0;
+  for (const DoctorItem &item : report.items)
+    width = std::max(width, item.name.size());
+  std::string text, indent(width + 5, ' ');
+  for (const DoctorItem &item : report.items) {
+    text += fmt::format(" {} {:<{}}  {}\n", item.found ? style.green("✓") : style.yellow("–"), item.name, width,
+                        item.detail);
+    if (!item.advice.empty())
+      text += indent + style.dim(item.advice) + "\n";
+  }
+  out(text);
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command doctor_command() {
+  return {"doctor", "what was found on this machine, and how to get the rest", "", 0, 0, {}, "", run};
+}
+
+} // namespace nestsmith::cli

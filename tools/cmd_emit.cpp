@@ -1,0 +1,91 @@
+#include "codegen/standalone.h"
+#include "dsl/error.h"
+#include "dsl/trace.h"
+#include "lowering/lower.h"
+#include "runtime/workload_info.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/machine.h"
+#include "tools/output_file.h"
+#include "tools/rung_choice.h"
+#include "tools/text_diff.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+EmitInfo info_of(const Scheduled &it, const std::string &arch) {
+  EmitInfo info;
+  info.title = fmt::format("{}: {}", it.choice.name, it.choice.summary);
+  info.target = arch;
+  info.trace = split_lines(trace_to_cpp(it.schedule));
+  info.operations = operation_count(it.schedule.source());
+  if (auto gemm = as_gemm(it.schedule.source()))
+    info.shape = {{"M", gemm->product.m}, {"N", gemm->product.n}, {"K", gemm->product.k}};
+  return info;
+}
+
+/// "12 registers a thread, no spills, 8192 bytes of shared memory a block".
+std::string resources_note(const cuda::Compiled &compiled) {
+  std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
+  std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
+  return fmt::format("{}: {} registers a thread, {}, {} bytes of shared memory a block", compiled.arch,
+                     compiled.registers, spills, compiled.shared_bytes);
+}
+
+ExitCode run(const Context &context) {
+  const Arguments &arguments = context.arguments;
+  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
+  kernel::Kernel kernel = lower(it.schedule);
+  std::string arch = default_arch();
+  EmitInfo info = info_of(it, arch);
+  std::string note;
+  if (auto compiled = compile_if_possible(kernel, arch, note))
+    info.notes.push_back(resources_note(*compiled));
+  std::string text =
+      arguments.has("standalone") ? emit_standalone(info, kernel, it.schedule.source()) : emit(info, kernel);
+
+  auto path = arguments.value("output");
+  if (path)
+    write_file(*path, text);
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        json.attribute("rung", it.choice.name);
+        json.attribute("shape", llvm::json::Array(it.shape));
+        json.attribute("kernel", kernel.name);
+        json.attribute("launcher", launcher_name(kernel));
+        json.attribute("arch", arch);
+        json.attribute("standalone", arguments.has("standalone"));
+        if (path)
+          json.attribute("file", *path);
+        else
+          json.attribute("source", text);
+      });
+    }));
+  } else if (!path) {
+    out(text);
+  }
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command emit_command() {
+  return {"emit",
+          "CUDA C: the kernel and its launcher",
+          "RUNG",
+          1,
+          1,
+          {{"output", "FILE", "write there and not to stdout; whole or not at all", 'o'},
+           {"standalone", "", "with a main that checks and times it, for nvcc alone"},
+           shape_option(),
+           dtype_option()},
+          "examples:\n  nestsmith emit 000/shared --shape 1000x777x333 -o shared.cu\n"
+          "  nestsmith emit tile1d --standalone -o tile1d.cu && nvcc -O3 -arch=native tile1d.cu && ./a.out\n",
+          run};
+}
+
+} // namespace nestsmith::cli

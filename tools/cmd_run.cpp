@@ -1,0 +1,192 @@
+#include "dsl/error.h"
+#include "tools/climb.h"
+#include "tools/command.h"
+#include "tools/json.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// "-" stands for what does not apply.
+std::string error_cell(const Climbed &row) {
+  const RunResult *random = row.check.find(CheckRun::random);
+  return random ? fmt::format("{:.3f}", random->max_error_over_bound) : "-";
+}
+
+std::string exact_cell(const Climbed &row, const Style &style) {
+  auto exact = row.check.exact();
+  return !exact ? "-" : *exact ? "exact" : style.red("wrong");
+}
+
+std::string verdict_cell(const Climbed &row, const Style &style) {
+  if (!row.error.empty())
+    return style.red(row.code == ExitCode::illegal_schedule ? "REFUSED" : "FAILED");
+  return row.check.passed ? style.green("PASSED") : style.red("FAILED");
+}
+
+std::string percent_cell(const Climbed &row) {
+  return row.cublas_ms ? fmt::format("{:.1f} %", 100 * *row.cublas_ms / row.timing->median_ms) : "-";
+}
+
+std::string table_text(const std::vector<Climbed> &rows, bool simulated, const std::string &cublas_name,
+                       const Style &style) {
+  std::vector<Table::Column> columns = {{"rung"}, {"time", Align::right}};
+  if (!simulated) {
+    columns.push_back({"GFLOP/s", Align::right});
+    columns.push_back({"of cuBLAS", Align::right});
+  }
+  for (const char *title : {"error/bound", "integers", "registers", "shared"})
+    columns.push_back({title, Align::right});
+  columns.push_back({"verdict"});
+  Table table(columns);
+  for (const Climbed &row : rows) {
+    bool ran = row.error.empty();
+    std::vector<std::string> cells = {style.bold(row.name)};
+    cells.push_back(row.timing ? fmt::format("{:.4g} ms", row.timing->median_ms) : ran ? "simulated" : "-");
+    if (!simulated) {
+      cells.push_back(row.timing ? fmt::format("{:.0f}", row.gflops()) : "-");
+      cells.push_back(percent_cell(row));
+    }
+    cells.push_back(error_cell(row));
+    cells.push_back(exact_cell(row, style));
+    cells.push_back(row.compiled ? std::to_string(row.compiled->registers) : "n/a");
+    cells.push_back(ran ? fmt::format("{} B", row.shared_bytes) : "-");
+    cells.push_back(verdict_cell(row, style));
+    table.add(cells);
+  }
+  if (!rows.empty() && rows.front().cublas_ms) {
+    double ms = *rows.front().cublas_ms;
+    table.add({style.dim(cublas_name), fmt::format("{:.4g} ms", ms),
+               fmt::format("{:.0f}", rows.front().operations / ms * 1e-6), "100.0 %", "", "", "", "", ""});
+  }
+  return table.text(style);
+}
+
+/// What went wrong in a row, indented below its name.
+std::string failure_text(const Climbed &row, const Style &style) {
+  std::string text;
+  for (const std::string &message : row.check.messages())
+    text += "  " + message + "\n";
+  if (!row.error.empty())
+    text += "  " + row.error + "\n" + row.error_details;
+  return text.empty() ? "" : "\n" + style.red(row.name) + "\n" + text;
+}
+
+void write_row(llvm::json::OStream &json, const Climbed &row) {
+  json.attribute("rung", row.name);
+  json.attribute("shape", llvm::json::Array(row.shape));
+  json.attribute("dtype", name(row.dtype).data());
+  if (row.timing) {
+    json.attribute("time_ms", row.timing->median_ms);
+    json.attribute("min_ms", row.timing->min_ms);
+    json.attribute("max_ms", row.timing->max_ms);
+    json.attribute("runs", row.timing->runs);
+    json.attribute("cold_l2", row.timing->cold_l2);
+    json.attribute("gflops", row.gflops());
+  }
+  if (row.cublas_ms) {
+    json.attribute("cublas_ms", *row.cublas_ms);
+    json.attribute("percent_of_cublas", 100 * *row.cublas_ms / row.timing->median_ms);
+  }
+  if (const RunResult *random = row.check.find(CheckRun::random)) {
+    json.attribute("max_error", json_number(random->max_error));
+    json.attribute("error_over_bound", json_number(random->max_error_over_bound));
+  }
+  if (auto exact = row.check.exact())
+    json.attribute("integers_exact", *exact);
+  if (row.compiled) {
+    json.attribute("arch", row.compiled->arch);
+    json.attribute("registers", row.compiled->registers);
+    json.attribute("spill_bytes", row.compiled->spill_stores + row.compiled->spill_loads);
+  }
+  json.attribute("shared_bytes", row.shared_bytes);
+  json.attribute("verdict", !row.error.empty() && row.code == ExitCode::illegal_schedule ? "REFUSED"
+                            : row.code == ExitCode::good                                 ? "PASSED"
+                                                                                         : "FAILED");
+  json.attributeArray("messages", [&] {
+    for (const std::string &message : row.check.messages())
+      json.value(message);
+    if (!row.error.empty())
+      json.value(row.error);
+  });
+}
+
+std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine, const Climb &climb) {
+  return json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("device", std::string(machine.executor->name()));
+      json.attribute("simulated", machine.simulated());
+      if (!climb.cublas_name().empty())
+        json.attribute("cublas", climb.cublas_name());
+      json.attributeArray("rungs", [&] {
+        for (const Climbed &row : rows)
+          json.object([&] { write_row(json, row); });
+      });
+      json.attribute("notes", llvm::json::Array(climb.notes()));
+      json.attribute("passed",
+                     std::ranges::all_of(rows, [](const Climbed &r) { return r.code == ExitCode::good; }));
+    });
+  });
+}
+
+std::string heading(const std::vector<Climbed> &rows, const Machine &machine, const Style &style) {
+  bool one_problem = std::ranges::all_of(
+      rows, [&](const Climbed &r) { return r.shape == rows[0].shape && r.dtype == rows[0].dtype; });
+  std::string problem = one_problem ? fmt::format("{} {}", name(rows[0].dtype), to_text(rows[0].shape)) : "";
+  std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
+  return style.bold(problem) + (problem.empty() ? "" : " ") + where + "\n\n";
+}
+
+ExitCode run(const Context &context) {
+  std::vector<Choice> choices = choose_rungs(context.rungs, context.arguments.positional());
+  if (choices.empty())
+    throw UserError(ExitCode::usage, "there is no rung to climb; name a trace file");
+  for (const Choice &choice : choices) // every mistake in the words before the first result
+    chosen_shape(context, choice);
+  Machine machine = choose_machine(context);
+  Climb climb(context, machine);
+  Progress progress;
+  std::vector<Climbed> rows;
+  for (const Choice &choice : choices) {
+    progress.show(fmt::format("{} ({} of {}) …", choice.name, rows.size() + 1, choices.size()));
+    rows.push_back(climb.run(choice));
+  }
+  progress.clear();
+  if (context.json()) {
+    out(climb_json(rows, machine, climb));
+  } else {
+    const Style &style = context.style;
+    std::string text = heading(rows, machine, style);
+    text += table_text(rows, machine.simulated(), climb.cublas_name(), style);
+    for (const Climbed &row : rows)
+      text += failure_text(row, style);
+    for (const std::string &note : climb.notes())
+      text += "\n" + style.dim(note) + "\n";
+    out(text);
+  }
+  // The most serious of them: a wrong result before a schedule that was refused.
+  for (ExitCode code : {ExitCode::wrong_result, ExitCode::illegal_schedule, ExitCode::no_device})
+    if (std::ranges::find(rows, code, &Climbed::code) != rows.end())
+      return code;
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command run_command() {
+  return {"run",
+          "climb: run and check each rung, and print a table",
+          "[RUNG or TUTORIAL …]",
+          0,
+          1000,
+          {shape_option(), dtype_option(), device_option()},
+          "Without a RUNG: every rung. error/bound: the largest error of an element against its bound\n"
+          "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); integers: small integers, bit for bit.\n\n"
+          "examples:\n  nestsmith run\n  nestsmith run naive coalesced --shape 640x480x320\n",
+          run};
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,124 @@
+#include "dsl/printer.h"
+#include "dsl/trace.h"
+#include "lowering/lower.h"
+#include "tools/command.h"
+#include "tools/highlight.h"
+#include "tools/json.h"
+#include "tools/rung_choice.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// The trace, a numbered line for each directive.
+std::string numbered_trace(const Schedule &schedule, const Style &style) {
+  std::string text;
+  for (std::size_t n = 0; n < schedule.trace().size(); ++n)
+    text += fmt::format("{} {}\n", style.dim(fmt::format("{:>3}", n + 1)),
+                        highlight(to_cpp(schedule.trace()[n]), style));
+  return text;
+}
+
+std::string obligations_text(const Schedule &schedule, const Style &style) {
+  std::string text;
+  for (const Obligation &obligation : schedule.obligations())
+    text += fmt::format("{} {} (step {})\n", style.yellow("owed:"), obligation.message, obligation.directive);
+  return text;
+}
+
+std::size_t chosen_step(const Context &context, const Schedule &schedule) {
+  std::size_t last = schedule.trace().size();
+  auto given = context.arguments.number("step");
+  if (given && static_cast<std::size_t>(*given) > last)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("option '--step' is at most {} here, the number of directives, got {}", last, *given));
+  return given ? static_cast<std::size_t>(*given) : last;
+}
+
+void show_json(const Scheduled &it, std::size_t step, bool lowered) {
+  out(json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("rung", it.choice.name);
+      json.attribute("shape", llvm::json::Array(it.shape));
+      json.attribute("dtype", name(it.dtype).data());
+      json.attribute("step", static_cast<std::int64_t>(step));
+      json.attributeArray("directives", [&] {
+        for (const Directive &directive : it.schedule.trace())
+          json.value(to_cpp(directive));
+      });
+      json.attributeArray("obligations", [&] {
+        for (const Obligation &obligation : it.schedule.obligations())
+          json.object([&] {
+            json.attribute("message", obligation.message);
+            json.attribute("step", static_cast<std::int64_t>(obligation.directive));
+          });
+      });
+      json.attribute("program", print(it.schedule.step(step)));
+      if (lowered)
+        json.attribute("kernel", kernel::print(lower(it.schedule)));
+    });
+  }));
+}
+
+ExitCode run(const Context &context) {
+  const Arguments &arguments = context.arguments;
+  if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
+    throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
+  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
+  const Style &style = context.style;
+  if (auto form = arguments.value("trace")) {
+    // As JSON the trace file is the result, so that it can be replayed.
+    bool cpp = *form == "cpp" && !context.json();
+    out(cpp ? highlight(trace_to_cpp(it.schedule), style)
+            : to_json(trace_file(it.schedule, it.shape, it.dtype)));
+    return ExitCode::good;
+  }
+  std::size_t step = chosen_step(context, it.schedule);
+  if (context.json()) {
+    show_json(it, step, arguments.has("lowered"));
+    return ExitCode::good;
+  }
+  std::string text = style.bold(title(it));
+  if (arguments.has("lowered")) {
+    text += style.dim("  lowered") + "\n\n" + highlight(kernel::print(lower(it.schedule)), style);
+  } else if (arguments.has("step")) {
+    std::string directive =
+        step == 0 ? style.dim("the computation") : highlight(to_cpp(it.schedule.trace()[step - 1]), style);
+    text += style.dim(fmt::format("  step {} of {}", step, it.schedule.trace().size())) + "\n\n" + directive +
+            "\n\n" + highlight(print(it.schedule.step(step)), style);
+  } else {
+    text += "\n" + style.dim(it.choice.summary) + "\n\n" + numbered_trace(it.schedule, style) + "\n" +
+            highlight(print(it.schedule.program()), style);
+  }
+  if (std::string owed = obligations_text(it.schedule, style); !owed.empty() && !arguments.has("lowered"))
+    text += "\n" + owed;
+  out(text);
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command show_command() {
+  return {
+      "show",
+      "the program after a directive, the lowered kernel, or the trace",
+      "RUNG",
+      1,
+      1,
+      {shape_option(),
+       dtype_option(),
+       {"step", "N", "the program after the first N directives; 0 is the computation itself"},
+       {"lowered", "", "the kernel that lowering makes of it"},
+       {"trace",
+        "FORM",
+        "the directives as C++ or as JSON, which stands wherever a RUNG stands",
+        0,
+        {"cpp", "json"}}},
+      "examples:\n  nestsmith show 000/shared --step 4\n  nestsmith show shared --trace json > shared.json\n",
+      run};
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,46 @@
+#pragma once
+/// What a command of the command line is. Each stands in a file of its own, cmd_NAME.cpp; cli.cpp has
+/// the one list of them.
+
+#include "schedules/rung.h"
+#include "tools/arguments.h"
+#include "tools/terminal.h"
+
+#include <string>
+#include <vector>
+
+namespace nestsmith::cli {
+
+struct Context {
+  const std::vector<Rung> &rungs;
+  const Arguments &arguments;
+  Style style; ///< of stdout
+
+  bool json() const { return arguments.has("json"); }
+};
+
+struct Command {
+  std::string name;
+  std::string summary;    ///< one line
+  std::string positional; ///< as in a usage line: "RUNG [RUNG]"
+  std::size_t min_positional = 0, max_positional = 0;
+  std::vector<Option> options; ///< besides those that every command has
+  std::string notes;           ///< the end of its help: examples
+  /// Gives the exit code; throws UserError.
+  ExitCode (*run)(const Context &context);
+};
+
+/// Options that several commands have.
+Option shape_option();
+Option dtype_option();
+
+Command run_command();
+Command list_command();
+Command show_command();
+Command diff_command();
+Command emit_command();
+Command compile_command();
+Command check_command();
+Command doctor_command();
+
+} // namespace nestsmith::cli

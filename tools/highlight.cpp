@@ -1,0 +1,61 @@
+#include "tools/highlight.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace nestsmith::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 22> keywords = {
+    "for", "in",  "block", "where", "init", "sum",   "unrolled", "if",     "else", "not",   "and",
+    "or",  "out", "inout", "auto",  "let",  "const", "select",   "kernel", "true", "false", "barrier"};
+constexpr std::array<std::string_view, 3> scopes = {"shared", "local", "global"};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+
+std::string coloured_word(std::string_view word, const Style &style) {
+  if (std::ranges::find(keywords, word) != keywords.end())
+    return style.blue(word);
+  if (word.starts_with("blockIdx.") || word.starts_with("threadIdx.") || word.starts_with("__sync") ||
+      std::ranges::find(scopes, word) != scopes.end())
+    return style.cyan(word);
+  return std::string(word);
+}
+
+std::string coloured_line(std::string_view line, const Style &style) {
+  std::string result;
+  while (!line.empty()) {
+    if (line.starts_with("//") && (result.empty() || result.back() == ' ') && line.size() > 2 &&
+        line[2] == ' ') // a comment; `a // b` with both sides spaced is not printed
+      return result + style.dim(line);
+    std::size_t length = 1;
+    if (is_word(line[0]))
+      while (length < line.size() && is_word(line[length]))
+        ++length;
+    result += length > 1 || is_word(line[0]) ? coloured_word(line.substr(0, length), style)
+                                             : std::string(line.substr(0, length));
+    line.remove_prefix(length);
+  }
+  return result;
+}
+
+} // namespace
+
+std::string highlight(std::string_view text, const Style &style) {
+  if (!style.colours())
+    return std::string(text);
+  std::string result;
+  while (!text.empty()) {
+    std::size_t end = text.find('\n');
+    result += coloured_line(text.substr(0, end), style);
+    if (end == std::string_view::npos)
+      break;
+    result += "\n";
+    text.remove_prefix(end + 1);
+  }
+  return result;
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,13 @@
+#pragma once
+/// Files that appear whole or not at all.
+
+#include <string>
+#include <string_view>
+
+namespace nestsmith::cli {
+
+/// Writes a file beside `path` and renames it. What is no regular file (/dev/null, a pipe) is written in
+/// place. Throws UserError (usage), and leaves nothing, where that fails.
+void write_file(const std::string &path, std::string_view text);
+
+} // namespace nestsmith::cli

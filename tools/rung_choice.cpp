@@ -1,0 +1,203 @@
+#include "tools/rung_choice.h"
+
+#include "dsl/error.h"
+#include "dsl/trace.h"
+#include "runtime/workload_info.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <set>
+#include <unistd.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+bool is_trace_file(const std::string &word) { return word.ends_with(".json"); }
+
+/// The computation of a trace: that of the first rung whose program has its name.
+Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, const Shape &shape, DType dtype,
+                       const Target &target, const std::string &path) {
+  std::set<std::string> known;
+  for (const Rung &rung : rungs) {
+    if (rung.default_shape.size() != shape.size())
+      continue;
+    try {
+      Program source = rung.build(shape, dtype, target).source();
+      if (source.name == trace.workload)
+        return source;
+      known.insert(source.name);
+    } catch (const UserError &) { // it does not serve this shape; another may
+    }
+  }
+  throw UserError(
+      ExitCode::usage,
+      fmt::format("trace '{}' schedules the workload '{}' of shape {}, which no rung computes; known are {}",
+                  path, trace.workload, to_text(shape), fmt::join(known, ", ")));
+}
+
+std::string read_file(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    throw UserError(ExitCode::usage,
+                    fmt::format("cannot read the trace '{}': {}", path, file.getError().message()));
+  return (*file)->getBuffer().str();
+}
+
+Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) {
+  TraceFile trace = parse_trace(read_file(path), path);
+  try {
+    parse_shape(to_text(trace.shape), trace.shape.size());
+  } catch (const UserError &error) {
+    throw UserError(ExitCode::usage, fmt::format("{}: {}", path, error.what()));
+  }
+  auto build = [&rungs, trace, path](const Shape &shape, DType dtype, const Target &target) {
+    return replay(trace, traced_program(rungs, trace, shape, dtype, target, path), target, path);
+  };
+  return {.name = path,
+          .summary = fmt::format("a trace of {} directives", trace.directives.size()),
+          .default_shape = trace.shape,
+          .tile = trace.shape,
+          .default_dtype = trace.dtype,
+          .fixed_shape = true,
+          .build = build};
+}
+
+Choice from_rung(const Rung &rung) {
+  return {rung.full_name(), rung.summary, rung.default_shape, rung.tile, DType::f32, false, rung.build};
+}
+
+[[noreturn]] void unknown_rung(const std::vector<Rung> &rungs, const std::string &word) {
+  std::vector<std::string> full, names;
+  for (const Rung &rung : rungs) {
+    full.push_back(rung.full_name());
+    names.push_back(rung.name);
+  }
+  // Where only the name is near, the full name that it belongs to is what to type.
+  std::vector<std::string> near = nearest(word, full);
+  for (const std::string &name : nearest(word, names))
+    for (const Rung &rung : rungs)
+      if (rung.name == name && near.size() < 3 && std::ranges::find(near, rung.full_name()) == near.end())
+        near.push_back(rung.full_name());
+  throw UserError(ExitCode::usage,
+                  fmt::format("unknown rung '{}'{}; `nestsmith list` shows them", word,
+                              near.empty() ? "" : "; did you mean " + quoted_list(near) + "?"));
+}
+
+} // namespace
+
+Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
+  if (is_trace_file(word))
+    return from_trace_file(rungs, word);
+  std::vector<const Rung *> found;
+  for (const Rung &rung : rungs)
+    if (rung.full_name() == word || rung.name == word)
+      found.push_back(&rung);
+  if (found.empty() && std::ranges::find(rungs, word, &Rung::tutorial) != rungs.end())
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' is a tutorial, expected one rung; `nestsmith list` shows them", word));
+  if (found.empty())
+    unknown_rung(rungs, word);
+  if (found.size() > 1)
+    throw UserError(ExitCode::usage, fmt::format("'{}' is the name of several rungs; say '{}' or '{}'", word,
+                                                 found[0]->full_name(), found[1]->full_name()));
+  return from_rung(*found[0]);
+}
+
+std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words) {
+  std::vector<Choice> choices;
+  for (const std::string &word : words) {
+    bool tutorial = false;
+    for (const Rung &rung : rungs)
+      if (rung.tutorial == word) {
+        choices.push_back(from_rung(rung));
+        tutorial = true;
+      }
+    if (!tutorial)
+      choices.push_back(choose_rung(rungs, word));
+  }
+  if (words.empty())
+    std::ranges::transform(rungs, std::back_inserter(choices), from_rung);
+  return choices;
+}
+
+Shape parse_shape(const std::string &text, std::size_t extents) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
+  auto refuse = [&](const std::string &why) {
+    std::string form =
+        extents == 3 ? "MxNxK such as 512x512x512" : fmt::format("{} extents joined by 'x'", extents);
+    throw UserError(ExitCode::usage, fmt::format("shape '{}': {}; give {}", text, why, form));
+  };
+  llvm::SmallVector<llvm::StringRef, 4> parts;
+  llvm::StringRef(text).split(parts, 'x');
+  Shape shape;
+  for (llvm::StringRef part : parts) {
+    llvm::StringRef digits = part.startswith("-") ? part.drop_front() : part;
+    if (digits.empty() || digits.find_first_not_of("0123456789") != llvm::StringRef::npos)
+      refuse(fmt::format("'{}' is no number", part.str()));
+    if (digits.size() != part.size() || digits.ltrim('0').empty())
+      refuse(fmt::format("an extent is at least 1, got {}", part.str()));
+    std::int64_t extent = 0;
+    if (part.getAsInteger(10, extent) || extent > largest)
+      refuse(fmt::format("an extent is at most {}, got {}", largest, part.str()));
+    shape.push_back(extent);
+  }
+  if (shape.size() != extents)
+    refuse(fmt::format("it has {} extents, expected {}", shape.size(), extents));
+  return shape;
+}
+
+std::string to_text(const Shape &shape) {
+  std::string text;
+  for (std::int64_t extent : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+Shape chosen_shape(const Context &context, const Choice &choice) {
+  auto given = context.arguments.value("shape");
+  return given ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
+}
+
+DType chosen_dtype(const Context &context, const Choice &choice) {
+  auto given = context.arguments.value("dtype");
+  return given ? *parse_dtype(*given) : choice.default_dtype;
+}
+
+Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target) {
+  Shape shape = chosen_shape(context, choice);
+  DType dtype = chosen_dtype(context, choice);
+  return {choice, shape, dtype, choice.build(shape, dtype, target)};
+}
+
+std::string title(const Scheduled &scheduled) {
+  return fmt::format("{}  {} {}", scheduled.choice.name, name(scheduled.dtype), to_text(scheduled.shape));
+}
+
+void check_memory(const Program &source, const Shape &shape) {
+  // Of each element of a parameter there are the inputs, a working copy, and what the reference holds in
+  // fp64: value and magnitude, and both again for a temporary.
+  constexpr double bytes_per_element = 64;
+  double elements = 0;
+  for (const Buffer &param : source.params) {
+    double size = 1;
+    for (std::int64_t extent : constant_shape(param))
+      size *= static_cast<double>(extent);
+    elements += size;
+  }
+  double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  double wanted = elements * bytes_per_element;
+  if (wanted > memory)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("shape {} takes {:.3g} GiB to run and check, and this machine has {:.3g}; make it "
+                    "smaller",
+                    to_text(shape), wanted / 0x1p30, memory / 0x1p30));
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,53 @@
+#pragma once
+/// From the words of a command line to schedules: names of rungs and tutorials, trace files, shapes,
+/// dtypes.
+
+#include "tools/command.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::cli {
+
+/// What stands where RUNG may stand: a rung, or a trace file.
+struct Choice {
+  std::string name;
+  std::string summary;
+  Shape default_shape;
+  Shape tile; ///< the extents of one block's tile
+  DType default_dtype = DType::f32;
+  bool fixed_shape = false; ///< the default is what was asked for: a trace file names its own
+  std::function<Schedule(const Shape &, DType, const Target &)> build;
+};
+
+/// One rung: "000/naive", "naive" where only one tutorial has it, or the path of a trace file. Throws
+/// UserError (usage) with the nearest names.
+Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
+/// Rungs and whole tutorials; no words: every rung.
+std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words);
+
+/// "512x512x512". Throws UserError (usage) where it is malformed, has the wrong number of extents, or an
+/// extent is below 1 or above 2^31 - 1.
+Shape parse_shape(const std::string &text, std::size_t extents);
+std::string to_text(const Shape &shape);
+
+/// --shape and --dtype, or the defaults of the choice.
+Shape chosen_shape(const Context &context, const Choice &choice);
+DType chosen_dtype(const Context &context, const Choice &choice);
+
+/// The schedule of a choice for --shape and --dtype.
+struct Scheduled {
+  Choice choice;
+  Shape shape;
+  DType dtype;
+  Schedule schedule;
+};
+Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
+/// "000/naive  f32 256x256x256".
+std::string title(const Scheduled &scheduled);
+
+/// Throws UserError (usage) where running on `shape` would take more memory than this machine has.
+void check_memory(const Program &source, const Shape &shape);
+
+} // namespace nestsmith::cli
