@@ -1,0 +1,95 @@
+#include "codegen/cuda.h"
+#include "codegen/standalone.h"
+#include "dsl/trace.h"
+#include "lowering/lower.h"
+#include "schedules/rung.h"
+#include "tests/golden.h"
+
+#include <sstream>
+
+namespace nestsmith {
+namespace {
+
+const Rung &rung(const std::string &full_name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == full_name)
+      return rung;
+  throw std::out_of_range(full_name);
+}
+
+std::string file_name(const Rung &rung, const Shape &shape, const std::string &suffix) {
+  std::ostringstream name;
+  name << rung.tutorial << "_" << rung.name;
+  const char *separator = "_";
+  for (std::int64_t extent : shape) {
+    name << separator << extent;
+    separator = "x";
+  }
+  return name.str() + suffix;
+}
+
+EmitInfo info_of(const Rung &rung, const Schedule &schedule, const Shape &shape) {
+  EmitInfo info;
+  info.title = rung.full_name() + ": " + rung.summary;
+  info.target = schedule.target().arch;
+  std::istringstream lines(trace_to_cpp(schedule));
+  for (std::string line; std::getline(lines, line);)
+    info.trace.push_back(line);
+  info.shape = {{"M", shape[0]}, {"N", shape[1]}, {"K", shape[2]}};
+  return info;
+}
+
+class Goldens : public testing::TestWithParam<std::string> {};
+
+/// Tails in every dimension, and none at all: guards stand only where they are needed.
+TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
+  const Rung &it = rung(GetParam());
+  for (const Shape &shape : {Shape{1000, 777, 333}, Shape{1024, 1024, 1024}}) {
+    Schedule schedule = it.build(shape, DType::f32, Target{});
+    EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernel(lower(schedule))));
+  }
+}
+
+TEST_P(Goldens, ring_mode_differs_in_types_and_constants_only) {
+  const Rung &it = rung(GetParam());
+  auto text = [&](DType dtype) { return cuda_kernel(lower(it.build({1000, 777, 333}, dtype, Target{}))); };
+  std::string real = text(DType::f32), ring = text(DType::u32);
+  auto replace = [](std::string &in, const std::string &from, const std::string &to) {
+    for (std::size_t at = 0; (at = in.find(from, at)) != std::string::npos; at += to.size())
+      in.replace(at, from.size(), to);
+  };
+  replace(real, "float", "unsigned int");
+  replace(real, "0.0f", "0u");
+  auto without_layout = [](const std::string &in) {
+    std::istringstream words(in);
+    std::string out;
+    for (std::string word; words >> word;)
+      out += word + " ";
+    return out;
+  };
+  EXPECT_EQ(without_layout(real), without_layout(ring));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rungs, Goldens,
+                         testing::Values("000/naive", "000/coalesced", "000/shared", "000/tile1d"),
+                         [](const auto &info) { return info.param.substr(info.param.find('/') + 1); });
+
+TEST(Emit, the_file_that_is_shipped) {
+  const Rung &it = rung("000/shared");
+  Shape shape{1000, 777, 333};
+  Schedule schedule = it.build(shape, DType::f32, Target{});
+  EXPECT_TRUE(
+      matches_golden(file_name(it, shape, "_emit.cu"), emit(info_of(it, schedule, shape), lower(schedule))));
+}
+
+TEST(Emit, the_file_that_checks_itself) {
+  const Rung &it = rung("000/tile1d");
+  Shape shape{64, 64, 8};
+  Schedule schedule = it.build(shape, DType::f32, Target{});
+  EXPECT_TRUE(
+      matches_golden(file_name(it, shape, "_standalone.cu"),
+                     emit_standalone(info_of(it, schedule, shape), lower(schedule), schedule.source())));
+}
+
+} // namespace
+} // namespace nestsmith
