@@ -6,9 +6,7 @@ set(config ${CMAKE_INSTALL_LIBDIR}/cmake/nestsmith)
 set(rooms dsl lowering codegen runtime schedules)
 install(TARGETS nestsmith_dsl nestsmith_lowering nestsmith_codegen nestsmith_runtime nestsmith_schedules nestsmith_cli
                 nestsmith_all nestsmith_fmt EXPORT nestsmith_targets)
-if(TARGET nestsmith)
-  install(TARGETS nestsmith)
-endif()
+install(TARGETS nestsmith)
 install(DIRECTORY ${rooms} tools DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nestsmith FILES_MATCHING PATTERN *.h)
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 

@@ -110,8 +110,13 @@ driver_cuda() {
   esac
 }
 
+# Whether the tool itself finds an NVRTC. Its path is kept, because asking opens every library of CUDA.
 has_nvrtc() {
-  "$build/bin/nestsmith" doctor --json 2>/dev/null | grep -q '"nvrtc": *{[^}]*"found": *true'
+  found=$build/nvrtc_path
+  [ -e "$found" ] && [ -e "$(cat "$found")" ] && return 0
+  "$build/bin/nestsmith" doctor --json 2>/dev/null | tr -d '\n' |
+    sed -n 's/.*"key": *"nvrtc"[^}]*"path": *"\([^"]*\)".*/\1/p' >"$found"
+  [ -s "$found" ]
 }
 
 # After the build: NVRTC from a toolkit, wheels or the system as the tool itself finds it, else into build/wheels.
