@@ -21,6 +21,12 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
         {writer.id->name});
   Path path = path_to(edit.body(), writer.id);
   const Stmt &top = path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0];
+  for (const Block *other : writers_of(edit.body(), buffer))
+    if (!find_block(top, other->id))
+      edit.refuse(fmt::format("block {} also writes {}, in a nest of its own, and would still write there; use "
+                              "cache_write before decompose_reduction",
+                              other->id->name, buffer->name),
+                  {other->id->name, writer.id->name});
   for (const Block *reader : readers_of(top, buffer))
     edit.refuse(
         fmt::format(

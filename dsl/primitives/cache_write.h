@@ -11,6 +11,7 @@ namespace nestsmith::primitives {
 ///
 /// Requires [cache_write.scope]: the scope is shared or local.
 /// Requires [cache_write.pure]: the buffer's old content is not read.
+/// Requires [cache_write.writers]: nothing outside of the nest of W writes the buffer.
 /// Requires [cache_write.readers]: nothing else in the nest of W reads the buffer.
 /// Ensures: the buffer ends with the same values.
 BlockRef cache_write(Schedule &schedule, BlockRef writer, Scope scope);

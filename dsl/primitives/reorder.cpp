@@ -38,6 +38,32 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
   return chain;
 }
 
+/// An init runs at the first of the iterations that sum into its element, which is where every summed axis is
+/// 0: where one digit of such an axis mixes several loops, their order decides whether that one comes first.
+void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &before,
+                 const std::vector<const For *> &after) {
+  auto used_in = [](const Expr &digit, const std::vector<const For *> &loops) {
+    std::vector<const For *> used;
+    std::copy_if(loops.begin(), loops.end(), std::back_inserter(used),
+                 [&](const For *loop) { return uses(digit, loop->var); });
+    return used;
+  };
+  Bounds bounds = loop_bounds(edit.body());
+  for (const Block *block : blocks_of(before.front()->body))
+    for (const IterVar &iter : block->iters) {
+      if (!block->init || iter.kind != IterKind::reduction)
+        continue;
+      for (const Term &term : linearize(iter.binding, bounds).terms)
+        if (auto mixed = used_in(term.digit.base, before); mixed != used_in(term.digit.base, after))
+          edit.refuse(
+              fmt::format(
+                  "block {} sums over {} and {} at once, and its init must run first of them; keep their "
+                  "order, or use decompose_reduction before this",
+                  block->id->name, mixed[0]->var->name, mixed[1]->var->name),
+              {mixed[0]->var->name, mixed[1]->var->name, block->id->name});
+    }
+}
+
 } // namespace
 
 void reorder(Schedule &schedule, std::vector<Loop> order) {
@@ -60,6 +86,7 @@ void reorder(Schedule &schedule, std::vector<Loop> order) {
     bool moves = std::any_of(order.begin(), order.end(), [&](const Loop &x) { return x.var == loop->var; });
     result.push_back(moves ? &edit.loop(*next++) : loop);
   }
+  check_inits(edit, chain, result);
   Stmt nest = chain.back()->body;
   for (auto loop = result.rbegin(); loop != result.rend(); ++loop) {
     For copy = **loop;

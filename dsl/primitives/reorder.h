@@ -10,6 +10,8 @@ namespace nestsmith::primitives {
 /// Requires [reorder.distinct]: at least two loops, each named once.
 /// Requires [reorder.chain]: they lie in one nest in which no other statement stands between them:
 ///   what stands between (an init, a tile's copy) depends on the order.
+/// Requires [reorder.init]: loops that a sum mixes in one digit of its axis (it was fused with another axis and
+///   split again) keep their order while its init is part of it.
 /// Ensures: every iteration runs once; a reduction may be summed in another order.
 void reorder(Schedule &schedule, std::vector<Loop> order);
 
