@@ -137,6 +137,7 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
     auto digits = loop_digits(binding, bounds);
     if (!digits)
       return false;
+    std::erase_if(*digits, [](const LoopDigit &digit) { return digit.extent == 1; });
     std::sort(digits->begin(), digits->end(), [](const auto &a, const auto &b) { return a.scale < b.scale; });
     std::int64_t radix = 1;
     for (const LoopDigit &digit : *digits) {
