@@ -7,6 +7,7 @@
 // beta: float
 //
 // Launch: grid 1, block 512, 4096 bytes of shared memory a block
+// Requires: exactly these shapes, rows without gaps, no written array overlapping another
 // Target: sm_80
 //
 // Schedule:
