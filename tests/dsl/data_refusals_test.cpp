@@ -192,6 +192,21 @@ TEST(ComputeAtRefuses, InputThatIsNotComplete) {
                  {"T", "U"});
 }
 
+TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
+  // The box for a shared U is what all threads read, but T is made thread by thread.
+  Schedule s(chain(8, 5));
+  BlockRef u = s.block("U"), y = s.block("Y");
+  Loop i = s.loop("i");
+  s.set_scope(u, Scope::shared);
+  s.reverse_compute_at(u, i);
+  s.reverse_compute_at(y, i);
+  s.bind(i, Axis::thread_x);
+  Loop at = s.loops(y)[1];
+  expect_refused(s, [&] { s.compute_at(u, at); },
+                 "block U reads T, which T computes below i, a loop of its present place; move T first",
+                 {"T", "U"});
+}
+
 TEST(ReverseComputeAtRefuses, BlockThatDoesNotFollowTheLoop) {
   // refuses: reverse_compute_at.reads
   Schedule s(chain(8, 5));
@@ -294,6 +309,22 @@ TEST(ReverseComputeAtRefuses, OtherInputThatComesLater) {
   EXPECT_TRUE(test::same_meaning(s));
 }
 
+TEST(ReverseComputeAtRefuses, OtherInputThatIsMadeRowByRow) {
+  Workload w("transposed");
+  Tensor x = w.placeholder("X", {4, 4}, DType::u32);
+  Tensor t = w.compute("T", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Tensor u = w.compute("U", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) * 2; });
+  Tensor y = w.compute("Y", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) + t(j, i); });
+  Schedule s(w.output({y}));
+  s.reverse_compute_at(s.block("U"), s.loop("i"));
+  BlockRef r = s.block("Y");
+  Loop column = s.loops(s.block("U"))[2];
+  expect_refused(s, [&] { s.reverse_compute_at(r, column); },
+                 "block Y also reads T, which T writes later than " + s.name(column) +
+                     " begins; bring T there first",
+                 {s.name(column), "T"});
+}
+
 TEST(DecomposeReductionRefuses, BlockWithoutAnInit) {
   // refuses: decompose_reduction.init
   Schedule s(gemm(8, 5, 4));
@@ -325,6 +356,31 @@ TEST(DecomposeReductionRefuses, LoopInsideASum) {
       "block AB sums over k, which is outside of i: the init would run again for each of its iterations; "
       "decompose at k",
       {"k", "i"});
+}
+
+TEST(DecomposeReductionRefuses, LoopThatRepeatsTheSum) {
+  // refuses: decompose_reduction.once
+  Workload w("broadcast");
+  Tensor x = w.placeholder("X", {4, 3}, DType::u32), z = w.placeholder("Z", {5}, DType::u32);
+  Reduce k = reduce_axis("k", 3);
+  Tensor t = w.compute("T", {4}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor y = w.compute("Y", {4, 5}, {"i", "l"}, [&](Expr i, Expr l) { return t(i) * z(l); });
+  Schedule s(w.output({y}));
+  BlockRef sums = s.block("T");
+  Loop row = s.loop("Y_i"), l = s.loop("l");
+  s.compute_at(sums, l);
+  for (Loop at : {row, l})
+    expect_refused(s, [&] { s.decompose_reduction(sums, at); },
+                   "block T is computed anew for each l, and without its init would add to the same elements "
+                   "again; decompose "
+                   "at a loop inside of l",
+                   {"l", "T"});
+  Schedule fused = s;
+  Loop both = fused.fuse(row, l);
+  expect_refused(fused, [&] { fused.decompose_reduction(sums, both); },
+                 "block T is computed anew for each Y_i_l", {"Y_i_l"});
+  s.decompose_reduction(sums, s.loops(sums).back());
+  EXPECT_TRUE(test::same_meaning(s));
 }
 
 } // namespace

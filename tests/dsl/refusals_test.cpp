@@ -111,6 +111,15 @@ TEST(FuseRefuses, LoopsThatAreNotNested) {
   expect_refused(s, [&] { s.fuse(i, j); }, "the body of i is not just the loop j", {"i", "j"});
 }
 
+TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
+  // refuses: fuse.extent
+  std::int64_t large = std::int64_t{1} << 22;
+  Schedule s(product(large, large, large));
+  Loop both = s.fuse(s.loop("i"), s.loop("j")), k = s.loop("k");
+  expect_refused(s, [&] { s.fuse(both, k); },
+                 "i_j and k have more than 2^60 iterations together; fuse fewer loops", {"i_j", "k"});
+}
+
 TEST(ReorderRefuses, LoopsThatAreNotDistinct) {
   // refuses: reorder.distinct
   Schedule s(product(8, 5, 4));
