@@ -65,9 +65,9 @@ struct Place {
 
 class Decoder {
 public:
-  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, bool check)
-      : kernel_(kernel), buffers_(buffers), check_(check), handlers_(host_lanes()),
-        values_(handlers_, program_) {}
+  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const Options &options)
+      : kernel_(kernel), buffers_(buffers), check_(options.check),
+        handlers_(options.baseline ? baseline_lanes : host_lanes()), values_(handlers_, program_) {}
 
   Program decode(std::span<const Scalar> scalars);
 
@@ -664,8 +664,8 @@ std::uint32_t Decoder::site(const Load *load) {
 } // namespace
 
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-               const std::vector<GlobalBuffer> &buffers, bool check) {
-  return Decoder(kernel, buffers, check).decode(scalars);
+               const std::vector<GlobalBuffer> &buffers, const Options &options) {
+  return Decoder(kernel, buffers, options).decode(scalars);
 }
 
 } // namespace nestsmith::sim
