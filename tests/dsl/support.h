@@ -48,6 +48,27 @@ inline Program chain(std::int64_t m, std::int64_t n, DType dtype = DType::u32) {
   return w.output({y});
 }
 
+/// T = the sums of the rows of X, Y = T repeated times Z: the blocks T and Y.
+inline Program broadcast(std::int64_t m, std::int64_t n, std::int64_t l) {
+  Workload w("broadcast");
+  Tensor x = w.placeholder("X", {m, n}, DType::u32), z = w.placeholder("Z", {l}, DType::u32);
+  Reduce k = reduce_axis("k", n);
+  Tensor t = w.compute("T", {m}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor y = w.compute("Y", {m, l}, {"i", "l"}, [&](Expr i, Expr at) { return t(i) * z(at); });
+  return w.output({y});
+}
+
+/// U reads T at two neighbouring rows, Y reads U transposed too: the blocks T, U, V and Y.
+inline Program stencil(std::int64_t n) {
+  Workload w("stencil");
+  Tensor x = w.placeholder("X", {n + 1, n}, DType::u32);
+  Tensor t = w.compute("T", {n + 1, n}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Tensor u = w.compute("U", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) + t(i + 1, j); });
+  Tensor v = w.compute("V", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) * 3; });
+  Tensor y = w.compute("Y", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return v(i, j) + u(j, i); });
+  return w.output({y});
+}
+
 /// Values for the parameters: u32 over all of its range, f32 small integers, outputs poisoned.
 struct Values {
   std::vector<Array> arrays;

@@ -1,0 +1,36 @@
+/// Small worlds, tried whole: every directive that can be written down is refused or keeps the meaning.
+/// tests/schedules/exhaustive_test.cpp lowers them.
+
+#include "tests/dsl/small_world.h"
+
+namespace nestsmith {
+namespace {
+
+void expect_all_keep_the_meaning(const Program &program, std::size_t depth, std::size_t at_least) {
+  std::vector<Array> expected = test::results_of(program);
+  std::size_t schedules = 0;
+  test::for_each_schedule(program, depth, [&](const Schedule &schedule) {
+    ++schedules;
+    if (auto what = test::difference(schedule.program(), expected))
+      ADD_FAILURE() << *what << "\n" << test::trace_text(schedule) << print(schedule.program());
+    for (const Obligation &owed : schedule.obligations())
+      EXPECT_LE(owed.directive, schedule.trace().size()) << owed.message;
+  });
+  EXPECT_GT(schedules, at_least);
+}
+
+TEST(SmallWorld, ProductKeepsItsMeaning) { expect_all_keep_the_meaning(test::product(3, 5, 4), 2, 500); }
+TEST(SmallWorld, GemmKeepsItsMeaning) { expect_all_keep_the_meaning(test::gemm(3, 5, 4), 2, 1000); }
+TEST(SmallWorld, ProductOfOneElementKeepsItsMeaning) {
+  expect_all_keep_the_meaning(test::product(1, 1, 1), 2, 300);
+}
+TEST(SmallWorld, ChainKeepsItsMeaning) { expect_all_keep_the_meaning(test::chain(3, 4), 2, 1000); }
+TEST(SmallWorld, BroadcastKeepsItsMeaning) { expect_all_keep_the_meaning(test::broadcast(3, 2, 4), 2, 1000); }
+
+/// Three directives on the product of a row and a column.
+TEST(SmallWorld, ThreeDirectivesKeepTheMeaning) {
+  expect_all_keep_the_meaning(test::product(2, 3, 4), 3, 10000);
+}
+
+} // namespace
+} // namespace nestsmith

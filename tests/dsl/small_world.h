@@ -1,0 +1,134 @@
+#pragma once
+/// Every directive that could be written down next, legal or not, with small parameters: for tests that try
+/// them all, or walk through them at random.
+
+#include "tests/dsl/support.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace nestsmith::test {
+
+struct Move {
+  std::string text; ///< as the user would write it
+  std::function<void(Schedule &)> apply;
+};
+
+/// The loops of a program, outermost first.
+inline std::vector<Loop> all_loops(const Program &program) {
+  std::vector<Loop> loops;
+  walk(program.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt))
+      loops.push_back({loop->var});
+    return true;
+  });
+  return loops;
+}
+
+inline std::vector<Move> moves_of(const Schedule &schedule) {
+  std::vector<Move> moves;
+  auto add = [&](std::string text, std::function<void(Schedule &)> apply) {
+    moves.push_back({std::move(text), std::move(apply)});
+  };
+  std::vector<Loop> loops = all_loops(schedule.program());
+  for (Loop loop : loops) {
+    const std::string &at = loop.var->name;
+    for (std::int64_t factor : {2, 3}) {
+      std::string inner = std::to_string(factor);
+      add("split(" + at + ", {infer, " + inner + "})", [=](Schedule &s) { s.split(loop, {infer, factor}); });
+      add("split(" + at + ", {" + inner + ", infer})", [=](Schedule &s) { s.split(loop, {factor, infer}); });
+    }
+    for (Axis axis : {Axis::thread_x, Axis::block_x})
+      add("bind(" + at + ", " + std::string(name(axis)) + ")", [=](Schedule &s) { s.bind(loop, axis); });
+    add("unroll(" + at + ")", [=](Schedule &s) { s.unroll(loop); });
+    for (Loop other : loops) {
+      const std::string &inner = other.var->name;
+      add("fuse(" + at + ", " + inner + ")", [=](Schedule &s) { s.fuse(loop, other); });
+      add("reorder({" + at + ", " + inner + "})", [=](Schedule &s) { s.reorder({loop, other}); });
+    }
+  }
+  for (const Block *block : blocks_of(schedule.program().body)) {
+    BlockRef ref{block->id};
+    const std::string &at = block->id->name;
+    std::set<std::string> buffers;
+    for (const Load *access : loads_of(*block))
+      buffers.insert(access->buffer->name);
+    for (Scope scope : {Scope::shared, Scope::local}) {
+      std::string to(name(scope));
+      for (const std::string &buffer : buffers)
+        add("cache_read(" + at + ", " + buffer + ", " + to + ")",
+            [=](Schedule &s) { s.cache_read(ref, buffer, scope); });
+      add("cache_write(" + at + ", " + to + ")", [=](Schedule &s) { s.cache_write(ref, scope); });
+      add("set_scope(" + at + ", " + to + ")", [=](Schedule &s) { s.set_scope(ref, scope); });
+    }
+    for (Loop loop : loops) {
+      std::string where = at + ", " + loop.var->name + ")";
+      add("compute_at(" + where, [=](Schedule &s) { s.compute_at(ref, loop); });
+      add("reverse_compute_at(" + where, [=](Schedule &s) { s.reverse_compute_at(ref, loop); });
+      add("decompose_reduction(" + where, [=](Schedule &s) { s.decompose_reduction(ref, loop); });
+    }
+  }
+  return moves;
+}
+
+/// Names what was tried last, should an internal error stop the program.
+class Attempt {
+public:
+  static void note(const Schedule &schedule, const std::string &next) {
+    std::string text = trace_text(schedule) + "then " + next + "\n";
+    std::size_t length = std::min(text.size(), last_.size() - 1);
+    std::memcpy(last_.data(), text.data(), length);
+    length_ = length;
+    static const bool installed = std::signal(SIGABRT, report) != SIG_ERR;
+    (void)installed;
+  }
+
+private:
+  static void report(int) {
+    [[maybe_unused]] auto written = write(STDERR_FILENO, last_.data(), length_);
+    std::signal(SIGABRT, SIG_DFL);
+  }
+  inline static std::array<char, 4096> last_;
+  inline static std::size_t length_ = 0;
+};
+
+/// Whether the move was legal; any error but a ScheduleError comes through.
+inline bool apply(Schedule &schedule, const Move &move) {
+  Attempt::note(schedule, move.text);
+  try {
+    move.apply(schedule);
+    return true;
+  } catch (const ScheduleError &) {
+    return false;
+  }
+}
+
+/// All schedules that up to `depth` directives make, one for each program that differs in print.
+/// `f` sees each once.
+inline void for_each_schedule(const Program &program, std::size_t depth,
+                              const std::function<void(const Schedule &)> &f) {
+  std::set<std::string> seen;
+  std::vector<Schedule> level{Schedule(program)};
+  for (std::size_t n = 0; n < depth; ++n) {
+    std::vector<Schedule> next;
+    for (const Schedule &schedule : level)
+      for (const Move &move : moves_of(schedule)) {
+        Schedule moved = schedule;
+        if (!apply(moved, move) || !seen.insert(print(moved.program())).second)
+          continue;
+        f(moved);
+        if (n + 1 < depth)
+          next.push_back(std::move(moved));
+      }
+    level = std::move(next);
+  }
+}
+
+} // namespace nestsmith::test

@@ -1,0 +1,140 @@
+/// Every rung that comes with nestsmith, lowered and run on the simulator at hostile shapes.
+
+#include "dsl/printer.h"
+#include "dsl/verify.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/sim_executor.h"
+#include "schedules/rung.h"
+#include "schedules/workloads.h"
+#include "tests/dsl/support.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+std::string all_messages(const CheckResult &result) {
+  std::string text;
+  for (const std::string &message : result.messages())
+    text += message + "\n";
+  return text;
+}
+
+struct Case {
+  const Rung *rung;
+  Shape shape;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Rung &rung : builtin_rungs()) {
+    Shape ragged = rung.tile;
+    for (std::int64_t &extent : ragged)
+      ++extent;
+    for (const Shape &shape :
+         {Shape{1, 1, 1}, Shape{65, 33, 17}, Shape{64, 64, 64}, Shape{127, 129, 131}, rung.tile, ragged})
+      all.push_back({&rung, shape});
+  }
+  return all;
+}
+
+class EveryRung : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryRung, IsRightInTheSimulator) {
+  const auto &[rung, shape] = GetParam();
+  SimExecutor simulator;
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Schedule schedule = rung->build(shape, dtype, Target{});
+    CheckResult result = check(schedule, lower(schedule), simulator);
+    EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
+    EXPECT_EQ(result.exact(), true);
+    EXPECT_EQ(result.find(CheckRun::random) != nullptr, dtype == DType::f32);
+    EXPECT_EQ(all_messages(result), "");
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<Case> &info) {
+  std::string text = info.param.rung->name;
+  for (std::int64_t extent : info.param.shape)
+    text += "_" + std::to_string(extent);
+  return text;
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, EveryRung, testing::ValuesIn(cases()), case_name);
+
+TEST(Rungs, KeepTheirMeaningAtEveryStep) {
+  for (const Rung &rung : builtin_rungs())
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{5, 3, 2}, Shape{9, 33, 7}})
+      EXPECT_TRUE(test::same_meaning(rung.build(shape, DType::u32, Target{})))
+          << rung.full_name() << " at " << to_string(shape);
+}
+
+TEST(Rungs, OweNothing) {
+  for (const Rung &rung : builtin_rungs())
+    for (const Obligation &owed : rung.build({100, 70, 50}, DType::f32, Target{}).obligations())
+      ADD_FAILURE() << rung.full_name() << ": " << owed.message;
+}
+
+TEST(Rungs, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const Rung &rung : builtin_rungs()) {
+    EXPECT_TRUE(names.insert(rung.full_name()).second) << rung.full_name();
+    EXPECT_EQ(rung.full_name(), rung.tutorial + "/" + rung.name);
+    EXPECT_FALSE(rung.summary.empty());
+    EXPECT_EQ(rung.tile.size(), 3U);
+  }
+  EXPECT_EQ(names.size(), builtin_rungs().size());
+}
+
+TEST(Rungs, RefuseShapesThatAreNoProduct) {
+  for (const Rung &rung : builtin_rungs()) {
+    auto build = [&](const Shape &shape) { return rung.build(shape, DType::f32, Target{}); };
+    test::expect_user_error(
+        [&] {
+          build({4, 4});
+        },
+        ExitCode::usage, "a matrix product takes a shape MxNxK, got 2 extents in '4x4'");
+    test::expect_user_error([&] { build({}); }, ExitCode::usage, "got 0 extents in ''");
+    test::expect_user_error(
+        [&] {
+          build({0, 4, 4});
+        },
+        ExitCode::usage, "'A' has an extent of 0, expected at least 1");
+    test::expect_user_error(
+        [&] {
+          build({4, -1, 4});
+        },
+        ExitCode::usage, "'B' has an extent of -1, expected at least 1");
+    std::int64_t huge = std::int64_t{1} << 40;
+    test::expect_user_error(
+        [&] {
+          build({huge, 4, huge});
+        },
+        ExitCode::usage, "'A' has more elements than fit in 64 bits; make its shape smaller");
+    test::expect_user_error(
+        [&] {
+          build({std::int64_t{1} << 31, 1, std::int64_t{1} << 30});
+        },
+        ExitCode::usage, "'A' has 2305843009213693952 elements, expected at most 2^60; make its shape smaller");
+  }
+}
+
+TEST(Workloads, GemmReadsCOnlyWhereBetaIsNotZero) {
+  EXPECT_EQ(print(gemm({3, 5, 4}, DType::f32)),
+            "gemm(A: f32[3, 4], B: f32[4, 5], inout C: f32[3, 5], alpha: f32, beta: f32):\n"
+            "global AB: f32[3, 5]\n"
+            "for i < 3:\n"
+            "  for j < 5:\n"
+            "    for k < 4:\n"
+            "      block AB(i = i, j = j, sum k = k):\n"
+            "        init AB[i, j] = 0.0\n"
+            "        AB[i, j] = AB[i, j] + A[i, k]*B[k, j]\n"
+            "for i < 3:\n"
+            "  for j < 5:\n"
+            "    block C(i = i, j = j):\n"
+            "      C[i, j] = alpha*AB[i, j] + beta*(C[i, j] where beta != 0.0 else 0.0)\n");
+}
+
+} // namespace
+} // namespace nestsmith
