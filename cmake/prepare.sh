@@ -27,7 +27,8 @@ install() {
   elif command -v sudo >/dev/null; then
     as_root=sudo
   else
-    fail "this needs Debian packages, and you are neither root nor have sudo; have someone run: apt-get install$missing"
+    say "you are neither root nor have sudo; have someone run: apt-get install$missing"
+    return 1
   fi
   say "installing$missing"
   log=$(mktemp)
@@ -49,7 +50,7 @@ install_build_tools() {
   done
   [ -n "${found_llvm-}" ] || packages="$packages llvm-14-dev"
   # shellcheck disable=SC2086 # a list of words
-  install $packages "$@" || fail "could not install the packages above"
+  install $packages "$@" || fail "cannot go on without the packages above"
 }
 
 # quietly WHAT COMMAND...: the command's output is shown only where it fails.
@@ -71,8 +72,13 @@ build_nestsmith() {
     say "configuring build/"
     (cd "$root" && quietly configure cmake --preset release -DNESTSMITH_TESTS="$1")
   fi
-  [ -x "$build/bin/nestsmith" ] || say "building (up to three minutes)"
+  # Says so only where there is something to build.
+  (sleep 1 >/dev/null 2>&1 && say "building (from nothing: up to three minutes)") &
+  notice=$!
+  trap 'kill "$notice" 2>/dev/null || true' EXIT
   quietly build cmake --build "$build" --target "$2"
+  kill "$notice" 2>/dev/null || true
+  trap - EXIT
 }
 
 unpack_wheels() {
