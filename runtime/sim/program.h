@@ -116,7 +116,6 @@ struct Program {
   std::vector<RegionCounts> regions; ///< code that runs together; region 0 is the kernel's outermost
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
-  int sources = 0;
 
   std::uint32_t frame_bytes = 0;
   std::uint32_t locals_begin = 0, locals_end = 0;   ///< poisoned when a block starts

@@ -183,7 +183,7 @@ TEST(Simulate, BooleansLiveInEveryScope) {
 }
 
 TEST(Simulate, TheSameKernelOnAnyNumberOfHostThreads) {
-  GemmShape s = {100, 70, 50};
+  GemmShape s = {50, 40, 40};
   for (const kernel::Kernel &kernel : {shared_gemm(s), shared_gemm(s, false), shared_gemm(s, true, false)}) {
     std::vector<Array> results;
     std::vector<std::vector<std::string>> messages;

@@ -1,0 +1,77 @@
+#pragma once
+/// The decoder's state: private to decode.cpp and decode_exprs.cpp.
+
+#include "runtime/sim/machine.h"
+#include "runtime/sim/values.h"
+
+#include <set>
+
+namespace nestsmith::sim {
+
+struct Place {
+  std::uint32_t slot = 0;
+  std::int64_t elements = 0;
+  std::int64_t byte_offset = 0;
+  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local
+};
+
+class Decoder {
+public:
+  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const Options &options)
+      : kernel_(kernel), buffers_(buffers), check_(options.check),
+        handlers_(options.baseline ? baseline_lanes : host_lanes()), values_(handlers_, program_) {}
+
+  Program decode(std::span<const Scalar> scalars);
+
+private:
+  void shape();
+  void bind_scalars(std::span<const Scalar> scalars);
+  void place_shared();
+  void place_local();
+  void find_uses();
+
+  void stmt(const kernel::Stmt &s);
+  void declare(const kernel::Declare &node);
+  void loop(const kernel::Loop &node);
+  void unrolled(const kernel::Loop &node, std::int64_t extent);
+  void rolled(const kernel::Loop &node, ValueId extent);
+  void branch(const kernel::If &node);
+  void store(const kernel::Store &node);
+  bool accumulate(const kernel::Store &node, std::int64_t element);
+  void barrier(const kernel::Barrier &node);
+
+  /// A condition, or absent for "always".
+  using Guard = std::optional<ValueId>;
+  ValueId value(const Expr &e, Guard guard = {});
+  ValueId binary(const Binary &e, Guard guard);
+  ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
+  ValueId load(const Load &e, Guard guard);
+  Guard both(Guard a, ValueId b) { return a ? values_.binary(BinaryOp::logical_and, *a, b) : b; }
+
+  Access &make_access(const Buffer &buffer, const Load *load, ValueId index);
+  void set_address(Access &access, ValueId index);
+  const Pattern *patterns_of(ValueId table);
+  const Pattern *one_address();
+  void count(const Access &access);
+  std::uint32_t site(const Load *load);
+
+  const kernel::Kernel &kernel_;
+  const std::vector<GlobalBuffer> &buffers_;
+  bool check_;
+  const Lanes &handlers_;
+  Program program_;
+  Values values_;
+  std::map<Var, ValueId> variables_;
+  std::map<Buffer, Place> places_;
+  std::map<ValueId, const Pattern *> patterns_;
+  std::map<std::pair<const void *, const void *>, int> sources_;
+  std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
+  std::vector<Site::Iteration> loops_;
+  kernel::Stmt stmt_;                ///< the statement being decoded
+  std::uint32_t hint_ = no_register; ///< where the value of a store may be loaded to
+  std::uint32_t region_ = 0;
+  std::int64_t shadow_unit_ = 1; ///< bytes
+  const Pattern *one_address_ = nullptr;
+};
+
+} // namespace nestsmith::sim
