@@ -167,6 +167,8 @@ int cli_main(int argc, char **argv, const std::vector<Rung> &rungs) {
     return cli::report(error.what(), "", error.code(), json);
   } catch (const std::bad_alloc &) {
     return cli::report("not enough memory for this shape: make it smaller", "", ExitCode::usage, json);
+  } catch (const std::exception &error) {
+    internal_error(error.what());
   }
 }
 

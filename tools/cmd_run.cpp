@@ -31,6 +31,11 @@ std::string percent_cell(const Climbed &row) {
   return row.cublas_ms ? fmt::format("{:.1f} %", 100 * *row.cublas_ms / row.timing->median_ms) : "-";
 }
 
+bool one_problem(const std::vector<Climbed> &rows) {
+  return std::ranges::all_of(
+      rows, [&](const Climbed &r) { return r.shape == rows[0].shape && r.dtype == rows[0].dtype; });
+}
+
 std::string table_text(const std::vector<Climbed> &rows, bool simulated, const std::string &cublas_name,
                        const Style &style) {
   std::vector<Table::Column> columns = {{"rung"}, {"time", Align::right}};
@@ -57,10 +62,11 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
     cells.push_back(verdict_cell(row, style));
     table.add(cells);
   }
-  if (!rows.empty() && rows.front().cublas_ms) {
-    double ms = *rows.front().cublas_ms;
+  auto compared = std::ranges::find_if(rows, [](const Climbed &row) { return row.cublas_ms.has_value(); });
+  if (compared != rows.end() && one_problem(rows)) {
+    double ms = *compared->cublas_ms;
     table.add({style.dim(cublas_name), fmt::format("{:.4g} ms", ms),
-               fmt::format("{:.0f}", rows.front().operations / ms * 1e-6), "100.0 %", "", "", "", "", ""});
+               fmt::format("{:.0f}", compared->operations / ms * 1e-6), "100.0 %", "", "", "", "", ""});
   }
   return table.text(style);
 }
@@ -133,9 +139,8 @@ std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine,
 }
 
 std::string heading(const std::vector<Climbed> &rows, const Machine &machine, const Style &style) {
-  bool one_problem = std::ranges::all_of(
-      rows, [&](const Climbed &r) { return r.shape == rows[0].shape && r.dtype == rows[0].dtype; });
-  std::string problem = one_problem ? fmt::format("{} {}", name(rows[0].dtype), to_text(rows[0].shape)) : "";
+  std::string problem =
+      one_problem(rows) ? fmt::format("{} {}", name(rows[0].dtype), to_text(rows[0].shape)) : "";
   std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
   return style.bold(problem) + (problem.empty() ? "" : " ") + where + "\n\n";
 }

@@ -137,7 +137,8 @@ Shape parse_shape(const std::string &text, std::size_t extents) {
   llvm::StringRef(text).split(parts, 'x');
   Shape shape;
   for (llvm::StringRef part : parts) {
-    llvm::StringRef digits = part.startswith("-") ? part.drop_front() : part;
+    llvm::StringRef digits = part;
+    digits.consume_front("-");
     if (digits.empty() || digits.find_first_not_of("0123456789") != llvm::StringRef::npos)
       refuse(fmt::format("'{}' is no number", part.str()));
     if (digits.size() != part.size() || digits.ltrim('0').empty())
@@ -195,7 +196,7 @@ void check_memory(const Program &source, const Shape &shape) {
   if (wanted > memory)
     throw UserError(
         ExitCode::usage,
-        fmt::format("shape {} takes {:.3g} GiB to run and check, and this machine has {:.3g}; make it "
+        fmt::format("shape {} takes {:.4g} GiB to run and check, and this machine has {:.4g}; make it "
                     "smaller",
                     to_text(shape), wanted / 0x1p30, memory / 0x1p30));
 }

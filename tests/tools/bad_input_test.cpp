@@ -150,6 +150,37 @@ TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
   EXPECT_TRUE(contains(ran.err, "split"));
 }
 
+/// The computation of a rung, saved as a trace without directives.
+constexpr const char *unscheduled_trace =
+    R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32", "target": "sm_80",
+        "directives": []})";
+
+TEST(BadInput, OpenObligationsAreShownAndNotLowered) {
+  Folder folder;
+  std::string path = (folder / "trace.json").string();
+  write_text(path, unscheduled_trace);
+  Ran show = nestsmith("show " + path);
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_TRUE(contains(show.out, "\nowed: "));
+  for (const char *command : {"show --lowered", "emit", "check"}) {
+    Ran ran = nestsmith(std::string(command) + " " + path);
+    EXPECT_EQ(ran.code, 3) << command;
+    EXPECT_EQ(ran.out, "");
+  }
+  Ran run = nestsmith("run naive " + path + " --device sim");
+  EXPECT_EQ(run.code, 3);
+  EXPECT_TRUE(contains(run.out, "REFUSED"));
+  EXPECT_TRUE(contains(run.out, "PASSED")) << "the other rung is climbed";
+}
+
+TEST(BadInput, ShapeThatTheGridCannotCoverIsRefused) {
+  Ran ran = nestsmith("run naive --shape 2000000x2000000x1 --device sim");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_TRUE(contains(ran.out, "REFUSED"));
+  EXPECT_TRUE(
+      contains(ran.out, "s.bind(j_i_outer, Axis::block_x): the loop j_i_outer has 15625000000 iterations"));
+}
+
 TEST(BadInput, ErrorsAreJsonToo) {
   Ran ran = nestsmith("run coalescd --json");
   EXPECT_EQ(ran.code, 2);

@@ -1,0 +1,95 @@
+/// A user's own computation and schedule get every command from cli_main.
+
+#include "dsl/error.h"
+#include "dsl/tensor.h"
+#include "tests/tools/run_binary.h"
+#include "tools/cli.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+
+/// Y = a*X + Y.
+Schedule axpy(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("axpy");
+  Tensor x = w.placeholder("X", {shape[0]}, dtype), y = w.inout("Y", {shape[0]}, dtype);
+  Expr a = w.scalar("a", dtype);
+  w.update(y, {"i"}, [&](const std::vector<Expr> &n) { return a * x(n[0]) + y(n[0]); });
+  Schedule s(w.output(), target);
+  auto [i] = s.loops<1>(s.block("Y"));
+  auto [block, thread] = s.split(i, {infer, 128});
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  return s;
+}
+
+/// Serves even sizes only.
+Schedule picky(const Shape &shape, DType dtype, const Target &target) {
+  if (shape[0] % 2)
+    throw UserError(ExitCode::illegal_schedule, "the rung 'picky' serves even sizes only");
+  return axpy(shape, dtype, target);
+}
+
+const std::vector<Rung> rungs = {{"", "axpy", "a thread an element", axpy, {128}, {1000}},
+                                 {"", "picky", "even sizes", picky, {128}, {1000}}};
+
+struct Called {
+  int code;
+  std::string out, err;
+};
+Called call(std::vector<std::string> words) {
+  words.insert(words.begin(), "mine");
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  int code = cli_main(static_cast<int>(argv.size()), argv.data(), rungs);
+  std::string out = testing::internal::GetCapturedStdout();
+  return {code, out, testing::internal::GetCapturedStderr()};
+}
+
+TEST(OwnRungs, RunAndCheck) {
+  Called list = call({"list"});
+  EXPECT_TRUE(contains(list.out, "axpy"));
+  EXPECT_FALSE(contains(list.out, "naive"));
+  Called run = call({"run", "--device", "sim"});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "f32 1000 on the simulator"));
+  EXPECT_TRUE(contains(run.out, "PASSED"));
+  Called check = call({"check", "axpy", "--each-step"});
+  EXPECT_EQ(check.code, 0) << check.out << check.err;
+}
+
+TEST(OwnRungs, ShapesHaveTheirOwnRank) {
+  EXPECT_EQ(call({"run", "axpy", "--shape", "77", "--device", "sim"}).code, 0);
+  Called wrong = call({"run", "axpy", "--shape", "7x7x7", "--device", "sim"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(contains(wrong.err, "it has 3 extents, expected 1"));
+}
+
+TEST(OwnRungs, EmitNamesTheDimensionsOfEachArray) {
+  Called emit = call({"emit", "axpy"});
+  EXPECT_EQ(emit.code, 0) << emit.err;
+  EXPECT_TRUE(contains(emit.out, "axpy_launch("));
+}
+
+TEST(OwnRungs, ARungThatRefusesDoesNotStopTheClimb) {
+  Called run = call({"run", "--shape", "77", "--device", "sim"});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_TRUE(contains(run.out, "REFUSED"));
+  EXPECT_TRUE(contains(run.out, "PASSED"));
+  EXPECT_TRUE(contains(run.out, "the rung 'picky' serves even sizes only"));
+}
+
+TEST(OwnRungs, TracesOfOwnWorkloadsReplay) {
+  test::Folder folder;
+  std::string file = (folder / "axpy.json").string();
+  test::write_text(file, call({"show", "axpy", "--trace", "json"}).out);
+  Called run = call({"run", file, "--device", "sim"});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+}
+
+} // namespace
+} // namespace nestsmith
