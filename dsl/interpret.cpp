@@ -48,7 +48,10 @@ using Environment = std::map<Var, Scalar>;
 Scalar eval(const Expr &e, const Environment &env, const Reader &read) {
   auto go = [&](const Expr &child) { return eval(child, env, read); };
   return e.visit(Overloaded{
-      [](const IntImm &x) { return Scalar::from_double(x.dtype, static_cast<double>(x.value)); },
+      [](const IntImm &x) {
+        return x.dtype == DType::i64 ? Scalar::of(x.dtype, x.value)
+                                     : Scalar::from_double(x.dtype, static_cast<double>(x.value));
+      },
       [](const FloatImm &x) { return Scalar::from_double(x.dtype, x.value); },
       [&](const Var &x) {
         auto it = env.find(x);

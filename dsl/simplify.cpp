@@ -20,7 +20,7 @@ public:
       return {{}, *value};
     const auto *op = e.as<Binary>();
     if (!op)
-      return atom(map_children(e, [&](const Expr &child) { return simplify(child); }));
+      return rest_of(e);
     auto divisor = as_int(op->b);
     switch (op->op) {
     case BinaryOp::add:
@@ -56,7 +56,7 @@ public:
     default:
       break;
     }
-    return atom(map_children(e, [&](const Expr &child) { return simplify(child); }));
+    return rest_of(e);
   }
 
   Expr simplify(const Expr &e) {
@@ -118,6 +118,15 @@ private:
     if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype()))
       return range_of(conversion->a, bounds_);
     return std::nullopt;
+  }
+
+  /// Simplifies the operands only, which may leave something of another kind: min(3, 4).
+  Linear rest_of(const Expr &e) {
+    Expr result = map_children(e, [&](const Expr &child) { return simplify(child); });
+    const auto *before = e.as<Binary>(), *after = result.as<Binary>();
+    bool same_kind =
+        before ? after && after->op == before->op : result.node().kind.index() == e.node().kind.index();
+    return same_kind ? atom(result) : linearize(result);
   }
 
   Linear atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }
@@ -237,10 +246,12 @@ private:
   Linear digit_of(const Linear &rest, std::int64_t div, std::int64_t mod) {
     if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.constant == 0) {
       const Digit &inner = rest.terms[0].digit;
+      if (inner.mod == 0 && mod == 0 && inner.div != 1)
+        return divide(linearize(inner.base), inner.div * div);
       if (inner.mod == 0)
         return one({inner.base, inner.div * div, mod});
       if (inner.mod % div == 0 && mod == 0)
-        return one({inner.base, inner.div * div, inner.mod / div});
+        return modulo(divide(linearize(inner.base), inner.div * div), inner.mod / div);
       if (div == 1 && inner.mod % mod == 0)
         return one({inner.base, inner.div, mod});
     }
