@@ -5,6 +5,7 @@
 #include "dsl/verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 namespace nestsmith {
@@ -80,6 +81,19 @@ std::vector<Loop> Schedule::loops(BlockRef block) const {
   for (const For *loop : loops_of(path_to(program().body, block.id)))
     handles.push_back({loop->var});
   return handles;
+}
+
+std::vector<Loop> Schedule::loops(BlockRef block, std::size_t expected) const {
+  std::vector<Loop> handles = loops(block);
+  if (handles.size() == expected)
+    return handles;
+  std::vector<std::string> names;
+  for (const Loop &handle : handles)
+    names.push_back(name(handle));
+  throw UserError(
+      ExitCode::illegal_schedule,
+      fmt::format("block {} has {} loops around it ({}), but loops<{}> was asked for; ask for as many",
+                  block.id->name, handles.size(), fmt::join(names, ", "), expected));
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {

@@ -43,7 +43,10 @@ public:
   BlockRef block(const std::string &name) const;
   Loop loop(const std::string &name) const;
   std::vector<Loop> loops(BlockRef block) const; ///< around it, outermost first
-  template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const { return to_array<N>(loops(block)); }
+  /// The same where their number is known; throws UserError (illegal_schedule) where it is another.
+  template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
+    return to_array<N>(loops(block, N));
+  }
   std::string name(Loop loop) const { return loop.var->name; }
 
   // Loops.
@@ -86,6 +89,8 @@ private:
       result[n] = loops[n];
     return result;
   }
+
+  std::vector<Loop> loops(BlockRef block, std::size_t expected) const;
 
   Target target_;
   std::vector<Program> steps_;

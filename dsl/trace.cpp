@@ -215,18 +215,45 @@ void for_each_handle(const Directive &directive, const std::function<void(const 
   }
 }
 
+/// The loop or the block of this name, or null.
+const void *symbol_of(const Program &program, const std::string &name) {
+  const void *found = nullptr;
+  walk(program.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->var->name == name)
+      found = loop->var.get();
+    if (const auto *block = as<Block>(stmt); block && block->id->name == name)
+      found = block->id.get();
+    return true;
+  });
+  return found;
+}
+
 } // namespace
 
 std::string trace_to_cpp(const Schedule &schedule) {
-  std::set<std::string> declared;
+  // A nest that is made anew has new loops of the old names: their handles are asked for again.
+  std::map<std::string, const void *> handles;
   std::string text;
-  for (const Directive &directive : schedule.trace()) {
+  for (std::size_t n = 0; n < schedule.trace().size(); ++n) {
+    const Directive &directive = schedule.trace()[n];
     for_each_handle(directive, [&](const std::string &handle, bool is_loop) {
-      if (declared.insert(handle).second)
-        text += fmt::format("auto {} = s.{}(\"{}\");\n", handle, is_loop ? "loop" : "block", handle);
+      auto [known, first] = handles.try_emplace(handle, nullptr);
+      const void *symbol = symbol_of(schedule.step(n), handle);
+      if (known->second == symbol)
+        return;
+      known->second = symbol;
+      text += fmt::format("{}{} = s.{}(\"{}\");\n", first ? "auto " : "", handle, is_loop ? "loop" : "block",
+                          handle);
     });
+    const auto &results = directive.results;
+    if (std::any_of(results.begin(), results.end(),
+                    [&](const auto &name) { return handles.count(name) > 0; })) {
+      text += to_cpp(Directive{directive.op, directive.arguments, {}}) + "\n";
+      continue;
+    }
     text += to_cpp(directive) + "\n";
-    declared.insert(directive.results.begin(), directive.results.end());
+    for (const std::string &name : results)
+      handles[name] = symbol_of(schedule.step(n + 1), name);
   }
   return text;
 }

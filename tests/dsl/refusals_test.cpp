@@ -288,6 +288,9 @@ TEST(AnyDirectiveRefuses, NameThatIsUnknown) {
   Schedule s(gemm(8, 5, 4));
   test::expect_user_error([&] { s.loop("m"); }, ExitCode::illegal_schedule,
                           "there is no loop 'm'; the loops are i, j, k, C_i, C_j");
+  test::expect_user_error(
+      [&] { s.loops<2>(s.block("AB")); }, ExitCode::illegal_schedule,
+      "block AB has 3 loops around it (i, j, k), but loops<2> was asked for; ask for as many");
   test::expect_user_error([&] { s.block("D"); }, ExitCode::illegal_schedule,
                           "there is no block 'D'; the blocks are AB, C");
 }

@@ -1,0 +1,171 @@
+/// Traces as C++ and as JSON; files that are no traces. The traces of all rungs: tests/schedules.
+
+#include "dsl/trace.h"
+
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_user_error;
+using test::gemm;
+
+/// A schedule with every primitive.
+Schedule tiled() {
+  Schedule s(gemm(7, 5, 9));
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i_outer, i_inner] = s.split(s.loop("i"), {infer, 2});
+  auto [k_outer, k_inner] = s.split(s.loop("k"), {infer, 4});
+  s.reorder({i_outer, s.loop("j"), k_outer, k_inner, i_inner});
+  auto thread = s.fuse(i_outer, s.loop("j"));
+  s.reverse_compute_at(C, thread);
+  s.bind(thread, Axis::thread_x);
+  auto tile = s.cache_read(AB, "A", Scope::shared);
+  s.compute_at(tile, k_outer);
+  s.unroll(i_inner);
+  s.decompose_reduction(AB, k_outer);
+  return s;
+}
+
+std::string json_of(const Schedule &s) { return to_json(trace_file(s, {7, 5, 9}, DType::u32)); }
+
+TEST(Trace, ReplaysFromJson) {
+  Schedule s = tiled();
+  TraceFile file = parse_trace(json_of(s), "t.json");
+  EXPECT_EQ(file.workload, "gemm");
+  EXPECT_EQ(file.shape, (std::vector<std::int64_t>{7, 5, 9}));
+  EXPECT_EQ(file.dtype, DType::u32);
+  EXPECT_EQ(file.arch, "sm_80");
+  EXPECT_EQ(file.directives, s.trace());
+  Schedule again = replay(file, gemm(7, 5, 9), Target{}, "t.json");
+  EXPECT_EQ(again.trace(), s.trace());
+  for (std::size_t n = 0; n <= s.trace().size(); ++n)
+    EXPECT_EQ(print(again.step(n)), print(s.step(n)));
+  EXPECT_EQ(json_of(again), json_of(s));
+}
+
+TEST(Trace, OfNoDirectivesReplays) {
+  Schedule s(gemm(7, 5, 9));
+  Schedule again = replay(parse_trace(json_of(s), "t.json"), gemm(7, 5, 9), Target{}, "t.json");
+  EXPECT_EQ(print(again.program()), print(s.program()));
+  EXPECT_EQ(trace_to_cpp(s), "");
+}
+
+TEST(Trace, IsCppThatDeclaresHandlesWhereTheyAreFirstUsed) {
+  EXPECT_EQ(trace_to_cpp(tiled()), R"(auto AB = s.block("AB");
+s.set_scope(AB, Scope::local);
+auto i = s.loop("i");
+auto [i_outer, i_inner] = s.split(i, {infer, 2});
+auto k = s.loop("k");
+auto [k_outer, k_inner] = s.split(k, {infer, 4});
+auto j = s.loop("j");
+s.reorder({i_outer, j, k_outer, k_inner, i_inner});
+auto i_outer_j = s.fuse(i_outer, j);
+auto C = s.block("C");
+s.reverse_compute_at(C, i_outer_j);
+s.bind(i_outer_j, Axis::thread_x);
+auto A_shared = s.cache_read(AB, "A", Scope::shared);
+s.compute_at(A_shared, k_outer);
+s.unroll(i_inner);
+auto AB_init = s.decompose_reduction(AB, k_outer);
+)");
+}
+
+TEST(Trace, IsCppThatAsksAgainForLoopsMadeAnew) {
+  Schedule s(gemm(7, 5, 9));
+  BlockRef tile = s.cache_read(s.block("AB"), "A", Scope::shared);
+  s.split(s.loop("ax_A_k"), {infer, 3});
+  s.compute_at(tile, s.loop("i"));
+  auto [outer, inner] = s.split(s.loop("ax_A_k"), {infer, 3});
+  s.unroll(inner);
+  s.unroll(outer);
+  EXPECT_EQ(trace_to_cpp(s), R"(auto AB = s.block("AB");
+auto A_shared = s.cache_read(AB, "A", Scope::shared);
+auto ax_A_k = s.loop("ax_A_k");
+auto [ax_A_k_outer, ax_A_k_inner] = s.split(ax_A_k, {infer, 3});
+auto i = s.loop("i");
+s.compute_at(A_shared, i);
+ax_A_k = s.loop("ax_A_k");
+s.split(ax_A_k, {infer, 3});
+ax_A_k_inner = s.loop("ax_A_k_inner");
+s.unroll(ax_A_k_inner);
+ax_A_k_outer = s.loop("ax_A_k_outer");
+s.unroll(ax_A_k_outer);
+)");
+}
+
+TEST(ParseTrace, RefusesWhatIsNoTrace) {
+  auto refused = [](const std::string &text, const std::string &message) {
+    expect_user_error([&] { parse_trace(text, "t.json"); }, ExitCode::usage, "t.json: " + message);
+    expect_user_error([&] { parse_trace(text, "t.json"); }, ExitCode::usage,
+                      "; save one with `show RUNG --trace json`");
+  };
+  refused("", "is no JSON: ");
+  refused("{\"directives\": [", "is no JSON: ");
+  refused("\x7f\x45\x4c\x46\x02\x01", "is no JSON: ");
+  refused("[]", "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
+  refused("3", "is JSON, but no nestsmith trace");
+  refused("{\"op\": \"split\"}", "is JSON, but no nestsmith trace");
+  refused(R"({"nestsmith_trace": "1"})", "is JSON, but no nestsmith trace");
+  refused(R"({"nestsmith_trace": 2})", "is a trace of version 2, expected 1");
+  refused(R"({"nestsmith_trace": 1})", "has no 'workload'");
+  refused(R"({"nestsmith_trace": 1, "workload": "gemm"})", "has no 'target'");
+  refused(R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80"})", "has no 'dtype'");
+
+  std::string head = R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80", "dtype": )";
+  refused(head + R"("f17"})", "has the unknown dtype 'f17'");
+  refused(head + R"("f32", "shape": [1, "x"]})", "expected whole numbers in 'shape'");
+  refused(head + R"("f32", "shape": [1, 2.5]})", "expected whole numbers in 'shape'");
+  refused(head + R"("f32", "shape": [1, 1, 1]})", "has no 'directives'");
+  auto directives = [&](const std::string &list) {
+    return head + R"("f32", "shape": [1, 1, 1], "directives": [)" + list + "]}";
+  };
+  refused(directives("3"), "a directive has no 'op'");
+  refused(directives(R"({"args": []})"), "a directive has no 'op'");
+  refused(directives(R"({"op": "fuse", "results": [1]})"), "expected strings in 'results'");
+  refused(directives(R"({"op": "split", "args": [["x"]]})"), "expected whole numbers in 'args'");
+  refused(directives(R"({"op": "split", "args": [{"loops": [1]}]})"), "expected strings in 'loops'");
+  refused(directives(R"({"op": "split", "args": [{"lop": "i"}]})"),
+          "an argument is neither a number, a word, a list of numbers, a loop, a block nor loops");
+  refused(directives(R"({"op": "split", "args": [1.5]})"), "an argument is neither a number");
+  refused(directives(R"({"op": "split", "args": [null]})"), "an argument is neither a number");
+}
+
+TEST(Replay, RefusesWhatDoesNotFit) {
+  auto refused = [](const Directive &directive, ExitCode code, const std::string &message) {
+    TraceFile file{"gemm", {7, 5, 9}, DType::u32, "sm_80", {directive}};
+    expect_user_error([&] { replay(file, gemm(7, 5, 9), Target{}, "t.json"); }, code, message);
+  };
+  LoopName i{"i"};
+  BlockName AB{"AB"};
+  refused({"tensorise", {i}, {}}, ExitCode::usage,
+          "t.json: has the unknown directive 'tensorise', expected one of bind, cache_read, cache_write, "
+          "compute_at, "
+          "decompose_reduction, fuse, reorder, reverse_compute_at, set_scope, split, unroll");
+  refused({"unroll", {}, {}}, ExitCode::usage, "t.json: argument 1 of 'unroll': is missing, expected a loop");
+  refused({"unroll", {AB}, {}}, ExitCode::usage, "argument 1 of 'unroll': expected a loop");
+  refused({"cache_write", {i, Word{"local"}}, {}}, ExitCode::usage,
+          "argument 1 of 'cache_write': expected a block");
+  refused({"split", {i, Word{"4"}}, {}}, ExitCode::usage, "argument 2 of 'split': expected a list of numbers");
+  refused({"reorder", {i}, {}}, ExitCode::usage, "argument 1 of 'reorder': expected a list of loops");
+  refused({"bind", {i, Word{"threadIdx.w"}}, {}}, ExitCode::usage,
+          "argument 2 of 'bind': got the axis 'threadIdx.w', expected blockIdx.x to threadIdx.z");
+  refused({"bind", {i, std::int64_t{1}}, {}}, ExitCode::usage, "argument 2 of 'bind': expected a word");
+  refused({"set_scope", {AB, Word{"register"}}, {}}, ExitCode::usage,
+          "argument 2 of 'set_scope': got the scope 'register', expected global, shared or local");
+  refused({"unroll", {LoopName{"m"}}, {}}, ExitCode::illegal_schedule,
+          "there is no loop 'm'; the loops are i, j, k");
+  refused({"cache_write", {BlockName{"D"}, Word{"local"}}, {}}, ExitCode::illegal_schedule,
+          "there is no block 'D'; the blocks are AB, C");
+  refused({"split", {i, std::vector<std::int64_t>{2, 2}}, {}}, ExitCode::illegal_schedule,
+          "the factors give 4 iterations, but i has 7");
+  refused({"fuse", {i, LoopName{"j"}}, {"ij"}}, ExitCode::usage,
+          "'auto ij = s.fuse(i, j);' gave 'auto i_j = s.fuse(i, j);' here; the trace was made for another "
+          "computation");
+  refused({"unroll", {i, i}, {}}, ExitCode::usage, "the trace was made for another computation");
+}
+
+} // namespace
+} // namespace nestsmith
