@@ -62,7 +62,8 @@ TEST(Reference, BetaZeroDoesNotReadC) {
   Inputs in = make_inputs(program, CheckRun::switched, 1);
   EXPECT_TRUE(std::isnan(in.arrays[2].view<float>()[0]));
   EXPECT_EQ(in.scalars[1].to_double(), 0);
-  for (double value : reference(program, in.arrays, in.scalars).outputs[0].value)
+  Reference right = reference(program, in.arrays, in.scalars);
+  for (double value : right.outputs[0].value)
     EXPECT_TRUE(std::isfinite(value));
   // Without the mask 0 * NaN is a NaN, and the reference says so.
   Program unmasked = gemm(2, 3, 4, DType::f32, false);
