@@ -4,6 +4,7 @@
 #include "dsl/primitives/primitives.h"
 #include "dsl/verify.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -80,6 +81,23 @@ std::vector<Loop> Schedule::loops(BlockRef block) const {
   for (const For *loop : loops_of(path_to(program().body, block.id)))
     handles.push_back({loop->var});
   return handles;
+}
+
+std::vector<Loop> Schedule::loops_below(BlockRef block, Loop loop) const {
+  std::vector<Loop> around = loops(block);
+  auto at = std::find_if(around.begin(), around.end(), [&](const Loop &x) { return x.var == loop.var; });
+  if (at == around.end())
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("the loop {} does not enclose block {}", name(loop), name(block)));
+  return {std::next(at), around.end()};
+}
+
+std::int64_t Schedule::extent(Loop handle) const {
+  const For *loop = find_loop(program().body, handle.var);
+  if (!loop)
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("the loop {} is not in the program any more", name(handle)));
+  return as_int(loop->extent).value();
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {
