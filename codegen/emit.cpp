@@ -156,6 +156,7 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Kernel &kern
       kernel.shared_bytes ? fmt::format(", {} bytes of shared memory a block", kernel.shared_bytes) : "";
   out.comment(fmt::format("Launch: grid {}, block {}{}", extents_text(kernel.grid()),
                           extents_text(kernel.block()), shared));
+  out.comment("Requires: exactly these shapes, rows without gaps, no written array overlapping another");
   if (!info.target.empty())
     out.comment("Target: " + info.target);
   for (const std::string &note : info.notes)

@@ -58,6 +58,13 @@ std::size_t break_position(std::string_view text, std::size_t room) {
   return best ? room - std::get<2>(*best) : 0;
 }
 
+/// On one line, and without a backslash at its end, which would take the next line into the comment.
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  text.erase(text.find_last_not_of(" \\") + 1);
+  return text;
+}
+
 } // namespace
 
 void TextWriter::line(const std::string &text, const std::string &comment) {
@@ -75,11 +82,11 @@ void TextWriter::line(const std::string &text, const std::string &comment) {
     rest.erase(0, at + 1);
     columns = depth_ + 4;
   }
-  out_ += std::string(columns, ' ') + rest + (comment.empty() ? "" : "  // " + comment) + '\n';
+  out_ += std::string(columns, ' ') + rest + (comment.empty() ? "" : "  // " + one_line(comment)) + '\n';
 }
 
 void TextWriter::comment(const std::string &text) {
-  std::string rest = text;
+  std::string rest = one_line(text);
   std::size_t room = width - depth_ - 3;
   while (rest.size() > room) {
     std::size_t at = rest.rfind(' ', room);

@@ -1,11 +1,13 @@
 /// Capacity, ownership and placement: what lowering needs of a schedule.
 
 #include "dsl/allocation.h"
+#include "dsl/printer.h"
 #include "dsl/schedule.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace nestsmith {
 
@@ -13,7 +15,8 @@ namespace {
 
 class Inspector {
 public:
-  explicit Inspector(const Schedule &schedule) : schedule_(schedule), program_(schedule.program()) {
+  explicit Inspector(const Schedule &schedule)
+      : schedule_(schedule), program_(schedule.program()), bounds_(loop_bounds(program_.body)) {
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis)
         extents_[*loop->axis] = as_int(loop->extent).value();
@@ -27,6 +30,7 @@ public:
       check_temporary(buffer);
     for (const Block *block : blocks_of(program_.body))
       check_writer(*block);
+    check_init_and_update();
     check_shared_capacity();
     return std::move(found_);
   }
@@ -119,29 +123,99 @@ private:
                       buffer->name, bytes, schedule_.target().arch, limit));
   }
 
+  /// The loops that are one thread's, or one block's, index on each axis over which a buffer is shared.
+  std::map<Axis, const For *> sharing_loops(const Block &block) const {
+    bool shared = block.body.buffer->scope == Scope::shared;
+    std::map<Axis, const For *> innermost;
+    for (auto [axis, extent] : extents_)
+      if (extent > 1 && (!shared || is_thread(axis)))
+        innermost[axis] = nullptr;
+    for (const For *loop : loops_of(path_to(program_.body, block.id)))
+      if (loop->axis && innermost.count(*loop->axis))
+        innermost[*loop->axis] = loop;
+    return innermost;
+  }
+
+  std::vector<Expr> written_element(const Block &block) const {
+    std::vector<Expr> indices;
+    for (const Expr &index : block.body.indices)
+      indices.push_back(in_loops(index, block, bounds_));
+    return indices;
+  }
+
   /// What threads or blocks share must be written by one of them.
   void check_writer(const Block &block) {
     const Buffer &buffer = block.body.buffer;
     if (buffer->scope == Scope::local)
       return;
-    auto loops = loops_of(path_to(program_.body, block.id));
-    for (auto [axis, extent] : extents_) {
-      if (extent == 1 || (buffer->scope == Scope::shared && !is_thread(axis)))
-        continue;
-      const For *innermost = nullptr;
-      for (const For *loop : loops)
-        if (loop->axis == axis)
-          innermost = loop;
-      bool used = innermost && std::any_of(block.iters.begin(), block.iters.end(), [&](const IterVar &iter) {
-                    return uses(iter.binding, innermost->var);
-                  });
-      if (!used)
+    std::set<Var> fixed; // one iteration of these is over before the next begins
+    if (buffer->scope == Scope::shared)
+      for (const For *loop : place(program_, buffer).loops)
+        if (!loop->axis || !is_thread(*loop->axis))
+          fixed.insert(loop->var);
+    std::vector<Expr> element = written_element(block);
+    for (auto [axis, loop] : sharing_loops(block)) {
+      std::string scope(name(buffer->scope));
+      if (!loop || std::none_of(element.begin(), element.end(),
+                                [var = loop ? loop->var : nullptr](const Expr &e) { return uses(e, var); }))
         owe(block.id->name,
             fmt::format("block {} writes {} ({} memory) alike for all {} indices of {}, which would race; bind "
-                        "one of its "
-                        "loops to {}",
-                        block.id->name, buffer->name, name(buffer->scope), extent, name(axis), name(axis)));
+                        "one of its loops to {}",
+                        block.id->name, buffer->name, scope, extents_.at(axis), name(axis), name(axis)));
+      else if (!determine(
+                   element, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, bounds_))
+        owe(block.id->name,
+            fmt::format(
+                "block {} writes some elements of {} ({} memory) for several indices of {}, which would "
+                "race; bring it under a loop outside of {} with compute_at, and bind one of its own loops",
+                block.id->name, buffer->name, scope, name(axis), loop->var->name));
     }
+  }
+
+  /// An init and its update must give each element to the same thread: no barrier lies between them.
+  void check_init_and_update() {
+    std::map<Buffer, const Block *> inits;
+    for (const Block *block : blocks_of(program_.body)) {
+      const Buffer &buffer = block->body.buffer;
+      auto [init, first] = inits.try_emplace(buffer, block);
+      if (first || buffer->scope == Scope::local || owners(*init->second) == owners(*block))
+        continue;
+      owe(block->id->name,
+          fmt::format(
+              "the blocks {} and {} write the elements of {} ({} memory) by different threads, which would "
+              "race; bind the loops of both to the same axes in the same way, or use decompose_reduction "
+              "after bind",
+              init->second->id->name, block->id->name, buffer->name, name(buffer->scope)));
+    }
+  }
+
+  /// Which thread writes which element, as text: the part of the indices that threads make, in which loops
+  /// have the names of their axes.
+  std::string owners(const Block &block) const {
+    std::vector<Expr> element = written_element(block);
+    std::map<Var, Expr> names;
+    std::set<Var> bound;
+    for (const For *loop : loops_of(path_to(program_.body, block.id))) {
+      if (std::none_of(element.begin(), element.end(), [&](const Expr &e) { return uses(e, loop->var); }))
+        continue;
+      if (loop->axis)
+        bound.insert(names.emplace(loop->var, make_var(std::string(name(*loop->axis)))).first->first);
+      else
+        names.emplace(loop->var, make_var(fmt::format("serial {}", names.size())));
+    }
+    std::string text;
+    for (const Expr &index : element) {
+      for (const Term &term : linearize(index, bounds_).terms) {
+        const Expr &base = term.digit.base;
+        if (std::none_of(bound.begin(), bound.end(), [&](const Var &var) { return uses(base, var); }))
+          continue;
+        Digit digit = term.digit;
+        digit.base = substitute(base, [&](const Var &var) { return names.at(var); });
+        text += fmt::format("{}*({}) + ", term.coefficient, to_string(to_expr(Linear{{{1, digit}}, 0})));
+      }
+      text += "; ";
+    }
+    return text;
   }
 
   void check_shared_capacity() {
@@ -165,6 +239,7 @@ private:
 
   const Schedule &schedule_;
   const Program &program_;
+  Bounds bounds_;
   std::map<Axis, std::int64_t> extents_;
   std::vector<Obligation> found_;
 };

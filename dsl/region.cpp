@@ -137,6 +137,7 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
     auto digits = loop_digits(binding, bounds);
     if (!digits)
       return false;
+    std::erase_if(*digits, [](const LoopDigit &digit) { return digit.extent == 1; });
     std::sort(digits->begin(), digits->end(), [](const auto &a, const auto &b) { return a.scale < b.scale; });
     std::int64_t radix = 1;
     for (const LoopDigit &digit : *digits) {
@@ -164,6 +165,86 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
       return false;
   }
   return true;
+}
+
+namespace {
+
+bool is_fixed(const Expr &e, const std::function<bool(const Var &)> &fixed) {
+  bool result = true;
+  walk(e, [&](const Expr &node) {
+    if (const Var *var = node.as<Var>())
+      result = result && fixed(*var);
+  });
+  return result;
+}
+
+/// The digits that a sum can be taken apart into: each counts in steps larger than all below it reach.
+std::vector<Digit> separate(const Linear &sum, const std::function<bool(const Var &)> &fixed,
+                            const Bounds &bounds) {
+  std::vector<Term> terms = sum.terms;
+  std::erase_if(terms, [&](const Term &term) { return is_fixed(term.digit.base, fixed); });
+  std::sort(terms.begin(), terms.end(),
+            [](const Term &a, const Term &b) { return a.coefficient < b.coefficient; });
+  std::vector<Digit> digits;
+  std::int64_t reached = 0;
+  for (const Term &term : terms) {
+    auto range = range_of(to_expr(Linear{{{1, term.digit}}, 0}), bounds);
+    if (range && range->low == range->high)
+      continue;
+    if (!range || term.coefficient <= reached)
+      return {};
+    reached += term.coefficient * (range->high - range->low);
+    digits.push_back(term.digit);
+  }
+  return digits;
+}
+
+/// Whether the digits of one base that are known give its value.
+bool complete(const Expr &base, std::vector<Digit> digits, const Bounds &bounds) {
+  auto range = range_of(base, bounds);
+  std::sort(digits.begin(), digits.end(), [](const Digit &a, const Digit &b) { return a.div < b.div; });
+  std::int64_t next = 1;
+  for (const Digit &digit : digits) {
+    if (digit.div > next)
+      return false;
+    if (digit.mod == 0)
+      return true;
+    next = std::max(next, digit.div * digit.mod);
+  }
+  return range && range->low >= 0 && range->high < next;
+}
+
+} // namespace
+
+bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
+               const std::function<bool(const Var &)> &fixed, const Bounds &bounds) {
+  std::vector<Digit> known;
+  std::vector<Expr> bases;
+  auto add = [&](const Expr &e) {
+    for (Digit &digit : separate(linearize(e, bounds), fixed, bounds))
+      known.push_back(std::move(digit));
+  };
+  for (const Expr &e : exprs)
+    add(e);
+  // A base that its digits give is a sum that can be taken apart in turn; `known` grows meanwhile.
+  for (std::size_t n = 0; n < known.size(); ++n) {
+    Expr base = known[n].base;
+    if (std::any_of(bases.begin(), bases.end(), [&](const Expr &other) { return same(other, base); }))
+      continue;
+    std::vector<Digit> own;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(own),
+                 [&](const Digit &digit) { return same(digit.base, base); });
+    if (!complete(base, std::move(own), bounds))
+      continue;
+    bases.push_back(base);
+    if (!base.as<Var>())
+      add(base);
+  }
+  return std::all_of(wanted.begin(), wanted.end(), [&](const Var &var) {
+    auto range = bounds.find(var);
+    return (range && range->low == range->high) ||
+           std::any_of(bases.begin(), bases.end(), [&](const Expr &base) { return same(base, Expr(var)); });
+  });
 }
 
 } // namespace nestsmith

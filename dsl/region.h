@@ -52,4 +52,10 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
 /// do not count.
 bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds);
 
+/// True where equal values of `exprs` mean equal values of `wanted`, as all loops but the `fixed` ones run:
+/// each sum is taken apart into digits that cannot run into each other, and those give back what they are
+/// digits of. Loops of extent 1 do not count.
+bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
+               const std::function<bool(const Var &)> &fixed, const Bounds &bounds);
+
 } // namespace nestsmith

@@ -144,8 +144,11 @@ std::string KernelCache::why_not_writable() const {
     return reason(errno);
   if (!S_ISDIR(info.st_mode))
     return fmt::format("{} is not a folder", existing.string());
-  if (::access(existing.c_str(), W_OK | X_OK) != 0)
+  // Only trying tells: permissions say nothing of a full or a special file system.
+  std::string probe = (existing / ".nestsmith.XXXXXX").string();
+  if (!::mkdtemp(probe.data()))
     return fmt::format("{}: {}", existing.string(), reason(errno));
+  ::rmdir(probe.c_str());
   return "";
 }
 

@@ -66,6 +66,22 @@ Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
   return Scalar::from_double(dtype, random.nonzero(3));
 }
 
+std::string label_of(CheckRun run, const Program &source) {
+  switch (run) {
+  case CheckRun::random:
+    return "floating point";
+  case CheckRun::integers:
+    return "integer mode";
+  case CheckRun::ring:
+    return "ring mode";
+  case CheckRun::switched:
+    auto read = switched_read(source);
+    const char *content = is_float(read->buffer->dtype) ? "NaN" : "poison";
+    return fmt::format("{} = 0, {} full of {}", read->scalar->name, read->buffer->name, content);
+  }
+  internal_error("a run of the closed set");
+}
+
 bool in_ring(const Program &source) {
   return std::ranges::any_of(written_params(source), [](const Buffer &b) { return !is_float(b->dtype); });
 }
@@ -140,20 +156,6 @@ private:
 
 } // namespace
 
-std::string_view name(CheckRun run) {
-  switch (run) {
-  case CheckRun::random:
-    return "floating point";
-  case CheckRun::integers:
-    return "integer mode";
-  case CheckRun::ring:
-    return "ring mode";
-  case CheckRun::switched:
-    return "scalar 0 over NaN";
-  }
-  internal_error("a run of the closed set");
-}
-
 const RunResult *CheckResult::find(CheckRun run) const {
   auto it = std::ranges::find(runs, run, &RunResult::run);
   return it == runs.end() ? nullptr : &*it;
@@ -171,7 +173,7 @@ std::vector<std::string> CheckResult::messages() const {
   std::vector<std::string> all;
   for (const RunResult &result : runs)
     for (const std::string &message : result.messages)
-      all.push_back(fmt::format("{}: {}", name(result.run), message));
+      all.push_back(fmt::format("{}: {}", result.label, message));
   return all;
 }
 
@@ -196,7 +198,7 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
 
 std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, CheckRun run,
                                                         std::uint64_t seed) {
-  std::string key = fmt::format("{} {}\n{}", name(run), seed, print(source));
+  std::string key = fmt::format("{} {}\n{}", static_cast<int>(run), seed, print(source));
   std::shared_ptr<const Case> &known = cases_[key];
   if (known)
     return known;
@@ -240,6 +242,7 @@ CheckResult Checker::check(const Schedule &schedule, const kernel::Kernel &kerne
 
     RunResult &one = result.runs.emplace_back();
     one.run = run;
+    one.label = label_of(run, source);
     one.passed = execution.findings.empty();
     one.messages = execution.findings;
     std::size_t output = 0;

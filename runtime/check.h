@@ -24,11 +24,11 @@ namespace nestsmith {
 ///   switched  as integers or ring, with the scalar that switches off a read of an inout parameter
 ///             (beta) 0 and that parameter full of NaN, or of poison in u32: bit for bit
 enum class CheckRun : std::uint8_t { random, integers, ring, switched };
-std::string_view name(CheckRun run);
 
 /// What one run showed.
 struct RunResult {
   CheckRun run = CheckRun::random;
+  std::string label; ///< "floating point", "beta = 0, C full of NaN"
   bool passed = false;
   double max_error = 0;            ///< largest |got - expected|
   double max_error_over_bound = 0; ///< `random` only; 1 is the most that passes
@@ -44,7 +44,7 @@ struct CheckResult {
   const RunResult *find(CheckRun run) const;
   /// Bit for bit in every exact run; absent where there was none.
   std::optional<bool> exact() const;
-  std::vector<std::string> messages() const; ///< of all runs, each with the name of its run
+  std::vector<std::string> messages() const; ///< of all runs, each with the label of its run
 };
 
 struct CheckOptions {

@@ -7,12 +7,25 @@
 namespace nestsmith::cuda {
 namespace {
 
-/// Word `i` of a band: a quiet NaN as f32, and another word everywhere, so that copied data shows.
-std::uint32_t band_word(std::size_t i) {
-  return 0xFFC00000u | static_cast<std::uint32_t>(i * 2654435761u >> 10);
+/// A band: quiet NaNs as f32, and another word everywhere, so that copied data shows.
+const std::vector<std::uint32_t> &band_words() {
+  static const std::vector<std::uint32_t> words = [] {
+    std::vector<std::uint32_t> w(GuardedBuffer::band / 4);
+    for (std::size_t i = 0; i < w.size(); ++i)
+      w[i] = 0xFFC00000u | static_cast<std::uint32_t>(i * 2654435761u) >> 10;
+    return w;
+  }();
+  return words;
 }
 
-std::byte band_byte(std::size_t i) { return static_cast<std::byte>(band_word(i / 4) >> (8 * (i % 4)) & 0xFF); }
+/// The offsets in bytes, in a band that starts at `content`, of the words that are no longer the band's.
+std::vector<std::size_t> changed_words(const std::byte *content) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < band_words().size(); ++i)
+    if (std::memcmp(content + 4 * i, &band_words()[i], 4) != 0)
+      changed.push_back(4 * i);
+  return changed;
+}
 
 std::byte poison_byte(std::uint32_t poison, std::size_t i) {
   return static_cast<std::byte>(poison >> (8 * (i % 4)) & 0xFF);
@@ -25,10 +38,8 @@ GuardedBuffer::GuardedBuffer(const Device &device, std::string name, Role role, 
 
 void GuardedBuffer::reset(const Array &array, std::uint32_t poison) const {
   std::vector<std::byte> content(memory_.bytes());
-  for (std::size_t i = 0; i < band; ++i) {
-    content[i] = band_byte(i);
-    content[band + bytes_ + i] = band_byte(i);
-  }
+  std::memcpy(content.data(), band_words().data(), band);
+  std::memcpy(content.data() + band + bytes_, band_words().data(), band);
   if (role_ == Role::output)
     for (std::size_t i = 0; i < bytes_; ++i)
       content[band + i] = poison_byte(poison, i);
@@ -39,23 +50,18 @@ void GuardedBuffer::reset(const Array &array, std::uint32_t poison) const {
 
 void GuardedBuffer::check_bands(const std::vector<std::byte> &content,
                                 std::vector<std::string> &problems) const {
-  std::size_t changed_before = 0, nearest_before = 0, changed_after = 0, nearest_after = 0;
-  for (std::size_t i = 0; i < band; ++i) {
-    if (content[i] != band_byte(i)) {
-      ++changed_before;
-      nearest_before = band - i;
-    }
-    if (content[band + bytes_ + i] != band_byte(i) && changed_after++ == 0)
-      nearest_after = i;
-  }
-  if (changed_before)
-    problems.push_back(fmt::format("buffer {}: written out of bounds, {} bytes within {} before its start, the "
-                                   "nearest {} before it",
-                                   name_, changed_before, band, nearest_before));
-  if (changed_after)
-    problems.push_back(fmt::format("buffer {}: written out of bounds, {} bytes within {} after its end, the "
-                                   "nearest at byte offset {} of its {} bytes",
-                                   name_, changed_after, band, bytes_ + nearest_after, bytes_));
+  std::vector<std::size_t> before = changed_words(content.data());
+  std::vector<std::size_t> after = changed_words(content.data() + band + bytes_);
+  if (!before.empty())
+    problems.push_back(
+        fmt::format("buffer {}: written out of bounds, {} bytes before its start (32-bit words changed "
+                    "within {} bytes before it: {})",
+                    name_, band - before.back(), band, before.size()));
+  if (!after.empty())
+    problems.push_back(
+        fmt::format("buffer {}: written out of bounds, at byte offset {} of its {} bytes (32-bit words "
+                    "changed within {} bytes after its end: {})",
+                    name_, bytes_ + after.front(), bytes_, band, after.size()));
 }
 
 Array GuardedBuffer::read(const Array &original, std::vector<std::string> &problems) const {

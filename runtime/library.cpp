@@ -16,6 +16,11 @@
 
 namespace fs = std::filesystem;
 
+#if defined(__SANITIZE_ADDRESS__)
+/// CUDA's libraries keep memory until the end of the program: no leaks of ours.
+extern "C" const char *__lsan_default_suppressions() { return "leak:libnvrtc\nleak:libcublas\nleak:libcuda\n"; }
+#endif
+
 namespace nestsmith::cuda {
 namespace {
 

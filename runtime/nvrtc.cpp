@@ -7,6 +7,8 @@
 #include <charconv>
 #include <chrono>
 #include <climits>
+#include <tuple>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -160,8 +162,17 @@ Nvrtc Nvrtc::find() {
 }
 
 const Nvrtc &Nvrtc::get() {
-  static const Nvrtc nvrtc = find();
-  return nvrtc;
+  // A search that failed is remembered too: it takes long, and many kernels may ask.
+  static const std::variant<Nvrtc, UserError> found = []() -> std::variant<Nvrtc, UserError> {
+    try {
+      return find();
+    } catch (const UserError &error) {
+      return error;
+    }
+  }();
+  if (const auto *error = std::get_if<UserError>(&found))
+    throw *error;
+  return std::get<Nvrtc>(found);
 }
 
 std::string Nvrtc::version() const { return fmt::format("{}.{}", major_, minor_); }

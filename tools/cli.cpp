@@ -142,6 +142,13 @@ int report(const std::string &message, const std::string &details, ExitCode code
 
 } // namespace
 
+std::string one_line(const ScheduleError &error) {
+  std::string directive = error.directive();
+  if (directive.ends_with(";"))
+    directive.pop_back();
+  return directive + ": " + error.message();
+}
+
 Option shape_option() { return {"shape", "MxNxK", "extents of the problem, such as 512x512x512"}; }
 Option dtype_option() {
   return {"dtype", "T", "f32, or u32 for ring mode: exact in Z/2^32", 0, {"f32", "u32"}};
@@ -155,8 +162,7 @@ int cli_main(int argc, char **argv, const std::vector<Rung> &rungs) {
   try {
     return static_cast<int>(cli::dispatch(words, rungs));
   } catch (const ScheduleError &error) {
-    return cli::report(fmt::format("{}: {}", error.directive(), error.message()), error.marked(), error.code(),
-                       json);
+    return cli::report(cli::one_line(error), error.marked(), error.code(), json);
   } catch (const UserError &error) {
     return cli::report(error.what(), "", error.code(), json);
   } catch (const std::bad_alloc &) {

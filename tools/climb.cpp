@@ -43,7 +43,7 @@ Climbed Climb::run(const Choice &given) {
     if (!machine_.simulated())
       measure(it, kernel, result);
   } catch (const ScheduleError &error) {
-    result.error = error.directive() + ": " + error.message();
+    result.error = one_line(error);
     result.error_details = error.marked();
     result.code = error.code();
   } catch (const UserError &error) {

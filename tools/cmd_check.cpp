@@ -29,7 +29,7 @@ std::string run_line(const RunResult &run, const Style &style) {
                                                       run.max_error_over_bound, fmt::join(run.where, ", "));
   else if (run.wrong_elements == 0)
     found = "see below";
-  return fmt::format("  {} {:<18} {}\n", run.passed ? style.green("✓") : style.red("✗"), name(run.run), found);
+  return fmt::format("  {} {:<25} {}\n", run.passed ? style.green("✓") : style.red("✗"), run.label, found);
 }
 
 /// `f32` within the bound and on integers, then the same rung in ring mode.
@@ -59,7 +59,7 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
         json.attributeArray("runs", [&] {
           for (const RunResult &run : result.runs)
             json.object([&] {
-              json.attribute("run", name(run.run).data());
+              json.attribute("run", run.label);
               json.attribute("passed", run.passed);
               json.attribute("max_error", json_number(run.max_error));
               if (run.run == CheckRun::random)

@@ -37,10 +37,13 @@ ExitCode run(const Context &context) {
     width = std::max(width, item.name.size());
   std::string text, indent(width + 5, ' ');
   for (const DoctorItem &item : report.items) {
-    text += fmt::format(" {} {:<{}}  {}\n", item.found ? style.green("✓") : style.yellow("–"), item.name, width,
-                        item.detail);
-    if (!item.advice.empty())
-      text += indent + style.dim(item.advice) + "\n";
+    std::string mark = item.found ? style.green("✓") : style.yellow("–");
+    std::vector<std::string> lines = wrapped(item.detail, 100 - indent.size());
+    text += fmt::format(" {} {:<{}}  {}\n", mark, item.name, width, lines[0]);
+    for (std::size_t n = 1; n < lines.size(); ++n)
+      text += indent + lines[n] + "\n";
+    for (const std::string &line : wrapped(item.advice, 100 - indent.size()))
+      text += line.empty() ? "" : indent + style.dim(line) + "\n";
   }
   out(text);
   return ExitCode::good;

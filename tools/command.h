@@ -2,6 +2,7 @@
 /// What a command of the command line is. Each stands in a file of its own, cmd_NAME.cpp; cli.cpp has
 /// the one list of them.
 
+#include "dsl/error.h"
 #include "schedules/rung.h"
 #include "tools/arguments.h"
 #include "tools/terminal.h"
@@ -29,6 +30,9 @@ struct Command {
   /// Gives the exit code; throws UserError.
   ExitCode (*run)(const Context &context);
 };
+
+/// The error in one line: "s.bind(i, Axis::block_x): the loop i …".
+std::string one_line(const ScheduleError &error);
 
 /// Options that several commands have.
 Option shape_option();

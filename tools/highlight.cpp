@@ -8,9 +8,9 @@ namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 22> keywords = {
-    "for", "in",  "block", "where", "init", "sum",   "unrolled", "if",     "else", "not",   "and",
-    "or",  "out", "inout", "auto",  "let",  "const", "select",   "kernel", "true", "false", "barrier"};
+constexpr std::array<std::string_view, 24> keywords = {
+    "for", "in",    "block", "where", "init",  "sum",    "unrolled", "if",   "else",  "not",     "and",  "or",
+    "out", "inout", "auto",  "let",   "const", "select", "kernel",   "true", "false", "barrier", "sync", "of"};
 constexpr std::array<std::string_view, 3> scopes = {"shared", "local", "global"};
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
@@ -27,6 +27,8 @@ std::string coloured_word(std::string_view word, const Style &style) {
 std::string coloured_line(std::string_view line, const Style &style) {
   std::string result;
   while (!line.empty()) {
+    if (line.starts_with("# ") || line.starts_with("^"))
+      return result + (line[0] == '#' ? style.dim(line) : style.red(line));
     if (line.starts_with("//") && (result.empty() || result.back() == ' ') && line.size() > 2 &&
         line[2] == ' ') // a comment; `a // b` with both sides spaced is not printed
       return result + style.dim(line);

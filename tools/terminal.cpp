@@ -43,6 +43,19 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines = {""};
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!lines.back().empty() && display_width(lines.back()) + 1 + display_width(word) > width)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + std::string(word);
+  }
+  return lines;
+}
+
 std::string Table::text(const Style &style) const {
   std::vector<std::size_t> widths;
   for (const Column &column : columns_)
@@ -56,17 +69,21 @@ std::string Table::text(const Style &style) const {
     for (std::size_t i = 0; i < widths[n] + 2; ++i)
       rule += "─";
     rule += n + 1 < columns_.size() ? "┼" : "";
-    header += " " + style.bold(padded(columns_[n].title, widths[n], columns_[n].align));
-    header += n + 1 < columns_.size() ? style.dim(" │") : "";
+    bool last = n + 1 == columns_.size();
+    bool pad = !last || columns_[n].align == Align::right;
+    header +=
+        " " + style.bold(pad ? padded(columns_[n].title, widths[n], columns_[n].align) : columns_[n].title);
+    header += last ? "" : style.dim(" │");
   }
   std::string result = header + "\n" + style.dim(rule) + "\n";
   for (const auto &row : rows_) {
     std::string line;
     for (std::size_t n = 0; n < row.size(); ++n) {
-      line += " " + padded(row[n], widths[n], columns_[n].align);
-      line += n + 1 < row.size() ? style.dim(" │") : "";
+      bool last = n + 1 == row.size();
+      bool pad = !last || columns_[n].align == Align::right;
+      line += " " + (pad ? padded(row[n], widths[n], columns_[n].align) : row[n]);
+      line += last ? "" : style.dim(" │");
     }
-    line.erase(line.find_last_not_of(' ') + 1);
     result += line + "\n";
   }
   return result;

@@ -34,6 +34,9 @@ std::size_t display_width(std::string_view text);
 
 enum class Align { left, right };
 
+/// `text` in lines of at most `width` columns, broken at spaces; one empty line for no text.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
 /// Rows under a header, in columns as wide as what they hold.
 class Table {
 public:

@@ -3,6 +3,7 @@
 #include "tools/highlight.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 
 namespace nestsmith::cli {
@@ -14,13 +15,37 @@ std::string_view trimmed(std::string_view line) {
   return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// What two lines have in common at their beginning and at their end, in whole words.
+struct Common {
+  std::size_t prefix = 0, suffix = 0;
+};
+Common common_ends(std::string_view a, std::string_view b) {
+  Common common;
+  std::size_t shorter = std::min(a.size(), b.size());
+  while (common.prefix < shorter && a[common.prefix] == b[common.prefix])
+    ++common.prefix;
+  while (common.suffix < shorter - common.prefix &&
+         a[a.size() - 1 - common.suffix] == b[b.size() - 1 - common.suffix])
+    ++common.suffix;
+  // A word is cut where its letters go on over the end of the common part, in either line.
+  auto cut = [](std::string_view line, std::size_t at) {
+    return at > 0 && at < line.size() && is_word(line[at - 1]) && is_word(line[at]);
+  };
+  while (cut(a, common.prefix) || cut(b, common.prefix))
+    --common.prefix;
+  while (cut(a, a.size() - common.suffix) || cut(b, b.size() - common.suffix))
+    --common.suffix;
+  return common;
+}
+
 /// A line with what lies between `prefix` and `suffix` in bold.
-std::string emphasized(std::string_view line, std::size_t prefix, std::size_t suffix, bool added,
-                       const Style &style) {
+std::string emphasized(std::string_view line, Common common, bool added, const Style &style) {
   auto colour = [&](std::string_view part) { return added ? style.green(part) : style.red(part); };
-  std::string_view middle = line.substr(prefix, line.size() - prefix - suffix);
-  return colour(line.substr(0, prefix)) + style.bold(colour(middle)) +
-         colour(line.substr(line.size() - suffix));
+  std::string_view middle = line.substr(common.prefix, line.size() - common.prefix - common.suffix);
+  return colour(line.substr(0, common.prefix)) + style.bold(colour(middle)) +
+         colour(line.substr(line.size() - common.suffix));
 }
 
 /// One run of removed lines and the run of added lines after it. Where both are as long, line n replaces
@@ -29,19 +54,17 @@ std::string render_change(const std::vector<std::string_view> &removed,
                           const std::vector<std::string_view> &added, const Style &style) {
   std::string minus, plus;
   for (std::size_t n = 0; n < std::max(removed.size(), added.size()); ++n) {
-    std::size_t prefix = 0, suffix = 0;
-    if (removed.size() == added.size()) {
-      std::string_view a = removed[n], b = added[n];
-      std::size_t shorter = std::min(a.size(), b.size());
-      while (prefix < shorter && a[prefix] == b[prefix])
-        ++prefix;
-      while (suffix < shorter - prefix && a[a.size() - 1 - suffix] == b[b.size() - 1 - suffix])
-        ++suffix;
-    }
+    bool paired = removed.size() == added.size();
+    Common common = paired ? common_ends(removed[n], added[n]) : Common{};
+    auto mark = [&](std::string_view line, bool is_added) {
+      if (paired)
+        return emphasized(line, common, is_added, style);
+      return is_added ? style.green(line) : style.red(line);
+    };
     if (n < removed.size())
-      minus += style.red("- ") + emphasized(removed[n], prefix, suffix, false, style) + "\n";
+      minus += style.red("- ") + mark(removed[n], false) + "\n";
     if (n < added.size())
-      plus += style.green("+ ") + emphasized(added[n], prefix, suffix, true, style) + "\n";
+      plus += style.green("+ ") + mark(added[n], true) + "\n";
   }
   return minus + plus;
 }

@@ -2,7 +2,9 @@
 
 #include "dsl/primitives/edit.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith::primitives {
 
@@ -11,10 +13,10 @@ namespace {
 /// The first access to the buffer of this name, all of whose accesses must be without a mask.
 const Load &find_read(const Schedule::Edit &edit, const Block &block, const std::string &name) {
   const Load *found = nullptr;
-  std::string known;
+  std::vector<std::string> known;
   for (const Load *access : loads_of(block)) {
-    if (known.find(access->buffer->name) == std::string::npos)
-      known += (known.empty() ? "" : ", ") + access->buffer->name;
+    if (std::find(known.begin(), known.end(), access->buffer->name) == known.end())
+      known.push_back(access->buffer->name);
     if (access->buffer->name != name)
       continue;
     if (!found)
@@ -28,7 +30,7 @@ const Load &find_read(const Schedule::Edit &edit, const Block &block, const std:
   }
   if (!found)
     edit.refuse(fmt::format("block {} does not read '{}'; it reads {}", block.id->name, name,
-                            known.empty() ? "nothing" : known),
+                            known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", "))),
                 {block.id->name});
   return *found;
 }

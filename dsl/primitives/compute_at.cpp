@@ -27,14 +27,11 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
         {producer.id->name});
 }
 
-/// What the producer reads must be complete at the new place: its writers share no loop with the
-/// producer that does not also enclose the new place.
-void check_inputs(const Schedule::Edit &edit, const Block &producer, const For &loop) {
-  std::set<Var> target;
-  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
-    target.insert(outer->var);
+/// What the producer reads must be complete at the new place: its writers share no loop with the producer, but
+/// loops of which it makes, here as there, just what belongs to one iteration.
+void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::set<Var> &fixed) {
   for (const For *outer : loops_of(path_to(edit.body(), producer.id))) {
-    if (target.count(outer->var))
+    if (fixed.count(outer->var))
       continue;
     for (const Load *access : loads_of(producer))
       for (const Block *writer : writers_of(outer->body, access->buffer))
@@ -70,7 +67,6 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
         {producer.id->name});
   check_readers(edit, producer, loop);
   require_plain_nest(edit, producer);
-  check_inputs(edit, producer, loop);
 
   Bounds bounds = loop_bounds(edit.body());
   std::set<Var> fixed;
@@ -80,6 +76,7 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
     if (!shared_by_threads && !shared_by_blocks)
       fixed.insert(outer->var);
   }
+  check_inputs(edit, producer, fixed);
   auto region = region_read(
       loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds);
   Stmt nest = nest_over(edit, producer, region.value(), bounds);

@@ -2,6 +2,7 @@
 
 #include "dsl/primitives/edit.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -82,6 +83,24 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
                       "iterations; decompose at {}",
                       block.id->name, outer->var->name, loop.var->name, outer->var->name),
           {outer->var->name, loop.var->name});
+  std::vector<Var> repeated;
+  for (const For *inner : loops_of(path_to(edit.body(), block.id)))
+    if (find_loop(loop.body, inner->var) || inner->var == loop.var)
+      repeated.push_back(inner->var);
+  std::vector<Expr> bindings;
+  for (const IterVar &iter : block.iters)
+    bindings.push_back(iter.binding);
+  auto outside = [&](const Var &var) {
+    return std::find(repeated.begin(), repeated.end(), var) == repeated.end();
+  };
+  for (const Var &var : repeated)
+    if (!determine(bindings, {var}, outside, loop_bounds(edit.body())))
+      edit.refuse(
+          fmt::format(
+              "block {} is computed anew for each {}, and without its init would add to the same elements "
+              "again; decompose at a loop inside of {}",
+              block.id->name, var->name, var->name),
+          {var->name, block.id->name});
   auto init =
       std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
   Stmt body = decompose(edit.body(), block.id, loop.var, init,

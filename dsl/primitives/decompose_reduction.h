@@ -14,6 +14,8 @@ namespace nestsmith::primitives {
 /// Requires [decompose_reduction.init]: B has an init.
 /// Requires [decompose_reduction.encloses]: k encloses B.
 /// Requires [decompose_reduction.outermost]: no loop outside of k is summed over.
+/// Requires [decompose_reduction.once]: no loop from k inwards repeats B for the same elements, as a loop does
+///   that B was brought under by compute_at and does not use.
 /// Ensures: every element is initialised once before it is updated.
 BlockRef decompose_reduction(Schedule &schedule, BlockRef block, Loop loop);
 

@@ -20,8 +20,15 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
                     outer.var->name, inner.var->name),
         {outer.var->name, inner.var->name});
 
+  std::int64_t iterations = 0, most = std::int64_t{1} << 60;
+  if (__builtin_mul_overflow(as_int(outer.extent).value(), as_int(inner.extent).value(), &iterations) ||
+      iterations > most)
+    edit.refuse(fmt::format("{} and {} have more than 2^60 iterations together; fuse fewer loops",
+                            outer.var->name, inner.var->name),
+                {outer.var->name, inner.var->name});
+
   Loop fused{make_var(edit.name(fmt::format("{}_{}", outer.var->name, inner.var->name)))};
-  Expr extent = outer.extent * inner.extent;
+  Expr extent(iterations);
   Bounds bounds = loop_bounds(edit.body());
   bounds.set_extent(fused.var, extent);
   Stmt nest = substitute_loops(inner.body, [&](const Var &var) {

@@ -9,6 +9,7 @@ namespace nestsmith::primitives {
 ///
 /// Requires [fuse.serial]: both are serial loops.
 /// Requires [fuse.nested]: j is the only statement in the body of i.
+/// Requires [fuse.extent]: together they have at most 2^60 iterations.
 /// Ensures: every iteration runs once, in the same order.
 Loop fuse(Schedule &schedule, Loop outer, Loop inner);
 

@@ -44,21 +44,24 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
                   writer->id->name, outer->var->name, link->name, outer->var->name),
               {outer->var->name, writer->id->name});
   }
-  auto order = blocks_of(edit.body());
-  auto position = [&](const BlockId &id) {
-    return std::find_if(order.begin(), order.end(), [&](const Block *block) { return block->id == id; }) -
-           order.begin();
-  };
-  auto first = position(blocks_of(loop.body).front()->id);
-  for (const Load *access : loads_of(consumer))
-    if (access->buffer != link && access->buffer->role == Role::temporary)
-      for (const Block *writer : writers_of(edit.body(), access->buffer))
-        if (position(writer->id) >= first)
-          edit.refuse(
-              fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} there first",
-                          consumer.id->name, access->buffer->name, writer->id->name, loop.var->name,
-                          writer->id->name),
-              {loop.var->name, writer->id->name});
+  for (const Load *access : loads_of(consumer)) {
+    if (access->buffer == link || access->buffer->role != Role::temporary)
+      continue;
+    const Stmt outermost = path_to(edit.body(), loops_of(path_to(edit.body(), loop.var)).front()->var).back();
+    auto order = blocks_of(edit.body());
+    auto position = [&](const BlockId &id) {
+      return std::find_if(order.begin(), order.end(), [&](const Block *block) { return block->id == id; }) -
+             order.begin();
+    };
+    auto first = position(blocks_of(outermost).front()->id);
+    for (const Block *writer : writers_of(edit.body(), access->buffer))
+      if (position(writer->id) >= first)
+        edit.refuse(
+            fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} there first",
+                        consumer.id->name, access->buffer->name, writer->id->name, loop.var->name,
+                        writer->id->name),
+            {loop.var->name, writer->id->name});
+  }
 }
 
 /// For each axis of the consumer, the dimension of the link that it indexes.

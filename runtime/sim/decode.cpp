@@ -65,9 +65,9 @@ struct Place {
 
 class Decoder {
 public:
-  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, bool check)
-      : kernel_(kernel), buffers_(buffers), check_(check), handlers_(host_lanes()),
-        values_(handlers_, program_) {}
+  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const Options &options)
+      : kernel_(kernel), buffers_(buffers), check_(options.check),
+        handlers_(options.baseline ? baseline_lanes : host_lanes()), values_(handlers_, program_) {}
 
   Program decode(std::span<const Scalar> scalars);
 
@@ -82,6 +82,7 @@ private:
   void declare(const kernel::Declare &node);
   void loop(const kernel::Loop &node);
   void unrolled(const kernel::Loop &node, std::int64_t extent);
+  void rolled(const kernel::Loop &node, ValueId extent);
   void branch(const kernel::If &node);
   void store(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
@@ -281,21 +282,38 @@ void Decoder::loop(const kernel::Loop &node) {
     if (*constant <= 1 || *constant * unrolled_size(node.body) <= limit)
       return unrolled(node, *constant);
   }
+  rolled(node, extent);
+}
+
+/// A loop in the code; several iterations a turn where they divide the extent, so that they share their
+/// addresses.
+void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
+  bool runs = values_[extent].constant.has_value();
+  std::int64_t step = 1, size = unrolled_size(node.body);
+  if (runs)
+    while (step < 8 && *values_[extent].constant % (2 * step) == 0 && 2 * step * size <= small_unroll)
+      step *= 2;
   std::uint32_t variable = values_.allocate(8), region = static_cast<std::uint32_t>(program_.regions.size());
-  Instr instr{.run = handlers_.loop_begin, .dst = variable, .a = values_.reg(extent), .b = region};
+  Instr instr{.run = handlers_.loop_begin,
+              .dst = variable,
+              .a = values_.reg(extent),
+              .b = region,
+              .c = static_cast<std::uint32_t>(step)};
   Value v{.dtype = node.var->dtype, .scope = values_.scopes.size(), .reg = variable};
   if (auto range = values_[extent].range; range && range->high > 0)
-    v.range = Range{0, range->high - 1};
+    v.range = Range{0, range->high - step};
   std::set<std::pair<Buffer, std::int64_t>> written = written_;
-  bool runs = values_[extent].constant && *values_[extent].constant > 0;
 
   program_.regions.emplace_back();
   std::uint32_t outer = std::exchange(region_, region);
   values_.scopes.emplace_back();
-  variables_[node.var] = values_.given(v);
-  loops_.push_back({node.var->name, variable, 0, false});
-  stmt(node.body);
-  loops_.pop_back();
+  ValueId first = values_.given(v);
+  for (std::int64_t n = 0; n < step; ++n) {
+    variables_[node.var] = values_.binary(BinaryOp::add, first, values_.constant(v.dtype, n));
+    loops_.push_back({node.var->name, variable, n});
+    stmt(node.body);
+    loops_.pop_back();
+  }
   region_ = outer;
   CodeScope inner = std::move(values_.scopes.back());
   values_.scopes.pop_back();
@@ -316,7 +334,7 @@ void Decoder::loop(const kernel::Loop &node) {
 void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   for (std::int64_t n = 0; n < extent; ++n) {
     variables_[node.var] = values_.constant(node.var->dtype, n);
-    loops_.push_back({node.var->name, zero_register, n, true});
+    loops_.push_back({node.var->name, zero_register, n});
     stmt(node.body);
     loops_.pop_back();
   }
@@ -646,8 +664,8 @@ std::uint32_t Decoder::site(const Load *load) {
 } // namespace
 
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-               const std::vector<GlobalBuffer> &buffers, bool check) {
-  return Decoder(kernel, buffers, check).decode(scalars);
+               const std::vector<GlobalBuffer> &buffers, const Options &options) {
+  return Decoder(kernel, buffers, options).decode(scalars);
 }
 
 } // namespace nestsmith::sim

@@ -7,8 +7,8 @@ namespace nestsmith::sim {
 
 /// "Uniform" and "lanes" are the two kinds of register of program.h; booleans in lanes are masks.
 struct Lanes {
-  /// dst = a op b. Booleans take the logical operators, eq and ne, both operands of one kind.
-  Handler (*binary)(BinaryOp op, DType dtype, bool a_uniform, bool b_uniform);
+  /// dst = a op b, both of one kind. Booleans take the logical operators, eq and ne.
+  Handler (*binary)(BinaryOp op, DType dtype, bool uniform);
   Handler (*complement)(bool uniform);                 ///< dst = not a
   Handler (*select)(DType dtype, bool uniform);        ///< dst = a ? b : c, all of one kind
   Handler (*cast)(DType from, DType to, bool uniform); ///< dst = to(a)
@@ -27,7 +27,7 @@ struct Lanes {
   Handler block_index; ///< dst = blockIdx on axis imm
 
   Handler loop_begin; ///< dst = 0; jumps by imm unless dst < a. b: region
-  Handler loop_next;  ///< ++dst; jumps by imm while dst < a. b: region
+  Handler loop_next;  ///< dst += c; jumps by imm while dst < a. b: region
   Handler if_lanes; ///< saves the active mask in dst and narrows it by mask a; jumps by imm if none. b: region
   Handler if_uniform; ///< jumps by imm unless a. b: region
   Handler end_if;     ///< restores the active mask from a

@@ -10,6 +10,15 @@
 #include <bit>
 #include <cstring>
 
+/// A loop over the lanes whose iterations touch no common memory: registers overlap wholly or not at all.
+#undef NESTSMITH_EACH_LANE
+#if defined(__clang__)
+#define NESTSMITH_EACH_LANE(l)                                                                                 \
+  _Pragma("clang loop vectorize(assume_safety)") for (std::size_t l = 0; l < std::size_t{warp_size}; ++l)
+#else
+#define NESTSMITH_EACH_LANE(l) _Pragma("GCC ivdep") for (std::size_t l = 0; l < std::size_t{warp_size}; ++l)
+#endif
+
 namespace nestsmith::sim {
 namespace {
 
@@ -29,40 +38,47 @@ template <class T> NESTSMITH_LANES void set_scalar(const Warp &w, std::uint32_t 
 
 NESTSMITH_LANES Mask pack(const std::int32_t *bits) {
   Mask mask = 0;
-  for (int l = 0; l < warp_size; ++l)
-    mask |= static_cast<Mask>(bits[l]) << l;
+  NESTSMITH_EACH_LANE(l)
+  mask |= static_cast<Mask>(bits[l]) << l;
   return mask;
+}
+
+/// A copy in pieces of 32 bytes. The narrower pieces of memcpy would keep the next handler, which loads 32
+/// bytes at once, waiting for the stores to reach the cache.
+template <std::size_t bytes> NESTSMITH_LANES void move(void *to, const void *from) {
+  typedef std::uint32_t Piece __attribute__((vector_size(32), aligned(4), may_alias)); // at any element
+  static_assert(bytes % 128 == 0);
+  Piece *dst = static_cast<Piece *>(to); // `auto` would drop the alignment
+  const Piece *src = static_cast<const Piece *>(from);
+  for (std::size_t n = 0; n < bytes / sizeof(Piece); n += 4) {
+    Piece a = src[n], b = src[n + 1], c = src[n + 2], d = src[n + 3];
+    dst[n] = a;
+    dst[n + 1] = b;
+    dst[n + 2] = c;
+    dst[n + 3] = d;
+  }
 }
 
 // ---- arithmetic ----------------------------------------------------------------------------------
 
-template <BinaryOp op, class T, bool a_uniform, bool b_uniform>
-NESTSMITH_LANES const Instr *binary(const Instr *ip, Warp &w) {
-  if constexpr (a_uniform && b_uniform) {
+template <BinaryOp op, class T, bool uniform> NESTSMITH_LANES const Instr *binary(const Instr *ip, Warp &w) {
+  if constexpr (uniform) {
     T a = scalar<T>(w, ip->a), b = scalar<T>(w, ip->b);
     if constexpr (is_comparison(op))
       reg<Uniform>(w, ip->dst) = compare<op>(a, b);
     else
       set_scalar<T>(w, ip->dst, arithmetic<op>(a, b));
   } else {
-    alignas(64) T a[warp_size], b[warp_size];
-    if constexpr (a_uniform)
-      std::fill_n(a, warp_size, scalar<T>(w, ip->a));
-    else
-      std::memcpy(a, lanes<T>(w, ip->a), sizeof(a));
-    if constexpr (b_uniform)
-      std::fill_n(b, warp_size, scalar<T>(w, ip->b));
-    else
-      std::memcpy(b, lanes<T>(w, ip->b), sizeof(b));
+    const T *a = lanes<T>(w, ip->a), *b = lanes<T>(w, ip->b);
     if constexpr (is_comparison(op)) {
       alignas(64) std::int32_t bits[warp_size];
-      for (int l = 0; l < warp_size; ++l)
-        bits[l] = compare<op>(a[l], b[l]);
+      NESTSMITH_EACH_LANE(l)
+      bits[l] = compare<op>(a[l], b[l]);
       reg<Mask>(w, ip->dst) = pack(bits);
     } else {
-      T *__restrict dst = lanes<T>(w, ip->dst);
-      for (int l = 0; l < warp_size; ++l)
-        dst[l] = arithmetic<op>(a[l], b[l]);
+      T *dst = lanes<T>(w, ip->dst);
+      NESTSMITH_EACH_LANE(l)
+      dst[l] = arithmetic<op>(a[l], b[l]);
     }
   }
   return ip + 1;
@@ -95,9 +111,9 @@ template <bool uniform> NESTSMITH_LANES const Instr *complement(const Instr *ip,
 template <class T> NESTSMITH_LANES const Instr *select_lanes(const Instr *ip, Warp &w) {
   Mask mask = reg<Mask>(w, ip->a);
   const T *b = lanes<T>(w, ip->b), *c = lanes<T>(w, ip->c);
-  T *__restrict dst = lanes<T>(w, ip->dst);
-  for (int l = 0; l < warp_size; ++l)
-    dst[l] = (mask >> l & 1) ? b[l] : c[l];
+  T *dst = lanes<T>(w, ip->dst);
+  NESTSMITH_EACH_LANE(l)
+  dst[l] = (mask >> l & 1) ? b[l] : c[l];
   return ip + 1;
 }
 
@@ -123,19 +139,19 @@ template <class To, class From, bool uniform> NESTSMITH_LANES const Instr *cast(
   } else if constexpr (std::is_same_v<To, bool>) {
     const From *a = lanes<From>(w, ip->a);
     alignas(64) std::int32_t bits[warp_size];
-    for (int l = 0; l < warp_size; ++l)
-      bits[l] = a[l] != From{};
+    NESTSMITH_EACH_LANE(l)
+    bits[l] = a[l] != From{};
     reg<Mask>(w, ip->dst) = pack(bits);
   } else if constexpr (std::is_same_v<From, bool>) {
     Mask mask = reg<Mask>(w, ip->a);
     To *dst = lanes<To>(w, ip->dst);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = static_cast<To>(mask >> l & 1);
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = static_cast<To>(mask >> l & 1);
   } else {
     const From *a = lanes<From>(w, ip->a);
-    To *__restrict dst = lanes<To>(w, ip->dst);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = convert<To>(a[l]);
+    To *dst = lanes<To>(w, ip->dst);
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = convert<To>(a[l]);
   }
   return ip + 1;
 }
@@ -143,8 +159,8 @@ template <class To, class From, bool uniform> NESTSMITH_LANES const Instr *cast(
 template <class T> NESTSMITH_LANES const Instr *splat(const Instr *ip, Warp &w) {
   T value = scalar<T>(w, ip->a);
   T *dst = lanes<T>(w, ip->dst);
-  for (int l = 0; l < warp_size; ++l)
-    dst[l] = value;
+  NESTSMITH_EACH_LANE(l)
+  dst[l] = value;
   return ip + 1;
 }
 
@@ -154,41 +170,44 @@ NESTSMITH_LANES const Instr *splat_mask(const Instr *ip, Warp &w) {
 }
 
 template <std::size_t bytes> NESTSMITH_LANES const Instr *copy(const Instr *ip, Warp &w) {
-  std::memcpy(w.frame + ip->dst, w.frame + ip->a, bytes);
+  if constexpr (bytes % 128 == 0)
+    move<bytes>(w.frame + ip->dst, w.frame + ip->a);
+  else
+    std::memcpy(w.frame + ip->dst, w.frame + ip->a, bytes);
   return ip + 1;
 }
 
 template <class T, bool a_uniform> NESTSMITH_LANES const Instr *multiply_add(const Instr *ip, Warp &w) {
-  T *__restrict dst = lanes<T>(w, ip->dst);
+  T *dst = lanes<T>(w, ip->dst);
   const T *b = lanes<T>(w, ip->b), *c = lanes<T>(w, ip->c);
   if constexpr (a_uniform) {
     T a = scalar<T>(w, ip->a);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = c[l] + a * b[l];
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = c[l] + a * b[l];
   } else {
     const T *a = lanes<T>(w, ip->a);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = c[l] + a[l] * b[l];
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = c[l] + a[l] * b[l];
   }
   return ip + 1;
 }
 
 template <class T, bool a_uniform> NESTSMITH_LANES const Instr *accumulate(const Instr *ip, Warp &w) {
-  T *__restrict dst = lanes<T>(w, ip->dst);
+  T *dst = lanes<T>(w, ip->dst);
   const T *b = lanes<T>(w, ip->b);
   if (w.active != w.live) [[unlikely]] {
     const T *a = &reg<T>(w, ip->a);
-    for (int l = 0; l < warp_size; ++l)
-      if (w.active >> l & 1)
-        dst[l] = dst[l] + a[a_uniform ? 0 : l] * b[l];
+    NESTSMITH_EACH_LANE(l)
+    if (w.active >> l & 1)
+      dst[l] = dst[l] + a[a_uniform ? 0 : l] * b[l];
   } else if constexpr (a_uniform) {
     T a = scalar<T>(w, ip->a);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = dst[l] + a * b[l];
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = dst[l] + a * b[l];
   } else {
     const T *a = lanes<T>(w, ip->a);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = dst[l] + a[l] * b[l];
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = dst[l] + a[l] * b[l];
   }
   return ip + 1;
 }
@@ -215,25 +234,39 @@ NESTSMITH_LANES bool note_read(Machine &m, const Warp &w, std::int64_t unit, std
 
 /// The same for 32 elements side by side, one for each lane.
 NESTSMITH_LANES bool note_contiguous_read(Machine &m, const Warp &w, std::int64_t unit) {
+  // What a row's note says stays true until a store to it or a block barrier: most reads end here.
+  std::uint32_t &row = m.rows[static_cast<std::size_t>(unit) / warp_size];
+  bool aligned = unit % warp_size == 0;
+  if (aligned && (row == w.entry || row == (w.floor_entry | many_warps)))
+    return true;
   const auto *writes = reinterpret_cast<const std::int32_t *>(m.writes.data()) + unit;
   auto *reads = reinterpret_cast<std::int32_t *>(m.reads.data()) + unit;
   const auto floor = static_cast<std::int32_t>(w.floor_entry), mine = static_cast<std::int32_t>(w.entry);
+  const auto many = static_cast<std::int32_t>(many_warps);
   alignas(64) std::int32_t next[warp_size];
-  std::int32_t unordered = 0, others = 0;
-  for (int l = 0; l < warp_size; ++l) {
+  std::int32_t unordered = 0, others = 0, few = 0;
+  NESTSMITH_EACH_LANE(l) {
     std::int32_t write = writes[l], read = reads[l];
     unordered |= (write <= 0) | (write >= floor);
     bool stale = read < floor;
-    others |= !stale & (read != mine + l) & ((read & static_cast<std::int32_t>(many_warps)) == 0);
-    next[l] = stale ? mine + l : read;
+    others |= !stale & (read != mine + static_cast<std::int32_t>(l)) & ((read & many) == 0);
+    next[l] = stale ? mine + static_cast<std::int32_t>(l) : read;
+    few |= stale | ((read & many) == 0);
   }
   if (unordered) [[unlikely]]
     return false;
-  std::memcpy(reads, next, sizeof(next));
-  if (others) [[unlikely]]
-    for (std::uint32_t l = 0; l < warp_size; ++l)
-      reads[l] = static_cast<std::int32_t>(
-          Now{m.clock, w.index, w.entry >> stamp_shift, l}.after_read(static_cast<std::uint32_t>(reads[l])));
+  move<sizeof(next)>(reads, next);
+  if (others) [[unlikely]] {
+    few = 0;
+    for (std::uint32_t l = 0; l < warp_size; ++l) {
+      auto read = static_cast<std::uint32_t>(reads[l]);
+      read = Now{m.clock, w.index, w.entry >> stamp_shift, l}.after_read(read);
+      reads[l] = static_cast<std::int32_t>(read);
+      few |= (read & many_warps) == 0;
+    }
+  }
+  if (aligned && (!few || !others))
+    row = few ? w.entry : w.floor_entry | many_warps;
   return true;
 }
 
@@ -305,12 +338,12 @@ NESTSMITH_LANES const Instr *load_pattern(const Instr *ip, Warp &w) {
     (shared ? w.machine->masked.loads_shared : w.machine->masked.loads_global) +=
         static_cast<std::uint64_t>(std::popcount(mask));
   const T *src = reinterpret_cast<const T *>(memory<shared>(access, w)) + base;
-  T *__restrict dst = lanes<T>(w, access.value);
+  T *dst = lanes<T>(w, access.value);
   if (pattern.contiguous)
-    std::memcpy(dst, src + pattern.offset[0], warp_size * sizeof(T));
+    move<warp_size * sizeof(T)>(dst, src + pattern.offset[0]);
   else
-    for (std::size_t l = 0; l < warp_size; ++l)
-      dst[l] = src[pattern.offset[l]];
+    NESTSMITH_EACH_LANE(l)
+  dst[l] = src[pattern.offset[l]];
   return ip + 1;
 }
 
@@ -327,20 +360,21 @@ template <class T, bool checked> NESTSMITH_LANES const Instr *store_shared(const
     std::uint32_t *writes = m.writes.data() + access.shadow_offset + base;
     const std::uint32_t *reads = m.reads.data() + access.shadow_offset + base;
     std::uint32_t last = 0;
-    for (std::size_t l = 0; l < warp_size; ++l)
-      last = std::max(last, std::max(writes[pattern.offset[l]], reads[pattern.offset[l]]));
+    NESTSMITH_EACH_LANE(l)
+    last = std::max(last, std::max(writes[pattern.offset[l]], reads[pattern.offset[l]]));
     if (last >= w.floor_entry) [[unlikely]]
       return slow_store(ip, w);
-    for (std::size_t l = 0; l < warp_size; ++l)
-      writes[pattern.offset[l]] = w.entry + static_cast<std::uint32_t>(l);
+    NESTSMITH_EACH_LANE(l)
+    writes[pattern.offset[l]] = w.entry + static_cast<std::uint32_t>(l);
+    m.forget_rows(access.shadow_offset + base + pattern.low, access.shadow_offset + base + pattern.high);
   }
   T *dst = reinterpret_cast<T *>(m.shared.data() + access.byte_offset) + base;
   const T *src = lanes<T>(w, access.value);
   if (pattern.contiguous)
-    std::memcpy(dst + pattern.offset[0], src, warp_size * sizeof(T));
+    move<warp_size * sizeof(T)>(dst + pattern.offset[0], src);
   else
-    for (std::size_t l = 0; l < warp_size; ++l)
-      dst[pattern.offset[l]] = src[l];
+    NESTSMITH_EACH_LANE(l)
+  dst[pattern.offset[l]] = src[l];
   return ip + 1;
 }
 
@@ -354,8 +388,8 @@ template <class T> NESTSMITH_LANES const Instr *store_global(const Instr *ip, Wa
       base + pattern.high >= access.elements) [[unlikely]]
     return slow_store(ip, w);
   base += pattern.offset[0];
-  std::memcpy(buffer.data + base * static_cast<std::int64_t>(sizeof(T)), lanes<T>(w, access.value),
-              warp_size * sizeof(T));
+  move<warp_size * sizeof(T)>(buffer.data + base * static_cast<std::int64_t>(sizeof(T)),
+                              lanes<T>(w, access.value));
   std::memset(buffer.written.data() + base, 1, warp_size);
   return ip + 1;
 }
@@ -368,17 +402,17 @@ template <class T> NESTSMITH_LANES const Instr *store_local(const Instr *ip, War
     return slow_store(ip, w);
   auto element = static_cast<std::uint32_t>(at);
   reg<Mask>(w, access.first_written + 4 * element) |= w.active;
-  T *__restrict dst = lanes<T>(w, access.first + access.stride * element);
+  T *dst = lanes<T>(w, access.first + access.stride * element);
   if (access.value_uniform) {
     T value = scalar<T>(w, access.value);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = (w.active >> l & 1) ? value : dst[l];
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = (w.active >> l & 1) ? value : dst[l];
   } else if (w.active == w.live) {
-    std::memcpy(dst, lanes<T>(w, access.value), warp_size * sizeof(T));
+    move<warp_size * sizeof(T)>(dst, lanes<T>(w, access.value));
   } else {
     const T *src = lanes<T>(w, access.value);
-    for (int l = 0; l < warp_size; ++l)
-      dst[l] = (w.active >> l & 1) ? src[l] : dst[l];
+    NESTSMITH_EACH_LANE(l)
+    dst[l] = (w.active >> l & 1) ? src[l] : dst[l];
   }
   return ip + 1;
 }
@@ -394,8 +428,8 @@ template <class T> NESTSMITH_LANES const Instr *load_local(const Instr *ip, Warp
   if (mask != w.active || at < 0 || at >= access.elements ||
       !all_written(access, w, static_cast<std::uint32_t>(at), mask)) [[unlikely]]
     return slow_load(ip, w);
-  std::memcpy(w.frame + access.value, w.frame + access.first + access.stride * static_cast<std::uint32_t>(at),
-              warp_size * sizeof(T));
+  move<warp_size * sizeof(T)>(w.frame + access.value,
+                              w.frame + access.first + access.stride * static_cast<std::uint32_t>(at));
   return ip + 1;
 }
 
@@ -437,7 +471,8 @@ NESTSMITH_LANES const Instr *loop_begin(const Instr *ip, Warp &w) {
 }
 
 NESTSMITH_LANES const Instr *loop_next(const Instr *ip, Warp &w) {
-  if (++reg<Uniform>(w, ip->dst) >= reg<Uniform>(w, ip->a))
+  reg<Uniform>(w, ip->dst) += ip->c;
+  if (reg<Uniform>(w, ip->dst) >= reg<Uniform>(w, ip->a))
     return ip + 1;
   enter(w, ip->b);
   return ip + ip->imm;
@@ -472,12 +507,6 @@ NESTSMITH_LANES const Instr *end(const Instr *, Warp &w) {
 
 // ---- the choice of a handler: plain code -----------------------------------------------------------
 
-template <BinaryOp op, class T> Handler binary_shape(bool a_uniform, bool b_uniform) {
-  if (a_uniform)
-    return b_uniform ? binary<op, T, true, true> : binary<op, T, true, false>;
-  return b_uniform ? binary<op, T, false, true> : binary<op, T, false, false>;
-}
-
 Handler find_logical(BinaryOp op, bool uniform) {
   switch (op) {
   case BinaryOp::logical_and:
@@ -493,22 +522,22 @@ Handler find_logical(BinaryOp op, bool uniform) {
   }
 }
 
-Handler find_binary(BinaryOp op, DType dtype, bool a_uniform, bool b_uniform) {
+Handler find_binary(BinaryOp op, DType dtype, bool uniform) {
   if (dtype == DType::boolean)
-    return find_logical(op, a_uniform);
+    return find_logical(op, uniform);
   return with_op(op, [&]<BinaryOp o>() -> Handler {
     if constexpr (is_logical(o)) {
       internal_error("a logical operator on numbers");
     } else {
       switch (dtype) {
       case DType::i32:
-        return binary_shape<o, std::int32_t>(a_uniform, b_uniform);
+        return uniform ? binary<o, std::int32_t, true> : binary<o, std::int32_t, false>;
       case DType::i64:
-        return binary_shape<o, std::int64_t>(a_uniform, b_uniform);
+        return uniform ? binary<o, std::int64_t, true> : binary<o, std::int64_t, false>;
       case DType::u32:
-        return binary_shape<o, std::uint32_t>(a_uniform, b_uniform);
+        return uniform ? binary<o, std::uint32_t, true> : binary<o, std::uint32_t, false>;
       case DType::f32:
-        return binary_shape<o, float>(a_uniform, b_uniform);
+        return uniform ? binary<o, float, true> : binary<o, float, false>;
       case DType::boolean:
         break;
       }

@@ -68,8 +68,9 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
 Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t)
     : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
-      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), region_threads(p.regions.size()),
-      region_warps(p.regions.size()), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1),
+      region_threads(p.regions.size()), region_warps(p.regions.size()),
+      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 
@@ -98,6 +99,7 @@ void Machine::start_block() {
   std::memset(shared.data(), poison, shared.size());
   std::fill(writes.begin(), writes.end(), 0);
   std::fill(reads.begin(), reads.end(), 0);
+  std::fill(rows.begin(), rows.end(), 0);
   clock.start(program.warps);
   for (Warp &w : warps_) {
     std::memset(w.frame + program.locals_begin, poison, program.locals_end - program.locals_begin);
@@ -144,7 +146,7 @@ bool Machine::release() {
     auto site = static_cast<std::uint32_t>(w.pc->imm);
     if (!first)
       first = &w;
-    else if (w.pc != first->pc || iteration(w, site) != iteration(*first, site))
+    else if (w.pc != first->pc || !same_iteration(w, *first, site))
       other = &w;
   }
   if (!first)
@@ -179,10 +181,17 @@ bool Machine::release() {
   return true;
 }
 
+bool Machine::same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const {
+  for (const Site::Iteration &loop : program.sites[site].loops)
+    if (reg<std::int64_t>(a, loop.reg) != reg<std::int64_t>(b, loop.reg))
+      return false;
+  return true;
+}
+
 std::vector<std::int64_t> Machine::iteration(const Warp &warp, std::uint32_t site) const {
   std::vector<std::int64_t> values;
   for (const Site::Iteration &loop : program.sites[site].loops)
-    values.push_back(loop.unrolled ? loop.value : reg<std::int64_t>(warp, loop.reg));
+    values.push_back(reg<std::int64_t>(warp, loop.reg) + loop.plus);
   return values;
 }
 

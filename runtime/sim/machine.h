@@ -35,6 +35,14 @@ public:
   std::array<std::int64_t, 3> block_index{};
   std::vector<std::byte> shared;
   std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
+  /// What is known of 32 aligned shadow units together: that all are written and ordered, and that unit
+  /// n is noted as read by lane n of the warp whose entry this is, or, with `many_warps`, all by several
+  /// warps since the block barrier. 0: nothing.
+  std::vector<std::uint32_t> rows;
+  void forget_rows(std::int64_t first_unit, std::int64_t last_unit) {
+    for (std::int64_t row = first_unit / warp_size; row <= last_unit / warp_size; ++row)
+      rows[static_cast<std::size_t>(row)] = 0;
+  }
   Clock clock;
 
   std::vector<std::uint64_t> region_threads, region_warps; ///< executions of each region
@@ -46,6 +54,7 @@ private:
   void set_frames();
   /// All warps stand still: lets them pass a barrier at which all of them wait. False: the block is over.
   bool release();
+  bool same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const;
   void stamp_all();
 
   std::vector<std::byte> frames_;

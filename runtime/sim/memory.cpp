@@ -45,10 +45,12 @@ void check_shared(const Single &s) {
       s.report(ErrorKind::unwritten_read);
     if (now.conflicts(write) || (s.access.is_store && now.conflicts(read)))
       s.report(ErrorKind::race, m.block);
-    if (s.access.is_store)
+    if (s.access.is_store) {
       write = now.entry();
-    else
+      m.rows[unit / warp_size] = 0;
+    } else {
       read = now.after_read(read);
+    }
   }
 }
 

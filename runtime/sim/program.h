@@ -54,9 +54,8 @@ struct Site {
   int source = 0;             ///< number of (stmt, load): copies made by unrolling share it
   struct Iteration {
     std::string name;
-    std::uint32_t reg;  ///< uniform register of the loop variable, or
-    std::int64_t value; ///< its value where unrolled
-    bool unrolled;
+    std::uint32_t reg; ///< the loop variable is this uniform register
+    std::int64_t plus; ///< plus this
   };
   std::vector<Iteration> loops; ///< outermost first
 };

@@ -61,7 +61,7 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
     globals_[n].starts_written = arguments[n].initialised && kernel.params[n]->role != Role::output;
     bytes_.push_back(array->bytes());
   }
-  program_ = decode(kernel, scalars, globals_, options.check);
+  program_ = decode(kernel, scalars, globals_, options);
 }
 
 void Simulation::start_shadows() {

@@ -60,6 +60,8 @@ struct Options {
   unsigned host_threads = 0;    ///< 0: all cores; results and findings do not depend on it
   std::size_t max_findings = 8; ///< at least 1
   bool check = true;            ///< races and unwritten reads; bounds and barriers are always checked
+  bool baseline =
+      false; ///< no instructions of the host beyond the compiler's default; the results are the same bits
 };
 
 /// Runs every block of the grid. `buffers` and `scalars` stand in the order of the kernel's. Sizes and

@@ -181,6 +181,10 @@ ValueId Values::given(Value value) {
 
 /// Scope, uniformity and pinning follow from the operands; equal values that are not pinned are one.
 ValueId Values::make(Value v) {
+  if (v.recipe == Recipe::binary && values_[v.a].uniform != values_[v.b].uniform) {
+    v.a = splat(v.a);
+    v.b = splat(v.b);
+  }
   auto from = [&](ValueId id) {
     v.scope = std::max(v.scope, values_[id].scope);
     v.pinned = v.pinned || values_[id].pinned;
@@ -240,10 +244,6 @@ ValueId Values::logical(BinaryOp op, ValueId a, ValueId b) {
       return (*values_[a].constant != 0) == is_and ? b : a;
     if (values_[b].constant)
       return (*values_[b].constant != 0) == is_and ? a : b;
-  }
-  if (values_[a].uniform != values_[b].uniform) {
-    a = splat(a);
-    b = splat(b);
   }
   return make({.dtype = DType::boolean, .recipe = Recipe::binary, .op = op, .a = a, .b = b});
 }
@@ -559,9 +559,7 @@ void Values::emit_recipe(ValueId id) {
     instr.imm = v.imm;
     break;
   case Recipe::binary:
-    instr = {.run = handlers_.binary(v.op, values_[v.a].dtype, uniform(v.a), uniform(v.b)),
-             .a = reg(v.a),
-             .b = reg(v.b)};
+    instr = {.run = handlers_.binary(v.op, values_[v.a].dtype, uniform(v.a)), .a = reg(v.a), .b = reg(v.b)};
     break;
   case Recipe::complement:
     instr = {.run = handlers_.complement(uniform(v.a)), .a = reg(v.a)};

@@ -17,6 +17,19 @@ TEST(CudaKernel, a_tiled_product_reads_as_if_written_by_hand) {
   EXPECT_TRUE(matches_golden("hand_built_tile1d.cu", cuda_kernel(tile1d(1000, 777, 333))));
 }
 
+TEST(Golden, a_missing_or_differing_file_fails_and_says_what_it_got) {
+  if (std::getenv("NESTSMITH_REWRITE_GOLDENS"))
+    GTEST_SKIP() << "goldens are being rewritten";
+  testing::AssertionResult missing = matches_golden("no_such_file.cu", "the text\n");
+  EXPECT_FALSE(missing);
+  EXPECT_THAT(missing.message(), HasSubstr("no golden file"));
+  EXPECT_THAT(missing.message(), HasSubstr("the text\n"));
+  std::string text = cuda_kernel(tile1d(1000, 777, 333));
+  testing::AssertionResult longer = matches_golden("hand_built_tile1d.cu", text + "more\n");
+  EXPECT_FALSE(longer);
+  EXPECT_THAT(longer.message(), HasSubstr("expected: (end)\n  got:      more"));
+}
+
 TEST(CudaKernel, the_same_kernel_gives_the_same_text) {
   EXPECT_EQ(cuda_kernel(tile1d(65, 33, 17)), cuda_kernel(tile1d(65, 33, 17)));
 }

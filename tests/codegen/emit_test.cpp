@@ -59,8 +59,17 @@ TEST(Emit, the_header_says_what_it_is_and_how_it_was_made) {
   EXPECT_THAT(text, HasSubstr("// A: float [1000, 333], row-major, read\n"));
   EXPECT_THAT(text, HasSubstr("// C: float [1000, 777], row-major, read and written\n"));
   EXPECT_THAT(text, HasSubstr("// Launch: grid 13 x 16, block 64 x 8, 4096 bytes of shared memory a block\n"));
+  EXPECT_THAT(text, HasSubstr("// Requires: exactly these shapes"));
   EXPECT_THAT(text, HasSubstr("// sm_90: 40 registers a thread\n"));
   EXPECT_THAT(text, HasSubstr("// Schedule:\n//   s.unroll(k);\n"));
+}
+
+TEST(Emit, no_title_or_note_escapes_from_its_comment) {
+  EmitInfo info = gemm_info(64, 64, 64);
+  info.title = "first\nint second \\";
+  info.notes = {"", "a\nb\\"};
+  EXPECT_TRUE(emit(info, kernel::tile1d(64, 64, 64)).starts_with("// first int second\n//\n"));
+  EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)), HasSubstr("\n//\n// a b\n//\n// Schedule:"));
 }
 
 TEST(Emit, the_launcher_takes_pointers_sizes_scalars_and_a_stream) {

@@ -7,6 +7,7 @@
 // beta: float
 //
 // Launch: grid 25 x 32, block 1024, 8192 bytes of shared memory a block
+// Requires: exactly these shapes, rows without gaps, no written array overlapping another
 // Target: sm_80
 //
 // Schedule:

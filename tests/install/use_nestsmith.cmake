@@ -7,7 +7,7 @@ function(step)
 endfunction()
 
 set(folder ${BUILD}/tests/use/${MODE})
-set(arguments -G Ninja -DCMAKE_BUILD_TYPE=Debug -DNESTSMITH_LLVM_DIR=${LLVM}
+set(arguments -G Ninja -DCMAKE_BUILD_TYPE=None -DNESTSMITH_LLVM_DIR=${LLVM}
   -DEXAMPLE=${SOURCE}/examples/my_schedule.cpp)
 if(MODE STREQUAL installed)
   file(REMOVE_RECURSE ${folder}/prefix)

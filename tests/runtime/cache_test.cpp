@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 namespace nestsmith {
 namespace {
 
-using nestsmith::testing::says;
-using nestsmith::testing::ScopedVariable;
-using nestsmith::testing::TemporaryFolder;
+using nestsmith::test::says;
+using nestsmith::test::ScopedVariable;
+using nestsmith::test::TemporaryFolder;
 
 const std::string payload = std::string("\x7f"
                                         "ELF\0\n\xff",
@@ -102,8 +102,8 @@ TEST(KernelCache, WithoutAFolderSaysSo) {
 
 TEST(KernelCache, LookingWhetherItCanBeWrittenLeavesNothing) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path() / "new/cache");
-  EXPECT_EQ(cache.why_not_writable(), "");
+  EXPECT_EQ(KernelCache(folder.path() / "new/cache").why_not_writable(), "");
+  EXPECT_EQ(KernelCache(folder.path()).why_not_writable(), "");
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 

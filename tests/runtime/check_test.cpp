@@ -113,7 +113,7 @@ TEST(Check, NaNNeverPasses) {
   CheckResult result = check_with(gemm(3, 5, 16), nan);
   EXPECT_FALSE(result.passed);
   for (const RunResult &run : result.runs)
-    EXPECT_FALSE(run.passed) << name(run.run);
+    EXPECT_FALSE(run.passed) << run.label;
   EXPECT_TRUE(std::isinf(result.find(CheckRun::random)->max_error_over_bound));
 }
 
@@ -123,7 +123,7 @@ TEST(Check, ReadingCWhereBetaIsZeroFails) {
   EXPECT_TRUE(result.find(CheckRun::random)->passed);
   EXPECT_TRUE(result.find(CheckRun::integers)->passed);
   EXPECT_FALSE(result.find(CheckRun::switched)->passed);
-  EXPECT_NE(all_messages(result).find("scalar 0 over NaN: C[0, 0]: got nan"), std::string::npos)
+  EXPECT_NE(all_messages(result).find("beta = 0, C full of NaN: C[0, 0]: got nan"), std::string::npos)
       << all_messages(result);
 }
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nestsmith::testing {
+namespace nestsmith::test {
 
 /// `text` has `part` in it.
 inline ::testing::AssertionResult says(std::string_view text, std::string_view part) {
@@ -61,4 +61,4 @@ private:
   std::filesystem::path path_;
 };
 
-} // namespace nestsmith::testing
+} // namespace nestsmith::test

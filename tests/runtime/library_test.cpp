@@ -11,9 +11,9 @@ namespace fs = std::filesystem;
 namespace nestsmith::cuda {
 namespace {
 
-using nestsmith::testing::says;
-using nestsmith::testing::ScopedVariable;
-using nestsmith::testing::TemporaryFolder;
+using nestsmith::test::says;
+using nestsmith::test::ScopedVariable;
+using nestsmith::test::TemporaryFolder;
 
 /// Some small library of the system, to be put where CUDA's are looked for.
 fs::path any_library() {

@@ -11,9 +11,9 @@ namespace fs = std::filesystem;
 namespace nestsmith::cuda {
 namespace {
 
-using nestsmith::testing::says;
-using nestsmith::testing::ScopedVariable;
-using nestsmith::testing::TemporaryFolder;
+using nestsmith::test::says;
+using nestsmith::test::ScopedVariable;
+using nestsmith::test::TemporaryFolder;
 
 const char *const plain = R"(extern "C" __global__ void plain(const float *a, float *b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,12 +1,9 @@
 #include "tests/runtime/sim/gemm_kernels.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace nestsmith::sim {
 namespace {
-
-using testing::HasSubstr;
 
 Array filled(DType dtype, std::int64_t elements, int modulus, int shift) {
   Array array(dtype, {elements});
@@ -32,12 +29,16 @@ template <class T> std::vector<T> reference(const Array &A, const Array &B, Gemm
 template <class T> void expect_product(const kernel::Kernel &kernel, GemmShape s, DType dtype) {
   Array A = filled(dtype, s.M * s.K, 1009, 500), B = filled(dtype, s.K * s.N, 2003, 900), C(dtype, {s.M * s.N});
   const Argument arguments[] = {{&A}, {&B}, {&C}};
-  Result result = run(kernel, arguments, {});
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
   std::vector<T> expected = reference<T>(A, B, s);
-  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), C.view<T>().begin()));
-  EXPECT_EQ(result.written[2], std::vector<bool>(expected.size(), true));
-  EXPECT_EQ(result.written[0], std::vector<bool>(static_cast<std::size_t>(A.size()), false));
+  for (bool baseline : {false, true})
+    for (bool check : {true, false}) {
+      std::fill(C.view<T>().begin(), C.view<T>().end(), T{77});
+      Result result = run(kernel, arguments, {}, {.check = check, .baseline = baseline});
+      EXPECT_TRUE(result.good()) << result.findings[0].message;
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), C.view<T>().begin()));
+      EXPECT_EQ(result.written[2], std::vector<bool>(expected.size(), true));
+      EXPECT_EQ(result.written[0], std::vector<bool>(static_cast<std::size_t>(A.size()), false));
+    }
 }
 
 TEST(Simulate, GemmGivesTheBitsOfTheSequentialSum) {

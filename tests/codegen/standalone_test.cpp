@@ -1,0 +1,105 @@
+/// Emitted programs that run here, with host functions in place of the CUDA runtime.
+
+#include "codegen/standalone.h"
+
+#include "dsl/tensor.h"
+#include "tests/codegen/hand_built.h"
+#include "tests/codegen/host_cuda.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using namespace kernel;
+
+struct Product {
+  Program program;
+  Kernel kernel;
+  EmitInfo info;
+};
+
+/// C = alpha*A*B + beta*C, a thread an element. `terms` of the K are summed: fewer make it wrong.
+Product product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t terms, DType dtype = DType::f32) {
+  Workload w("product");
+  Tensor A = w.placeholder("A", {Expr(m), Expr(k)}, dtype), B = w.placeholder("B", {Expr(k), Expr(n)}, dtype);
+  Tensor C = w.inout("C", {Expr(m), Expr(n)}, dtype);
+  Expr alpha = w.scalar("alpha", dtype), beta = w.scalar("beta", dtype);
+  Reduce r = reduce_axis("k", Expr(k));
+  Tensor AB = w.compute("AB", {Expr(m), Expr(n)}, {"i", "j"},
+                        [&](Expr i, Expr j) { return sum(A(i, r) * B(r, j), r); });
+  w.update(C, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition {
+    return alpha * AB(x[0], x[1]) + beta * C(x[0], x[1]);
+  });
+  Product result{w.output(), {}, {}};
+
+  const Program &p = result.program;
+  Var i = index("i"), j = index("j"), inner = index("k");
+  Buffer total = storage("AB", Scope::local, 1, dtype);
+  Expr zero = i32(0), at = Expr(i) * i32(n) + Expr(j);
+  Kernel &kernel = result.kernel;
+  kernel.name = "product";
+  kernel.params = p.params;
+  kernel.scalars = p.scalars;
+  kernel.indices = {{Axis::block_y, i, m}, {Axis::thread_x, j, n}};
+  kernel.local = {{total, 0, "", {1}}};
+  Expr term =
+      get(p.params[0], Expr(i) * i32(k) + Expr(inner)) * get(p.params[1], Expr(inner) * i32(n) + Expr(j));
+  kernel.body = kernel::make_seq(
+      {set(total, zero, constant(dtype, 0)),
+       loop(inner, terms, false, {set(total, zero, get(total, zero) + term)}),
+       set(p.params[2], at,
+           Expr(p.scalars[0]) * get(total, zero) + Expr(p.scalars[1]) * get(p.params[2], at))});
+  result.info.shape = {{"M", m}, {"N", n}, {"K", k}};
+  return result;
+}
+
+int run_standalone(const Product &p) { return run_on_host(emit_standalone(p.info, p.kernel, p.program)); }
+
+TEST(Standalone, a_right_kernel_passes) {
+  EXPECT_EQ(run_standalone(product(7, 5, 33, 33)), 0);
+  EXPECT_EQ(run_standalone(product(1, 1, 1, 1)), 0);
+  EXPECT_EQ(run_standalone(product(7, 5, 33, 33, DType::u32)), 0);
+}
+
+TEST(Standalone, a_lost_term_is_found) {
+  EXPECT_EQ(run_standalone(product(7, 5, 33, 32)), 1);
+  EXPECT_EQ(run_standalone(product(7, 5, 33, 32, DType::u32)), 1);
+}
+
+TEST(Standalone, an_element_that_nobody_writes_is_found) {
+  Workload w("copy");
+  Tensor a = w.placeholder("a", {100}), b = w.placeholder("b", {100});
+  Program program = w.output({w.compute("out", {100}, {"i"}, [&](Expr i) { return Definition(a(i) + b(i)); })});
+  Elementwise e;
+  kernel::Stmt all = set(e.out, e.i, e.at_a() + e.at_b());
+  EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({all}), program)), 0);
+  EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({when(Expr(e.i) < i32(99), "", {all})}), program)), 1);
+}
+
+TEST(Standalone, the_reference_on_the_device_is_the_same) {
+  EXPECT_EQ(run_standalone(product(513, 512, 512, 512)), 0);
+}
+
+TEST(Launcher, refuses_other_sizes_null_pointers_and_overlapping_arrays) {
+  Product p = product(4, 5, 6, 6);
+  std::string text = emit(p.info, p.kernel) + R"(
+int main() {
+  float A[24] = {}, B[30] = {}, C[20] = {}, AC[30] = {};
+  auto launch = [&](const float *a, float *c, int M, int ldb) {
+    return product_launch(a, B, c, M, 5, 6, 6, ldb, 5, 1.0f, 0.0f, nullptr);
+  };
+  if (launch(A, C, 4, 5) != cudaSuccess) return 1;
+  if (launch(A, C, 5, 5) != cudaErrorInvalidValue) return 2;
+  if (launch(A, C, 4, 8) != cudaErrorInvalidValue) return 3;
+  if (launch(nullptr, C, 4, 5) != cudaErrorInvalidValue) return 4;
+  if (launch(AC, AC + 10, 4, 5) != cudaErrorInvalidValue) return 5;
+  if (launch(B, C, 4, 5) != cudaSuccess) return 6; // two inputs may be one array
+  return 0;
+}
+)";
+  EXPECT_EQ(run_on_host(text), 0);
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,316 @@
+/// Each requirement of a primitive on loops, broken. tests/requires_paired.sh pairs the tags.
+
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::chain;
+using test::expect_refused;
+using test::gemm;
+using test::product;
+
+Loop bound(Schedule &s, const std::string &name) {
+  Loop loop = s.loop(name);
+  s.bind(loop, Axis::thread_x);
+  return loop;
+}
+
+Loop unrolled(Schedule &s, const std::string &name) {
+  Loop loop = s.loop(name);
+  s.unroll(loop);
+  return loop;
+}
+
+TEST(SplitRefuses, LoopThatIsNotSerial) {
+  // refuses: split.serial
+  Schedule s(product(8, 5, 4));
+  Loop i = bound(s, "i"), k = unrolled(s, "k");
+  expect_refused(s,
+                 [&] {
+                   s.split(i, {infer, 2});
+                 },
+                 "the loop i is bound to threadIdx.x, expected a serial loop; do this before it is bound",
+                 {"i"});
+  expect_refused(s,
+                 [&] {
+                   s.split(k, {infer, 2});
+                 },
+                 "the loop k is unrolled, expected a serial loop; do this before it is unrolled", {"k"});
+}
+
+TEST(SplitRefuses, FactorsThatAreNoFactors) {
+  // refuses: split.factors
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i");
+  expect_refused(s, [&] { s.split(i, std::vector<std::int64_t>{}); }, "got no factor, expected at least one",
+                 {"i"});
+  expect_refused(s,
+                 [&] {
+                   s.split(i, {infer, infer});
+                 },
+                 "got two factors to infer, expected at most one", {"i"});
+  expect_refused(s, [&] { s.split(i, {infer, 0}); }, "got the factor 0, expected at least 1", {"i"});
+  expect_refused(s, [&] { s.split(i, {infer, -4}); }, "got the factor -4, expected at least 1", {"i"});
+  expect_refused(s,
+                 [&] {
+                   s.split(i, {infer, 65536, 65536});
+                 },
+                 "the product of the factors is larger than 2^31", {"i"});
+  expect_refused(s,
+                 [&] {
+                   s.split(i, {infer, std::int64_t{1} << 62, 4});
+                 },
+                 "the product of the factors is larger than 2^31", {"i"});
+}
+
+TEST(SplitRefuses, FactorsThatMissIterations) {
+  // refuses: split.covers
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i");
+  expect_refused(s,
+                 [&] {
+                   s.split(i, {3, 2});
+                 },
+                 "the factors give 6 iterations, but i has 8; give more, or let one be inferred", {"i"});
+}
+
+TEST(SplitRefuses, TailThatIsNotTheEndOfAnAxis) {
+  // refuses: split.tail
+  Schedule s(product(8, 5, 4));
+  auto [outer, inner] = s.split(s.loop("i"), {infer, 4});
+  (void)outer;
+  expect_refused(s,
+                 [&, at = inner] {
+                   s.split(at, {infer, 3});
+                 },
+                 "the factors give 6 iterations, but i_inner has 4, and it is not the outermost part of an "
+                 "axis of block C: "
+                 "the extra iterations would run twice; choose factors whose product is 4",
+                 {"i_inner", "C"});
+}
+
+TEST(FuseRefuses, LoopThatIsNotSerial) {
+  // refuses: fuse.serial
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i"), j = bound(s, "j"), k = s.loop("k");
+  expect_refused(s, [&] { s.fuse(i, j); }, "the loop j is bound to threadIdx.x, expected a serial loop", {"j"});
+  expect_refused(s, [&] { s.fuse(j, k); }, "the loop j is bound to threadIdx.x, expected a serial loop", {"j"});
+}
+
+TEST(FuseRefuses, LoopsThatAreNotNested) {
+  // refuses: fuse.nested
+  Schedule s(gemm(8, 5, 4));
+  Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k"), other = s.loop("C_i");
+  std::string reason = "bring them next to each other with reorder, outer loop first";
+  expect_refused(s, [&] { s.fuse(j, i); }, "the body of j is not just the loop i; " + reason, {"i", "j"});
+  expect_refused(s, [&] { s.fuse(i, k); }, "the body of i is not just the loop k; " + reason, {"i", "k"});
+  expect_refused(s, [&] { s.fuse(i, other); }, "the body of i is not just the loop C_i", {"i", "C_i"});
+  expect_refused(s, [&] { s.fuse(i, i); }, "the body of i is not just the loop i", {"i"});
+  s.reverse_compute_at(s.block("C"), i);
+  expect_refused(s, [&] { s.fuse(i, j); }, "the body of i is not just the loop j", {"i", "j"});
+}
+
+TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
+  // refuses: fuse.extent
+  std::int64_t large = std::int64_t{1} << 22;
+  Schedule s(product(large, large, large));
+  Loop both = s.fuse(s.loop("i"), s.loop("j")), k = s.loop("k");
+  expect_refused(s, [&] { s.fuse(both, k); },
+                 "i_j and k have more than 2^60 iterations together; fuse fewer loops", {"i_j", "k"});
+}
+
+TEST(ReorderRefuses, LoopsThatAreNotDistinct) {
+  // refuses: reorder.distinct
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i"), j = s.loop("j");
+  expect_refused(s, [&] { s.reorder({}); }, "got 0 loops, expected at least 2", {});
+  expect_refused(s, [&] { s.reorder({i}); }, "got 1 loops, expected at least 2", {});
+  expect_refused(s, [&] { s.reorder({i, j, i}); }, "the loop i is named twice; name each loop once", {"i"});
+}
+
+TEST(ReorderRefuses, LoopsWithOtherStatementsBetween) {
+  // refuses: reorder.chain
+  Schedule s(gemm(8, 5, 4));
+  Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
+  expect_refused(s,
+                 [&, other = s.loop("C_i")] {
+                   s.reorder({other, i});
+                 },
+                 "are in different nests; name loops of one nest", {"i", "C_i"});
+  s.decompose_reduction(s.block("AB"), k);
+  expect_refused(
+      s,
+      [&] {
+        s.reorder({k, j});
+      },
+      "between the loops j and k stand other statements, which depend on their order (block AB_init)",
+      {"j", "k"});
+  s.reorder({j, i});
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+TEST(ReorderRefuses, LoopsThatPlaceAnInit) {
+  // refuses: reorder.init
+  Schedule s(product(3, 5, 4));
+  Loop fused = s.fuse(s.loop("j"), s.loop("k"));
+  auto [outer, inner] = s.split(fused, {2, infer});
+  expect_refused(s,
+                 [&s, a = outer, b = inner] {
+                   s.reorder({b, a});
+                 },
+                 "block C sums over j_k_outer and j_k_inner at once, and its init must run first of them; keep "
+                 "their order, "
+                 "or use decompose_reduction before this",
+                 {"j_k_outer", "j_k_inner", "C"});
+  s.reorder({outer, s.loop("i")});
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+TEST(ReorderRefuses, NothingOnceTheInitStandsAlone) {
+  Schedule s(product(3, 5, 4));
+  Loop fused = s.fuse(s.loop("j"), s.loop("k"));
+  auto [outer, inner] = s.split(fused, {2, infer});
+  s.decompose_reduction(s.block("C"), outer);
+  s.reorder({inner, outer});
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+TEST(UnrollRefuses, LoopThatIsNotSerial) {
+  // refuses: unroll.serial
+  Schedule s(product(8, 5, 4));
+  Loop i = bound(s, "i"), j = unrolled(s, "j");
+  expect_refused(s, [&] { s.unroll(i); }, "the loop i is bound to threadIdx.x, expected a serial loop", {"i"});
+  expect_refused(s, [&] { s.unroll(j); }, "the loop j is unrolled, expected a serial loop", {"j"});
+}
+
+TEST(UnrollRefuses, LongLoop) {
+  // refuses: unroll.extent
+  Schedule s(product(1025, 1024, 1));
+  Loop i = s.loop("i"), j = s.loop("j");
+  expect_refused(s, [&] { s.unroll(i); },
+                 "the loop i has 1025 iterations, expected at most 1024; split it and unroll a part", {"i"});
+  s.unroll(j);
+}
+
+TEST(BindRefuses, LoopThatIsNotSerial) {
+  // refuses: bind.serial
+  Schedule s(product(8, 5, 4));
+  Loop i = bound(s, "i"), j = unrolled(s, "j");
+  expect_refused(s, [&] { s.bind(i, Axis::block_x); },
+                 "the loop i is bound to threadIdx.x, expected a serial loop", {"i"});
+  expect_refused(s, [&] { s.bind(j, Axis::block_x); }, "the loop j is unrolled, expected a serial loop", {"j"});
+}
+
+TEST(BindRefuses, LoopThatIsSummedOver) {
+  // refuses: bind.spatial
+  Schedule s(product(8, 5, 4));
+  auto [outer, inner] = s.split(s.loop("k"), {infer, 2});
+  for (Loop loop : {outer, inner}) {
+    std::string name = s.name(loop);
+    for (Axis axis : all_axes)
+      expect_refused(s, [&] { s.bind(loop, axis); },
+                     "block C sums over " + name + ", so the iterations " + name + " = 0 and " + name +
+                         " = 1 would add to one element at the same time; bind a spatial loop, or keep " +
+                         name + " serial",
+                     {name, "C"});
+  }
+}
+
+TEST(BindRefuses, ExtentsThatDisagree) {
+  // refuses: bind.extent
+  Schedule s(gemm(8, 5, 4));
+  Loop i = bound(s, "i");
+  (void)i;
+  Loop other = s.loop("C_j");
+  expect_refused(s, [&] { s.bind(other, Axis::thread_x); },
+                 "the loop C_j has 5 iterations, but i on threadIdx.x has 8; split it so that they agree",
+                 {"i", "C_j"});
+}
+
+TEST(BindRefuses, WhatTheTargetCannotHold) {
+  // refuses: bind.limit
+  Schedule s(product(70000, 1025, 1));
+  Loop i = s.loop("i"), j = s.loop("j");
+  expect_refused(s, [&] { s.bind(j, Axis::thread_x); },
+                 "the loop j has 1025 iterations, but threadIdx.x takes at most 1024; split it and bind a part",
+                 {"j"});
+  expect_refused(s, [&] { s.bind(j, Axis::thread_z); }, "but threadIdx.z takes at most 64", {"j"});
+  expect_refused(s, [&] { s.bind(i, Axis::block_y); }, "but blockIdx.y takes at most 65535", {"i"});
+  s.bind(i, Axis::block_x);
+
+  Schedule many(product(64, 32, 1));
+  many.bind(many.loop("j"), Axis::thread_x);
+  Loop rows = many.loop("i");
+  expect_refused(
+      many, [&] { many.bind(rows, Axis::thread_y); },
+      "a block would have 2048 threads, but sm_80 takes at most 1024; split the loop i and bind a smaller part",
+      {"i"});
+}
+
+TEST(BindRefuses, NestedLoopsOnOneAxis) {
+  // refuses: bind.nested
+  Schedule s(product(8, 8, 4));
+  Loop i = s.loop("i"), j = s.loop("j");
+  s.bind(i, Axis::block_x);
+  expect_refused(
+      s, [&] { s.bind(j, Axis::block_x); },
+      "the loops i and j are nested, and only thread axes can be bound again in a nest; bind one of them to "
+      "another axis",
+      {"i", "j"});
+
+  Schedule inner_first(product(8, 8, 4));
+  Loop row = inner_first.loop("i"), column = inner_first.loop("j");
+  inner_first.bind(column, Axis::thread_x);
+  expect_refused(
+      inner_first, [&] { inner_first.bind(row, Axis::thread_x); },
+      "block C uses both i and j, and on one axis a thread has one index: the iterations with i != j would be "
+      "lost; bind one of them to another axis",
+      {"i", "j", "C"});
+}
+
+TEST(AnyDirectiveRefuses, HandleThatIsGone) {
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i");
+  s.split(i, {infer, 4});
+  expect_refused(s, [&] { s.unroll(i); },
+                 "the loop i is not in the program any more; a split, fuse or compute_at replaced it: use the "
+                 "handles that "
+                 "those returned, or ask loops() again",
+                 {});
+  Schedule other(product(8, 5, 4));
+  BlockRef foreign = other.block("C");
+  expect_refused(s, [&] { s.cache_write(foreign, Scope::local); }, "the block C is not in the program any more",
+                 {});
+}
+
+TEST(AnyDirectiveRefuses, NameThatIsUnknown) {
+  Schedule s(gemm(8, 5, 4));
+  test::expect_user_error([&] { s.loop("m"); }, ExitCode::illegal_schedule,
+                          "there is no loop 'm'; the loops are i, j, k, C_i, C_j");
+  test::expect_user_error([&] { s.block("D"); }, ExitCode::illegal_schedule,
+                          "there is no block 'D'; the blocks are AB, C");
+}
+
+TEST(AnyDirectiveRefuses, InWordsThatNameTheDirective) {
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i");
+  try {
+    s.split(i, {3, 2});
+    FAIL();
+  } catch (const ScheduleError &error) {
+    EXPECT_EQ(error.directive(), "s.split(i, {3, 2});");
+    EXPECT_EQ(error.what(), error.directive() + ": " + error.message() + "\n" + error.marked());
+    EXPECT_EQ(error.marked(), "product(A: u32[8, 4], B: u32[4, 5], out C: u32[8, 5]):\n"
+                              "  for i < 8:\n"
+                              "  ^^^^^^^^^^\n"
+                              "    for j < 5:\n"
+                              "      for k < 4:\n"
+                              "        block C(i = i, j = j, sum k = k):\n"
+                              "          init C[i, j] = 0\n"
+                              "          C[i, j] = C[i, j] + A[i, k]*B[k, j]\n");
+  }
+}
+
+} // namespace
+} // namespace nestsmith

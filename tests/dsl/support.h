@@ -1,0 +1,166 @@
+#pragma once
+/// What the tests of the language share: small programs, running them, and matching refusals.
+
+#include "dsl/array.h"
+#include "dsl/interpret.h"
+#include "dsl/printer.h"
+#include "dsl/schedule.h"
+#include "dsl/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::test {
+
+/// C = A*B: one block, C.
+inline Program product(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::u32) {
+  Workload w("product");
+  Tensor a = w.placeholder("A", {m, k}, dtype), b = w.placeholder("B", {k, n}, dtype);
+  Reduce r = reduce_axis("k", k);
+  Tensor c = w.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(r, j), r); });
+  return w.output({c});
+}
+
+/// C = alpha*A*B + beta*C: the blocks AB and C. C is read only where beta is not 0.
+inline Program gemm(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::u32) {
+  Workload w("gemm");
+  Tensor a = w.placeholder("A", {m, k}, dtype), b = w.placeholder("B", {k, n}, dtype);
+  Tensor c = w.inout("C", {m, n}, dtype);
+  Expr alpha = w.scalar("alpha", dtype), beta = w.scalar("beta", dtype);
+  Reduce r = reduce_axis("k", k);
+  Tensor ab = w.compute("AB", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(r, j), r); });
+  w.update(c, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition {
+    return alpha * ab(x[0], x[1]) + beta * c.where(not_equal(beta, 0), x[0], x[1]);
+  });
+  return w.output();
+}
+
+/// T = X + 1, U = 2*T, Y = U + 3, elementwise over m x n: the blocks T, U and Y.
+inline Program chain(std::int64_t m, std::int64_t n, DType dtype = DType::u32) {
+  Workload w("chain");
+  Tensor x = w.placeholder("X", {m, n}, dtype);
+  Tensor t = w.compute("T", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Tensor u = w.compute("U", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) * 2; });
+  Tensor y = w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) + 3; });
+  return w.output({y});
+}
+
+/// Values for the parameters: u32 over all of its range, f32 small integers, outputs poisoned.
+struct Values {
+  std::vector<Array> arrays;
+  std::vector<Scalar> scalars;
+};
+inline Values make_values(const Program &program) {
+  std::uint64_t state = 1;
+  auto next = [&](DType dtype) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    auto bits = static_cast<std::uint32_t>(state >> 32);
+    return dtype == DType::u32 ? Scalar::of(dtype, bits)
+                               : Scalar::from_double(dtype, static_cast<double>(bits % 17) - 8);
+  };
+  Values values;
+  for (const Buffer &param : program.params) {
+    std::vector<std::int64_t> shape;
+    for (const Expr &extent : param->shape)
+      shape.push_back(as_int(extent).value());
+    Array array(param->dtype, shape);
+    for (std::int64_t n = 0; n < array.size(); ++n)
+      array.set(n, next(param->dtype));
+    values.arrays.push_back(std::move(array));
+  }
+  for (const Var &scalar : program.scalars)
+    values.scalars.push_back(next(scalar->dtype));
+  return values;
+}
+
+/// The arrays after the program ran.
+inline std::vector<Array> results_of(const Program &program) {
+  Values values = make_values(program);
+  interpret(program, values.arrays, values.scalars);
+  return values.arrays;
+}
+
+/// How the program's results differ from `expected`, or none.
+inline std::optional<std::string> difference(const Program &program, const std::vector<Array> &expected) {
+  try {
+    std::vector<Array> got = results_of(program);
+    for (std::size_t n = 0; n < got.size(); ++n)
+      for (std::int64_t at = 0; at < got[n].size(); ++at)
+        if (got[n].at(at) != expected[n].at(at))
+          return program.params[n]->name + " differs at element " + std::to_string(at);
+  } catch (const UserError &error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+inline std::string trace_text(const Schedule &schedule) {
+  std::string text;
+  for (const Directive &directive : schedule.trace())
+    text += to_cpp(directive) + "\n";
+  return text;
+}
+
+/// Every step computes what the source computes, bit for bit.
+inline testing::AssertionResult same_meaning(const Schedule &schedule) {
+  std::vector<Array> expected = results_of(schedule.source());
+  for (std::size_t n = 1; n <= schedule.trace().size(); ++n)
+    if (auto what = difference(schedule.step(n), expected))
+      return testing::AssertionFailure() << "after " << to_cpp(schedule.trace()[n - 1]) << " " << *what << "\n"
+                                         << print(schedule.step(n));
+  return testing::AssertionSuccess();
+}
+
+inline bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Whether the line of the loop or block `name` is underlined in the marked IR.
+inline bool marks(const std::string &marked, const std::string &name) {
+  for (const std::string &head : {"for " + name + " <", "block " + name + "("}) {
+    std::size_t at = marked.find(head), end = marked.find('\n', at);
+    if (at == std::string::npos || end == std::string::npos)
+      continue;
+    std::size_t line = marked.rfind('\n', at) + 1;
+    std::string expected = std::string(at - line, ' ') + std::string(end - at, '^') + "\n";
+    if (marked.compare(end + 1, expected.size(), expected) == 0)
+      return true;
+  }
+  return false;
+}
+
+/// The directive is refused with a message that holds `message`, the culprits are underlined, and the
+/// schedule stays as it was.
+template <class Directive>
+void expect_refused(const Schedule &schedule, const Directive &directive, const std::string &message,
+                    const std::vector<std::string> &culprits) {
+  std::string before = print(schedule.program());
+  std::size_t steps = schedule.trace().size();
+  try {
+    directive();
+    ADD_FAILURE() << "expected a refusal with '" << message << "', got\n" << print(schedule.program());
+  } catch (const ScheduleError &error) {
+    EXPECT_TRUE(contains(error.message(), message)) << "expected " << message << "\ngot " << error.what();
+    EXPECT_EQ(error.code(), ExitCode::illegal_schedule);
+    for (const std::string &name : culprits)
+      EXPECT_TRUE(marks(error.marked(), name)) << name << " is not underlined in\n" << error.what();
+  }
+  EXPECT_EQ(print(schedule.program()), before);
+  EXPECT_EQ(schedule.trace().size(), steps);
+}
+
+/// `f` throws UserError with this code and a message that holds `message`.
+template <class F> void expect_user_error(const F &f, ExitCode code, const std::string &message) {
+  try {
+    f();
+    ADD_FAILURE() << "expected an error with '" << message << "'";
+  } catch (const UserError &error) {
+    EXPECT_TRUE(contains(error.what(), message)) << "expected " << message << "\ngot " << error.what();
+    EXPECT_EQ(error.code(), code) << error.what();
+  }
+}
+
+} // namespace nestsmith::test

@@ -1,0 +1,282 @@
+#include "tests/runtime/fake_cuda.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace nestsmith::test {
+namespace {
+
+using namespace nestsmith::cuda;
+
+FakeCuda fake;
+
+/// Remembers the call; what it is to return if it is to fail.
+Result enter(const char *symbol) {
+  fake.calls.emplace_back(symbol);
+  auto found = fake.fail.find(symbol);
+  return found == fake.fail.end() ? 0 : found->second;
+}
+
+#define ENTER(symbol)                                                                                          \
+  if (Result failed = enter(#symbol))                                                                          \
+  return failed
+
+template <class Handle> Handle handle(std::uintptr_t value) { return reinterpret_cast<Handle>(value); }
+
+/// A copy or fill must lie in one allocation.
+bool allocated(Address address, std::size_t bytes) {
+  auto after = fake.memory.upper_bound(address);
+  if (after == fake.memory.begin())
+    return false;
+  auto [start, size] = *std::prev(after);
+  return address + bytes <= start + size;
+}
+
+constexpr Result invalid_value = 1, not_found = 500;
+
+Result cuGetErrorName(Result error, const char **name) {
+  *name = error == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                         : "CUDA_ERROR_OTHER";
+  return 0;
+}
+Result cuGetErrorString(Result error, const char **text) {
+  *text = error == 2 ? "out of memory" : error == 700 ? "an illegal memory access was encountered" : "other";
+  return 0;
+}
+Result cuInit(unsigned) {
+  ENTER(cuInit);
+  return 0;
+}
+Result cuDriverGetVersion(int *version) {
+  ENTER(cuDriverGetVersion);
+  *version = 12040;
+  return 0;
+}
+Result cuDeviceGetCount(int *count) {
+  ENTER(cuDeviceGetCount);
+  *count = fake.device_count;
+  return 0;
+}
+Result cuDeviceGet(DeviceNumber *device, int ordinal) {
+  ENTER(cuDeviceGet);
+  *device = ordinal;
+  return ordinal < fake.device_count ? 0 : invalid_value;
+}
+Result cuDeviceGetName(char *name, int length, DeviceNumber) {
+  ENTER(cuDeviceGetName);
+  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
+  return 0;
+}
+Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber) {
+  ENTER(cuDeviceGetAttribute);
+  static const std::map<int, int> values = {{75, 9},     {76, 0},       {16, 132},
+                                            {38, 65536}, {13, 1700000}, {36, 2600000}};
+  auto found = values.find(attribute);
+  if (found == values.end())
+    return invalid_value;
+  *value = found->second;
+  return 0;
+}
+Result cuDeviceTotalMem_v2(std::size_t *bytes, DeviceNumber) {
+  ENTER(cuDeviceTotalMem_v2);
+  *bytes = std::size_t(80) << 30;
+  return 0;
+}
+Result cuDevicePrimaryCtxRetain(ContextHandle *context, DeviceNumber) {
+  ENTER(cuDevicePrimaryCtxRetain);
+  *context = handle<ContextHandle>(0x1000);
+  ++fake.contexts;
+  return 0;
+}
+Result cuDevicePrimaryCtxRelease_v2(DeviceNumber) {
+  ENTER(cuDevicePrimaryCtxRelease_v2);
+  --fake.contexts;
+  return 0;
+}
+Result cuCtxSetCurrent(ContextHandle) {
+  ENTER(cuCtxSetCurrent);
+  return 0;
+}
+Result cuCtxSynchronize() {
+  ENTER(cuCtxSynchronize);
+  return 0;
+}
+Result cuModuleLoadData(ModuleHandle *module, const void *) {
+  ENTER(cuModuleLoadData);
+  *module = handle<ModuleHandle>(0x2000);
+  ++fake.modules;
+  return 0;
+}
+Result cuModuleUnload(ModuleHandle) {
+  ENTER(cuModuleUnload);
+  --fake.modules;
+  return 0;
+}
+Result cuModuleGetFunction(FunctionHandle *function, ModuleHandle, const char *name) {
+  ENTER(cuModuleGetFunction);
+  auto found = fake.kernels.find(name);
+  if (found == fake.kernels.end())
+    return not_found;
+  *function = reinterpret_cast<FunctionHandle>(&*found);
+  return 0;
+}
+Result cuMemGetInfo_v2(std::size_t *free, std::size_t *total) {
+  ENTER(cuMemGetInfo_v2);
+  *free = std::size_t(5) << 20;
+  *total = std::size_t(80) << 30;
+  return 0;
+}
+Result cuMemAlloc_v2(Address *address, std::size_t bytes) {
+  ENTER(cuMemAlloc_v2);
+  if (bytes == 0)
+    return invalid_value;
+  void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0, bytes);
+  *address = reinterpret_cast<Address>(memory);
+  fake.memory[*address] = bytes;
+  return 0;
+}
+Result cuMemFree_v2(Address address) {
+  ENTER(cuMemFree_v2);
+  if (fake.memory.erase(address) == 0)
+    return invalid_value;
+  std::free(reinterpret_cast<void *>(address));
+  return 0;
+}
+Result cuMemcpyHtoD_v2(Address target, const void *source, std::size_t bytes) {
+  ENTER(cuMemcpyHtoD_v2);
+  if (!allocated(target, bytes))
+    return invalid_value;
+  std::memcpy(reinterpret_cast<void *>(target), source, bytes);
+  return 0;
+}
+Result cuMemcpyDtoH_v2(void *target, Address source, std::size_t bytes) {
+  ENTER(cuMemcpyDtoH_v2);
+  if (!allocated(source, bytes))
+    return invalid_value;
+  std::memcpy(target, reinterpret_cast<void *>(source), bytes);
+  return 0;
+}
+Result cuMemsetD32_v2(Address target, unsigned word, std::size_t count) {
+  ENTER(cuMemsetD32_v2);
+  if (!allocated(target, 4 * count))
+    return invalid_value;
+  std::fill_n(reinterpret_cast<unsigned *>(target), count, word);
+  return 0;
+}
+Result cuEventCreate(EventHandle *event, unsigned) {
+  ENTER(cuEventCreate);
+  *event = handle<EventHandle>(0x3000);
+  ++fake.events;
+  return 0;
+}
+Result cuEventRecord(EventHandle, StreamHandle) {
+  ENTER(cuEventRecord);
+  return 0;
+}
+Result cuEventSynchronize(EventHandle) {
+  ENTER(cuEventSynchronize);
+  return 0;
+}
+Result cuEventElapsedTime(float *ms, EventHandle, EventHandle) {
+  ENTER(cuEventElapsedTime);
+  *ms = fake.elapsed_calls < fake.elapsed_ms.size() ? fake.elapsed_ms[fake.elapsed_calls] : 1;
+  ++fake.elapsed_calls;
+  return 0;
+}
+Result cuEventDestroy_v2(EventHandle) {
+  ENTER(cuEventDestroy_v2);
+  --fake.events;
+  return 0;
+}
+Result cuLaunchKernel(FunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                      unsigned bz, unsigned shared, StreamHandle, void **arguments, void **) {
+  ENTER(cuLaunchKernel);
+  if (shared != 0)
+    return invalid_value;
+  reinterpret_cast<decltype(fake.kernels)::value_type *>(function)->second(
+      {{gx, gy, gz}, {bx, by, bz}, arguments});
+  return 0;
+}
+
+const char *cublasGetStatusName(int status) {
+  return status == 3 ? "CUBLAS_STATUS_ALLOC_FAILED" : "CUBLAS_STATUS";
+}
+int cublasGetProperty(int which, int *value) {
+  *value = which == 0 ? 12 : 4 + which;
+  return 0;
+}
+int cublasCreate_v2(void **cublas) {
+  ENTER(cublasCreate_v2);
+  *cublas = &fake;
+  ++fake.handles;
+  return 0;
+}
+int cublasDestroy_v2(void *) {
+  ENTER(cublasDestroy_v2);
+  --fake.handles;
+  return 0;
+}
+int cublasSetMathMode(void *, int mode) {
+  ENTER(cublasSetMathMode);
+  fake.math_mode = mode;
+  return 0;
+}
+/// C = alpha * A * B + beta * C in column-major order, as the BLAS defines it; C is not read where beta is 0.
+int cublasSgemm_v2_64(void *, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                      const float *alpha, const float *a, std::int64_t lda, const float *b, std::int64_t ldb,
+                      const float *beta, float *c, std::int64_t ldc) {
+  ENTER(cublasSgemm_v2_64);
+  if (transpose_a != 0 || transpose_b != 0 || lda < std::max<std::int64_t>(1, m) ||
+      ldb < std::max<std::int64_t>(1, k) || ldc < std::max<std::int64_t>(1, m))
+    return 7;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      float sum = 0;
+      for (std::int64_t p = 0; p < k; ++p)
+        sum += a[i + p * lda] * b[p + j * ldb];
+      float &out = c[i + j * ldc];
+      out = *alpha * sum + (*beta == 0 ? 0 : *beta * out);
+    }
+  return 0;
+}
+
+#undef ENTER
+
+template <class F> void *address(F *function) { return reinterpret_cast<void *>(function); }
+
+Resolver resolver(const std::map<std::string, void *> &functions) {
+  return [functions](const char *name) -> void * {
+    auto found = functions.find(name);
+    bool missing = std::find(fake.missing.begin(), fake.missing.end(), name) != fake.missing.end();
+    return found == functions.end() || missing ? nullptr : found->second;
+  };
+}
+
+} // namespace
+
+int FakeCuda::count(const std::string &symbol) const {
+  return static_cast<int>(std::count(calls.begin(), calls.end(), symbol));
+}
+
+FakeCuda &fake_cuda() { return fake; }
+void reset_fake_cuda() { fake = FakeCuda(); }
+
+Resolver fake_driver() {
+#define NESTSMITH_ENTRY(member, symbol, ...) {#symbol, address<__VA_ARGS__>(symbol)},
+  return resolver({NESTSMITH_DRIVER_FUNCTIONS(NESTSMITH_ENTRY)});
+#undef NESTSMITH_ENTRY
+}
+
+Resolver fake_cublas() {
+  return resolver({{"cublasGetStatusName", address(cublasGetStatusName)},
+                   {"cublasGetProperty", address(cublasGetProperty)},
+                   {"cublasCreate_v2", address(cublasCreate_v2)},
+                   {"cublasDestroy_v2", address(cublasDestroy_v2)},
+                   {"cublasSetMathMode", address(cublasSetMathMode)},
+                   {"cublasSgemm_v2_64", address(cublasSgemm_v2_64)}});
+}
+
+} // namespace nestsmith::test

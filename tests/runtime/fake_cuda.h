@@ -1,0 +1,48 @@
+#pragma once
+/// A CUDA driver and a cuBLAS that run on the host, for tests: device memory is host memory, a kernel is a
+/// function, and a CUBIN is any text. Every call is remembered, and any call can be made to fail.
+
+#include "runtime/driver_functions.h"
+#include "runtime/library.h"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nestsmith::test {
+
+struct FakeLaunch {
+  std::array<unsigned, 3> grid, block;
+  void **arguments;
+
+  template <class T> T scalar(int i) const { return *static_cast<T *>(arguments[i]); }
+  template <class T> T *pointer(int i) const { return reinterpret_cast<T *>(scalar<cuda::Address>(i)); }
+};
+
+struct FakeCuda {
+  int device_count = 1;
+  std::map<std::string, std::function<void(const FakeLaunch &)>> kernels;
+  std::map<std::string, cuda::Result> fail; ///< symbol: what it returns
+  std::vector<std::string> missing;         ///< symbols that the libraries do not have
+  std::vector<float> elapsed_ms;            ///< what pairs of events give, in turn; 1 after the last
+
+  std::vector<std::string> calls;                         ///< symbols, in order
+  std::map<cuda::Address, std::size_t> memory;            ///< what is allocated, and its size
+  int modules = 0, events = 0, contexts = 0, handles = 0; ///< alive
+  int math_mode = -1;
+  std::size_t elapsed_calls = 0;
+
+  int count(const std::string &symbol) const;
+};
+
+/// The one that the resolvers answer for; `reset` starts anew.
+FakeCuda &fake_cuda();
+void reset_fake_cuda();
+
+cuda::Resolver fake_driver();
+cuda::Resolver fake_cublas();
+
+} // namespace nestsmith::test

@@ -1,0 +1,205 @@
+/// Bad input: one clear message, the right exit code, nothing written.
+
+#include "tests/tools/run_binary.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::Folder;
+using test::nestsmith;
+using test::Ran;
+using test::write_text;
+
+void expect_refused(const Ran &ran, int code, const std::string &message) {
+  EXPECT_EQ(ran.code, code) << ran.out << ran.err;
+  EXPECT_TRUE(contains(ran.err, "nestsmith: " + message));
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << "one message: " << ran.err;
+}
+
+TEST(BadInput, UnknownCommandNamesTheNearest) {
+  expect_refused(nestsmith("shwo naive"), 2, "unknown command 'shwo'; did you mean 'show'?");
+  expect_refused(nestsmith("frobnicate"), 2, "unknown command 'frobnicate'; `nestsmith --help` lists them");
+}
+
+TEST(BadInput, UnknownRungNamesTheNearest) {
+  expect_refused(nestsmith("run coalescd"), 2, "unknown rung 'coalescd'; did you mean '000/coalesced'?");
+  expect_refused(nestsmith("show 000/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive'?");
+  expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
+  expect_refused(nestsmith("show 000"), 2, "'000' is a tutorial, expected one rung");
+}
+
+TEST(BadInput, OptionsAreChecked) {
+  expect_refused(nestsmith("run --shap 8x8x8"), 2, "unknown option '--shap' of 'run'; did you mean '--shape'?");
+  expect_refused(nestsmith("run --shape"), 2, "option '--shape' needs a value: --shape MxNxK");
+  expect_refused(nestsmith("run --dtype f64"), 2, "option '--dtype' is one of 'f32' or 'u32', got 'f64'");
+  expect_refused(nestsmith("list --json=yes"), 2, "option '--json' takes no value, got 'yes'");
+  expect_refused(nestsmith("run --shape 8x8x8 --shape 9x9x9"), 2, "option '--shape' is given twice");
+  expect_refused(nestsmith("show"), 2, "'show' needs a RUNG: nestsmith show RUNG");
+  expect_refused(nestsmith("show naive shared"), 2, "'show' takes 1 argument at most, got 'shared' beyond it");
+  expect_refused(nestsmith("show naive --step -1"), 2, "option '--step' is a number of at least 0, got '-1'");
+  expect_refused(nestsmith("show naive --step 99"), 2, "option '--step' is at most ");
+  expect_refused(nestsmith("show naive --step 1 --lowered"), 2,
+                 "--step, --lowered and --trace exclude each other");
+}
+
+struct BadShape {
+  const char *shape, *message;
+};
+class BadShapes : public testing::TestWithParam<BadShape> {};
+TEST_P(BadShapes, AreRefused) {
+  for (const char *command : {"run", "emit naive", "show naive"})
+    expect_refused(nestsmith(std::string(command) + " --shape=" + GetParam().shape), 2,
+                   std::string("shape '") + GetParam().shape + "': " + GetParam().message +
+                       "; give MxNxK such as 512x512x512");
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BadShapes,
+    testing::Values(BadShape{"0x1x1", "an extent is at least 1, got 0"},
+                    BadShape{"1x-2x1", "an extent is at least 1, got -2"},
+                    BadShape{"1x1", "it has 2 extents, expected 3"},
+                    BadShape{"1x1x1x1", "it has 4 extents, expected 3"},
+                    BadShape{"99999999999x1x1", "an extent is at most 2147483647, got 99999999999"},
+                    BadShape{"1x99999999999999999999999x1",
+                             "an extent is at most 2147483647, got 99999999999999999999999"},
+                    BadShape{"axbxc", "'a' is no number"}, BadShape{"1xx1", "'' is no number"},
+                    BadShape{"8x8x8x", "'' is no number"}, BadShape{"1.5x1x1", "'1.5' is no number"},
+                    BadShape{"", "'' is no number"}));
+
+TEST(BadInput, ShapeBeyondTheMemoryIsRefused) {
+  expect_refused(nestsmith("run naive --shape 300000x300000x1"), 2, "shape 300000x300000x1 takes ");
+}
+
+TEST(BadInput, UnwritableOutputLeavesNothing) {
+  Folder folder;
+  write_text(folder / "file", "old");
+  std::string missing = (folder / "missing" / "x.cu").string(),
+              below_a_file = (folder / "file" / "x.cu").string();
+  expect_refused(nestsmith("emit naive -o " + missing), 2,
+                 "cannot write '" + missing + "': No such file or directory; nothing was written");
+  expect_refused(nestsmith("emit naive -o " + below_a_file), 2,
+                 "cannot write '" + below_a_file + "': Not a directory; nothing was written");
+  expect_refused(nestsmith("emit naive -o " + folder.string()), 2,
+                 "cannot write '" + folder.string() + "': Is a directory; nothing was written");
+  EXPECT_EQ(folder.files(), 1U);
+  EXPECT_EQ(test::read_text(folder / "file"), "old");
+}
+
+TEST(BadInput, FailedEmitKeepsTheOldFile) {
+  Folder folder;
+  write_text(folder / "x.cu", "old");
+  EXPECT_EQ(nestsmith("emit naive --shape 0x1x1 -o " + (folder / "x.cu").string()).code, 2);
+  EXPECT_EQ(test::read_text(folder / "x.cu"), "old");
+  EXPECT_EQ(nestsmith("emit naive --shape 8x8x8 -o " + (folder / "x.cu").string()).code, 0);
+  EXPECT_TRUE(contains(test::read_text(folder / "x.cu"), "__global__"));
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+struct BadTrace {
+  const char *text, *message;
+};
+class BadTraces : public testing::TestWithParam<BadTrace> {};
+TEST_P(BadTraces, AreRefused) {
+  Folder folder;
+  std::string path = (folder / "trace.json").string();
+  write_text(path, GetParam().text);
+  for (const char *command : {"run", "show", "emit", "check"}) {
+    Ran ran = nestsmith(std::string(command) + " " + path);
+    expect_refused(ran, 2, "");
+    EXPECT_TRUE(contains(ran.err, path));
+    EXPECT_TRUE(contains(ran.err, GetParam().message));
+  }
+}
+constexpr const char *trace_of_another_workload =
+    R"({"nestsmith_trace": 1, "workload": "conv", "shape": [8, 8, 8], "dtype": "f32", "target": "sm_80",
+        "directives": []})";
+constexpr const char *trace_with_unknown_directive =
+    R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32", "target": "sm_80",
+        "directives": [{"op": "teleport", "args": []}]})";
+constexpr const char *trace_with_bad_shape =
+    R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 0, 8], "dtype": "f32", "target": "sm_80",
+        "directives": []})";
+INSTANTIATE_TEST_SUITE_P(All, BadTraces,
+                         testing::Values(BadTrace{"{\"nestsmith_trace\": 1, ", "no JSON"},
+                                         BadTrace{"", "no JSON"},
+                                         BadTrace{"\x7f"
+                                                  "ELF",
+                                                  "no JSON"},
+                                         BadTrace{"{\"name\": \"package\"}", "no nestsmith trace"},
+                                         BadTrace{"[1, 2]", "no nestsmith trace"},
+                                         BadTrace{"{\"nestsmith_trace\": 99}", "version 99"},
+                                         BadTrace{trace_of_another_workload, "the workload 'conv'"},
+                                         BadTrace{trace_with_unknown_directive, "unknown directive 'teleport'"},
+                                         BadTrace{trace_with_bad_shape, "an extent is at least 1, got 0"}));
+
+TEST(BadInput, MissingTraceFileIsNamed) {
+  expect_refused(nestsmith("show nowhere.json"), 2,
+                 "cannot read the trace 'nowhere.json': No such file or directory");
+}
+
+TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
+  Folder folder;
+  std::string path = (folder / "trace.json").string();
+  write_text(path, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
+    "target": "sm_80", "directives": [{"op": "split", "args": [{"loop": "i"}, [0, 4]], "results": ["a", "b"]}]})");
+  Ran ran = nestsmith("show " + path);
+  EXPECT_EQ(ran.code, 3) << ran.err;
+  EXPECT_TRUE(contains(ran.err, "split"));
+}
+
+TEST(BadInput, ErrorsAreJsonToo) {
+  Ran ran = nestsmith("run coalescd --json");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.out, "\"error\": \"unknown rung 'coalescd'"));
+  EXPECT_TRUE(contains(ran.out, "\"exit_code\": 2"));
+}
+
+bool has_nvrtc() { return nestsmith("doctor").out.find("✓ NVRTC") != std::string::npos; }
+bool has_gpu() { return nestsmith("doctor").out.find("✓ GPU") != std::string::npos; }
+
+TEST(BadInput, WithoutNvrtcCompileSaysSoAndRunGoesOn) {
+  std::string nowhere = "NESTSMITH_CUDA_PATH=/nonexistent";
+  Ran compile = nestsmith("compile naive", nowhere);
+  EXPECT_EQ(compile.code, 4) << compile.err;
+  EXPECT_TRUE(contains(compile.err, "NVRTC"));
+  Ran run = nestsmith("run naive --shape 8x8x8 --device sim", nowhere);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "n/a"));
+  EXPECT_TRUE(contains(run.out, "no NVRTC: registers n/a"));
+}
+
+TEST(BadInput, UnknownArchListsTheKnownOnes) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC";
+  Ran ran = nestsmith("compile naive --arch sm_1");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "sm_1"));
+  EXPECT_TRUE(contains(ran.err, "sm_90"));
+}
+
+TEST(BadInput, UnwritableCacheIsNoObstacle) {
+  Ran ran = nestsmith("run naive --shape 8x8x8 --device sim", "NESTSMITH_CACHE=/proc/nothing");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST(BadInput, GpuWhereThereIsNone) {
+  if (has_gpu())
+    GTEST_SKIP() << "there is a GPU";
+  Ran ran = nestsmith("run naive --device gpu");
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+}
+
+TEST(BadInput, FullDiskIsNoSuccess) {
+  Folder folder;
+  std::string command = NESTSMITH_BINARY " list >/dev/full 2>" + (folder / "err").string();
+  int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_TRUE(contains(test::read_text(folder / "err"), "cannot write the result: No space left on device"));
+}
+
+} // namespace
+} // namespace nestsmith

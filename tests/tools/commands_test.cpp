@@ -1,0 +1,176 @@
+/// What each command shows.
+
+#include "tests/tools/run_binary.h"
+
+#include <llvm/Support/JSON.h>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::Folder;
+using test::matches;
+using test::nestsmith;
+using test::Ran;
+
+llvm::json::Value parsed(const Ran &ran) {
+  auto value = llvm::json::parse(ran.out);
+  EXPECT_TRUE(static_cast<bool>(value)) << ran.out << ran.err;
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return nullptr;
+  }
+  return *value;
+}
+
+TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
+  Ran overview = nestsmith("--help");
+  EXPECT_EQ(overview.code, 0);
+  for (const char *command : {"run", "list", "show", "diff", "emit", "compile", "check", "doctor"}) {
+    EXPECT_TRUE(contains(overview.out, std::string("\n  ") + command));
+    Ran help = nestsmith(std::string(command) + " --help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_TRUE(contains(help.out, std::string("usage: nestsmith ") + command));
+    EXPECT_TRUE(contains(help.out, "--json"));
+    EXPECT_EQ(nestsmith(std::string("help ") + command).out, help.out);
+  }
+  for (const char *later : {"explain", "lint", "tune", "bench", "report", "compare"})
+    EXPECT_FALSE(contains(overview.out, std::string("\n  ") + later));
+}
+
+TEST(List, ShowsTheRungsInOrder) {
+  Ran ran = nestsmith("list");
+  EXPECT_EQ(ran.code, 0);
+  std::size_t at = 0;
+  for (const char *rung : {"000/naive", "000/coalesced", "000/shared", "000/tile1d"}) {
+    at = ran.out.find(rung, at);
+    EXPECT_NE(at, std::string::npos) << rung;
+  }
+  llvm::json::Value rungs = parsed(nestsmith("list --json"));
+  ASSERT_NE(rungs.getAsArray(), nullptr);
+  EXPECT_GE(rungs.getAsArray()->size(), 4U);
+}
+
+TEST(Run, ClimbsAndEveryRungPasses) {
+  Ran ran = nestsmith("run --shape 65x33x17 --device sim");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_EQ(ran.err, "");
+  for (const char *rung : {"naive", "coalesced", "shared", "tile1d"})
+    EXPECT_TRUE(matches(ran.out, std::string("000/") + rung + ".*simulated.*exact.*PASSED"));
+  EXPECT_TRUE(contains(ran.out, "f32 65x33x17 on the simulator"));
+}
+
+TEST(Run, JsonSaysTheSame) {
+  llvm::json::Value result = parsed(nestsmith("run naive shared --shape 33x20x9 --device sim --json"));
+  const llvm::json::Object *root = result.getAsObject();
+  ASSERT_NE(root, nullptr);
+  EXPECT_EQ(root->getBoolean("passed"), true);
+  EXPECT_EQ(root->getBoolean("simulated"), true);
+  const llvm::json::Array *rungs = root->getArray("rungs");
+  ASSERT_EQ(rungs->size(), 2U);
+  for (const llvm::json::Value &value : *rungs) {
+    const llvm::json::Object *rung = value.getAsObject();
+    EXPECT_EQ(rung->getString("verdict"), llvm::StringRef("PASSED"));
+    EXPECT_EQ(rung->getBoolean("integers_exact"), true);
+    EXPECT_LT(rung->getNumber("error_over_bound"), 1.0);
+  }
+}
+
+TEST(Run, RingModeIsExact) {
+  Ran ran = nestsmith("run --dtype u32 --shape 40x24x19 --device sim");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_FALSE(contains(ran.out, "wrong"));
+  EXPECT_TRUE(contains(ran.out, "u32 40x24x19"));
+}
+
+TEST(Run, IsTheDefaultCommandAndTakesTutorials) {
+  Ran bare = nestsmith("--shape 8x8x8 --device sim"), named = nestsmith("run 000 --shape 8x8x8 --device sim");
+  EXPECT_EQ(bare.code, 0) << bare.err;
+  EXPECT_EQ(bare.out, named.out);
+}
+
+TEST(Show, StepsLoweredAndTrace) {
+  Ran computation = nestsmith("show naive --step 0 --shape 64x32x16");
+  EXPECT_EQ(computation.code, 0) << computation.err;
+  EXPECT_TRUE(contains(computation.out, "the computation"));
+  EXPECT_TRUE(contains(computation.out, "A: f32[64, 16]"));
+  EXPECT_TRUE(contains(nestsmith("show naive").out, "blockIdx.x"));
+  EXPECT_TRUE(contains(nestsmith("show naive --step 1").out, "step 1 of "));
+  EXPECT_TRUE(contains(nestsmith("show shared --lowered").out, "lowered"));
+  EXPECT_TRUE(contains(nestsmith("show shared --trace cpp").out, "s.cache_read("));
+}
+
+TEST(Show, TraceFileStandsWhereverARungStands) {
+  Folder folder;
+  std::string file = (folder / "shared.json").string();
+  for (const char *rung : {"000/naive", "000/shared", "000/tile1d"}) {
+    test::write_text(file, nestsmith(std::string("show ") + rung + " --shape 40x24x19 --trace json").out);
+    std::string here = std::string(rung) + " --shape 40x24x19";
+    EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_text(file));
+    EXPECT_EQ(nestsmith("show " + file + " --trace cpp").out, nestsmith("show " + here + " --trace cpp").out);
+    Ran run = nestsmith("run " + file + " --device sim");
+    EXPECT_EQ(run.code, 0) << run.out << run.err;
+    EXPECT_TRUE(contains(run.out, "f32 40x24x19"));
+  }
+}
+
+TEST(Diff, ShowsTheDirectiveAboveWhatItChanged) {
+  Ran ran = nestsmith("diff coalesced --shape 64x64x64");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(matches(ran.out, "s\\.bind\\([^\n]*\n\n"));
+  EXPECT_TRUE(matches(ran.out, "\n- +for [^\n]*\n\\+ +for [^\n]* in threadIdx.x:"));
+  EXPECT_FALSE(contains(ran.out, "\x1b"));
+}
+
+TEST(Diff, TwoRungs) {
+  Ran ran = nestsmith("diff naive coalesced");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "000/naive → 000/coalesced"));
+  EXPECT_TRUE(contains(ran.out, "\n- "));
+  EXPECT_TRUE(contains(nestsmith("diff naive naive").out, "(unchanged)"));
+}
+
+TEST(Colour, OnRequestOnly) {
+  EXPECT_TRUE(contains(nestsmith("diff coalesced --color always").out, "\x1b[32m"));
+  EXPECT_FALSE(contains(nestsmith("diff coalesced --color never").out, "\x1b"));
+  EXPECT_FALSE(contains(nestsmith("show coalesced").out, "\x1b"));
+}
+
+TEST(Emit, ToStdoutAndToAFile) {
+  Folder folder;
+  std::string file = (folder / "k.cu").string();
+  Ran printed = nestsmith("emit 000/shared --shape 100x77x33"),
+      written = nestsmith("emit 000/shared --shape 100x77x33 -o " + file);
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_TRUE(contains(printed.out, "__global__"));
+  EXPECT_TRUE(contains(printed.out, "__syncthreads();"));
+  EXPECT_EQ(written.out, "");
+  EXPECT_EQ(test::read_text(file), printed.out);
+  EXPECT_TRUE(contains(nestsmith("emit 000/shared --standalone").out, "int main("));
+}
+
+TEST(Check, EveryStepIsInterpreted) {
+  Ran ran = nestsmith("check coalesced --each-step --shape 9x5x7");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_TRUE(contains(ran.out, "the computation"));
+  EXPECT_TRUE(contains(ran.out, "s.bind("));
+  EXPECT_FALSE(contains(ran.out, "✗"));
+}
+
+TEST(Check, KernelInEveryMode) {
+  Ran ran = nestsmith("check shared --shape 40x24x19 --device sim");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  for (const char *mode : {"floating point", "integer mode", "beta = 0, C full of NaN", "ring mode"})
+    EXPECT_TRUE(contains(ran.out, mode));
+}
+
+TEST(Doctor, NamesWhatItLookedFor) {
+  Ran ran = nestsmith("doctor");
+  EXPECT_EQ(ran.code, 0);
+  for (const char *part : {"GPU", "NVRTC", "cuBLAS"})
+    EXPECT_TRUE(contains(ran.out, part));
+  EXPECT_NE(parsed(nestsmith("doctor --json")).getAsArray(), nullptr);
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,97 @@
+/// Diffs, tables and names: what the commands print with.
+
+#include "dsl/error.h"
+#include "tools/arguments.h"
+#include "tools/highlight.h"
+#include "tools/rung_choice.h"
+#include "tools/terminal.h"
+#include "tools/text_diff.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith::cli {
+namespace {
+
+const Style plain(Colour::never), coloured(Colour::always);
+
+TEST(TextDiff, ALoopAroundANestIsOneLine) {
+  auto lines = diff_lines("for i < 8:\n  body\n", "for i < 2:\n  for j < 4:\n    body\n");
+  EXPECT_EQ(render_diff(lines, plain), "- for i < 8:\n+ for i < 2:\n+   for j < 4:\n      body\n");
+}
+
+TEST(TextDiff, EqualTextsHaveNoChange) {
+  EXPECT_FALSE(any_change(diff_lines("a\nb\n", "a\nb\n")));
+  EXPECT_FALSE(any_change(diff_lines("", "")));
+  EXPECT_TRUE(any_change(diff_lines("", "a\n")));
+}
+
+TEST(TextDiff, FarContextIsLeftOut) {
+  auto lines = diff_lines("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+  EXPECT_EQ(render_diff(lines, plain, 2), "  ⋮\n  7\n  8\n- 9\n+ nine\n");
+}
+
+TEST(TextDiff, WhatDiffersInAPairIsBold) {
+  std::string text = render_diff(diff_lines("for i < 8:\n", "for i < 4:\n"), coloured);
+  EXPECT_NE(text.find("\x1b[1m\x1b[31m8\x1b[0m"), std::string::npos) << text;
+  EXPECT_NE(text.find("\x1b[1m\x1b[32m4\x1b[0m"), std::string::npos) << text;
+}
+
+TEST(TextDiff, WordsAreNotCut) {
+  std::string text = render_diff(diff_lines("global AB\n", "local AB\n"), coloured);
+  EXPECT_NE(text.find("\x1b[1m\x1b[31mglobal\x1b[0m"), std::string::npos) << text;
+}
+
+TEST(Table, ColumnsAreAlignedByWhatIsSeen) {
+  Table table({{"a"}, {"b", Align::right}});
+  table.add({coloured.bold("lång"), "1"});
+  table.add({"x", "100"});
+  EXPECT_EQ(table.text(plain), " a    │   b\n──────┼─────\n \x1b[1mlång\x1b[0m │   1\n x    │ 100\n");
+}
+
+TEST(Wrapped, BreaksAtSpaces) {
+  EXPECT_EQ(wrapped("aa bb cc", 5), (std::vector<std::string>{"aa bb", "cc"}));
+  EXPECT_EQ(wrapped("unbreakable", 3), std::vector<std::string>{"unbreakable"});
+  EXPECT_EQ(wrapped("", 9), std::vector<std::string>{""});
+}
+
+TEST(Highlight, ChangesColoursOnly) {
+  std::string text = "for i < 4 in threadIdx.x:\n  block C(i = i//2): // note\n";
+  EXPECT_EQ(highlight(text, plain), text);
+  std::string marked = highlight(text, coloured);
+  EXPECT_NE(marked.find("\x1b[34mfor\x1b[0m"), std::string::npos);
+  EXPECT_NE(marked.find("\x1b[36mthreadIdx.x\x1b[0m"), std::string::npos);
+  EXPECT_NE(marked.find("i//2"), std::string::npos);
+  std::string stripped;
+  for (std::size_t n = 0; n < marked.size(); ++n) {
+    if (marked[n] == '\x1b')
+      n = marked.find('m', n);
+    else
+      stripped += marked[n];
+  }
+  EXPECT_EQ(stripped, text);
+}
+
+TEST(Nearest, TyposAndBeginnings) {
+  std::vector<std::string> names = {"naive", "coalesced", "shared"};
+  EXPECT_EQ(nearest("nave", names), std::vector<std::string>{"naive"});
+  EXPECT_EQ(nearest("coal", names), std::vector<std::string>{"coalesced"});
+  EXPECT_TRUE(nearest("quux", names).empty());
+}
+
+TEST(Arguments, FormsOfOptions) {
+  std::vector<Option> options = {{"shape", "MxNxK", ""}, {"json", "", ""}, {"output", "FILE", "", 'o'}};
+  Arguments given("run", {"a", "--shape=1x2x3", "-o", "f", "--json", "--", "--b"}, options);
+  EXPECT_EQ(given.positional(), (std::vector<std::string>{"a", "--b"}));
+  EXPECT_EQ(given.value("shape"), "1x2x3");
+  EXPECT_EQ(given.value("output"), "f");
+  EXPECT_TRUE(given.has("json"));
+}
+
+TEST(ParseShape, ReadsBackWhatItPrints) {
+  EXPECT_EQ(parse_shape("1x22x2147483647", 3), (Shape{1, 22, 2147483647}));
+  EXPECT_EQ(to_text({4, 5}), "4x5");
+  EXPECT_THROW(parse_shape("4x5", 3), UserError);
+}
+
+} // namespace
+} // namespace nestsmith::cli
