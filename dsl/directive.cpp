@@ -52,14 +52,14 @@ std::string to_cpp(const Argument &argument) {
 
 } // namespace
 
-std::string to_cpp(const Directive &directive) {
+std::string to_cpp(const Directive &directive, const char *end) {
   std::vector<std::string> arguments;
   bool makes_loops = false;
   for (const Argument &argument : directive.arguments) {
     arguments.push_back(to_cpp(argument));
     makes_loops = makes_loops || std::holds_alternative<std::vector<std::int64_t>>(argument);
   }
-  std::string call = fmt::format("s.{}({});", directive.op, fmt::join(arguments, ", "));
+  std::string call = fmt::format("s.{}({}){}", directive.op, fmt::join(arguments, ", "), end);
   if (directive.results.empty())
     return call;
   if (makes_loops)

@@ -31,7 +31,7 @@ struct Directive {
   bool operator==(const Directive &) const = default;
 };
 
-/// As one line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`.
-std::string to_cpp(const Directive &directive);
+/// As one line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
+std::string to_cpp(const Directive &directive, const char *end = ";");
 
 } // namespace nestsmith

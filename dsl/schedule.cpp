@@ -4,6 +4,7 @@
 #include "dsl/primitives/primitives.h"
 #include "dsl/verify.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
@@ -94,6 +95,23 @@ std::vector<Loop> Schedule::loops(BlockRef block, std::size_t expected) const {
       ExitCode::illegal_schedule,
       fmt::format("block {} has {} loops around it ({}), but loops<{}> was asked for; ask for as many",
                   block.id->name, handles.size(), fmt::join(names, ", "), expected));
+}
+
+std::vector<Loop> Schedule::loops_below(BlockRef block, Loop loop) const {
+  std::vector<Loop> around = loops(block);
+  auto at = std::find_if(around.begin(), around.end(), [&](const Loop &x) { return x.var == loop.var; });
+  if (at == around.end())
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("the loop {} does not enclose block {}", name(loop), name(block)));
+  return {std::next(at), around.end()};
+}
+
+std::int64_t Schedule::extent(Loop handle) const {
+  const For *loop = find_loop(program().body, handle.var);
+  if (!loop)
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("the loop {} is not in the program any more", name(handle)));
+  return as_int(loop->extent).value();
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {

@@ -47,7 +47,10 @@ public:
   template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
     return to_array<N>(loops(block, N));
   }
+  std::vector<Loop> loops_below(BlockRef block, Loop loop) const; ///< those of them inside of `loop`
   std::string name(Loop loop) const { return loop.var->name; }
+  std::string name(BlockRef block) const { return block.id->name; }
+  std::int64_t extent(Loop loop) const; ///< iterations
 
   // Loops.
   template <std::size_t N> std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N]) {

@@ -9,7 +9,7 @@ void check_obligations(Unit &unit) {
     return;
   const Obligation &first = owed.front();
   std::string by = first.directive == 0 ? "the computation " + unit.program.name
-                                        : to_cpp(unit.schedule.trace()[first.directive - 1]);
+                                        : to_cpp(unit.schedule.trace()[first.directive - 1], "");
   throw ScheduleError(by, first.message, print_marked(unit.program, {first.culprit}));
 }
 

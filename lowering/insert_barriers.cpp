@@ -73,11 +73,10 @@ Stmt barrier(const Hazard &hazard, const std::string &loop) {
   std::string note;
   if (!hazard.read_after_write.empty())
     note = fmt::format("{}: written above, read {}", fmt::join(hazard.read_after_write, ", "),
-                       loop.empty() ? "below" : "in the next iteration of " + loop);
+                       loop.empty() ? "below" : "by the next " + loop);
   if (!hazard.overwrite.empty())
     note += fmt::format("{}{}: read above, overwritten {}", note.empty() ? "" : "; ",
-                        fmt::join(hazard.overwrite, ", "),
-                        loop.empty() ? "below" : "in the next iteration of " + loop);
+                        fmt::join(hazard.overwrite, ", "), loop.empty() ? "below" : "by the next " + loop);
   return make(Barrier{SyncScope::block, note});
 }
 

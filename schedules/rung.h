@@ -20,7 +20,7 @@ struct Rung {
   /// The schedule for a shape, element type and target. Throws UserError where it cannot serve them.
   std::function<Schedule(const Shape &, DType, const Target &)> build;
   Shape tile = {1, 1, 1};                ///< the shape of one block's tile, for tests at its own size
-  Shape default_shape = {256, 256, 256}; ///< climbed where the user names no shape and there is no GPU
+  Shape default_shape = {512, 512, 512}; ///< climbed where the user names no shape and there is no GPU
 
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };

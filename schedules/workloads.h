@@ -10,6 +10,12 @@ namespace nestsmith {
 /// read only where beta != 0. Throws UserError(usage) unless `shape` is M, N, K, each at least 1.
 Program gemm(const Shape &shape, DType dtype);
 
+/// C = A*B, with nothing else: C is a pure output.
+Program matmul(const Shape &shape, DType dtype);
+
+/// C += A*B' with A: M x K, B: N x K, row-major: both operands are read along k.
+Program accumulate_nt(const Shape &shape, DType dtype);
+
 /// "1000x777x333" for messages.
 std::string to_string(const Shape &shape);
 

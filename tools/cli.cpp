@@ -142,12 +142,7 @@ int report(const std::string &message, const std::string &details, ExitCode code
 
 } // namespace
 
-std::string one_line(const ScheduleError &error) {
-  std::string directive = error.directive();
-  if (directive.ends_with(";"))
-    directive.pop_back();
-  return directive + ": " + error.message();
-}
+std::string one_line(const ScheduleError &error) { return error.directive() + ": " + error.message(); }
 
 Option shape_option() { return {"shape", "MxNxK", "extents of the problem, such as 512x512x512"}; }
 Option dtype_option() {

@@ -35,7 +35,7 @@ Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> a
     : schedule_(schedule), directive_{std::move(op), std::move(arguments), {}} {}
 
 void Schedule::Edit::refuse(const std::string &message, const std::vector<std::string> &culprits) const {
-  throw ScheduleError(to_cpp(directive_), message, print_marked(program(), culprits));
+  throw ScheduleError(to_cpp(directive_, ""), message, print_marked(program(), culprits));
 }
 
 std::string Schedule::Edit::name(const std::string &wanted) {

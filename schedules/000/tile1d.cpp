@@ -1,4 +1,5 @@
 #include "schedules/000/rungs.h"
+#include "schedules/fetch.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::tutorial_000 {
@@ -19,13 +20,8 @@ Schedule tile1d(const Shape &shape, DType dtype, const Target &target) {
   s.bind(i_block, Axis::block_y);
   s.bind(j_block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
-  for (const char *operand : {"A", "B"}) {
-    auto tile = s.cache_read(AB, operand, Scope::shared);
-    s.compute_at(tile, k_outer);
-    auto loops = s.loops(tile);
-    auto element = s.fuse(loops[loops.size() - 2], loops.back());
-    s.bind(element, Axis::thread_x);
-  }
+  fetch_tile(s, AB, "A", k_outer, 512);
+  fetch_tile(s, AB, "B", k_outer, 512);
   s.unroll(k_inner);
   s.unroll(i_result);
   auto results = s.loops(C);

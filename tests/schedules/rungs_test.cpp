@@ -1,7 +1,7 @@
 /// Every rung that comes with nestsmith, lowered and run on the simulator at hostile shapes.
 
 #include "dsl/printer.h"
-#include "dsl/verify.h"
+#include "dsl/trace.h"
 #include "lowering/lower.h"
 #include "runtime/check.h"
 #include "runtime/sim_executor.h"
@@ -65,9 +65,23 @@ INSTANTIATE_TEST_SUITE_P(Shapes, EveryRung, testing::ValuesIn(cases()), case_nam
 
 TEST(Rungs, KeepTheirMeaningAtEveryStep) {
   for (const Rung &rung : builtin_rungs())
-    for (const Shape &shape : {Shape{1, 1, 1}, Shape{5, 3, 2}, Shape{9, 33, 7}})
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{9, 33, 7}})
       EXPECT_TRUE(test::same_meaning(rung.build(shape, DType::u32, Target{})))
           << rung.full_name() << " at " << to_string(shape);
+}
+
+TEST(Rungs, ReplayFromTheirTraces) {
+  for (const Rung &rung : builtin_rungs())
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{65, 33, 17}}) {
+      Schedule schedule = rung.build(shape, DType::f32, Target{});
+      std::string json = to_json(trace_file(schedule, shape, DType::f32));
+      TraceFile file = parse_trace(json, "trace");
+      Schedule again = replay(file, gemm(file.shape, file.dtype), Target{}, "trace");
+      EXPECT_EQ(again.trace(), schedule.trace());
+      EXPECT_EQ(print(again.program()), print(schedule.program()));
+      EXPECT_EQ(to_json(trace_file(again, shape, DType::f32)), json);
+      EXPECT_EQ(trace_to_cpp(again), trace_to_cpp(schedule));
+    }
 }
 
 TEST(Rungs, OweNothing) {

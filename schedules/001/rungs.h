@@ -1,0 +1,13 @@
+#pragma once
+/// Matrix multiplication with CUDA: C += A*B', B stored N x K.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::tutorial_001 {
+
+Schedule naive(const Shape &shape, DType dtype, const Target &target);
+Schedule shared(const Shape &shape, DType dtype, const Target &target);
+Schedule registers(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::tutorial_001

@@ -1,0 +1,13 @@
+#pragma once
+/// Matrix multiplication with TVM: C = A*B in TensorIR.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::tutorial_003 {
+
+Schedule step1(const Shape &shape, DType dtype, const Target &target);
+Schedule step2(const Shape &shape, DType dtype, const Target &target);
+Schedule step3(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::tutorial_003

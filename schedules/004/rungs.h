@@ -1,0 +1,14 @@
+#pragma once
+/// How GPUs perform: arithmetic intensity, from one result a thread to tiles.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::tutorial_004 {
+
+Schedule one(const Shape &shape, DType dtype, const Target &target);
+Schedule two_by_two(const Shape &shape, DType dtype, const Target &target);
+Schedule tile32(const Shape &shape, DType dtype, const Target &target);
+Schedule tile64(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::tutorial_004

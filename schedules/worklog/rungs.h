@@ -1,0 +1,15 @@
+#pragma once
+/// Boehm's worklog: how to bring a matrix product near cuBLAS.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::worklog {
+
+Schedule naive(const Shape &shape, DType dtype, const Target &target);
+Schedule coalesced(const Shape &shape, DType dtype, const Target &target);
+Schedule shared(const Shape &shape, DType dtype, const Target &target);
+Schedule tile1d(const Shape &shape, DType dtype, const Target &target);
+Schedule tile2d(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::worklog
