@@ -302,7 +302,7 @@ TEST(AnyDirectiveRefuses, InWordsThatNameTheDirective) {
     s.split(i, {3, 2});
     FAIL();
   } catch (const ScheduleError &error) {
-    EXPECT_EQ(error.directive(), "s.split(i, {3, 2});");
+    EXPECT_EQ(error.directive(), "s.split(i, {3, 2})");
     EXPECT_EQ(error.what(), error.directive() + ": " + error.message() + "\n" + error.marked());
     EXPECT_EQ(error.marked(), "product(A: u32[8, 4], B: u32[4, 5], out C: u32[8, 5]):\n"
                               "  for i < 8:\n"

@@ -1,0 +1,199 @@
+/// What a schedule owes, and which directive owes it.
+
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::gemm;
+using test::product;
+
+/// The obligation whose message holds `message`; the directive that owes it, as text, is `by`.
+void expect_owed(const Schedule &s, const std::string &message, const std::string &by,
+                 const std::string &culprit) {
+  std::string all;
+  for (const Obligation &owed : s.obligations()) {
+    all += owed.message + "\n";
+    if (!contains(owed.message, message))
+      continue;
+    EXPECT_EQ(owed.directive == 0 ? "the computation" : to_cpp(s.trace()[owed.directive - 1]), by);
+    EXPECT_EQ(owed.culprit, culprit);
+    EXPECT_TRUE(test::marks(print_marked(s.program(), {owed.culprit}), culprit));
+    return;
+  }
+  ADD_FAILURE() << "expected " << message << "\ngot\n" << all << print(s.program());
+}
+
+void expect_not_owed(const Schedule &s, const std::string &message) {
+  for (const Obligation &owed : s.obligations())
+    EXPECT_FALSE(contains(owed.message, message)) << owed.message;
+}
+
+TEST(Obligations, ProductOnOneThreadOwesNothing) {
+  EXPECT_TRUE(Schedule(product(3, 5, 4)).obligations().empty());
+}
+
+TEST(Obligations, OneNestForOneKernel) {
+  Schedule s(gemm(3, 5, 4));
+  std::string message =
+      "the blocks AB and C stand in 2 separate nests, and one kernel has one; bring them together "
+      "with compute_at or reverse_compute_at";
+  expect_owed(s, message, "the computation", "C");
+  s.reverse_compute_at(s.block("C"), s.loop("i"));
+  expect_not_owed(s, "separate nests");
+
+  Schedule cached(product(3, 5, 4));
+  cached.cache_write(cached.block("C"), Scope::local);
+  expect_owed(cached, "the blocks C and C_writeback stand in 2 separate nests",
+              "auto C_writeback = s.cache_write(C, Scope::local);", "C_writeback");
+}
+
+TEST(Obligations, NoTemporaryInGlobalMemory) {
+  Schedule s(gemm(3, 5, 4));
+  expect_owed(
+      s,
+      "the temporary AB is in global memory, and a kernel brings none of its own; give it shared or local "
+      "memory with set_scope",
+      "the computation", "AB");
+  s.set_scope(s.block("AB"), Scope::local);
+  expect_not_owed(s, "in global memory");
+  s.set_scope(s.block("AB"), Scope::global);
+  expect_owed(s, "the temporary AB is in global memory", "s.set_scope(AB, Scope::global);", "AB");
+}
+
+TEST(Obligations, LocalMemoryIsOneThreads) {
+  Schedule s(gemm(3, 5, 4));
+  s.set_scope(s.block("AB"), Scope::local);
+  s.reverse_compute_at(s.block("C"), s.loop("i"));
+  s.bind(s.loop("j"), Axis::thread_x);
+  expect_owed(
+      s,
+      "AB is local, one copy for each thread, but it is used outside of the loop bound to threadIdx.x; bring "
+      "its blocks below that loop with compute_at or reverse_compute_at",
+      "s.set_scope(AB, Scope::local);", "AB");
+}
+
+TEST(Obligations, SharedMemoryIsOneBlocks) {
+  Schedule s(product(3, 5, 4));
+  s.cache_read(s.block("C"), "A", Scope::shared);
+  s.bind(s.loop("i"), Axis::block_x);
+  std::string message =
+      "A_shared is shared, one copy for each block, but it is used outside of the loop bound to "
+      "blockIdx.x";
+  expect_owed(s, message, "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
+  s.compute_at(s.block("A_shared"), s.loop("i"));
+  EXPECT_TRUE(s.obligations().empty());
+}
+
+TEST(Obligations, LocalMemoryIsFilledByItsOwnThread) {
+  Schedule s(product(4, 4, 4));
+  s.bind(s.loop("j"), Axis::thread_x);
+  BlockRef copy = s.cache_read(s.block("C"), "A", Scope::local);
+  s.compute_at(copy, s.loop("j"));
+  EXPECT_TRUE(s.obligations().empty());
+  Loop again = s.loops(copy).back();
+  s.bind(again, Axis::thread_x);
+  expect_owed(
+      s,
+      "A_local is local, one copy for each thread, but block A_local uses it below " + s.name(again) +
+          ", which is bound to threadIdx.x again and runs on other threads; use shared memory, or leave " +
+          s.name(again) + " serial",
+      "auto A_local = s.cache_read(C, \"A\", Scope::local);", "A_local");
+}
+
+TEST(Obligations, RegistersOfAThread) {
+  Schedule s(product(2, 300, 4));
+  BlockRef copy = s.cache_read(s.block("C"), "B", Scope::local);
+  s.compute_at(copy, s.loop("i"));
+  expect_owed(
+      s,
+      "B_local takes 4800 bytes for each thread, but sm_80 has 1020 bytes of registers; bring it under an "
+      "inner loop with compute_at, or use smaller tiles",
+      "auto B_local = s.cache_read(C, \"B\", Scope::local);", "B_local");
+  s.compute_at(copy, s.loop("j"));
+  EXPECT_TRUE(s.obligations().empty());
+}
+
+TEST(Obligations, SharedMemoryOfABlock) {
+  Schedule s(product(64, 64, 256));
+  BlockRef a = s.cache_read(s.block("C"), "A", Scope::shared),
+           b = s.cache_read(s.block("C"), "B", Scope::shared);
+  auto [outer, inner] = s.split(s.loop("k"), {infer, 8});
+  s.reorder({outer, s.loop("i"), s.loop("j"), inner});
+  s.compute_at(a, outer);
+  expect_owed(
+      s,
+      "bytes of shared memory (B_shared 65536, A_shared 2048), but sm_80 has 49152; bring the caches under "
+      "an inner loop with compute_at, or use smaller tiles",
+      "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
+  s.compute_at(b, outer);
+  expect_not_owed(s, "bytes of shared memory");
+}
+
+TEST(Obligations, EveryIndexOfAnAxisWritesItsOwn) {
+  Schedule s(product(4, 4, 4));
+  BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
+  s.compute_at(copy, s.loop("i"));
+  s.bind(s.loop("j"), Axis::thread_x);
+  expect_owed(
+      s,
+      "block A_shared writes A_shared (shared memory) alike for all 4 indices of threadIdx.x, which would "
+      "race; bind one of its loops to threadIdx.x",
+      "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
+  s.bind(s.loops(copy).back(), Axis::thread_x);
+  EXPECT_TRUE(s.obligations().empty());
+
+  Schedule blocks(gemm(4, 4, 4));
+  blocks.set_scope(blocks.block("AB"), Scope::shared);
+  blocks.reverse_compute_at(blocks.block("C"), blocks.loop("i"));
+  blocks.bind(blocks.loop("j"), Axis::block_x);
+  expect_owed(blocks, "block C writes C (global memory) alike for all 4 indices of blockIdx.x",
+              "the computation", "C");
+}
+
+TEST(Obligations, ElementsThatSeveralThreadsWrite) {
+  // A row of A belongs to all threads of one row of C.
+  Schedule s(product(4, 4, 4));
+  Loop element = s.fuse(s.loop("i"), s.loop("j"));
+  BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
+  s.compute_at(copy, element);
+  s.bind(element, Axis::thread_x);
+  expect_owed(
+      s,
+      "block A_shared writes some elements of A_shared (shared memory) for several indices of threadIdx.x, "
+      "which would race; bring it under a loop outside of i_j with compute_at, and bind one of its own loops",
+      "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
+}
+
+TEST(Obligations, ElementsThatNeighboursWriteToo) {
+  Schedule s(test::stencil(4));
+  for (const char *name : {"T", "U", "V"})
+    s.set_scope(s.block(name), Scope::shared);
+  Loop row = s.loop("U_i");
+  s.compute_at(s.block("T"), row);
+  s.bind(row, Axis::thread_x);
+  expect_owed(s, "block T writes some elements of T (shared memory) for several indices of threadIdx.x",
+              "s.set_scope(T, Scope::shared);", "T");
+}
+
+TEST(Obligations, InitAndUpdateByOneThread) {
+  Schedule s(product(4, 4, 4));
+  Loop i = s.loop("i"), j = s.loop("j");
+  auto [outer, inner] = s.split(i, {infer, 4});
+  s.reorder({outer, s.loop("k"), inner, j});
+  s.decompose_reduction(s.block("C"), s.loop("k"));
+  s.bind(s.loop("i_inner_init"), Axis::thread_x);
+  Schedule good = s;
+  good.bind(inner, Axis::thread_x);
+  EXPECT_TRUE(good.obligations().empty());
+  s.bind(j, Axis::thread_x);
+  expect_owed(
+      s,
+      "the blocks C_init and C write the elements of C (global memory) by different threads, which would "
+      "race; bind the loops of both to the same axes in the same way, or use decompose_reduction after bind",
+      "the computation", "C");
+}
+
+} // namespace
+} // namespace nestsmith

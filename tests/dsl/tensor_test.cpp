@@ -1,0 +1,168 @@
+/// Stating a computation: what it becomes, and what is refused.
+
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::expect_user_error;
+
+void refused(const std::function<void(Workload &)> &state, const std::string &message) {
+  expect_user_error(
+      [&] {
+        Workload w("work");
+        state(w);
+      },
+      ExitCode::usage, message);
+}
+
+Definition one(Expr) { return Definition(constant(DType::f32, 1)); }
+
+TEST(Workload, BecomesAProgram) {
+  Workload w("scaled");
+  Tensor x = w.placeholder("X", {4, 3});
+  Expr alpha = w.scalar("alpha");
+  Reduce k = reduce_axis("k", 3);
+  Tensor t = w.compute("T", {4}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr i) { return alpha * t(i) / constant(DType::f32, 3); });
+  EXPECT_EQ("\n" + print(w.output({y})), R"(
+scaled(X: f32[4, 3], out Y: f32[4], alpha: f32):
+global T: f32[4]
+for i < 4:
+  for k < 3:
+    block T(i = i, sum k = k):
+      init T[i] = 0.0
+      T[i] = T[i] + X[i, k]
+for i < 4:
+  block Y(i = i):
+    Y[i] = alpha*T[i]/3.0
+)");
+}
+
+TEST(Workload, ParametersAreInputsThenOutputsThenInouts) {
+  Workload w("order");
+  Tensor c = w.inout("C", {2}), a = w.placeholder("A", {2});
+  Tensor y = w.compute("Y", {2}, {"i"}, [&](Expr i) { return a(i); });
+  w.update(c, {"i"}, [&](const std::vector<Expr> &x) { return c(x[0]) + y(x[0]); });
+  Program p = w.output({y});
+  ASSERT_EQ(p.params.size(), 3U);
+  EXPECT_EQ(p.params[0]->name, "A");
+  EXPECT_EQ(p.params[1]->name, "Y");
+  EXPECT_EQ(p.params[1]->role, Role::output);
+  EXPECT_EQ(p.params[2]->name, "C");
+}
+
+TEST(Workload, SumsOverSeveralAxes) {
+  Workload w("total");
+  Tensor x = w.placeholder("X", {2, 3}, DType::u32);
+  Reduce a = reduce_axis("a", 2), b = reduce_axis("b", 3);
+  Tensor y = w.compute("Y", {1}, {"i"}, [&](Expr) { return sum(x(a, b), {a, b}); });
+  Schedule s(w.output({y}));
+  s.reorder({s.loop("b"), s.loop("a")});
+  EXPECT_TRUE(test::same_meaning(s));
+  std::uint32_t expected = 0;
+  std::vector<Array> arrays = test::results_of(s.program());
+  for (std::uint32_t value : arrays[0].view<std::uint32_t>())
+    expected += value;
+  EXPECT_EQ(arrays[1].view<std::uint32_t>()[0], expected);
+}
+
+TEST(Workload, RefusesNames) {
+  expect_user_error([] { Workload w("my kernel"); }, ExitCode::usage,
+                    "a workload's name becomes a C identifier, got 'my kernel'; use letters, digits and '_'");
+  expect_user_error([] { Workload w(""); }, ExitCode::usage, "got ''");
+  for (const char *name : {"", "2x", "a-b", "a b", "\xc3\xa4"})
+    refused([&](Workload &w) { w.placeholder(name, {4}); },
+            "a name becomes a C identifier, got '" + std::string(name) + "'; use letters, digits and '_'");
+  auto taken = [](Workload &w) { w.placeholder("A", {4}); };
+  std::string message = "the name 'A' is taken; give each tensor, scalar and stage its own";
+  refused([&](Workload &w) { taken(w), w.placeholder("A", {4}); }, message);
+  refused([&](Workload &w) { taken(w), w.inout("A", {4}); }, message);
+  refused([&](Workload &w) { taken(w), w.scalar("A"); }, message);
+  refused([&](Workload &w) { taken(w), w.compute("A", {4}, {"i"}, one); }, message);
+}
+
+TEST(Workload, RefusesShapes) {
+  refused([](Workload &w) { w.placeholder("A", {4, 0}); }, "'A' has an extent of 0, expected at least 1");
+  refused([](Workload &w) { w.inout("A", {-3}); }, "'A' has an extent of -3, expected at least 1");
+  refused([](Workload &w) { w.compute("A", {0}, {"i"}, one); }, "'A' has an extent of 0, expected at least 1");
+  std::int64_t large = std::int64_t{1} << 32;
+  refused(
+      [&](Workload &w) {
+        w.placeholder("A", {large, large});
+      },
+      "'A' has more elements than fit in 64 bits; make its shape smaller");
+  refused(
+      [&](Workload &w) {
+        w.placeholder("A", {large, large / 4});
+      },
+      "'A' has 4611686018427387904 elements, expected at most 2^60; make its shape smaller");
+}
+
+TEST(Workload, RefusesStages) {
+  refused([](Workload &w) { w.compute("Y", {4, 4}, {"i"}, one); }, "stage 'Y' names 1 axes, but its rank is 2");
+  refused(
+      [](Workload &w) {
+        Tensor x = w.placeholder("X", {4, 4});
+        w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i); });
+      },
+      "stage 'Y' reads 'X' with 1 indices, but its rank is 2; give one index for each dimension");
+  refused(
+      [](Workload &w) {
+        Tensor c = w.inout("C", {4}, DType::u32);
+        w.update(c, {"i"}, [](const std::vector<Expr> &) { return Definition(constant(DType::f32, 1)); });
+      },
+      "stage 'C' computes f32, but its tensor holds u32");
+  refused(
+      [](Workload &w) {
+        Tensor c = w.inout("C", {4});
+        w.update(c, {"i"}, [&](const std::vector<Expr> &x) { return c(Expr(3) - x[0]); });
+      },
+      "stage 'C' overwrites 'C' and may read only the element that it writes; compute into another tensor "
+      "first");
+  refused(
+      [](Workload &w) {
+        Tensor x = w.placeholder("X", {4});
+        w.update(x, {"i"}, [&](const std::vector<Expr> &i) { return x(i[0]); });
+      },
+      "'X' is not an inout tensor; only those can be updated");
+}
+
+TEST(Workload, RefusesOutputs) {
+  refused([](Workload &w) { w.output(); }, "workload 'work' computes nothing; add a stage");
+  refused(
+      [](Workload &w) {
+        w.compute("Y", {4}, {"i"}, one);
+        w.output();
+      },
+      "workload 'work' has no output; name one");
+  refused(
+      [](Workload &w) {
+        Tensor x = w.placeholder("X", {4});
+        w.compute("Y", {4}, {"i"}, one);
+        w.output({x});
+      },
+      "'X' is no stage of this workload and cannot be its output");
+}
+
+TEST(Schedule, RefusesAComputationThatIsNotWellFormed) {
+  Workload w("empty_sum");
+  Tensor x = w.placeholder("X", {4});
+  Reduce k = reduce_axis("k", 0);
+  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr) { return sum(x(k), k); });
+  Program p = w.output({y});
+  expect_user_error([&] { Schedule s(p); }, ExitCode::usage,
+                    "the computation 'empty_sum' is not well formed: loop k has the extent 0");
+}
+
+TEST(Interpret, NamesTheBlockThatStrays) {
+  Workload w("shift");
+  Tensor x = w.placeholder("X", {4}, DType::u32);
+  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i + 1); });
+  Program p = w.output({y});
+  expect_user_error([&] { test::results_of(p); }, ExitCode::wrong_result,
+                    "block Y accesses X[4], which is out of bounds");
+}
+
+} // namespace
+} // namespace nestsmith

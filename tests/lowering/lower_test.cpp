@@ -1,0 +1,273 @@
+/// From schedules to kernels: the passes, tails, barriers, index width and refusals.
+
+#include "lowering/lower.h"
+
+#include "dsl/verify.h"
+#include "lowering/unit.h"
+#include "tests/dsl/support.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::gemm;
+using test::product;
+
+/// C = A*B in tiles of 4 x 4 x 4 that threads fetch together: shared memory, two barriers a tile.
+Schedule shared_tiles(std::int64_t m, std::int64_t n, std::int64_t k,
+                      std::vector<const char *> operands = {"A", "B"}, Target target = {}) {
+  Schedule s(gemm(m, n, k, DType::f32), target);
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i0, i1] = s.split(s.loop("i"), {infer, 4});
+  auto [j0, j1] = s.split(s.loop("j"), {infer, 4});
+  auto [k0, k1] = s.split(s.loop("k"), {infer, 4});
+  (void)k1;
+  s.reorder({i0, j0, i1, j1, k0});
+  auto thread = s.fuse(i1, j1);
+  s.reverse_compute_at(C, thread);
+  s.bind(i0, Axis::block_y);
+  s.bind(j0, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  for (const char *operand : operands) {
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    s.compute_at(tile, k0);
+    auto loops = s.loops(tile);
+    s.bind(s.fuse(loops[loops.size() - 2], loops.back()), Axis::thread_x);
+  }
+  return s;
+}
+
+Schedule one_thread_an_element(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Schedule s(product(m, n, k, DType::f32));
+  auto [outer, inner] = s.split(s.fuse(s.loop("i"), s.loop("j")), {infer, 4});
+  s.bind(outer, Axis::block_x);
+  s.bind(inner, Axis::thread_x);
+  return s;
+}
+
+struct Counts {
+  int guards = 0, masks = 0, barriers = 0;
+  std::vector<std::string> notes; ///< of barriers
+};
+
+Counts count(const kernel::Kernel &kernel) {
+  Counts counts;
+  auto masks = [&](const Expr &e) {
+    walk(e, [&](const Expr &node) {
+      const auto *access = node.as<Load>();
+      counts.masks += access && access->mask && access->buffer->name != "C";
+    });
+    return e;
+  };
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    counts.guards += kernel::as<kernel::If>(stmt) != nullptr;
+    if (const auto *barrier = kernel::as<kernel::Barrier>(stmt)) {
+      ++counts.barriers;
+      counts.notes.push_back(barrier->note);
+    }
+    kernel::map_exprs(stmt, masks);
+  });
+  return counts;
+}
+
+TEST(Passes, RunInTheOrderOfTheTable) {
+  EXPECT_EQ(pass_names(), (std::vector<std::string_view>{"check_obligations", "lower_init", "fill_tails",
+                                                         "extract", "insert_barriers", "place_declarations",
+                                                         "hoist_guards", "flatten", "narrow_indices"}));
+  std::vector<std::string_view> seen;
+  std::string last;
+  Schedule s = shared_tiles(5, 6, 7);
+  kernel::Kernel kernel = lower(s, [&](const PassRecord &record) {
+    EXPECT_EQ(record.changed, record.text != (seen.empty() ? print(s.program()) : last)) << record.pass;
+    seen.push_back(record.pass);
+    last = record.text;
+  });
+  EXPECT_EQ(seen, pass_names());
+  EXPECT_EQ(last, kernel::print(kernel));
+  EXPECT_EQ(kernel::print(lower(s)), last);
+}
+
+/// What `until` leaves of the program.
+Program lowered_to(const Schedule &s, void (*until)(Unit &)) {
+  Unit unit{s, s.program(), {}};
+  for (auto pass : {check_obligations, lower_init, fill_tails}) {
+    pass(unit);
+    if (pass == until)
+      break;
+  }
+  return unit.program;
+}
+
+TEST(Passes, KeepTheMeaningUntilExtraction) {
+  for (auto [m, n, k] : {std::array{1, 1, 1}, {4, 4, 4}, {5, 3, 7}, {8, 9, 3}, {3, 8, 9}}) {
+    Schedule s = shared_tiles(m, n, k);
+    std::vector<Array> expected = test::results_of(s.source());
+    for (auto pass : {lower_init, fill_tails}) {
+      Program program = lowered_to(s, pass);
+      EXPECT_EQ(find_breach(program), std::nullopt) << print(program);
+      EXPECT_EQ(test::difference(program, expected), std::nullopt) << print(program);
+    }
+  }
+}
+
+TEST(LowerInit, PutsEveryInitBeforeItsSum) {
+  for (const Block *block : blocks_of(lowered_to(shared_tiles(5, 6, 7), lower_init).body))
+    EXPECT_FALSE(block->init) << block->id->name;
+}
+
+TEST(Tails, OfAlignedShapesNeedNothing) {
+  for (const Schedule &s : {shared_tiles(8, 4, 12), one_thread_an_element(3, 8, 5)}) {
+    Counts counts = count(lower(s));
+    EXPECT_EQ(counts.guards, 0) << kernel::print(lower(s));
+    EXPECT_EQ(counts.masks, 0);
+  }
+}
+
+TEST(Tails, AreMaskedOnlyInTheDimensionThatEnds) {
+  auto text = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return kernel::print(lower(shared_tiles(m, n, k)));
+  };
+  std::string m = text(7, 8, 8), n = text(8, 7, 8), k = text(8, 8, 7);
+  EXPECT_TRUE(contains(m, "where i < 7 else 0.0")) << m;
+  EXPECT_TRUE(contains(m, "if i < 7:  # tail of i")) << m;
+  EXPECT_FALSE(contains(m, "j <")) << m;
+  EXPECT_TRUE(contains(n, "where j < 7 else 0.0")) << n;
+  EXPECT_TRUE(contains(n, "if j < 7:  # tail of j")) << n;
+  EXPECT_FALSE(contains(n, "i <")) << n;
+  EXPECT_TRUE(contains(k, "where A_k < 7 else 0.0")) << k;
+  EXPECT_TRUE(contains(k, "where B_k < 7 else 0.0")) << k;
+  EXPECT_FALSE(contains(k, "if ")) << k;
+}
+
+TEST(Tails, OfASumKeepTheirGuardUnlessAllFactorsAreFilled) {
+  // B is read in place past nothing: 0 * NaN is not 0, so the zeros in A_shared are not enough.
+  std::string one = kernel::print(lower(shared_tiles(8, 8, 7, {"A"})));
+  EXPECT_TRUE(contains(one, "if k < 7:  # tail of k")) << one;
+  std::string none = kernel::print(lower(shared_tiles(8, 8, 7, {})));
+  EXPECT_TRUE(contains(none, "if k < 7:  # tail of k")) << none;
+  std::string both = kernel::print(lower(shared_tiles(8, 8, 7)));
+  EXPECT_FALSE(contains(both, "if ")) << both;
+}
+
+TEST(Barriers, AreTwoATile) {
+  Counts counts = count(lower(shared_tiles(8, 8, 12)));
+  EXPECT_EQ(counts.notes,
+            (std::vector<std::string>{"A_shared, B_shared: written above, read below",
+                                      "A_shared, B_shared: read above, overwritten by the next k_outer"}));
+}
+
+TEST(Barriers, AreOneWhereThereIsOneTile) {
+  Counts counts = count(lower(shared_tiles(8, 8, 4)));
+  EXPECT_EQ(counts.notes, std::vector<std::string>{"A_shared, B_shared: written above, read below"});
+}
+
+TEST(Barriers, AreNoneWithoutSharedMemoryOrWithOneThread) {
+  EXPECT_EQ(count(lower(one_thread_an_element(5, 6, 7))).barriers, 0);
+  Schedule s(product(5, 6, 7));
+  s.compute_at(s.cache_read(s.block("C"), "A", Scope::shared), s.loop("i"));
+  EXPECT_EQ(count(lower(s)).barriers, 0);
+}
+
+TEST(Barriers, SeparateASumFromTheThreadsThatReadIt) {
+  Schedule s(gemm(4, 4, 8));
+  s.set_scope(s.block("AB"), Scope::shared);
+  Loop i = s.loop("i");
+  s.reverse_compute_at(s.block("C"), i);
+  s.bind(s.loop("j"), Axis::thread_x);
+  s.bind(s.loops(s.block("C")).back(), Axis::thread_x);
+  Counts counts = count(lower(s));
+  EXPECT_EQ(counts.notes, (std::vector<std::string>{"AB: written above, read below",
+                                                    "AB: read above, overwritten by the next i"}));
+}
+
+TEST(Indices, AreNarrowWhereTheyFit) {
+  std::string small = kernel::print(lower(one_thread_an_element(500, 500, 500)));
+  EXPECT_FALSE(contains(small, "i64")) << small;
+  std::int64_t large = 70000;
+  std::string wide = kernel::print(lower(one_thread_an_element(large, large, 8)));
+  EXPECT_TRUE(contains(wide, "C[i64(")) << wide;
+  EXPECT_TRUE(contains(wide, "A[i*8 + k]")) << wide;
+}
+
+TEST(Indices, AreWideExactlyPastTheLargestInt) {
+  auto text = [](std::int64_t rows) {
+    Workload w("copy");
+    Tensor x = w.placeholder("X", {rows, 65536});
+    Tensor y = w.compute("Y", {rows, 65536}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j); });
+    return kernel::print(lower(Schedule(w.output({y}))));
+  };
+  EXPECT_FALSE(contains(text(32768), "i64")) << text(32768);
+  EXPECT_TRUE(contains(text(32769), "i64")) << text(32769);
+}
+
+TEST(Lower, RefusesWhatIsOwedAndNamesTheDirective) {
+  Target small;
+  small.shared_bytes_per_block = 100;
+  Schedule s = shared_tiles(8, 8, 8, {"A", "B"}, small);
+  try {
+    lower(s);
+    FAIL();
+  } catch (const ScheduleError &error) {
+    EXPECT_EQ(error.directive(), "auto B_shared = s.cache_read(AB, \"B\", Scope::shared)");
+    EXPECT_TRUE(contains(error.message(),
+                         "a block needs 128 bytes of shared memory (A_shared 64, B_shared 64), but "
+                         "sm_80 has 100"))
+        << error.message();
+    EXPECT_TRUE(test::marks(error.marked(), "B_shared")) << error.marked();
+    EXPECT_EQ(error.code(), ExitCode::illegal_schedule);
+  }
+  try {
+    lower(Schedule(gemm(8, 8, 8)));
+    FAIL();
+  } catch (const ScheduleError &error) {
+    EXPECT_EQ(error.directive(), "the computation gemm");
+    EXPECT_TRUE(test::marks(error.marked(), "C")) << error.marked();
+  }
+}
+
+TEST(Lower, PlansSharedMemoryAndTheGrid) {
+  kernel::Kernel kernel = lower(shared_tiles(9, 13, 8));
+  EXPECT_EQ(kernel.grid(), (std::array<std::int64_t, 3>{4, 3, 1}));
+  EXPECT_EQ(kernel.block(), (std::array<std::int64_t, 3>{16, 1, 1}));
+  EXPECT_EQ(kernel.threads(), 16);
+  ASSERT_EQ(kernel.shared.size(), 2U);
+  EXPECT_EQ(kernel.shared[0].byte_offset, 0);
+  EXPECT_EQ(kernel.shared[1].byte_offset, 64);
+  EXPECT_EQ(kernel.shared_bytes, 128);
+  EXPECT_EQ(kernel.shared[0].note, "4 x 4 tile of A");
+  EXPECT_EQ(kernel.shared[0].tile, (std::vector<std::int64_t>{4, 4}));
+  ASSERT_EQ(kernel.local.size(), 1U);
+  EXPECT_EQ(as_int(kernel.local[0].buffer->shape[0]), 1);
+}
+
+TEST(Lower, ReadsAsWrittenByHand) {
+  EXPECT_EQ("\n" + kernel::print(lower(shared_tiles(7, 8, 9))), R"(
+kernel gemm(A[7, 9]: f32, B[9, 8]: f32, C[7, 8]: f32, alpha: f32, beta: f32):
+  let j_outer: i32 = blockIdx.x of 2
+  let i_outer: i32 = blockIdx.y of 2
+  let tid: i32 = threadIdx.x of 16
+  shared A_shared[16]: f32  # 4 x 4 tile of A
+  shared B_shared[16]: f32 at byte 64  # 4 x 4 tile of B
+  local AB[1]: f32  # 1 x 1 results of one thread
+  let i: i32 = i_outer*4 + tid//4
+  let j: i32 = j_outer*4 + tid%4
+  AB[0] = 0.0
+  for k_outer < 3:
+    let A_k: i32 = k_outer*4 + tid%4
+    let B_k: i32 = k_outer*4 + tid//4
+    A_shared[tid] = (A[i*9 + A_k] where i < 7 and A_k < 9 else 0.0)
+    B_shared[tid] = (B[B_k*8 + j] where B_k < 9 else 0.0)
+    sync block  # A_shared, B_shared: written above, read below
+    for k_inner < 4:
+      AB[0] = AB[0] + A_shared[tid//4*4 + k_inner]*B_shared[k_inner*4 + tid%4]
+    sync block  # A_shared, B_shared: read above, overwritten by the next k_outer
+  if i < 7:  # tail of i
+    C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0.0 else 0.0)
+)");
+}
+
+} // namespace
+} // namespace nestsmith
