@@ -20,8 +20,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     for (int k_inner = 0; k_inner < 32; ++k_inner) {
       AB += A_shared[tid / 32 * 32 + k_inner] * B_shared[k_inner * 32 + tid % 32];
     }
-    // A_shared, B_shared: read above, overwritten in the next iteration of k_outer
-    __syncthreads();
+    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
   }
   C[i * 1024 + j] = alpha * AB + beta * (beta != 0.0f ? C[i * 1024 + j] : 0.0f);
 }

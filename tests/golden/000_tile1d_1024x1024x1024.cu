@@ -27,8 +27,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared[k_inner * 64 + tid % 64];
       }
     }
-    // A_shared, B_shared: read above, overwritten in the next iteration of k_outer
-    __syncthreads();
+    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
   }
   #pragma unroll
   for (int ax_i = 0; ax_i < 8; ++ax_i) {
