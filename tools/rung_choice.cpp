@@ -122,7 +122,9 @@ std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vect
       choices.push_back(choose_rung(rungs, word));
   }
   if (words.empty())
-    std::ranges::transform(rungs, std::back_inserter(choices), from_rung);
+    for (const Rung &rung : rungs)
+      if (rung.tutorial == rungs.front().tutorial)
+        choices.push_back(from_rung(rung));
   return choices;
 }
 

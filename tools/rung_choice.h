@@ -24,7 +24,7 @@ struct Choice {
 /// One rung: "000/naive", "naive" where only one tutorial has it, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
-/// Rungs and whole tutorials; no words: every rung.
+/// Rungs and whole tutorials; no words: the first tutorial.
 std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words);
 
 /// "512x512x512". Throws UserError (usage) where it is malformed, has the wrong number of extents, or an

@@ -58,10 +58,11 @@ TEST(Run, ClimbsAndEveryRungPasses) {
   for (const char *rung : {"naive", "coalesced", "shared", "tile1d"})
     EXPECT_TRUE(matches(ran.out, std::string("000/") + rung + ".*simulated.*exact.*PASSED"));
   EXPECT_TRUE(contains(ran.out, "f32 65x33x17 on the simulator"));
+  EXPECT_FALSE(contains(ran.out, "001/")) << "without a name, the first tutorial is climbed";
 }
 
 TEST(Run, JsonSaysTheSame) {
-  llvm::json::Value result = parsed(nestsmith("run naive shared --shape 33x20x9 --device sim --json"));
+  llvm::json::Value result = parsed(nestsmith("run 000/naive 000/shared --shape 33x20x9 --device sim --json"));
   const llvm::json::Object *root = result.getAsObject();
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(root->getBoolean("passed"), true);
@@ -90,14 +91,14 @@ TEST(Run, IsTheDefaultCommandAndTakesTutorials) {
 }
 
 TEST(Show, StepsLoweredAndTrace) {
-  Ran computation = nestsmith("show naive --step 0 --shape 64x32x16");
+  Ran computation = nestsmith("show 000/naive --step 0 --shape 64x32x16");
   EXPECT_EQ(computation.code, 0) << computation.err;
   EXPECT_TRUE(contains(computation.out, "the computation"));
   EXPECT_TRUE(contains(computation.out, "A: f32[64, 16]"));
-  EXPECT_TRUE(contains(nestsmith("show naive").out, "blockIdx.x"));
-  EXPECT_TRUE(contains(nestsmith("show naive --step 1").out, "step 1 of "));
-  EXPECT_TRUE(contains(nestsmith("show shared --lowered").out, "lowered"));
-  EXPECT_TRUE(contains(nestsmith("show shared --trace cpp").out, "s.cache_read("));
+  EXPECT_TRUE(contains(nestsmith("show 000/naive").out, "blockIdx.x"));
+  EXPECT_TRUE(contains(nestsmith("show 000/naive --step 1").out, "step 1 of "));
+  EXPECT_TRUE(contains(nestsmith("show 000/shared --lowered").out, "lowered"));
+  EXPECT_TRUE(contains(nestsmith("show 000/shared --trace cpp").out, "s.cache_read("));
 }
 
 TEST(Show, TraceFileStandsWhereverARungStands) {
@@ -115,7 +116,7 @@ TEST(Show, TraceFileStandsWhereverARungStands) {
 }
 
 TEST(Diff, ShowsTheDirectiveAboveWhatItChanged) {
-  Ran ran = nestsmith("diff coalesced --shape 64x64x64");
+  Ran ran = nestsmith("diff 000/coalesced --shape 64x64x64");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(matches(ran.out, "s\\.bind\\([^\n]*\n\n"));
   EXPECT_TRUE(matches(ran.out, "\n- +for [^\n]*\n\\+ +for [^\n]* in threadIdx.x:"));
@@ -123,17 +124,17 @@ TEST(Diff, ShowsTheDirectiveAboveWhatItChanged) {
 }
 
 TEST(Diff, TwoRungs) {
-  Ran ran = nestsmith("diff naive coalesced");
+  Ran ran = nestsmith("diff 000/naive 000/coalesced");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(contains(ran.out, "000/naive → 000/coalesced"));
   EXPECT_TRUE(contains(ran.out, "\n- "));
-  EXPECT_TRUE(contains(nestsmith("diff naive naive").out, "(unchanged)"));
+  EXPECT_TRUE(contains(nestsmith("diff 000/naive 000/naive").out, "(unchanged)"));
 }
 
 TEST(Colour, OnRequestOnly) {
-  EXPECT_TRUE(contains(nestsmith("diff coalesced --color always").out, "\x1b[32m"));
-  EXPECT_FALSE(contains(nestsmith("diff coalesced --color never").out, "\x1b"));
-  EXPECT_FALSE(contains(nestsmith("show coalesced").out, "\x1b"));
+  EXPECT_TRUE(contains(nestsmith("diff 000/coalesced --color always").out, "\x1b[32m"));
+  EXPECT_FALSE(contains(nestsmith("diff 000/coalesced --color never").out, "\x1b"));
+  EXPECT_FALSE(contains(nestsmith("show 000/coalesced").out, "\x1b"));
 }
 
 TEST(Emit, ToStdoutAndToAFile) {
@@ -150,7 +151,7 @@ TEST(Emit, ToStdoutAndToAFile) {
 }
 
 TEST(Check, EveryStepIsInterpreted) {
-  Ran ran = nestsmith("check coalesced --each-step --shape 9x5x7");
+  Ran ran = nestsmith("check 000/coalesced --each-step --shape 9x5x7");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_TRUE(contains(ran.out, "the computation"));
   EXPECT_TRUE(contains(ran.out, "s.bind("));
@@ -158,7 +159,7 @@ TEST(Check, EveryStepIsInterpreted) {
 }
 
 TEST(Check, KernelInEveryMode) {
-  Ran ran = nestsmith("check shared --shape 40x24x19 --device sim");
+  Ran ran = nestsmith("check 000/shared --shape 40x24x19 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   for (const char *mode : {"floating point", "integer mode", "beta = 0, C full of NaN", "ring mode"})
     EXPECT_TRUE(contains(ran.out, mode));
