@@ -27,7 +27,7 @@ TEST(BadInput, UnknownCommandNamesTheNearest) {
 
 TEST(BadInput, UnknownRungNamesTheNearest) {
   expect_refused(nestsmith("run coalescd"), 2, "unknown rung 'coalescd'; did you mean '000/coalesced'?");
-  expect_refused(nestsmith("show 000/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive'?");
+  expect_refused(nestsmith("show 000/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive', ");
   expect_refused(nestsmith("show naive"), 2,
                  "'naive' is the name of several rungs; say '000/naive' or '001/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
