@@ -30,6 +30,8 @@ public:
             const std::vector<Option> &options);
 
   const std::vector<std::string> &positional() const { return positional_; }
+  /// For what goes without saying: the only rung of a user's own program.
+  void add_positional(std::string word) { positional_.push_back(std::move(word)); }
   bool has(const std::string &option) const { return values_.contains(option); }
   std::optional<std::string> value(const std::string &option) const;
   /// A number of at least 0. Throws UserError (usage).

@@ -117,6 +117,8 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   std::vector<Option> options = command.options;
   std::ranges::copy(common_options(), std::back_inserter(options));
   Arguments arguments(command.name, words, options);
+  if (arguments.positional().empty() && command.min_positional == 1 && rungs.size() == 1)
+    arguments.add_positional(rungs.front().full_name());
   check_positional(command, arguments);
   std::string when = arguments.value("color").value_or("auto");
   Colour colour = when == "auto" ? Colour::automatic : when == "always" ? Colour::always : Colour::never;

@@ -43,7 +43,10 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
     columns.push_back({"GFLOP/s", Align::right});
     columns.push_back({"of cuBLAS", Align::right});
   }
-  for (const char *title : {"error/bound", "integers", "registers", "shared"})
+  auto compiled = std::ranges::find_if(rows, [](const Climbed &row) { return row.compiled.has_value(); });
+  std::string registers = compiled == rows.end() ? "registers" : "registers " + compiled->compiled->arch;
+  for (const std::string &title :
+       {std::string("error/bound"), std::string("integers"), registers, std::string("shared")})
     columns.push_back({title, Align::right});
   columns.push_back({"verdict"});
   Table table(columns);

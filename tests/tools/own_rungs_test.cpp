@@ -38,14 +38,14 @@ struct Called {
   int code;
   std::string out, err;
 };
-Called call(std::vector<std::string> words) {
+Called call(std::vector<std::string> words, const std::vector<Rung> &own = rungs) {
   words.insert(words.begin(), "mine");
   std::vector<char *> argv;
   for (std::string &word : words)
     argv.push_back(word.data());
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  int code = cli_main(static_cast<int>(argv.size()), argv.data(), rungs);
+  int code = cli_main(static_cast<int>(argv.size()), argv.data(), own);
   std::string out = testing::internal::GetCapturedStdout();
   return {code, out, testing::internal::GetCapturedStderr()};
 }
@@ -81,6 +81,13 @@ TEST(OwnRungs, ARungThatRefusesDoesNotStopTheClimb) {
   EXPECT_TRUE(contains(run.out, "REFUSED"));
   EXPECT_TRUE(contains(run.out, "PASSED"));
   EXPECT_TRUE(contains(run.out, "the rung 'picky' serves even sizes only"));
+}
+
+TEST(OwnRungs, TheOnlyRungGoesWithoutSaying) {
+  Called show = call({"show"}, {rungs[0]});
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_TRUE(contains(show.out, "block Y("));
+  EXPECT_EQ(call({"show"}).code, 2) << "there are two";
 }
 
 TEST(OwnRungs, TracesOfOwnWorkloadsReplay) {
