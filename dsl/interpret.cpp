@@ -4,8 +4,10 @@
 #include "dsl/printer.h"
 
 #include <fmt/format.h>
-#include <functional>
 #include <list>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 
 namespace nestsmith {
 
@@ -41,11 +43,12 @@ Scalar apply(BinaryOp op, Scalar a, Scalar b) {
 
 bool truth(Scalar s) { return s.bits != 0; }
 
+using Indices = llvm::SmallVector<std::int64_t, 4>;
 /// Reads an element of a buffer at logical indices.
-using Reader = std::function<Scalar(const Load &, const std::vector<std::int64_t> &)>;
-using Environment = std::map<Var, Scalar>;
+using Reader = llvm::function_ref<Scalar(const Load &, const Indices &)>;
+using Environment = llvm::DenseMap<const Symbol *, Scalar>;
 
-Scalar eval(const Expr &e, const Environment &env, const Reader &read) {
+Scalar eval(const Expr &e, const Environment &env, Reader read) {
   auto go = [&](const Expr &child) { return eval(child, env, read); };
   return e.visit(Overloaded{
       [](const IntImm &x) {
@@ -54,7 +57,7 @@ Scalar eval(const Expr &e, const Environment &env, const Reader &read) {
       },
       [](const FloatImm &x) { return Scalar::from_double(x.dtype, x.value); },
       [&](const Var &x) {
-        auto it = env.find(x);
+        auto it = env.find(x.get());
         internal_check(it != env.end(), "a variable has no value");
         return it->second;
       },
@@ -76,7 +79,7 @@ Scalar eval(const Expr &e, const Environment &env, const Reader &read) {
         if (x.mask)
           if (!truth(go(x.mask)))
             return go(x.fill);
-        std::vector<std::int64_t> indices;
+        Indices indices;
         for (const Expr &index : x.indices)
           indices.push_back(go(index).as<std::int64_t>());
         return read(x, indices);
@@ -92,7 +95,7 @@ public:
     for (std::size_t n = 0; n < arrays.size(); ++n)
       add(program.params[n], arrays[n], program.params[n]->role != Role::output);
     for (std::size_t n = 0; n < scalars.size(); ++n)
-      environment_[program.scalars[n]] = scalars[n];
+      environment_[program.scalars[n].get()] = scalars[n];
     for (const Buffer &buffer : temporaries(program)) {
       std::vector<std::int64_t> shape;
       for (const Expr &extent : buffer->shape)
@@ -106,7 +109,7 @@ public:
                     [&](const For &loop) {
                       auto extent = evaluate(loop.extent).as<std::int64_t>();
                       for (std::int64_t i = 0; i < extent; ++i) {
-                        environment_[loop.var] = Scalar::of(DType::i64, i);
+                        environment_[loop.var.get()] = Scalar::of(DType::i64, i);
                         run(loop.body);
                       }
                     },
@@ -125,12 +128,12 @@ private:
   };
 
   void add(const Buffer &buffer, Array &array, bool written) {
-    storage_[buffer] = {&array, std::vector<bool>(static_cast<std::size_t>(array.size()), written)};
+    storage_[buffer.get()] = {&array, std::vector<bool>(static_cast<std::size_t>(array.size()), written)};
   }
 
   Scalar evaluate(const Expr &e) {
-    return eval(e, environment_, [&](const Load &access, const std::vector<std::int64_t> &indices) {
-      Storage &storage = storage_.at(access.buffer);
+    return eval(e, environment_, [&](const Load &access, const Indices &indices) {
+      Storage &storage = storage_.find(access.buffer.get())->second;
       std::int64_t at = offset(access.buffer, indices);
       if (!storage.written[static_cast<std::size_t>(at)])
         fail("reads", access.buffer, indices, "which nothing has written");
@@ -140,13 +143,13 @@ private:
 
   void run_block(const Block &block) {
     bool first = true;
-    std::vector<std::pair<Var, Scalar>> values;
+    llvm::SmallVector<std::pair<const Symbol *, Scalar>, 6> values;
     for (const IterVar &iter : block.iters) {
       Scalar value = evaluate(iter.binding);
       if (iter.guarded && value.as<std::int64_t>() >= evaluate(iter.extent).as<std::int64_t>())
         return;
       first = first && (iter.kind == IterKind::spatial || value.as<std::int64_t>() == 0);
-      values.emplace_back(iter.var, value);
+      values.emplace_back(iter.var.get(), value);
     }
     for (auto &[var, value] : values)
       environment_[var] = value;
@@ -157,18 +160,18 @@ private:
   }
 
   void run_store(const Store &store) {
-    std::vector<std::int64_t> indices;
+    Indices indices;
     for (const Expr &index : store.indices)
       indices.push_back(evaluate(index).as<std::int64_t>());
-    Storage &storage = storage_.at(store.buffer);
+    Storage &storage = storage_.find(store.buffer.get())->second;
     Scalar value = evaluate(store.value);
     std::int64_t at = offset(store.buffer, indices);
     storage.array->set(at, value);
     storage.written[static_cast<std::size_t>(at)] = true;
   }
 
-  std::int64_t offset(const Buffer &buffer, const std::vector<std::int64_t> &indices) {
-    const auto &shape = storage_.at(buffer).array->shape();
+  std::int64_t offset(const Buffer &buffer, const Indices &indices) {
+    const auto &shape = storage_.find(buffer.get())->second.array->shape();
     std::int64_t at = 0;
     for (std::size_t n = 0; n < indices.size(); ++n) {
       if (indices[n] < 0 || indices[n] >= shape[n])
@@ -178,13 +181,12 @@ private:
     return at;
   }
 
-  [[noreturn]] void fail(const char *verb, const Buffer &buffer, const std::vector<std::int64_t> &indices,
-                         const char *what) {
+  [[noreturn]] void fail(const char *verb, const Buffer &buffer, const Indices &indices, const char *what) {
     throw UserError(ExitCode::wrong_result, fmt::format("block {} {} {}[{}], {}", block_->id->name, verb,
                                                         buffer->name, fmt::join(indices, ", "), what));
   }
 
-  std::map<Buffer, Storage> storage_;
+  llvm::DenseMap<const BufferNode *, Storage> storage_;
   std::list<Array> own_;
   Environment environment_;
   const Block *block_ = nullptr;
@@ -197,7 +199,10 @@ void interpret(const Program &program, std::vector<Array> &arrays, const std::ve
 }
 
 Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment) {
-  return eval(e, environment, [](const Load &access, const std::vector<std::int64_t> &) -> Scalar {
+  Environment values;
+  for (const auto &[var, value] : environment)
+    values[var.get()] = value;
+  return eval(e, values, [](const Load &access, const Indices &) -> Scalar {
     internal_error("an expression that reads " + access.buffer->name + " has no value of its own");
   });
 }
