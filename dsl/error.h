@@ -15,7 +15,7 @@ enum class ExitCode : int { good = 0, wrong_result = 1, usage = 2, illegal_sched
 /// expected, and what to do.
 class UserError : public std::runtime_error {
 public:
-  UserError(ExitCode code, std::string message) : std::runtime_error(std::move(message)), code_(code) {}
+  UserError(ExitCode code, const std::string &message) : std::runtime_error(message), code_(code) {}
   ExitCode code() const { return code_; }
 
 private:

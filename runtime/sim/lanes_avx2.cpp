@@ -2,5 +2,5 @@
 // No fused multiply-add: results are the same bits as those of the baseline.
 #define NESTSMITH_LANES __attribute__((target("avx2,popcnt,bmi")))
 #define NESTSMITH_LANES_TABLE avx2_lanes
-#include "runtime/sim/lanes_impl.h"
+#include "runtime/sim/lanes_impl.inc"
 #endif

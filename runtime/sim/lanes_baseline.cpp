@@ -1,6 +1,6 @@
 #define NESTSMITH_LANES
 #define NESTSMITH_LANES_TABLE baseline_lanes
-#include "runtime/sim/lanes_impl.h"
+#include "runtime/sim/lanes_impl.inc"
 
 namespace nestsmith::sim {
 

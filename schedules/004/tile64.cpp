@@ -24,12 +24,12 @@ Schedule tile64(const Shape &shape, DType dtype, const Target &target) {
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
     fetch_tile(s, tile, k_outer, 256);
-    for (Loop loop : s.loops_below(fragment, k_inner))
+    for (const Loop &loop : s.loops_below(fragment, k_inner))
       s.unroll(loop);
   }
   s.unroll(i_result);
   s.unroll(j_result);
-  for (Loop loop : s.loops_below(C, thread))
+  for (const Loop &loop : s.loops_below(C, thread))
     s.unroll(loop);
   return s;
 }
