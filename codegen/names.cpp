@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace nestsmith {
@@ -55,7 +56,8 @@ const std::set<std::string> &reserved_words() {
 
                                               "min_f32",       "max_f32",     "floordiv_f32",
                                               "floormod_f32",  "overlap",     "stream",
-                                              "Real"};
+                                              "Real",          "EOF",         "NAN",
+                                              "INFINITY"};
   return words;
 }
 
@@ -76,6 +78,12 @@ const std::set<std::string> &library_functions() {
   return words;
 }
 
+/// INT_MAX, RAND_MAX, M_PI and the like: capitals around an underscore.
+bool looks_like_a_macro(const std::string &name) {
+  bool capitals = std::all_of(name.begin(), name.end(), [](unsigned char c) { return !std::islower(c); });
+  return capitals && name.find('_') != std::string::npos && name.back() != '_';
+}
+
 } // namespace
 
 std::string identifier(std::string wanted) {
@@ -87,7 +95,7 @@ std::string identifier(std::string wanted) {
     wanted.erase(wanted.find("__"), 1);
   if (wanted.empty() || wanted.front() == '_' || std::isdigit(static_cast<unsigned char>(wanted.front())))
     wanted.insert(0, "v");
-  return reserved_words().count(wanted) ? wanted + "_" : wanted;
+  return reserved_words().count(wanted) || looks_like_a_macro(wanted) ? wanted + "_" : wanted;
 }
 
 std::string linked_identifier(std::string wanted) {

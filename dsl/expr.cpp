@@ -2,6 +2,8 @@
 
 #include "dsl/error.h"
 
+#include <fmt/format.h>
+
 namespace nestsmith {
 
 namespace {
@@ -87,7 +89,11 @@ void unify(Expr &a, Expr &b) {
   adopt(a, b.dtype());
   if (a.dtype() != b.dtype())
     adopt(b, a.dtype());
-  internal_check(a.dtype() == b.dtype(), "the operands of a binary expression differ in dtype");
+  if (a.dtype() != b.dtype())
+    throw UserError(ExitCode::usage,
+                    fmt::format("the operands of an expression are {} and {}, expected one dtype; "
+                                "convert one of them with cast(dtype, …)",
+                                name(a.dtype()), name(b.dtype())));
 }
 
 } // namespace

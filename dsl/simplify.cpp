@@ -3,6 +3,7 @@
 #include "dsl/printer.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -107,6 +108,8 @@ private:
         return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
       if (op->op == BinaryOp::max)
         return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
+      if (op->op == BinaryOp::mul)
+        return product(*a, *b);
       if (op->op == BinaryOp::add || op->op == BinaryOp::sub)
         return range(linearize(base));
     }
@@ -127,6 +130,18 @@ private:
     bool same_kind =
         before ? after && after->op == before->op : result.node().kind.index() == e.node().kind.index();
     return same_kind ? atom(result) : linearize(result);
+  }
+
+  static std::optional<Range> product(Range a, Range b) {
+    Range result{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+    for (std::int64_t x : {a.low, a.high})
+      for (std::int64_t y : {b.low, b.high}) {
+        std::int64_t xy = 0;
+        if (__builtin_mul_overflow(x, y, &xy))
+          return std::nullopt;
+        result = {std::min(result.low, xy), std::max(result.high, xy)};
+      }
+    return result;
   }
 
   Linear atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }

@@ -285,7 +285,19 @@ std::string to_json(const TraceFile &trace) {
   return out.str();
 }
 
+/// How deep brackets nest; the JSON parser is recursive, and a trace is six deep.
+static int depth_of(const std::string &text) {
+  int depth = 0, deepest = 0;
+  for (char c : text) {
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
 TraceFile parse_trace(const std::string &text, const std::string &where) {
+  if (depth_of(text) > 64)
+    broken(where, "is no trace: its brackets nest more than 64 deep");
   auto parsed = json::parse(text);
   if (!parsed)
     broken(where, fmt::format("is no JSON: {}", llvm::toString(parsed.takeError())));

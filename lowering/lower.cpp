@@ -49,7 +49,8 @@ kernel::Kernel lower(const Schedule &schedule, const std::function<void(const Pa
   std::string before = observe ? text_of(unit) : "";
   for (const Pass &pass : passes) {
     pass.run(unit);
-    auto breach = unit.extracted ? kernel::find_breach(unit.kernel) : find_breach(unit.program);
+    auto breach =
+        unit.extracted ? kernel::find_breach(unit.kernel, &pass == &passes.back()) : find_breach(unit.program);
     if (breach)
       internal_error(fmt::format("after the pass {}: {}\n{}", pass.name, *breach, text_of(unit)));
     if (observe) {

@@ -1,7 +1,9 @@
 #include "dsl/error.h"
+#include "dsl/printer.h"
 #include "dsl/simplify.h"
 #include "lowering/unit.h"
 
+#include <fmt/format.h>
 #include <limits>
 #include <map>
 
@@ -34,6 +36,8 @@ public:
       return narrowed(*var);
     if (const auto *imm = e.as<IntImm>(); imm && imm->dtype == DType::i64)
       return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
+    if (Expr shifted = from_zero(e))
+      return rewrite(shifted);
     if (const auto *op = e.as<Binary>(); op && is_index(op->a.dtype())) {
       Expr a = rewrite(op->a), b = rewrite(op->b);
       bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 &&
@@ -41,6 +45,28 @@ public:
       return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
     }
     return map_children(e, [&](const Expr &child) { return rewrite(child); });
+  }
+
+  /// A floor operator on what may be negative, shifted by a multiple of the divisor so that it cannot be:
+  ///     x // c = (x + n*c) // c - n      x % c = (x + n*c) % c      where x >= -n*c
+  /// Null where nothing needs to be done.
+  Expr from_zero(const Expr &e) const {
+    const auto *op = e.as<Binary>();
+    if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
+      return {};
+    auto range = range_of(op->a, bounds_);
+    auto divisor = as_int(op->b);
+    if (!range || !divisor || *divisor < 1)
+      throw UserError(
+          ExitCode::illegal_schedule,
+          fmt::format("the index arithmetic {} has no constant bounds or no positive constant divisor; "
+                      "compute with loop variables and constants only",
+                      to_string(e)));
+    if (range->low >= 0)
+      return {};
+    std::int64_t n = -floor_div(range->low, *divisor);
+    Expr shifted = binary(op->op, op->a + Expr(n * *divisor), op->b);
+    return op->op == BinaryOp::floordiv ? shifted - Expr(n) : shifted;
   }
 
   Stmt rewrite(const Stmt &stmt) {

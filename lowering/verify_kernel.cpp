@@ -12,7 +12,7 @@ namespace {
 
 class Verifier {
 public:
-  explicit Verifier(const Kernel &kernel) {
+  Verifier(const Kernel &kernel, bool finished) : finished_(finished) {
     for (const ThreadIndex &index : kernel.indices)
       define(index.var, Range{0, index.extent - 1});
     for (const Var &scalar : kernel.scalars)
@@ -45,7 +45,8 @@ private:
       if (const auto *access = node.as<Load>(); access && !buffers_.count(access->buffer))
         fail("{} is read but not allocated", access->buffer->name);
       const auto *op = node.as<Binary>();
-      if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
+      if (!finished_ || !op || !is_index(op->a.dtype()) ||
+          (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
         return;
       auto range = range_of(op->a, bounds_);
       auto divisor = as_int(op->b);
@@ -94,6 +95,7 @@ private:
           });
   }
 
+  bool finished_;
   std::set<Var> visible_;
   std::set<Buffer> buffers_;
   Bounds bounds_;
@@ -101,6 +103,8 @@ private:
 
 } // namespace
 
-std::optional<std::string> find_breach(const Kernel &kernel) { return Verifier(kernel).breach; }
+std::optional<std::string> find_breach(const Kernel &kernel, bool finished) {
+  return Verifier(kernel, finished).breach;
+}
 
 } // namespace nestsmith::kernel

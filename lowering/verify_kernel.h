@@ -12,8 +12,8 @@ namespace nestsmith::kernel {
 ///   - a variable is used only where it is visible, and declared once;
 ///   - barriers stand in uniform flow: below loops only, never below an `If`;
 ///   - buffers are parameters or allocated; inputs are never stored to;
-///   - floor division and modulo have operands that are provably not negative and constant divisors
-///     greater than 0, so that they are C's `/` and `%`.
-std::optional<std::string> find_breach(const Kernel &kernel);
+///   - where `finished` (after the last pass), floor division and modulo have operands that are provably
+///     not negative and constant divisors greater than 0, so that they are C's `/` and `%`.
+std::optional<std::string> find_breach(const Kernel &kernel, bool finished = true);
 
 } // namespace nestsmith::kernel

@@ -25,8 +25,8 @@ struct Compiled : Resources {
 /// The source was refused. `what()` names the place and shows its line; `log` is the compiler's text.
 class CompileError : public UserError {
 public:
-  CompileError(std::string message, std::string log)
-      : UserError(ExitCode::usage, std::move(message)), log_(std::move(log)) {}
+  CompileError(const std::string &message, std::string log)
+      : UserError(ExitCode::usage, message), log_(std::move(log)) {}
   const std::string &log() const { return log_; }
 
 private:

@@ -28,7 +28,7 @@ const Option *find(const std::vector<Option> &options, const std::string &word) 
 
 Arguments::Arguments(const std::string &command, const std::vector<std::string> &words,
                      const std::vector<Option> &options) {
-  auto refuse = [](std::string message) { throw UserError(ExitCode::usage, std::move(message)); };
+  auto refuse = [](const std::string &message) { throw UserError(ExitCode::usage, message); };
   bool only_positional = false;
   for (std::size_t n = 0; n < words.size(); ++n) {
     const std::string &word = words[n];

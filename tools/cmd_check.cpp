@@ -124,6 +124,35 @@ Shape small_shape(const Choice &choice) {
   return shape;
 }
 
+/// How often the blocks of a program run, bound loops and refills included.
+double instances(const Stmt &stmt) {
+  return visit(stmt, Overloaded{
+                         [](const For &loop) {
+                           return static_cast<double>(as_int(loop.extent).value_or(1)) * instances(loop.body);
+                         },
+                         [](const Seq &seq) {
+                           double sum = 0;
+                           for (const Stmt &child : seq.stmts)
+                             sum += instances(child);
+                           return sum;
+                         },
+                         [](const Block &) { return 1.0; },
+                     });
+}
+
+/// The interpreter does some five million instances a second.
+void check_interpretable(const Schedule &schedule, const Scheduled &it) {
+  double total = 0;
+  for (std::size_t n = 0; n <= schedule.trace().size(); ++n)
+    total += instances(schedule.step(n).body);
+  if (total > 2e9)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("--each-step would interpret {:.1e} block instances, expected at most 2e9: the shape {} is "
+                    "too large; give --shape, or save the trace with a smaller one",
+                    total, to_text(it.shape)));
+}
+
 ExitCode check_each_step(const Context &context, Choice choice) {
   if (!choice.fixed_shape)
     choice.default_shape = small_shape(choice);
@@ -131,6 +160,7 @@ ExitCode check_each_step(const Context &context, Choice choice) {
   Scheduled it = schedule_choice(context, choice);
   const Schedule &schedule = it.schedule;
   check_memory(schedule.source(), it.shape);
+  check_interpretable(schedule, it);
   CheckRun run = it.dtype == DType::u32 ? CheckRun::ring : CheckRun::integers;
   Inputs inputs = make_inputs(schedule.source(), run, CheckOptions{}.seed);
   Reference expected = reference(schedule.source(), inputs.arrays, inputs.scalars);

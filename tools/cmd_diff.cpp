@@ -95,7 +95,8 @@ Command diff_command() {
           {shape_option(),
            dtype_option(),
            {"lowered", "", "with two rungs: their kernels instead of their programs"}},
-          "examples:\n  nestsmith diff 000/shared\n  nestsmith diff naive coalesced --color always | less -R\n",
+          "examples:\n  nestsmith diff 000/shared\n  nestsmith diff 000/naive 000/coalesced --color always | "
+          "less -R\n",
           run};
 }
 

@@ -102,23 +102,23 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command show_command() {
-  return {
-      "show",
-      "the program after a directive, the lowered kernel, or the trace",
-      "RUNG",
-      1,
-      1,
-      {shape_option(),
-       dtype_option(),
-       {"step", "N", "the program after the first N directives; 0 is the computation itself"},
-       {"lowered", "", "the kernel that lowering makes of it"},
-       {"trace",
-        "FORM",
-        "the directives as C++ or as JSON, which stands wherever a RUNG stands",
-        0,
-        {"cpp", "json"}}},
-      "examples:\n  nestsmith show 000/shared --step 4\n  nestsmith show shared --trace json > shared.json\n",
-      run};
+  return {"show",
+          "the program after a directive, the lowered kernel, or the trace",
+          "RUNG",
+          1,
+          1,
+          {shape_option(),
+           dtype_option(),
+           {"step", "N", "the program after the first N directives; 0 is the computation itself"},
+           {"lowered", "", "the kernel that lowering makes of it"},
+           {"trace",
+            "FORM",
+            "the directives as C++ or as JSON, which stands wherever a RUNG stands",
+            0,
+            {"cpp", "json"}}},
+          "examples:\n  nestsmith show 000/shared --step 4\n  nestsmith show 000/shared --trace json > "
+          "shared.json\n",
+          run};
 }
 
 } // namespace nestsmith::cli

@@ -68,8 +68,26 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
           .build = build};
 }
 
+/// What a user's own code throws is the user's error, with the rung's name.
 Choice from_rung(const Rung &rung) {
-  return {rung.full_name(), rung.summary, rung.default_shape, rung.tile, DType::f32, false, rung.build};
+  auto build = [&rung](const Shape &shape, DType dtype, const Target &target) {
+    auto failed = [&](const std::string &what) {
+      return UserError(
+          ExitCode::illegal_schedule,
+          fmt::format("the rung '{}' threw an exception for the shape {}: {}; mend its build function",
+                      rung.full_name(), to_text(shape), what));
+    };
+    try {
+      return rung.build(shape, dtype, target);
+    } catch (const UserError &) {
+      throw;
+    } catch (const std::exception &error) {
+      throw failed(error.what());
+    } catch (...) {
+      throw failed("no std::exception");
+    }
+  };
+  return {rung.full_name(), rung.summary, rung.default_shape, rung.tile, DType::f32, false, build};
 }
 
 [[noreturn]] void unknown_rung(const std::vector<Rung> &rungs, const std::string &word) {
@@ -103,9 +121,13 @@ Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
                     fmt::format("'{}' is a tutorial, expected one rung; `nestsmith list` shows them", word));
   if (found.empty())
     unknown_rung(rungs, word);
-  if (found.size() > 1)
-    throw UserError(ExitCode::usage, fmt::format("'{}' is the name of several rungs; say '{}' or '{}'", word,
-                                                 found[0]->full_name(), found[1]->full_name()));
+  if (found.size() > 1) {
+    std::vector<std::string> names;
+    for (const Rung *rung : found)
+      names.push_back(rung->full_name());
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' is the name of several rungs; say {}", word, quoted_list(names)));
+  }
   return from_rung(*found[0]);
 }
 

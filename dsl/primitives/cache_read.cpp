@@ -45,7 +45,7 @@ Stmt top_of(const Stmt &root, const BlockId &block) {
 
 BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buffer_name, Scope scope) {
   Schedule::Edit edit(schedule, "cache_read",
-                      {BlockName{handle.id->name}, Word{buffer_name}, Word{std::string(name(scope))}});
+                      {BlockName{block_name(handle)}, Word{buffer_name}, Word{std::string(name(scope))}});
   const Block &reader = edit.block(handle);
   const Load &access = find_read(edit, reader, buffer_name);
   Buffer buffer = access.buffer;

@@ -7,7 +7,7 @@
 namespace nestsmith::primitives {
 
 BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
-  Schedule::Edit edit(schedule, "cache_write", {BlockName{handle.id->name}, Word{std::string(name(scope))}});
+  Schedule::Edit edit(schedule, "cache_write", {BlockName{block_name(handle)}, Word{std::string(name(scope))}});
   const Block &writer = edit.block(handle);
   Buffer buffer = writer.body.buffer;
   if (scope == Scope::global)

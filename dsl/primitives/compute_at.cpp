@@ -48,7 +48,7 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
 } // namespace
 
 void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
-  Schedule::Edit edit(schedule, "compute_at", {BlockName{handle.id->name}, LoopName{loop_name(at)}});
+  Schedule::Edit edit(schedule, "compute_at", {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
   const Block &producer = edit.block(handle);
   const For &loop = edit.loop(at);
   const Buffer &buffer = producer.body.buffer;

@@ -65,7 +65,8 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
 }
 
 BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
-  Schedule::Edit edit(schedule, "decompose_reduction", {BlockName{handle.id->name}, LoopName{loop_name(at)}});
+  Schedule::Edit edit(schedule, "decompose_reduction",
+                      {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
   const Block &block = edit.block(handle);
   const For &loop = edit.loop(at);
   if (!block.init)

@@ -66,19 +66,19 @@ void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
 }
 
 const For &Schedule::Edit::loop(Loop handle) const {
-  const For *found = find_loop(body(), handle.var);
+  const For *found = handle.var ? find_loop(body(), handle.var) : nullptr;
   if (!found)
     refuse(fmt::format(
         "the loop {} is not in the program any more; a split, fuse or compute_at replaced it: use the "
         "handles that those returned, or ask loops() again",
-        handle.var->name));
+        loop_name(handle)));
   return *found;
 }
 
 const Block &Schedule::Edit::block(BlockRef handle) const {
-  const Block *found = find_block(body(), handle.id);
+  const Block *found = handle.id ? find_block(body(), handle.id) : nullptr;
   if (!found)
-    refuse(fmt::format("the block {} is not in the program any more; ask block() again", handle.id->name));
+    refuse(fmt::format("the block {} is not in the program any more; ask block() again", block_name(handle)));
   return *found;
 }
 
@@ -92,7 +92,8 @@ void Schedule::Edit::require_serial(const For &loop) const {
          {loop.var->name});
 }
 
-std::string loop_name(const Loop &loop) { return loop.var->name; }
+std::string loop_name(const Loop &loop) { return loop.var ? loop.var->name : "(no loop)"; }
+std::string block_name(const BlockRef &block) { return block.id ? block.id->name : "(no block)"; }
 
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds) {
   const auto *block = as<Block>(stmt);

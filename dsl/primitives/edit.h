@@ -39,7 +39,9 @@ private:
   std::set<std::string> taken_, released_;
 };
 
+/// Names for messages; "(no loop)" and "(no block)" for handles that were never set.
 std::string loop_name(const Loop &loop);
+std::string block_name(const BlockRef &block);
 
 /// Blocks below `stmt` with their bindings simplified and their guards set exactly where a binding may
 /// reach its extent.

@@ -95,7 +95,7 @@ std::vector<std::size_t> identity_map(const Schedule::Edit &edit, const Block &c
 } // namespace
 
 void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
-  Schedule::Edit edit(schedule, "reverse_compute_at", {BlockName{handle.id->name}, LoopName{loop_name(at)}});
+  Schedule::Edit edit(schedule, "reverse_compute_at", {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
   const Block &consumer = edit.block(handle);
   const For &loop = edit.loop(at);
   Buffer link = link_of(edit, consumer, loop);

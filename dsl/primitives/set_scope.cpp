@@ -7,7 +7,7 @@
 namespace nestsmith::primitives {
 
 void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
-  Schedule::Edit edit(schedule, "set_scope", {BlockName{handle.id->name}, Word{std::string(name(scope))}});
+  Schedule::Edit edit(schedule, "set_scope", {BlockName{block_name(handle)}, Word{std::string(name(scope))}});
   Buffer old = edit.block(handle).body.buffer;
   if (old->role != Role::temporary)
     edit.refuse(

@@ -15,6 +15,8 @@ std::vector<std::int64_t> complete(const Schedule::Edit &edit, const For &loop,
   std::int64_t *inferred = nullptr;
   if (factors.empty())
     edit.refuse("got no factor, expected at least one", {loop.var->name});
+  if (factors.size() > 16)
+    edit.refuse(fmt::format("got {} factors, expected at most 16", factors.size()), {loop.var->name});
   for (std::int64_t &factor : factors) {
     if (factor == infer) {
       if (inferred)

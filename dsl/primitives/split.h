@@ -11,7 +11,7 @@ namespace nestsmith::primitives {
 /// new loops are called i_outer and i_inner, more are called i_0, i_1, ….
 ///
 /// Requires [split.serial]: i is a serial loop.
-/// Requires [split.factors]: at least one factor, each at least 1, at most one of them `infer`.
+/// Requires [split.factors]: 1 to 16 factors, each at least 1, at most one of them `infer`.
 /// Requires [split.covers]: the product of given factors is at least the extent.
 /// Requires [split.tail]: where the factors do not divide the extent, i is the outermost part of an axis
 ///   of every block below, so that the iterations past its end are past the end of that axis too.

@@ -1,6 +1,7 @@
 /// Every rung that comes with nestsmith, lowered and run on the simulator at hostile shapes.
 
 #include "dsl/printer.h"
+#include "dsl/tensor.h"
 #include "dsl/trace.h"
 #include "lowering/lower.h"
 #include "runtime/check.h"
@@ -62,6 +63,20 @@ std::string case_name(const testing::TestParamInfo<Case> &info) {
   return text;
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, EveryRung, testing::ValuesIn(cases()), case_name);
+
+/// C's / and % round towards zero; floors of what may be negative are shifted before they are spelled.
+TEST(Floors, OfNegativesAreRightInTheKernel) {
+  Workload w("floors");
+  Tensor x = w.placeholder("x", {30}, DType::f32);
+  Tensor y = w.compute("y", {20}, {"i"}, [&](Expr i) -> Definition {
+    return x(floordiv(i - Expr(7), 3) + Expr(3)) * x(floormod(i - Expr(9), 4)) + x(floordiv(i * i, 64));
+  });
+  Schedule s(w.output({y}));
+  s.bind(s.loop("i"), Axis::thread_x);
+  SimExecutor simulator;
+  CheckResult result = check(s, lower(s), simulator);
+  EXPECT_TRUE(result.passed) << all_messages(result);
+}
 
 /// Steps that only bind or unroll run the same loops; the others are run.
 TEST(Rungs, KeepTheirMeaningAtEveryStep) {

@@ -29,7 +29,7 @@ TEST(BadInput, UnknownRungNamesTheNearest) {
   expect_refused(nestsmith("run coalescd"), 2, "unknown rung 'coalescd'; did you mean '000/coalesced'?");
   expect_refused(nestsmith("show 000/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive', ");
   expect_refused(nestsmith("show naive"), 2,
-                 "'naive' is the name of several rungs; say '000/naive' or '001/naive'");
+                 "'naive' is the name of several rungs; say '000/naive', '001/naive' or '002/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
   expect_refused(nestsmith("show 000"), 2, "'000' is a tutorial, expected one rung");
 }
@@ -76,6 +76,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(BadInput, ShapeBeyondTheMemoryIsRefused) {
   expect_refused(nestsmith("run 000/naive --shape 300000x300000x1"), 2, "shape 300000x300000x1 takes ");
+}
+
+TEST(BadInput, ATraceThatNestsWithoutEndIsNone) {
+  Folder folder;
+  std::string path = (folder / "deep.json").string();
+  write_text(path, std::string(200000, '['));
+  expect_refused(nestsmith("show " + path), 2, path + ": is no trace: its brackets nest more than 64 deep");
+}
+
+TEST(BadInput, EachStepOfALargeShapeIsNotBegun) {
+  expect_refused(nestsmith("check 000/shared --each-step --shape 512x512x512"), 2,
+                 "--each-step would interpret ");
 }
 
 TEST(BadInput, UnwritableOutputLeavesNothing) {

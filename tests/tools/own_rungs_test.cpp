@@ -83,6 +83,32 @@ TEST(OwnRungs, ARungThatRefusesDoesNotStopTheClimb) {
   EXPECT_TRUE(contains(run.out, "the rung 'picky' serves even sizes only"));
 }
 
+TEST(OwnRungs, MistakesInTheirCodeAreMessages) {
+  auto rung = [](auto build) { return std::vector<Rung>{{"", "mine", "", build, {1}, {8}}}; };
+  Called thrown =
+      call({"run", "--device", "sim"}, rung([](const Shape &shape, DType dtype, const Target &target) {
+             return axpy({shape.at(7)}, dtype, target);
+           }));
+  EXPECT_EQ(thrown.code, 3);
+  EXPECT_TRUE(contains(thrown.out, "the rung 'mine' threw an exception for the shape 8"));
+  Called mixed = call({"show"}, rung([](const Shape &shape, DType dtype, const Target &) {
+                        Workload w("mixed");
+                        Tensor x = w.placeholder("x", {shape[0]}, dtype);
+                        Tensor y =
+                            w.compute("y", {shape[0]}, {"i"}, [&](Expr i) -> Definition { return x(i) + i; });
+                        return Schedule(w.output({y}));
+                      }));
+  EXPECT_EQ(mixed.code, 2);
+  EXPECT_TRUE(contains(mixed.err, "the operands of an expression are f32 and i64, expected one dtype"));
+  Called empty = call({"show"}, rung([](const Shape &shape, DType dtype, const Target &target) {
+                        Schedule s = axpy(shape, dtype, target);
+                        s.unroll(Loop{});
+                        return s;
+                      }));
+  EXPECT_EQ(empty.code, 3);
+  EXPECT_TRUE(contains(empty.err, "the loop (no loop) is not in the program"));
+}
+
 TEST(OwnRungs, TheOnlyRungGoesWithoutSaying) {
   Called show = call({"show"}, {rungs[0]});
   EXPECT_EQ(show.code, 0) << show.err;
