@@ -1,5 +1,5 @@
 #include "schedules/004/rungs.h"
-#include "schedules/fetch.h"
+#include "schedules/register_tiles.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::tutorial_004 {
@@ -7,30 +7,7 @@ namespace nestsmith::tutorial_004 {
 /// 64 x 64 tiles, 16 x 16 threads of 4 x 4 results: 16 FLOP/byte, 32 KB of shared memory.
 Schedule tile64(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
-  auto AB = s.block("AB"), C = s.block("C");
-  s.set_scope(AB, Scope::local);
-  auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, 4});
-  auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, 4});
-  auto [k_outer, k_inner] = s.split(k, {infer, 64});
-  s.reorder({i_block, j_block, i_thread, j_thread, k_outer, k_inner, i_result, j_result});
-  auto thread = s.fuse(i_thread, j_thread);
-  s.reverse_compute_at(C, thread);
-  s.bind(i_block, Axis::block_y);
-  s.bind(j_block, Axis::block_x);
-  s.bind(thread, Axis::thread_x);
-  for (const char *operand : {"A", "B"}) {
-    auto tile = s.cache_read(AB, operand, Scope::shared);
-    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
-    s.compute_at(fragment, k_inner);
-    fetch_tile(s, tile, k_outer, 256);
-    for (const Loop &loop : s.loops_below(fragment, k_inner))
-      s.unroll(loop);
-  }
-  s.unroll(i_result);
-  s.unroll(j_result);
-  for (const Loop &loop : s.loops_below(C, thread))
-    s.unroll(loop);
+  register_tiles(s, {.results = 4, .k = 64, .unroll_k = false});
   return s;
 }
 

@@ -1,4 +1,4 @@
-#include "schedules/fetch.h"
+#include "schedules/register_tiles.h"
 #include "schedules/workloads.h"
 #include "schedules/worklog/rungs.h"
 
@@ -7,31 +7,7 @@ namespace nestsmith::worklog {
 /// Kernel 5: 128 x 128 x 8 tiles, 8 x 8 results a thread, operands of one step of k in registers.
 Schedule tile2d(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
-  auto AB = s.block("AB"), C = s.block("C");
-  s.set_scope(AB, Scope::local);
-  auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, 8});
-  auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, 8});
-  auto [k_outer, k_inner] = s.split(k, {infer, 8});
-  s.reorder({i_block, j_block, i_thread, j_thread, k_outer, k_inner, i_result, j_result});
-  auto thread = s.fuse(i_thread, j_thread);
-  s.reverse_compute_at(C, thread);
-  s.bind(i_block, Axis::block_y);
-  s.bind(j_block, Axis::block_x);
-  s.bind(thread, Axis::thread_x);
-  for (const char *operand : {"A", "B"}) {
-    auto tile = s.cache_read(AB, operand, Scope::shared);
-    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
-    s.compute_at(fragment, k_inner);
-    fetch_tile(s, tile, k_outer, 256);
-    for (const Loop &loop : s.loops_below(fragment, k_inner))
-      s.unroll(loop);
-  }
-  s.unroll(k_inner);
-  s.unroll(i_result);
-  s.unroll(j_result);
-  for (const Loop &loop : s.loops_below(C, thread))
-    s.unroll(loop);
+  register_tiles(s, {.results = 8, .k = 8});
   return s;
 }
 

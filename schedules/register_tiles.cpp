@@ -1,0 +1,36 @@
+#include "schedules/register_tiles.h"
+
+#include "schedules/fetch.h"
+
+namespace nestsmith {
+
+void register_tiles(Schedule &s, RegisterTiles tiles) {
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, tiles.results});
+  auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, tiles.results});
+  auto [k_outer, k_inner] = s.split(k, {infer, tiles.k});
+  s.reorder({i_block, j_block, i_thread, j_thread, k_outer, k_inner, i_result, j_result});
+  auto thread = s.fuse(i_thread, j_thread);
+  s.reverse_compute_at(C, thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  for (const char *operand : {"A", "B"}) {
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
+    s.compute_at(fragment, k_inner);
+    fetch_tile(s, tile, k_outer, 256);
+    for (const Loop &loop : s.loops_below(fragment, k_inner))
+      s.unroll(loop);
+  }
+  if (tiles.unroll_k)
+    s.unroll(k_inner);
+  s.unroll(i_result);
+  s.unroll(j_result);
+  for (const Loop &loop : s.loops_below(C, thread))
+    s.unroll(loop);
+}
+
+} // namespace nestsmith
