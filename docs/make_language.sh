@@ -1,0 +1,104 @@
+#!/bin/sh
+# make_language.sh [ROOT]: prints docs/language.md, made from the headers: the grammars of dsl/expr.h, dsl/program.h
+# and lowering/kernel.h, and of each primitive in dsl/primitives its picture, what it requires and ensures.
+# tests/docs_match.sh compares it with the file.
+set -eu
+root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
+
+# The comment at the head of a header, as Markdown: what is indented is text as it stands.
+head_comment() {
+  awk '
+    !/^\/\/\// { if (started) exit; next }
+    {
+      started = 1
+      sub(/^\/\/\/ ?/, "")
+      indented = /^  /
+      if (indented != code) { print "```"; code = indented }
+      print
+    }
+    END { if (code) print "```" }' "$1"
+}
+
+# The declarations of one primitive: comment, then the signature as a method of Schedule.
+primitive() {
+  awk '
+    function flush_requires() {
+      if (n_requires) {
+        print "\n**Requires**\n"
+        for (i = 1; i <= n_requires; ++i) print "- `" tags[i] "`: " requires[i]
+      }
+      if (ensures != "") print "\n**Ensures** " ensures
+    }
+    function reset() { n_requires = 0; ensures = ""; state = ""; body_n = 0; code = 0 }
+    # "split(i, {f0, …}): one loop …": the call as code.
+    function quoted_call(line) {
+      return match(line, /^[a-z_]+\(.*\): /) ? "`" substr(line, 1, RLENGTH - 2) "`: " substr(line, RLENGTH + 1) : line
+    }
+    BEGIN { reset() }
+    /^\/\/\/ ?/ {
+      text = $0
+      sub(/^\/\/\/ ?/, "", text)
+      if (text ~ /^Requires \[/) {
+        state = "requires"
+        tag = text; sub(/^Requires \[/, "", tag); sub(/\].*/, "", tag)
+        sub(/^Requires \[[^]]*\]: /, "", text)
+        tags[++n_requires] = tag; requires[n_requires] = text
+      } else if (text ~ /^Ensures: /) {
+        state = "ensures"; sub(/^Ensures: /, "", text); ensures = text
+      } else if (text ~ /^ *$/) {
+        state = ""; body[++body_n] = ""
+      } else if (state == "requires") {
+        sub(/^ +/, "", text); requires[n_requires] = requires[n_requires] " " text
+      } else if (state == "ensures") {
+        sub(/^ +/, "", text); ensures = ensures " " text
+      } else body[++body_n] = text
+      next
+    }
+    body_n && /[A-Za-z]/ {
+      # The declaration that the comment belongs to; only those that state what they require are primitives.
+      if (n_requires) {
+        signature = $0
+        while (signature !~ /;/ && (getline more) > 0) { sub(/^ +/, " ", more); signature = signature more }
+        sub(/;.*/, "", signature)
+        if (!sub(/\(Schedule &schedule, /, "(", signature)) sub(/\(Schedule &schedule/, "(", signature)
+        print "\n### " name "\n\n`" signature "`\n"
+        for (i = 1; i <= body_n; ++i) {
+          line = body[i]
+          if (line ~ /^    /) { if (!code) { print "```"; code = 1 } print substr(line, 5); continue }
+          if (line == "" && code && body[i + 1] ~ /^    /) { print ""; continue }
+          if (code) { print "```"; code = 0 }
+          if (i == body_n && line == "") continue
+          if (i == 1) line = quoted_call(line)
+          print line
+        }
+        if (code) print "```"
+        flush_requires()
+      }
+      reset()
+    }' name="$(basename "$1" .h)" "$1"
+}
+
+cat <<'HEAD'
+# The language
+
+Made from the headers by `docs/make_language.sh`; a test compares the two, so that they cannot disagree.
+
+## Expressions
+
+HEAD
+head_comment "$root/dsl/expr.h"
+printf '\n## Programs\n\n'
+head_comment "$root/dsl/program.h"
+printf '\n## Kernels\n\n'
+head_comment "$root/lowering/kernel.h"
+cat <<'PRIMITIVES'
+
+## Primitives
+
+Each is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)) and applies at once. What it requires is
+checked; where it does not hold the directive is refused with the reason and what to do instead, and the schedule
+stays as it was. For each requirement a test in `tests/dsl` breaks it.
+PRIMITIVES
+for header in $(LC_ALL=C ls "$root"/dsl/primitives/*.h); do
+  primitive "$header"
+done

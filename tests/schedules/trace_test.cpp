@@ -1,0 +1,29 @@
+/// The C++ that `show --trace cpp` prints compiles, and makes the same program.
+
+#include "tests/schedules/traces.h"
+
+#include "dsl/printer.h"
+#include "dsl/trace.h"
+#include "schedules/rung.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+TEST(CompiledTraces, MakeTheProgramsOfAllRungs) {
+  ASSERT_EQ(test::traces.size(), builtin_rungs().size());
+  for (std::size_t n = 0; n < test::traces.size(); ++n) {
+    const Rung &rung = builtin_rungs()[n];
+    const auto &[name, apply] = test::traces[n];
+    EXPECT_EQ(name, rung.full_name());
+    Schedule original = rung.build(rung.default_shape, DType::f32, Target{});
+    Schedule again(original.source(), original.target());
+    apply(again);
+    EXPECT_EQ(print(again.program()), print(original.program())) << name;
+    EXPECT_EQ(trace_to_cpp(again), trace_to_cpp(original)) << name;
+  }
+}
+
+} // namespace
+} // namespace nestsmith
