@@ -1,4 +1,5 @@
 #include "dsl/error.h"
+#include "schedules/published.h"
 #include "tools/climb.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -36,8 +37,43 @@ bool one_problem(const std::vector<Climbed> &rows) {
       rows, [&](const Climbed &r) { return r.shape == rows[0].shape && r.dtype == rows[0].dtype; });
 }
 
+/// The published table of a row's tutorial, where the rung is one of ours, or null.
+const PublishedTable *published_table(const Context &context, const Climbed &row) {
+  bool ours = context.rungs.data() == builtin_rungs().data();
+  auto slash = row.name.find('/');
+  return ours && slash != std::string::npos ? published(row.name.substr(0, slash)) : nullptr;
+}
+
+const PublishedRow *published_row(const Context &context, const Climbed &row) {
+  const PublishedTable *table = published_table(context, row);
+  return table ? table->find(row.name.substr(row.name.find('/') + 1)) : nullptr;
+}
+
+std::string published_cell(const Context &context, const Climbed &row) {
+  const PublishedRow *figures = published_row(context, row);
+  return figures ? fmt::format("{} {}", to_string(*figures), published_table(context, row)->unit) : "-";
+}
+
+/// Whose the published figures are, a line for each tutorial.
+std::string published_notes(const Context &context, const std::vector<Climbed> &rows) {
+  std::vector<const PublishedTable *> tables;
+  for (const Climbed &row : rows)
+    if (published_row(context, row) && std::ranges::count(tables, published_table(context, row)) == 0)
+      tables.push_back(published_table(context, row));
+  std::string text;
+  for (const PublishedTable *table : tables) {
+    const PublishedRow *cublas = table->find("");
+    text += fmt::format("\npublished for {}: {}; in brackets M = N = K{}\n", table->tutorial, table->source,
+                        cublas ? fmt::format(", cuBLAS {} {}", to_string(*cublas), table->unit) : "");
+  }
+  return text;
+}
+
 std::string table_text(const std::vector<Climbed> &rows, bool simulated, const std::string &cublas_name,
-                       const Style &style) {
+                       const Context &context) {
+  const Style &style = context.style;
+  bool any_published =
+      std::ranges::any_of(rows, [&](const Climbed &row) { return published_row(context, row) != nullptr; });
   std::vector<Table::Column> columns = {{"rung"}, {"time", Align::right}};
   if (!simulated) {
     columns.push_back({"GFLOP/s", Align::right});
@@ -48,6 +84,8 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
   for (const std::string &title :
        {std::string("error/bound"), std::string("integers"), registers, std::string("shared")})
     columns.push_back({title, Align::right});
+  if (any_published)
+    columns.push_back({"published"});
   columns.push_back({"verdict"});
   Table table(columns);
   for (const Climbed &row : rows) {
@@ -62,14 +100,18 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
     cells.push_back(exact_cell(row, style));
     cells.push_back(row.compiled ? std::to_string(row.compiled->registers) : "n/a");
     cells.push_back(ran ? fmt::format("{} B", row.shared_bytes) : "-");
+    if (any_published)
+      cells.push_back(published_cell(context, row));
     cells.push_back(verdict_cell(row, style));
     table.add(cells);
   }
   auto compared = std::ranges::find_if(rows, [](const Climbed &row) { return row.cublas_ms.has_value(); });
   if (compared != rows.end() && one_problem(rows)) {
     double ms = *compared->cublas_ms;
-    table.add({style.dim(cublas_name), fmt::format("{:.4g} ms", ms),
-               fmt::format("{:.0f}", compared->operations / ms * 1e-6), "100.0 %", "", "", "", "", ""});
+    std::vector<std::string> cells = {style.dim(cublas_name), fmt::format("{:.4g} ms", ms),
+                                      fmt::format("{:.0f}", compared->operations / ms * 1e-6), "100.0 %"};
+    cells.resize(columns.size());
+    table.add(cells);
   }
   return table.text(style);
 }
@@ -84,7 +126,16 @@ std::string failure_text(const Climbed &row, const Style &style) {
   return text.empty() ? "" : "\n" + style.red(row.name) + "\n" + text;
 }
 
-void write_row(llvm::json::OStream &json, const Climbed &row) {
+void write_published(llvm::json::OStream &json, const PublishedTable &table, const PublishedRow &row) {
+  json.attributeObject("published", [&] {
+    json.attribute("source", table.source);
+    json.attribute("unit", table.unit);
+    for (const PublishedFigure &figure : row.figures)
+      json.attribute(std::to_string(figure.edge), figure.value);
+  });
+}
+
+void write_row(llvm::json::OStream &json, const Context &context, const Climbed &row) {
   json.attribute("rung", row.name);
   json.attribute("shape", llvm::json::Array(row.shape));
   json.attribute("dtype", name(row.dtype).data());
@@ -112,6 +163,8 @@ void write_row(llvm::json::OStream &json, const Climbed &row) {
     json.attribute("spill_bytes", row.compiled->spill_stores + row.compiled->spill_loads);
   }
   json.attribute("shared_bytes", row.shared_bytes);
+  if (const PublishedRow *figures = published_row(context, row))
+    write_published(json, *published_table(context, row), *figures);
   json.attribute("verdict", !row.error.empty() && row.code == ExitCode::illegal_schedule ? "REFUSED"
                             : row.code == ExitCode::good                                 ? "PASSED"
                                                                                          : "FAILED");
@@ -123,7 +176,8 @@ void write_row(llvm::json::OStream &json, const Climbed &row) {
   });
 }
 
-std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine, const Climb &climb) {
+std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine, const Climb &climb,
+                       const Context &context) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attribute("device", std::string(machine.executor->name()));
@@ -132,7 +186,7 @@ std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine,
         json.attribute("cublas", climb.cublas_name());
       json.attributeArray("rungs", [&] {
         for (const Climbed &row : rows)
-          json.object([&] { write_row(json, row); });
+          json.object([&] { write_row(json, context, row); });
       });
       json.attribute("notes", llvm::json::Array(climb.notes()));
       json.attribute("passed",
@@ -164,13 +218,14 @@ ExitCode run(const Context &context) {
   }
   progress.clear();
   if (context.json()) {
-    out(climb_json(rows, machine, climb));
+    out(climb_json(rows, machine, climb, context));
   } else {
     const Style &style = context.style;
     std::string text = heading(rows, machine, style);
-    text += table_text(rows, machine.simulated(), climb.cublas_name(), style);
+    text += table_text(rows, machine.simulated(), climb.cublas_name(), context);
     for (const Climbed &row : rows)
       text += failure_text(row, style);
+    text += style.dim(published_notes(context, rows));
     for (const std::string &note : climb.notes())
       text += "\n" + style.dim(note) + "\n";
     out(text);

@@ -51,6 +51,16 @@ TEST(List, ShowsTheRungsInOrder) {
   EXPECT_GE(rungs.getAsArray()->size(), 4U);
 }
 
+TEST(Run, ShowsThePublishedFiguresBesideOurs) {
+  Ran ran = nestsmith("run 003/step1 004/one --shape 8x8x8 --device sim");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_TRUE(matches(ran.out, "003/step1.*91 .512., 95 .1024. GFLOP/s.*PASSED"));
+  EXPECT_TRUE(contains(ran.out, "published for 003: matrix multiplication with TVM"));
+  EXPECT_TRUE(contains(ran.out, "cuBLAS 1302 (512), 2846 (1024) GFLOP/s"));
+  EXPECT_FALSE(contains(ran.out, "published for 004"));
+  EXPECT_FALSE(contains(nestsmith("run 004/one --shape 8x8x8 --device sim").out, "published"));
+}
+
 TEST(Run, ClimbsAndEveryRungPasses) {
   Ran ran = nestsmith("run --shape 65x33x17 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;

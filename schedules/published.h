@@ -1,0 +1,38 @@
+#pragma once
+/// What the tutorials' authors measured, as they published it. Shown beside our own figures, never compared
+/// with them: the machines differ.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+struct PublishedFigure {
+  std::int64_t edge; ///< M = N = K
+  double value;
+};
+
+/// The figures of one rung, or of the tutorial's cuBLAS.
+struct PublishedRow {
+  std::string rung; ///< "step1"; empty: cuBLAS
+  std::vector<PublishedFigure> figures;
+};
+
+struct PublishedTable {
+  std::string tutorial; ///< "003"
+  std::string source;   ///< whose figures they are, and on what: "TVM series, RTX A500 laptop"
+  std::string unit;     ///< "GFLOP/s" or "ms"
+  std::vector<PublishedRow> rows;
+
+  /// The row of a rung, or null.
+  const PublishedRow *find(const std::string &rung) const;
+};
+
+/// The tutorial's table, or null where its author gives no times.
+const PublishedTable *published(const std::string &tutorial);
+
+/// "91 (512), 95 (1024)".
+std::string to_string(const PublishedRow &row);
+
+} // namespace nestsmith
