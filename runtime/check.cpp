@@ -208,7 +208,7 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
   // run is left out.
   for (int largest = 8; largest >= 1; largest /= 2) {
     Inputs inputs = make_inputs(source, run, seed, largest);
-    Reference expected = reference(source, inputs.arrays, inputs.scalars);
+    Reference expected = reference(source, inputs.arrays, inputs.scalars, multiplier_);
     bool integers = !in_ring(source) && run != CheckRun::random;
     if (integers && expected.divides)
       break;

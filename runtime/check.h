@@ -63,6 +63,9 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
 /// Checks kernels, and keeps the reference between those that compute the same.
 class Checker {
 public:
+  /// Large products of the reference are made by `multiplier`, where there is one; it outlives the checker.
+  explicit Checker(Multiplier *multiplier = nullptr) : multiplier_(multiplier) {}
+
   /// Runs `kernel`, which is `schedule` lowered, once for each kind of input that its dtype allows. Every
   /// element is compared. A wrong result is a failed result and never an exception.
   CheckResult check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
@@ -74,6 +77,7 @@ private:
     Reference expected;
   };
   std::shared_ptr<const Case> make_case(const Program &source, CheckRun run, std::uint64_t seed);
+  Multiplier *multiplier_;
   std::map<std::string, std::shared_ptr<const Case>> cases_;
 };
 

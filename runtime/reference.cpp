@@ -53,8 +53,9 @@ template <class T> std::vector<double> multiply(const Matrix<T> &x, const Matrix
 
 class Evaluator {
 public:
-  Evaluator(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars)
-      : source_(source), scalars_(scalars) {
+  Evaluator(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
+            Multiplier *multiplier)
+      : source_(source), scalars_(scalars), multiplier_(multiplier) {
     internal_check(arrays.size() == source.params.size(), "an array for each parameter");
     internal_check(scalars.size() == source.scalars.size(), "a value for each scalar parameter");
     for (std::size_t n = 0; n < arrays.size(); ++n) {
@@ -118,19 +119,30 @@ private:
   void contract(const Contraction &c) {
     const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
     Plane &result = planes_.at(c.result.get());
-    if (!is_float(c.result->dtype)) {
-      result.value = multiply<std::uint32_t>(as_matrix<std::uint32_t>(x.value, c.m, c.k, c.x_transposed),
-                                             as_matrix<std::uint32_t>(y.value, c.k, c.n, c.y_transposed));
-      return;
-    }
-    Matrix<double> left = as_matrix<double>(x.value, c.m, c.k, c.x_transposed);
-    Matrix<double> right = as_matrix<double>(y.value, c.k, c.n, c.y_transposed);
-    result.value = multiply(left, right);
-    left = x.magnitude.empty() ? Matrix<double>(left.cwiseAbs())
-                               : as_matrix<double>(x.magnitude, c.m, c.k, c.x_transposed);
-    right = y.magnitude.empty() ? Matrix<double>(right.cwiseAbs())
-                                : as_matrix<double>(y.magnitude, c.k, c.n, c.y_transposed);
-    result.magnitude = multiply(left, right);
+    bool ring = !is_float(c.result->dtype);
+    result.value = product(c, ring, x.value, y.value);
+    if (!ring)
+      result.magnitude = product(c, ring, magnitude(x), magnitude(y));
+  }
+
+  /// Inputs keep none: theirs is the absolute value.
+  static std::vector<double> magnitude(const Plane &plane) {
+    std::vector<double> result = plane.magnitude.empty() ? plane.value : plane.magnitude;
+    if (plane.magnitude.empty())
+      std::ranges::transform(result, result.begin(), [](double v) { return std::abs(v); });
+    return result;
+  }
+
+  std::vector<double> product(const Contraction &c, bool ring, const std::vector<double> &x,
+                              const std::vector<double> &y) const {
+    Product wanted{c.m, c.n, c.k, c.x_transposed, c.y_transposed, ring};
+    if (multiplier_ && multiplier_->serves(wanted))
+      return multiplier_->multiply(wanted, x, y);
+    if (ring)
+      return multiply(as_matrix<std::uint32_t>(x, c.m, c.k, c.x_transposed),
+                      as_matrix<std::uint32_t>(y, c.k, c.n, c.y_transposed));
+    return multiply(as_matrix<double>(x, c.m, c.k, c.x_transposed),
+                    as_matrix<double>(y, c.k, c.n, c.y_transposed));
   }
 
   /// Every instance of a block, spatial axes outermost, so that a reduction ends before the next begins.
@@ -229,13 +241,15 @@ private:
 
   const Program &source_;
   std::span<const Scalar> scalars_;
+  Multiplier *multiplier_;
   Planes planes_;
 };
 
 } // namespace
 
-Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars) {
-  return Evaluator(source, arrays, scalars).run();
+Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
+                    Multiplier *multiplier) {
+  return Evaluator(source, arrays, scalars, multiplier).run();
 }
 
 double error_bound(std::int64_t roundings, double magnitude) {

@@ -30,10 +30,26 @@ struct Reference {
   bool divides = false; ///< a floating-point division: integers do not stay integers
 };
 
+/// x * y with x: m x k and y: k x n, each stored transposed where it says so; in fp64, or in Z/2^32.
+struct Product {
+  std::int64_t m, n, k;
+  bool x_transposed, y_transposed, ring;
+};
+/// Where large products are made. Without one, on the CPU.
+class Multiplier {
+public:
+  virtual ~Multiplier() = default;
+  virtual bool serves(const Product &product) const = 0;
+  /// Row-major, as x and y are.
+  virtual std::vector<double> multiply(const Product &product, const std::vector<double> &x,
+                                       const std::vector<double> &y) = 0;
+};
+
 /// Evaluates an unscheduled program: its blocks in order over their whole domains. `arrays` has one
 /// array for each parameter; those of role inout hold the old value, those of role output are not
 /// read. Throws UserError (usage) where a stage reads out of bounds.
-Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars);
+Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
+                    Multiplier *multiplier = nullptr);
 
 /// The bound gamma_m * magnitude, gamma_m = m*u / (1 - m*u), u = 2^-24 (Higham, Lemma 3.1). Throws
 /// UserError (usage) where m is so large that there is no bound.

@@ -32,7 +32,8 @@ struct Climbed {
 
 class Climb {
 public:
-  Climb(const Context &context, Machine &machine) : context_(context), machine_(machine) {}
+  Climb(const Context &context, Machine &machine)
+      : context_(context), machine_(machine), checker_(machine.multiplier.get()) {}
   /// Failures of the rung are in the result. Throws UserError where the shape itself cannot be served.
   Climbed run(const Choice &choice);
   /// Why something is absent from the results, a sentence each.

@@ -37,7 +37,7 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
   Machine machine = choose_machine(context);
   Scheduled it = schedule_choice(context, choice, machine.target);
   check_memory(it.schedule.source(), it.shape);
-  Checker checker;
+  Checker checker(machine.multiplier.get());
   Progress progress;
   progress.show(fmt::format("{} …", title(it)));
   CheckResult result = checker.check(it.schedule, lower(it.schedule), *machine.executor);

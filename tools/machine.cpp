@@ -34,6 +34,7 @@ Machine choose_machine(const Context &context) {
   if (machine.device) {
     machine.target = machine.device->info().target();
     machine.executor = std::make_unique<GpuExecutor>(*machine.device);
+    machine.multiplier = std::make_unique<GpuProduct>(*machine.device);
   } else {
     machine.executor = std::make_unique<SimExecutor>();
   }

@@ -3,6 +3,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/gpu_executor.h"
+#include "runtime/gpu_product.h"
 #include "tools/command.h"
 
 #include <memory>
@@ -14,8 +15,9 @@ namespace nestsmith::cli {
 struct Machine {
   std::unique_ptr<cuda::Device> device; ///< null: the simulator
   std::unique_ptr<Executor> executor;
-  Target target;    ///< of the device, or the limits that every GPU has
-  std::string note; ///< why it is the simulator, where the user left the choice to us
+  std::unique_ptr<Multiplier> multiplier; ///< for the reference; null: the CPU
+  Target target;                          ///< of the device, or the limits that every GPU has
+  std::string note;                       ///< why it is the simulator, where the user left the choice to us
 
   bool simulated() const { return device == nullptr; }
   GpuExecutor &gpu() const { return static_cast<GpuExecutor &>(*executor); }
