@@ -68,6 +68,10 @@ private:
   void allocations();
   void array(std::string_view qualifier, const kernel::Allocation &allocation);
   void statement(const kernel::Stmt &stmt);
+  void nested(const kernel::Stmt &stmt) {
+    NameTable::Nested scope(names_);
+    statement(stmt);
+  }
   void loop(const kernel::Loop &loop);
   void store(const kernel::Store &store);
 
@@ -181,9 +185,12 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                                  },
                                  [&](const kernel::Loop &node) { loop(node); },
                                  [&](const kernel::If &branch) {
-                                   NameTable::Nested scope(names_);
                                    out_.open(fmt::format("if ({})", spell(branch.condition)), branch.note);
-                                   statement(branch.body);
+                                   nested(branch.body);
+                                   if (branch.otherwise) {
+                                     out_.otherwise();
+                                     nested(branch.otherwise);
+                                   }
                                    out_.close();
                                  },
                                  [&](const kernel::Seq &seq) {

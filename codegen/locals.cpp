@@ -49,7 +49,7 @@ const kernel::Store *definition(const kernel::Stmt &scope, const Buffer &buffer)
   if (users.size() == 1 && !reads_directly(first, buffer)) {
     if (const auto *loop = kernel::as<kernel::Loop>(first))
       return definition(loop->body, buffer);
-    if (const auto *branch = kernel::as<kernel::If>(first))
+    if (const auto *branch = kernel::as<kernel::If>(first); branch && !branch->otherwise)
       return definition(branch->body, buffer);
   }
   const auto *store = kernel::as<kernel::Store>(first);

@@ -11,7 +11,20 @@ namespace nestsmith {
 namespace {
 
 /// The levels of C++'s grammar: an expression is put in parentheses where its level is below its context's.
-enum Level { whole, conditional_level, or_level, and_level, equality, relation, sum, product, prefix, primary };
+enum Level {
+  whole,
+  conditional_level,
+  or_level,
+  and_level,
+  xor_level,
+  equality,
+  relation,
+  shift,
+  sum,
+  product,
+  prefix,
+  primary
+};
 
 struct Operator {
   std::string_view text;
@@ -20,8 +33,8 @@ struct Operator {
   bool chains; ///< a op (b op c) needs no parentheses
 };
 
-/// Operands of || and of comparisons stand in parentheses where C++ would not need them, but compilers
-/// and readers want them.
+/// Operands of ||, of bitwise operators and of comparisons stand in parentheses where C++ would not need them,
+/// but compilers and readers want them.
 Operator spelling(BinaryOp op) {
   switch (op) {
   case BinaryOp::add:
@@ -47,6 +60,10 @@ Operator spelling(BinaryOp op) {
     return {"&&", and_level, and_level, true};
   case BinaryOp::logical_or:
     return {"||", or_level, equality, true};
+  case BinaryOp::bit_xor:
+    return {"^", xor_level, prefix, false};
+  case BinaryOp::shift_right:
+    return {">>", shift, prefix, false};
   case BinaryOp::min:
   case BinaryOp::max:
     break;

@@ -15,6 +15,8 @@ std::optional<int> looseness(std::string_view before, std::string_view after) {
   auto ends = [&](std::string_view suffix) { return before.ends_with(suffix); };
   if (ends(" ==") || ends(" !=") || ends(" <=") || ends(" <"))
     return 4;
+  if (ends(" ^") || ends(" >>"))
+    return 4;
   if (ends("="))
     return 0;
   if (ends(",") || ends(";"))

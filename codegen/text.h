@@ -27,6 +27,11 @@ public:
     line(head + " {", comment);
     indent();
   }
+  void otherwise() { ///< `} else {`
+    dedent();
+    line("} else {");
+    indent();
+  }
   void close(const std::string &tail = "}") {
     dedent();
     line(tail);

@@ -36,7 +36,7 @@ template <class T> Expr fold_as(BinaryOp op, DType dtype, std::int64_t a, std::i
       return boolean(a || b);
     else if constexpr (is_comparison(o))
       return boolean(compare<o>(x, y));
-    else if constexpr (o == BinaryOp::div)
+    else if constexpr (!is_defined_on<o, T>())
       internal_error("integers have floordiv, not div");
     else
       return int_imm(static_cast<std::int64_t>(arithmetic<o>(x, y)), dtype);
@@ -54,13 +54,15 @@ Expr fold(BinaryOp op, const IntImm &a, const IntImm &b) {
   }
 }
 
-/// x+0, x-0, x*1, x*0, x//1, x%1 on integers; true && x and the like. Null where none applies.
+/// x+0, x-0, x*1, x*0, x//1, x%1, x^0, x>>0 on integers; true && x and the like. Null where none applies.
 Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
   auto x = as_int(a), y = as_int(b);
   switch (op) {
   case BinaryOp::add:
+  case BinaryOp::bit_xor:
     return x == 0 ? b : y == 0 ? a : Expr();
   case BinaryOp::sub:
+  case BinaryOp::shift_right:
     return y == 0 ? a : Expr();
   case BinaryOp::mul:
     return x == 1 || y == 0 ? b : y == 1 || x == 0 ? a : Expr();
@@ -96,6 +98,29 @@ void unify(Expr &a, Expr &b) {
                                 name(a.dtype()), name(b.dtype())));
 }
 
+/// Operators that not every type has.
+void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
+  bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
+  if (bitwise && (is_float(a.dtype()) || a.dtype() == DType::boolean))
+    throw UserError(ExitCode::usage,
+                    fmt::format("bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",
+                                name(a.dtype())));
+  if (op != BinaryOp::shift_right)
+    return;
+  std::int64_t width = 8 * byte_size(a.dtype());
+  if (auto bits = as_int(b); !bits || *bits < 0 || *bits >= width)
+    throw UserError(ExitCode::usage,
+                    fmt::format("{} shifts by a constant from 0 to {}, got {}", name(a.dtype()), width - 1,
+                                bits ? std::to_string(*bits) : "an expression"));
+}
+
+Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches) {
+  unify(when_true, when_false);
+  if (auto value = as_int(condition))
+    return *value ? when_true : when_false;
+  return make(Select{std::move(condition), std::move(when_true), std::move(when_false), branches});
+}
+
 } // namespace
 
 Var make_var(std::string name, DType dtype) {
@@ -129,6 +154,7 @@ Expr constant(DType dtype, double value) {
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
   unify(a, b);
+  check_operator(op, a, b);
   const auto *x = a.as<IntImm>();
   const auto *y = b.as<IntImm>();
   if (x && y)
@@ -146,10 +172,10 @@ Expr logical_not(Expr a) {
 }
 
 Expr select(Expr condition, Expr when_true, Expr when_false) {
-  unify(when_true, when_false);
-  if (auto value = as_int(condition))
-    return *value ? when_true : when_false;
-  return make(Select{std::move(condition), std::move(when_true), std::move(when_false)});
+  return make_select(std::move(condition), std::move(when_true), std::move(when_false), false);
+}
+Expr branch(Expr condition, Expr when_true, Expr when_false) {
+  return make_select(std::move(condition), std::move(when_true), std::move(when_false), true);
 }
 
 Expr cast(DType dtype, Expr a) {
@@ -181,6 +207,8 @@ Expr floormod(Expr a, Expr b) { return binary(BinaryOp::floormod, std::move(a), 
 Expr ceildiv(Expr a, Expr b) { return floordiv(std::move(a) + b - Expr(1), b); }
 Expr min(Expr a, Expr b) { return binary(BinaryOp::min, std::move(a), std::move(b)); }
 Expr max(Expr a, Expr b) { return binary(BinaryOp::max, std::move(a), std::move(b)); }
+Expr bit_xor(Expr a, Expr b) { return binary(BinaryOp::bit_xor, std::move(a), std::move(b)); }
+Expr shift_right(Expr a, int bits) { return binary(BinaryOp::shift_right, std::move(a), bits); }
 
 std::optional<std::int64_t> as_int(const Expr &e) {
   if (const auto *imm = e.as<IntImm>())
@@ -217,7 +245,7 @@ bool same(const Expr &a, const Expr &b) {
       [&](const Not &x) { return same(x.a, b.as<Not>()->a); },
       [&](const Select &x) {
         const auto &y = *b.as<Select>();
-        return same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
+        return x.branches == y.branches && same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
                same(x.when_false, y.when_false);
       },
       [&](const Cast &x) { return x.dtype == b.as<Cast>()->dtype && same(x.a, b.as<Cast>()->a); },
@@ -246,7 +274,7 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
         Expr c = f(x.condition), t = f(x.when_true), u = f(x.when_false);
         bool kept =
             c.get() == x.condition.get() && t.get() == x.when_true.get() && u.get() == x.when_false.get();
-        return kept ? e : select(c, t, u);
+        return kept ? e : make_select(c, t, u, x.branches);
       },
       [&](const Cast &x) {
         Expr a = f(x.a);

@@ -2,7 +2,7 @@
 /// Expressions, shared by programs (dsl/program.h) and kernels (lowering/kernel.h).
 ///
 ///   expr := int | float | var | expr op expr | not expr | select(expr, expr, expr)
-///         | cast<dtype>(expr) | buffer[expr, …] where mask else fill
+///         | branch(expr, expr, expr) | cast<dtype>(expr) | buffer[expr, …] where mask else fill
 ///
 /// Nodes are immutable and shared. The set is closed: `Expr::visit` compiles only with a case for
 /// every kind. A rewrite that changes nothing returns the same node.
@@ -70,8 +70,10 @@ struct Binary { ///< both operands have one dtype; comparisons and logic give `b
 struct Not {
   Expr a;
 };
-struct Select { ///< both branches are evaluated; it never protects an address (that is a Load's mask)
+/// Both sides are in bounds whatever the condition: what protects an address is a Load's mask.
+struct Select {
   Expr condition, when_true, when_false;
+  bool branches = false; ///< only the side that is taken is evaluated: an if/else in the kernel
 };
 struct Cast {
   DType dtype;
@@ -107,6 +109,8 @@ Expr boolean(bool value);
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);
+/// `select` by control flow: threads of one warp that take different sides run both, one after the other.
+Expr branch(Expr condition, Expr when_true, Expr when_false);
 Expr cast(DType dtype, Expr a);
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {});
 
@@ -125,6 +129,8 @@ Expr floormod(Expr a, Expr b);
 Expr ceildiv(Expr a, Expr b); ///< floordiv(a + b - 1, b)
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
+Expr bit_xor(Expr a, Expr b);       ///< integers only
+Expr shift_right(Expr a, int bits); ///< integers only; rounds down; 0 <= bits < width of the type
 
 /// The value where the expression is an integer constant.
 std::optional<std::int64_t> as_int(const Expr &e);

@@ -18,7 +18,7 @@ template <class T> Scalar apply(BinaryOp op, DType dtype, Scalar a, Scalar b) {
   return with_op(op, [&]<BinaryOp o>() -> Scalar {
     if constexpr (is_comparison(o))
       return Scalar::of<std::uint8_t>(DType::boolean, compare<o>(x, y));
-    else if constexpr (is_logical(o) || (o == BinaryOp::div && std::is_integral_v<T>))
+    else if constexpr (is_logical(o) || !is_defined_on<o, T>())
       internal_error("this operator has no meaning on its operands");
     else
       return Scalar::of<T>(dtype, arithmetic<o>(x, y));
@@ -71,6 +71,8 @@ Scalar eval(const Expr &e, const Environment &env, Reader read) {
       },
       [&](const Not &x) { return Scalar::of<std::uint8_t>(DType::boolean, !truth(go(x.a))); },
       [&](const Select &x) {
+        if (x.branches)
+          return go(truth(go(x.condition)) ? x.when_true : x.when_false);
         Scalar when_true = go(x.when_true), when_false = go(x.when_false);
         return truth(go(x.condition)) ? when_true : when_false;
       },

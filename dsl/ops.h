@@ -2,6 +2,7 @@
 /// What each operator means. This is the only implementation: constant folding, the sequential
 /// interpreter and the simulator all call it.
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -9,7 +10,8 @@
 
 namespace nestsmith {
 
-/// `div` is the division of floating point; integers have floor division and floor modulo only.
+/// `div` is the division of floating point; integers have floor division and floor modulo only. `bit_xor`
+/// and `shift_right` are of integers, and shift by a constant within the width.
 enum class BinaryOp : std::uint8_t {
   add,
   sub,
@@ -19,6 +21,8 @@ enum class BinaryOp : std::uint8_t {
   floormod,
   min,
   max,
+  bit_xor,
+  shift_right,
   lt,
   le,
   eq,
@@ -32,6 +36,13 @@ constexpr bool is_logical(BinaryOp op) { return op >= BinaryOp::logical_and; }
 /// True where the result is `boolean` whatever the operands are.
 constexpr bool yields_boolean(BinaryOp op) { return op >= BinaryOp::lt; }
 
+/// Whether the operator has a meaning on operands of type T.
+template <BinaryOp op, class T> constexpr bool is_defined_on() {
+  if (op == BinaryOp::bit_xor || op == BinaryOp::shift_right)
+    return std::is_integral_v<T>;
+  return op != BinaryOp::div || !std::is_integral_v<T>;
+}
+
 /// Rounds towards minus infinity: floor_div(-1, 4) == -1. `b` must not be 0.
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   std::int64_t quotient = a / b;
@@ -44,10 +55,17 @@ constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   return (remainder != 0 && (remainder < 0) != (b < 0)) ? remainder + b : remainder;
 }
 
+/// The smallest 2^n - 1 that is not below `x` >= 0: `bit_xor` of numbers in [0, x] stays in [0, that].
+constexpr std::int64_t fill_bits(std::int64_t x) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(x) + 1) - 1);
+}
+
 /// The result of an arithmetic operator on T (float, double, int32_t, int64_t or uint32_t). Integers
 /// wrap around. Integer division by zero gives 0, and remainder the dividend, so that folding and
-/// speculation are total; the verifier rejects programs that could reach it.
+/// speculation are total; the verifier rejects programs that could reach it. A shift of a negative number
+/// rounds down, as a floor division by a power of two does.
 template <BinaryOp op, class T> constexpr T arithmetic(T a, T b) {
+  static_assert(is_defined_on<op, T>());
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     if constexpr (op == BinaryOp::add)
@@ -60,6 +78,10 @@ template <BinaryOp op, class T> constexpr T arithmetic(T a, T b) {
       return a < b ? a : b;
     else if constexpr (op == BinaryOp::max)
       return a < b ? b : a;
+    else if constexpr (op == BinaryOp::bit_xor)
+      return static_cast<T>(a ^ b);
+    else if constexpr (op == BinaryOp::shift_right)
+      return static_cast<T>(a >> b);
     else if constexpr (std::is_unsigned_v<T>) {
       if constexpr (op == BinaryOp::floormod)
         return b == 0 ? a : a % b;
@@ -121,6 +143,10 @@ template <class F> decltype(auto) with_op(BinaryOp op, F &&f) {
     return f.template operator()<BinaryOp::min>();
   case BinaryOp::max:
     return f.template operator()<BinaryOp::max>();
+  case BinaryOp::bit_xor:
+    return f.template operator()<BinaryOp::bit_xor>();
+  case BinaryOp::shift_right:
+    return f.template operator()<BinaryOp::shift_right>();
   case BinaryOp::lt:
     return f.template operator()<BinaryOp::lt>();
   case BinaryOp::le:

@@ -26,22 +26,26 @@ Spelling spelling(BinaryOp op) {
     return {" == ", 3};
   case BinaryOp::ne:
     return {" != ", 3};
+  case BinaryOp::bit_xor:
+    return {" ^ ", 4};
+  case BinaryOp::shift_right:
+    return {" >> ", 5};
   case BinaryOp::add:
-    return {" + ", 4};
+    return {" + ", 6};
   case BinaryOp::sub:
-    return {" - ", 4};
+    return {" - ", 6};
   case BinaryOp::mul:
-    return {"*", 5};
+    return {"*", 7};
   case BinaryOp::div:
-    return {"/", 5};
+    return {"/", 7};
   case BinaryOp::floordiv:
-    return {"//", 5};
+    return {"//", 7};
   case BinaryOp::floormod:
-    return {"%", 5};
+    return {"%", 7};
   case BinaryOp::min:
-    return {"min", 7};
+    return {"min", 9};
   case BinaryOp::max:
-    return {"max", 7};
+    return {"max", 9};
   }
   return {"?", 0};
 }
@@ -57,7 +61,7 @@ std::string join(const std::vector<Expr> &exprs) {
 
 std::string binary_text(const Binary &e, int context) {
   auto [symbol, precedence] = spelling(e.op);
-  if (precedence == 7)
+  if (precedence == 9)
     return fmt::format("{}({}, {})", symbol, text(e.a, 0), text(e.b, 0));
   // Only + and * chain to the right without parentheses; floor operators never do.
   bool chains = e.op == BinaryOp::add || e.op == BinaryOp::logical_and || e.op == BinaryOp::logical_or;
@@ -73,10 +77,10 @@ std::string text(const Expr &e, int context) {
       [](const FloatImm &x) { return fmt::format("{:#}", x.value); },
       [](const Var &x) { return x->name; },
       [&](const Binary &x) { return binary_text(x, context); },
-      [](const Not &x) { return "not " + text(x.a, 6); },
+      [](const Not &x) { return "not " + text(x.a, 8); },
       [](const Select &x) {
-        return fmt::format("select({}, {}, {})", text(x.condition, 0), text(x.when_true, 0),
-                           text(x.when_false, 0));
+        return fmt::format("{}({}, {}, {})", x.branches ? "branch" : "select", text(x.condition, 0),
+                           text(x.when_true, 0), text(x.when_false, 0));
       },
       [](const Cast &x) { return fmt::format("{}({})", name(x.dtype), text(x.a, 0)); },
       [&](const Load &x) {
@@ -120,7 +124,7 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                                               text(iter.binding, 0));
                       if (iter.guarded)
                         guards += fmt::format("{}{} < {}", guards.empty() ? " where " : ", ", iter.var->name,
-                                              text(iter.extent, 4));
+                                              text(iter.extent, 6));
                     }
                     lines.push_back({fmt::format("{}block {}({}){}:", indent, block.id->name, bindings, guards),
                                      block.id->name});

@@ -110,6 +110,10 @@ private:
         return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
       if (op->op == BinaryOp::mul)
         return product(*a, *b);
+      if (op->op == BinaryOp::bit_xor && a->low >= 0 && b->low >= 0)
+        return Range{0, fill_bits(std::max(a->high, b->high))};
+      if (op->op == BinaryOp::shift_right && b->low == b->high)
+        return Range{a->low >> b->low, a->high >> b->low};
       if (op->op == BinaryOp::add || op->op == BinaryOp::sub)
         return range(linearize(base));
     }

@@ -28,14 +28,15 @@ Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
   return condition ? make(If{condition, "", std::move(body)}) : body;
 }
 
-/// A guarded statement taken apart; without a guard the conjuncts are empty.
+/// A guarded statement taken apart; without a guard, or with an else, the conjuncts are empty.
 struct Guarded {
   Conjuncts conjuncts;
   Stmt body;
 };
 Guarded take_apart(const Stmt &stmt) {
   const auto *branch = as<If>(stmt);
-  return branch ? Guarded{conjuncts_of(branch->condition), branch->body} : Guarded{{}, stmt};
+  return branch && !branch->otherwise ? Guarded{conjuncts_of(branch->condition), branch->body}
+                                      : Guarded{{}, stmt};
 }
 
 /// if (a && b) s; if (a && c) t;   =>   if (a) { if (b) s; if (c) t; }
@@ -83,7 +84,7 @@ Stmt rewrite(const Stmt &stmt) {
 Stmt annotate(const Stmt &stmt) {
   Stmt inner = map_children(stmt, annotate);
   const auto *branch = as<If>(inner);
-  if (!branch)
+  if (!branch || branch->otherwise)
     return inner;
   std::set<std::string> names;
   std::string list;

@@ -37,7 +37,15 @@ Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f) 
   };
   return visit(stmt,
                Overloaded{[&](const Declare &) { return stmt; }, [&](const Loop &loop) { return nested(loop); },
-                          [&](const If &branch) { return nested(branch); },
+                          [&](const If &branch) {
+                            if (!branch.otherwise)
+                              return nested(branch);
+                            If copy = branch;
+                            copy.body = f(branch.body);
+                            copy.otherwise = f(branch.otherwise);
+                            bool same = copy.body == branch.body && copy.otherwise == branch.otherwise;
+                            return same ? stmt : make(std::move(copy));
+                          },
                           [&](const Seq &seq) {
                             bool changed = false;
                             std::vector<Stmt> stmts;
@@ -80,7 +88,11 @@ Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f) {
 void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f) {
   f(stmt);
   visit(stmt, Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
-                         [&](const If &branch) { walk(branch.body, f); },
+                         [&](const If &branch) {
+                           walk(branch.body, f);
+                           if (branch.otherwise)
+                             walk(branch.otherwise, f);
+                         },
                          [&](const Seq &seq) {
                            for (const Stmt &child : seq.stmts)
                              walk(child, f);
@@ -183,6 +195,10 @@ void Printer::stmt(const Stmt &s, int depth) {
                [&](const If &branch) {
                  line(depth, fmt::format("if {}:", text(branch.condition)), branch.note);
                  stmt(branch.body, depth + 1);
+                 if (branch.otherwise) {
+                   line(depth, "else:");
+                   stmt(branch.otherwise, depth + 1);
+                 }
                },
                [&](const Seq &seq) {
                  for (const Stmt &child : seq.stmts)

@@ -37,11 +37,12 @@ struct Loop {
   Stmt body;
 };
 
-/// `if (condition) body`.
+/// `if (condition) body`, or `if (condition) body else otherwise`.
 struct If {
   Expr condition;
   std::string note; ///< what the guard is for, for the reader of the CUDA text
   Stmt body;
+  Stmt otherwise = nullptr; ///< null: none
 };
 
 struct Seq {

@@ -29,6 +29,7 @@ constexpr std::array passes = {
     Pass{"hoist_guards", kernel::hoist_guards},
     Pass{"flatten", kernel::flatten},
     Pass{"narrow_indices", kernel::narrow_indices},
+    Pass{"split_branches", kernel::split_branches}, // last: until here a block is one store
 };
 
 std::string text_of(const Unit &unit) {

@@ -40,7 +40,8 @@ public:
       return rewrite(shifted);
     if (const auto *op = e.as<Binary>(); op && is_index(op->a.dtype())) {
       Expr a = rewrite(op->a), b = rewrite(op->b);
-      bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 &&
+      bool wide_shift = op->op == BinaryOp::shift_right && as_int(op->b).value_or(0) >= 32;
+      bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 && !wide_shift &&
                     (is_comparison(op->op) || fits(range_of(e, bounds_)));
       return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
     }

@@ -52,6 +52,9 @@ void flatten(Unit &unit);
 /// Index arithmetic becomes i32 where the largest value provably fits, i64 elsewhere.
 void narrow_indices(Unit &unit);
 
+/// A store of a `branch` becomes an if with a store on each side.
+void split_branches(Unit &unit);
+
 } // namespace kernel
 
 } // namespace nestsmith

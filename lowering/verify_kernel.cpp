@@ -44,6 +44,8 @@ private:
         fail("{} is used where it is not visible", (*var)->name);
       if (const auto *access = node.as<Load>(); access && !buffers_.count(access->buffer))
         fail("{} is read but not allocated", access->buffer->name);
+      if (const auto *choice = node.as<Select>(); finished_ && choice && choice->branches)
+        fail("{} is left in an expression", to_string(node));
       const auto *op = node.as<Binary>();
       if (!finished_ || !op || !is_index(op->a.dtype()) ||
           (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
@@ -73,6 +75,9 @@ private:
                 check(x.condition);
                 std::set<Var> outside = visible_;
                 check(x.body, true);
+                visible_ = outside;
+                if (x.otherwise)
+                  check(x.otherwise, true);
                 visible_ = std::move(outside);
               },
               [&](const Seq &x) {

@@ -105,16 +105,18 @@ struct ElementProgram::Operations {
         return &logical_and;
       else if constexpr (o == BinaryOp::logical_or)
         return &logical_or;
-      else
+      else if constexpr (is_defined_on<o, T>())
         return &integer_arithmetic<o, T>;
+      else
+        internal_error("integers have floordiv, not div");
     });
   }
   static Run float_op(BinaryOp op) {
     return with_op(op, []<BinaryOp o>() -> Run {
       if constexpr (is_comparison(o))
         return &float_compare<o>;
-      else if constexpr (is_logical(o))
-        return &logical_and;
+      else if constexpr (is_logical(o) || !is_defined_on<o, double>())
+        internal_error("logic takes conditions and bits are of integers");
       else
         return &float_arithmetic<o>;
     });
@@ -122,7 +124,6 @@ struct ElementProgram::Operations {
   static Run binary_op(BinaryOp op, DType operands) {
     switch (operands) {
     case DType::f32:
-      internal_check(!is_logical(op), "logic takes conditions");
       return float_op(op);
     case DType::i32:
       return integer_op<std::int32_t>(op);

@@ -10,7 +10,7 @@
 
 namespace nestsmith {
 
-/// Extents as the user gave them: M, N, K for a matrix product.
+/// Extents as the user gave them: M, N, K for a matrix product, N for a vector.
 using Shape = std::vector<std::int64_t>;
 
 struct Rung {
@@ -19,8 +19,12 @@ struct Rung {
   std::string summary;  ///< one line: what it does and what it is to show
   /// The schedule for a shape, element type and target. Throws UserError where it cannot serve them.
   std::function<Schedule(const Shape &, DType, const Target &)> build;
-  Shape tile = {1, 1, 1};                ///< the shape of one block's tile, for tests at its own size
-  Shape default_shape = {512, 512, 512}; ///< climbed where the user names no shape and there is no GPU
+  Shape tile = {1, 1, 1}; ///< the shape of one block's tile, for tests at its own size
+  /// Climbed where the user names no shape: on the simulator, and on a GPU, which is to take long enough to
+  /// be measured well while the fp64 reference on the host does not take too long. All three shapes have as
+  /// many extents as the computation takes.
+  Shape default_shape = {512, 512, 512};
+  Shape gpu_shape = {2048, 2048, 2048};
 
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };

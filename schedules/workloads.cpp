@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,13 +14,17 @@ std::string to_string(const Shape &shape) { return fmt::format("{}", fmt::join(s
 
 namespace {
 
-/// M, N, K, or a refusal.
-std::array<Expr, 3> extents(const Shape &shape) {
-  if (shape.size() != 3)
-    throw UserError(ExitCode::usage, fmt::format("a matrix product takes a shape MxNxK, got {} extents in '{}'",
+/// As many extents as the computation has, or a refusal.
+template <std::size_t n> std::array<Expr, n> extents(const Shape &shape, const char *what, const char *form) {
+  if (shape.size() != n)
+    throw UserError(ExitCode::usage, fmt::format("{} takes a shape {}, got {} extents in '{}'", what, form,
                                                  shape.size(), to_string(shape)));
-  return {shape[0], shape[1], shape[2]};
+  std::array<Expr, n> result;
+  std::ranges::copy(shape, result.begin());
+  return result;
 }
+
+std::array<Expr, 3> extents(const Shape &shape) { return extents<3>(shape, "a matrix product", "MxNxK"); }
 
 } // namespace
 
@@ -57,6 +62,16 @@ Program accumulate_nt(const Shape &shape, DType dtype) {
   w.update(C, {"i", "j"},
            [&](const std::vector<Expr> &x) -> Definition { return C(x[0], x[1]) + AB(x[0], x[1]); });
   return w.output();
+}
+
+Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr)> &condition,
+                  Expr (*choose)(Expr, Expr, Expr)) {
+  auto [N] = extents<1>(shape, "a vector", "N");
+  Workload w("alternate");
+  Tensor x = w.placeholder("x", {N}, dtype);
+  Tensor y =
+      w.compute("y", {N}, {"i"}, [&](Expr i) { return choose(condition(i), x(i) * 2 + 1, x(i) * 3 - 1); });
+  return w.output({y});
 }
 
 } // namespace nestsmith

@@ -16,6 +16,11 @@ Program matmul(const Shape &shape, DType dtype);
 /// C += A*B' with A: M x K, B: N x K, row-major: both operands are read along k.
 Program accumulate_nt(const Shape &shape, DType dtype);
 
+/// y[i] = 2*x[i] + 1 where `condition(i)` holds, 3*x[i] - 1 elsewhere, for a shape N; `choose` is `branch`
+/// or `select`.
+Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr)> &condition,
+                  Expr (*choose)(Expr, Expr, Expr));
+
 /// "1000x777x333" for messages.
 std::string to_string(const Shape &shape);
 

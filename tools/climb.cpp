@@ -11,13 +11,9 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// Edge of a cube that a GPU takes long enough over to be measured well, and the fp64 reference on the
-/// host does not take too long over.
-constexpr std::int64_t gpu_edge = 2048;
-
 Choice with_default_shape(Choice choice, const Machine &machine) {
   if (!machine.simulated() && !choice.fixed_shape)
-    choice.default_shape.assign(choice.default_shape.size(), gpu_edge);
+    choice.default_shape = choice.gpu_shape;
   return choice;
 }
 

@@ -74,7 +74,10 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
   const Style &style = context.style;
   bool any_published =
       std::ranges::any_of(rows, [&](const Climbed &row) { return published_row(context, row) != nullptr; });
-  std::vector<Table::Column> columns = {{"rung"}, {"time", Align::right}};
+  std::vector<Table::Column> columns = {{"rung"}};
+  if (!one_problem(rows))
+    columns.push_back({"problem"});
+  columns.push_back({"time", Align::right});
   if (!simulated) {
     columns.push_back({"GFLOP/s", Align::right});
     columns.push_back({"of cuBLAS", Align::right});
@@ -91,6 +94,8 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
   for (const Climbed &row : rows) {
     bool ran = row.error.empty();
     std::vector<std::string> cells = {style.bold(row.name)};
+    if (!one_problem(rows))
+      cells.push_back(fmt::format("{} {}", name(row.dtype), to_text(row.shape)));
     cells.push_back(row.timing ? fmt::format("{:.4g} ms", row.timing->median_ms) : ran ? "simulated" : "-");
     if (!simulated) {
       cells.push_back(row.timing ? fmt::format("{:.0f}", row.gflops()) : "-");
@@ -177,7 +182,7 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
 }
 
 std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine, const Climb &climb,
-                       const Context &context) {
+                       const Context &context, const std::vector<std::string> &notes) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attribute("device", std::string(machine.executor->name()));
@@ -188,7 +193,7 @@ std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine,
         for (const Climbed &row : rows)
           json.object([&] { write_row(json, context, row); });
       });
-      json.attribute("notes", llvm::json::Array(climb.notes()));
+      json.attribute("notes", llvm::json::Array(notes));
       json.attribute("passed",
                      std::ranges::all_of(rows, [](const Climbed &r) { return r.code == ExitCode::good; }));
     });
@@ -206,6 +211,7 @@ ExitCode run(const Context &context) {
   std::vector<Choice> choices = choose_rungs(context.rungs, context.arguments.positional());
   if (choices.empty())
     throw UserError(ExitCode::usage, "there is no rung to climb; name a trace file");
+  std::string spared = spare_other_ranks(context, choices);
   for (const Choice &choice : choices) // every mistake in the words before the first result
     chosen_shape(context, choice);
   Machine machine = choose_machine(context);
@@ -217,8 +223,11 @@ ExitCode run(const Context &context) {
     rows.push_back(climb.run(choice));
   }
   progress.clear();
+  std::vector<std::string> notes = climb.notes();
+  if (!spared.empty())
+    notes.push_back(spared);
   if (context.json()) {
-    out(climb_json(rows, machine, climb, context));
+    out(climb_json(rows, machine, climb, context, notes));
   } else {
     const Style &style = context.style;
     std::string text = heading(rows, machine, style);
@@ -226,7 +235,7 @@ ExitCode run(const Context &context) {
     for (const Climbed &row : rows)
       text += failure_text(row, style);
     text += style.dim(published_notes(context, rows));
-    for (const std::string &note : climb.notes())
+    for (const std::string &note : notes)
       text += "\n" + style.dim(note) + "\n";
     out(text);
   }

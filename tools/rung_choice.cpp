@@ -62,6 +62,7 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
   return {.name = path,
           .summary = fmt::format("a trace of {} directives", trace.directives.size()),
           .default_shape = trace.shape,
+          .gpu_shape = trace.shape,
           .tile = trace.shape,
           .default_dtype = trace.dtype,
           .fixed_shape = true,
@@ -87,7 +88,12 @@ Choice from_rung(const Rung &rung) {
       throw failed("no std::exception");
     }
   };
-  return {rung.full_name(), rung.summary, rung.default_shape, rung.tile, DType::f32, false, build};
+  return {.name = rung.full_name(),
+          .summary = rung.summary,
+          .default_shape = rung.default_shape,
+          .gpu_shape = rung.gpu_shape,
+          .tile = rung.tile,
+          .build = build};
 }
 
 [[noreturn]] void unknown_rung(const std::vector<Rung> &rungs, const std::string &word) {
@@ -153,8 +159,9 @@ std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vect
 Shape parse_shape(const std::string &text, std::size_t extents) {
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   auto refuse = [&](const std::string &why) {
-    std::string form =
-        extents == 3 ? "MxNxK such as 512x512x512" : fmt::format("{} extents joined by 'x'", extents);
+    std::string form = extents == 3   ? "MxNxK such as 512x512x512"
+                       : extents == 1 ? "one number such as 65536"
+                                      : fmt::format("{} extents joined by 'x'", extents);
     throw UserError(ExitCode::usage, fmt::format("shape '{}': {}; give {}", text, why, form));
   };
   llvm::SmallVector<llvm::StringRef, 4> parts;
@@ -184,9 +191,30 @@ std::string to_text(const Shape &shape) {
   return text;
 }
 
+std::string spare_other_ranks(const Context &context, std::vector<Choice> &choices) {
+  auto given = context.arguments.value("shape");
+  if (!given)
+    return "";
+  auto extents = static_cast<std::size_t>(std::ranges::count(*given, 'x')) + 1;
+  auto fits = [&](const Choice &choice) { return choice.default_shape.size() == extents; };
+  if (std::ranges::none_of(choices, fits))
+    return "";
+  std::vector<std::string> spared;
+  for (Choice &choice : choices)
+    if (!fits(choice)) {
+      choice.own_shape = true;
+      spared.push_back(choice.name);
+    }
+  return spared.empty()
+             ? ""
+             : fmt::format("--shape {} has {} extents, which {} {} not take: climbed at a shape of {}", *given,
+                           extents, fmt::join(spared, ", "), spared.size() > 1 ? "do" : "does",
+                           spared.size() > 1 ? "their own" : "its own");
+}
+
 Shape chosen_shape(const Context &context, const Choice &choice) {
   auto given = context.arguments.value("shape");
-  return given ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
+  return given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
 }
 
 DType chosen_dtype(const Context &context, const Choice &choice) {

@@ -14,10 +14,11 @@ namespace nestsmith::cli {
 struct Choice {
   std::string name;
   std::string summary;
-  Shape default_shape;
+  Shape default_shape, gpu_shape;
   Shape tile; ///< the extents of one block's tile
   DType default_dtype = DType::f32;
   bool fixed_shape = false; ///< the default is what was asked for: a trace file names its own
+  bool own_shape = false;   ///< --shape is meant for the others of a climb: keep the default
   std::function<Schedule(const Shape &, DType, const Target &)> build;
 };
 
@@ -25,6 +26,9 @@ struct Choice {
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
 /// Rungs and whole tutorials; no words: the first tutorial.
+/// Where --shape has the number of extents of some choices and not of others, the others keep their own
+/// shapes; gives a sentence that says so, or nothing.
+std::string spare_other_ranks(const Context &context, std::vector<Choice> &choices);
 std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words);
 
 /// "512x512x512". Throws UserError (usage) where it is malformed, has the wrong number of extents, or an

@@ -26,25 +26,27 @@ void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)
 /// Statements that the body comes to with the loops inside it unrolled; huge where there is a loop that
 /// cannot be.
 std::int64_t unrolled_size(const kernel::Stmt &stmt) {
-  return kernel::visit(stmt, Overloaded{
-                                 [](const kernel::Declare &) { return std::int64_t{1}; },
-                                 [](const kernel::Store &) { return std::int64_t{1}; },
-                                 [](const kernel::Barrier &) { return std::int64_t{1}; },
-                                 [](const kernel::If &s) { return 1 + unrolled_size(s.body); },
-                                 [](const kernel::Loop &s) {
-                                   auto extent = as_int(s.extent);
-                                   std::int64_t body = unrolled_size(s.body);
-                                   return extent ? std::min(wanted_unroll + 1,
-                                                            std::max<std::int64_t>(*extent, 0) * body)
-                                                 : wanted_unroll + 1;
-                                 },
-                                 [](const kernel::Seq &s) {
-                                   std::int64_t total = 0;
-                                   for (const kernel::Stmt &child : s.stmts)
-                                     total = std::min(wanted_unroll + 1, total + unrolled_size(child));
-                                   return total;
-                                 },
-                             });
+  return kernel::visit(
+      stmt, Overloaded{
+                [](const kernel::Declare &) { return std::int64_t{1}; },
+                [](const kernel::Store &) { return std::int64_t{1}; },
+                [](const kernel::Barrier &) { return std::int64_t{1}; },
+                [](const kernel::If &s) {
+                  return 1 + unrolled_size(s.body) + (s.otherwise ? 1 + unrolled_size(s.otherwise) : 0);
+                },
+                [](const kernel::Loop &s) {
+                  auto extent = as_int(s.extent);
+                  std::int64_t body = unrolled_size(s.body);
+                  return extent ? std::min(wanted_unroll + 1, std::max<std::int64_t>(*extent, 0) * body)
+                                : wanted_unroll + 1;
+                },
+                [](const kernel::Seq &s) {
+                  std::int64_t total = 0;
+                  for (const kernel::Stmt &child : s.stmts)
+                    total = std::min(wanted_unroll + 1, total + unrolled_size(child));
+                  return total;
+                },
+            });
 }
 
 } // namespace
@@ -266,13 +268,29 @@ void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   }
 }
 
+/// Both sides of an if/else, one after the other, each by the lanes that take it.
 void Decoder::branch(const kernel::If &node) {
   ValueId condition = value(node.condition);
+  if (!node.otherwise) {
+    guarded(condition, node.body);
+    return;
+  }
+  // What both sides write is written.
+  std::set<std::pair<Buffer, std::int64_t>> before = written_, both;
+  auto by_then = guarded(condition, node.body);
+  auto by_else = guarded(values_.complement(condition), node.otherwise);
+  std::set_intersection(by_then.begin(), by_then.end(), by_else.begin(), by_else.end(),
+                        std::inserter(both, both.end()));
+  written_.insert(both.begin(), both.end());
+}
+
+/// Gives the local elements that the lanes of the condition have written at the end.
+std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, const kernel::Stmt &body_stmt) {
   const Value v = values_[condition];
   if (v.constant) {
     if (*v.constant)
-      stmt(node.body);
-    return;
+      stmt(body_stmt);
+    return written_;
   }
   auto region = static_cast<std::uint32_t>(program_.regions.size());
   std::uint32_t saved = values_.allocate(8);
@@ -284,13 +302,14 @@ void Decoder::branch(const kernel::If &node) {
   program_.regions.emplace_back();
   std::set<std::pair<Buffer, std::int64_t>> written = written_;
   std::uint32_t outer = std::exchange(region_, region);
-  stmt(node.body);
+  stmt(body_stmt);
   region_ = outer;
-  written_ = std::move(written);
+  written.swap(written_);
   if (!v.uniform)
     values_.emit({.run = handlers_.end_if, .a = saved});
   std::vector<Instr> &body = values_.scopes.back().body;
   body[at].imm = static_cast<std::int64_t>(body.size() - at);
+  return written;
 }
 
 void Decoder::barrier(const kernel::Barrier &node) {

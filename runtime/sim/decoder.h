@@ -36,6 +36,7 @@ private:
   void unrolled(const kernel::Loop &node, std::int64_t extent);
   void rolled(const kernel::Loop &node, ValueId extent);
   void branch(const kernel::If &node);
+  std::set<std::pair<Buffer, std::int64_t>> guarded(ValueId condition, const kernel::Stmt &body);
   void store(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void barrier(const kernel::Barrier &node);

@@ -39,7 +39,7 @@ template <class T> std::int64_t apply_as(BinaryOp op, std::int64_t a, std::int64
       return a || b;
     else if constexpr (is_comparison(o))
       return compare<o>(x, y);
-    else if constexpr (o == BinaryOp::div)
+    else if constexpr (!is_defined_on<o, T>())
       internal_error("integers have floordiv, not div");
     else
       return static_cast<std::int64_t>(arithmetic<o>(x, y));
@@ -336,6 +336,13 @@ std::optional<Range> Values::range_of(BinaryOp op, const Value &a, const Value &
     if (r > 0)
       return Range{0, p >= 0 ? std::min(a.range->high, b.range->high - 1) : b.range->high - 1};
     return std::nullopt;
+  case BinaryOp::bit_xor:
+    if (p < 0 || r < 0)
+      return std::nullopt;
+    return Range{0, fill_bits(std::max(a.range->high, b.range->high))};
+  case BinaryOp::shift_right:
+    return r == s ? std::optional(Range{a.range->low >> b.range->low, a.range->high >> b.range->low})
+                  : std::nullopt;
   case BinaryOp::min:
     return Range{std::min(a.range->low, b.range->low), std::min(a.range->high, b.range->high)};
   case BinaryOp::max:

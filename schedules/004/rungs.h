@@ -1,5 +1,5 @@
 #pragma once
-/// How GPUs perform: arithmetic intensity, from one result a thread to tiles.
+/// How GPUs perform: arithmetic intensity, from one result a thread to tiles, and divergence.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"
@@ -10,5 +10,8 @@ Schedule one(const Shape &shape, DType dtype, const Target &target);
 Schedule two_by_two(const Shape &shape, DType dtype, const Target &target);
 Schedule tile32(const Shape &shape, DType dtype, const Target &target);
 Schedule tile64(const Shape &shape, DType dtype, const Target &target);
+Schedule divergent(const Shape &shape, DType dtype, const Target &target);
+Schedule uniform(const Shape &shape, DType dtype, const Target &target);
+Schedule branch_free(const Shape &shape, DType dtype, const Target &target);
 
 } // namespace nestsmith::tutorial_004

@@ -80,6 +80,27 @@ TEST(CudaKernel, conditions_are_spelled_so_that_no_compiler_warns) {
   EXPECT_EQ(spelled(e, select(not_equal(i, i32(4)), a, 0.0f) * a), "(i != 4 ? a[i] : 0.0f) * a[i]");
 }
 
+TEST(CudaKernel, bitwise_operands_stand_in_parentheses) {
+  Elementwise u(DType::u32);
+  Expr a = u.at_a(), b = u.at_b();
+  EXPECT_EQ(spelled(u, bit_xor(a, b)), "a[i] ^ b[i]");
+  EXPECT_EQ(spelled(u, bit_xor(bit_xor(a, shift_right(a, 16)), b + a)),
+            "(a[i] ^ (a[i] >> 16u)) ^ (b[i] + a[i])");
+  EXPECT_EQ(spelled(u, shift_right(a * b, 3) * a + b), "((a[i] * b[i]) >> 3u) * a[i] + b[i]");
+  EXPECT_EQ(spelled(u, get(u.a, bit_xor(u.i, shift_right(u.i, 2)))), "a[i ^ (i >> 2)]");
+}
+
+TEST(CudaKernel, an_if_has_its_else) {
+  Elementwise e;
+  kernel::If branch{Expr(e.i) < i32(9), "why", set(e.out, e.i, 1.0F), set(e.out, e.i, 2.0F)};
+  EXPECT_THAT(cuda_kernel(e.kernel({make(std::move(branch))})), HasSubstr(R"(  if (i < 9) {  // why
+    out[i] = 1.0f;
+  } else {
+    out[i] = 2.0f;
+  }
+)"));
+}
+
 TEST(CudaKernel, a_masked_load_does_not_touch_memory_where_its_mask_is_false) {
   Elementwise e;
   Expr i = e.i, masked = load(e.a, {i * i32(2)}, i < i32(50), Expr(0.0f));

@@ -28,13 +28,27 @@ struct Case {
   Shape shape;
 };
 
+/// Small and large, prime and even, as many extents as the rung takes.
+std::vector<Shape> hostile_shapes(const Rung &rung) {
+  if (rung.tile.size() == 1)
+    return {{1}, {31}, {257}, {4096}};
+  return {{1, 1, 1}, {65, 33, 17}, {64, 64, 64}, {127, 129, 131}};
+}
+
+/// A shape that no tile divides, small enough for the interpreter.
+Shape ragged_shape(const Rung &rung) { return rung.tile.size() == 1 ? Shape{263} : Shape{9, 33, 7}; }
+
+bool is_product(const Rung &rung) { return rung.tile.size() == 3; }
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Rung &rung : builtin_rungs()) {
     Shape ragged = rung.tile;
     for (std::int64_t &extent : ragged)
       ++extent;
-    std::set<Shape> shapes = {{1, 1, 1}, {65, 33, 17}, {64, 64, 64}, {127, 129, 131}, rung.tile, ragged};
+    std::set<Shape> shapes = {rung.tile, ragged};
+    for (const Shape &shape : hostile_shapes(rung))
+      shapes.insert(shape);
     for (const Shape &shape : shapes)
       all.push_back({&rung, shape});
   }
@@ -81,7 +95,7 @@ TEST(Floors, OfNegativesAreRightInTheKernel) {
 /// Steps that only bind or unroll run the same loops; the others are run.
 TEST(Rungs, KeepTheirMeaningAtEveryStep) {
   for (const Rung &rung : builtin_rungs()) {
-    Schedule schedule = rung.build({9, 33, 7}, DType::u32, Target{});
+    Schedule schedule = rung.build(ragged_shape(rung), DType::u32, Target{});
     std::vector<Array> expected = test::results_of(schedule.source());
     for (std::size_t n = 1; n <= schedule.trace().size(); ++n) {
       const Directive &directive = schedule.trace()[n - 1];
@@ -95,7 +109,7 @@ TEST(Rungs, KeepTheirMeaningAtEveryStep) {
 
 TEST(Rungs, ReplayFromTheirTraces) {
   for (const Rung &rung : builtin_rungs())
-    for (const Shape &shape : {Shape{1, 1, 1}, Shape{65, 33, 17}}) {
+    for (const Shape &shape : {Shape(rung.tile.size(), 1), ragged_shape(rung)}) {
       Schedule schedule = rung.build(shape, DType::f32, Target{});
       std::string json = to_json(trace_file(schedule, shape, DType::f32));
       TraceFile file = parse_trace(json, "trace");
@@ -109,7 +123,7 @@ TEST(Rungs, ReplayFromTheirTraces) {
 
 TEST(Rungs, OweNothing) {
   for (const Rung &rung : builtin_rungs())
-    for (const Obligation &owed : rung.build({100, 70, 50}, DType::f32, Target{}).obligations())
+    for (const Obligation &owed : rung.build(ragged_shape(rung), DType::f32, Target{}).obligations())
       ADD_FAILURE() << rung.full_name() << ": " << owed.message;
 }
 
@@ -119,13 +133,16 @@ TEST(Rungs, HaveNamesOfTheirOwn) {
     EXPECT_TRUE(names.insert(rung.full_name()).second) << rung.full_name();
     EXPECT_EQ(rung.full_name(), rung.tutorial + "/" + rung.name);
     EXPECT_FALSE(rung.summary.empty());
-    EXPECT_EQ(rung.tile.size(), 3U);
+    EXPECT_EQ(rung.tile.size(), rung.default_shape.size());
+    EXPECT_EQ(rung.tile.size(), rung.gpu_shape.size());
   }
   EXPECT_EQ(names.size(), builtin_rungs().size());
 }
 
 TEST(Rungs, RefuseShapesThatAreNoProduct) {
   for (const Rung &rung : builtin_rungs()) {
+    if (!is_product(rung))
+      continue;
     auto build = [&](const Shape &shape) { return rung.build(shape, DType::f32, Target{}); };
     test::expect_user_error(
         [&] {
@@ -155,6 +172,20 @@ TEST(Rungs, RefuseShapesThatAreNoProduct) {
         },
         ExitCode::usage, "'A' has 2305843009213693952 elements, expected at most 2^60; make its shape smaller");
   }
+}
+
+TEST(Rungs, OfVectorsRefuseShapesOfOtherRanks) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.tile.size() == 1) {
+      auto build = [&](const Shape &shape) { return rung.build(shape, DType::f32, Target{}); };
+      test::expect_user_error(
+          [&] {
+            build({4, 4});
+          },
+          ExitCode::usage, "a vector takes a shape N, got 2 extents in '4x4'");
+      test::expect_user_error([&] { build({}); }, ExitCode::usage, "got 0 extents in ''");
+      test::expect_user_error([&] { build({0}); }, ExitCode::usage, "'x' has an extent of 0");
+    }
 }
 
 TEST(Workloads, GemmReadsCOnlyWhereBetaIsNotZero) {

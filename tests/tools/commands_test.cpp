@@ -71,6 +71,19 @@ TEST(Run, ClimbsAndEveryRungPasses) {
   EXPECT_FALSE(contains(ran.out, "001/")) << "without a name, the first tutorial is climbed";
 }
 
+/// A tutorial may have rungs of matrices and of vectors.
+TEST(Run, AShapeIsForTheRungsThatHaveAsManyExtents) {
+  Ran ran = nestsmith("run 004/one 004/uniform --shape 33x20x9 --device sim");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_TRUE(matches(ran.out, "004/one.*f32 33x20x9.*PASSED"));
+  EXPECT_TRUE(matches(ran.out, "004/uniform.*f32 65536 .*PASSED"));
+  EXPECT_TRUE(contains(ran.out, "--shape 33x20x9 has 3 extents, which 004/uniform does not take: climbed at a "
+                                "shape of its own"));
+  Ran alone = nestsmith("run 004/uniform --shape 33x20x9 --device sim");
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_TRUE(contains(alone.err, "it has 3 extents, expected 1"));
+}
+
 TEST(Run, JsonSaysTheSame) {
   llvm::json::Value result = parsed(nestsmith("run 000/naive 000/shared --shape 33x20x9 --device sim --json"));
   const llvm::json::Object *root = result.getAsObject();

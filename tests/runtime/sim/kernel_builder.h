@@ -57,9 +57,9 @@ public:
       extent = int_imm(*constant, index_);
     add(kernel::make(kernel::Loop{var, std::move(extent), unrolled, inner}));
   }
-  void when(Expr condition, const std::function<void()> &body) {
-    kernel::Stmt inner = nested(body);
-    add(kernel::make(kernel::If{std::move(condition), "", inner}));
+  void when(Expr condition, const std::function<void()> &body, const std::function<void()> &otherwise = {}) {
+    kernel::Stmt inner = nested(body), other = otherwise ? nested(otherwise) : nullptr;
+    add(kernel::make(kernel::If{std::move(condition), "", inner, other}));
   }
   void sync_block(std::string note = {}) {
     add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(note)}));

@@ -164,6 +164,66 @@ TEST(Simulate, ScalarsSelectsAndCasts) {
   }
 }
 
+/// out[t] = in[t] < 0 ? t : in[t]: each lane on its side, whether the condition is of the thread, of the
+/// warp, of memory or of all.
+TEST(Simulate, BothSidesOfAnIfRunUnderTheirMasks) {
+  for (int kind = 0; kind < 5; ++kind) {
+    KernelBuilder b("k");
+    Buffer in = b.param("in", 70), out = b.param("out", 70, Role::output), mine = b.local("mine", 1);
+    Expr t = b.axis(Axis::thread_x, "t", 70);
+    auto small = [](std::int64_t value) { return int_imm(value, DType::i32); };
+    Expr conditions[] = {equal(floormod(t, small(2)), small(0)), equal(floordiv(t, small(32)), small(1)),
+                         at(in, t) < 0.0F, at(in, small(3)) < 0.0F, boolean(true)};
+    b.when(
+        conditions[kind], [&] { b.store(mine, small(0), cast(DType::f32, t)); },
+        [&] { b.store(mine, small(0), at(in, t)); });
+    b.store(out, t, at(mine, small(0)));
+    Array A = filled(DType::f32, 70, 17, 9), C(DType::f32, {70});
+    const Argument arguments[] = {{&A}, {&C}};
+    Result result = run(b.build(), arguments, {});
+    EXPECT_TRUE(result.good()) << kind << ": " << result.findings[0].message;
+    std::uint64_t loads = kind == 2 ? 70 : kind == 3 ? 70 : 0;
+    for (std::size_t i = 0; i < 70; ++i) {
+      bool taken[] = {i % 2 == 0, i / 32 == 1, A.view<float>()[i] < 0, A.view<float>()[3] < 0, true};
+      EXPECT_EQ(C.view<float>()[i], taken[kind] ? static_cast<float>(i) : A.view<float>()[i]) << kind;
+      loads += !taken[kind];
+    }
+    EXPECT_EQ(result.stats.loads_global, loads) << "a side that is not taken loads nothing";
+  }
+}
+
+TEST(Simulate, WhatOneSideWritesIsNotWrittenForTheOther) {
+  KernelBuilder b("k");
+  Buffer out = b.param("out", 32, Role::output), mine = b.local("mine", 2);
+  Expr t = b.axis(Axis::thread_x, "t", 32), zero = int_imm(0, DType::i32), one = int_imm(1, DType::i32);
+  b.when(
+      t < int_imm(5, DType::i32), [&] { b.store(mine, zero, 1.0F); }, [&] { b.store(mine, one, 1.0F); });
+  b.store(out, t, at(mine, zero));
+  Array C(DType::f32, {32});
+  const Argument arguments[] = {{&C}};
+  Result result = run(b.build(), arguments, {});
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, ErrorKind::unwritten_read);
+  EXPECT_NE(result.findings[0].message.find("thread (5, 0, 0)"), std::string::npos) << result.findings[0].message;
+}
+
+TEST(Simulate, ABarrierOnOneSideOfADivergentIfIsFound) {
+  KernelBuilder b("k");
+  Buffer out = b.param("out", 32, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 32);
+  b.when(
+      t < int_imm(5, DType::i32), [&] { b.store(out, t, 1.0F); },
+      [&] {
+        b.sync_block();
+        b.store(out, t, 2.0F);
+      });
+  Array C(DType::f32, {32});
+  const Argument arguments[] = {{&C}};
+  Result result = run(b.build(), arguments, {});
+  ASSERT_FALSE(result.good());
+  EXPECT_EQ(result.findings[0].kind, ErrorKind::divergent_barrier);
+}
+
 TEST(Simulate, BooleansLiveInEveryScope) {
   KernelBuilder b("k");
   Buffer out = b.param("out", 64, Role::output, DType::boolean);
