@@ -94,7 +94,8 @@ void KernelWriter::signature() {
     parameters.push_back(pointer.declaration("__restrict__ "));
   for (const Parameter &scalar : scalar_parameters(kernel_))
     parameters.push_back(scalar.declaration());
-  out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({})", kernel_.threads()));
+  std::string blocks = kernel_.min_blocks != 0 ? fmt::format(", {}", kernel_.min_blocks) : "";
+  out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}{})", kernel_.threads(), blocks));
   out_.call(entry_name(kernel_), parameters, " {");
 }
 

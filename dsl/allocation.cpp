@@ -1,7 +1,9 @@
 #include "dsl/allocation.h"
 
 #include "dsl/error.h"
+#include "dsl/layout.h"
 
+#include <map>
 #include <set>
 
 namespace nestsmith {
@@ -31,9 +33,28 @@ Placement place(const Program &program, const Buffer &buffer) {
   internal_check(written.has_value(), "a temporary is never written");
   auto read = region_read(program.body, buffer, varies, bounds);
   result.region = read ? hull(*written, *read, buffer->shape, bounds) : *written;
-  for (const Span &span : result.region)
-    result.elements *= as_int(span.extent).value();
+  result.elements = PlacedLayout(*buffer, result.box()).elements();
   return result;
+}
+
+std::vector<std::int64_t> Placement::box() const {
+  std::vector<std::int64_t> extents;
+  for (const Span &span : region)
+    extents.push_back(as_int(span.extent).value());
+  return extents;
+}
+
+std::int64_t threads_of(const Program &program) {
+  std::map<Axis, std::int64_t> extents;
+  walk(program.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->axis && is_thread(*loop->axis))
+      extents[*loop->axis] = as_int(loop->extent).value();
+    return true;
+  });
+  std::int64_t threads = 1;
+  for (auto [axis, extent] : extents)
+    threads *= extent;
+  return threads;
 }
 
 } // namespace nestsmith

@@ -14,10 +14,15 @@ struct Placement {
   Buffer buffer;
   std::vector<const For *> loops; ///< around every access, outermost first
   Region region;                  ///< the box that is touched in one iteration of them
-  std::int64_t elements = 1;
+  std::int64_t elements = 1;      ///< that the box takes in memory, with what its layout pads
+
+  std::vector<std::int64_t> box() const; ///< the extents of `region`
 };
 
 /// For a local buffer the box is one thread's; for a shared one it holds what all threads of a block touch.
 Placement place(const Program &program, const Buffer &buffer);
+
+/// Threads of a block: the product of the extents that are bound to thread axes.
+std::int64_t threads_of(const Program &program);
 
 } // namespace nestsmith

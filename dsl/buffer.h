@@ -10,6 +10,7 @@
 namespace nestsmith {
 
 class Expr;
+struct Layout;
 
 /// Where a buffer lives. It fixes its owner: who shares one copy of it.
 ///   global  one copy for the grid      shared  one per thread block      local  one per thread
@@ -27,6 +28,7 @@ struct BufferNode {
   std::vector<Expr> shape; ///< elements per dimension, row-major; logical, before any layout
   Scope scope;
   Role role;
+  std::shared_ptr<const Layout> layout = nullptr; ///< of a temporary; null: row-major (dsl/layout.h)
 };
 using Buffer = std::shared_ptr<const BufferNode>;
 

@@ -33,7 +33,7 @@ std::string to_cpp(const Argument &argument) {
                         [](const LoopName &x) { return x.name; },
                         [](const BlockName &x) { return x.name; },
                         [](const Word &x) { return word_to_cpp(x.text); },
-                        [](std::int64_t x) { return factor_to_cpp(x); },
+                        [](std::int64_t x) { return fmt::format("{}", x); },
                         [](const std::vector<LoopName> &x) {
                           std::vector<std::string> names;
                           for (const LoopName &loop : x)

@@ -1,11 +1,13 @@
 /// Capacity, ownership and placement: what lowering needs of a schedule.
 
 #include "dsl/allocation.h"
+#include "dsl/layout.h"
 #include "dsl/printer.h"
 #include "dsl/schedule.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <set>
 
@@ -32,6 +34,7 @@ public:
       check_writer(*block);
     check_init_and_update();
     check_shared_capacity();
+    check_launch_bounds();
     return std::move(found_);
   }
 
@@ -50,6 +53,18 @@ private:
   }
   void owe(const std::string &culprit, std::string message) {
     found_.push_back({std::move(message), maker(culprit), culprit});
+  }
+  /// The same, where the last directive that is one of these is to blame, for the block `culprit` or, where
+  /// that is empty, for any.
+  void owe(std::initializer_list<std::string_view> ops, const std::string &culprit, std::string message) {
+    for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
+      const Directive &directive = schedule_.trace()[n];
+      const auto *block = std::get_if<BlockName>(&directive.arguments.front());
+      std::string name = block ? block->name : "";
+      if (std::find(ops.begin(), ops.end(), directive.op) != ops.end() && (culprit.empty() || culprit == name))
+        return found_.push_back({std::move(message), n + 1, name});
+    }
+    internal_error("no directive owes: " + message);
   }
   std::string writer_of(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))
@@ -94,6 +109,12 @@ private:
                         buffer->name, name(buffer->scope), buffer->scope == Scope::local ? "thread" : "block",
                         name(axis)));
     }
+    if (buffer->layout && buffer->layout->map)
+      if (auto collision = not_invertible(*buffer->layout->map, placement.box()))
+        return owe({"transform_layout"}, culprit,
+                   fmt::format("the layout of {} is not invertible over the {} elements that are in memory "
+                               "together: {}; transform after compute_at, or keep what the map divides away",
+                               buffer->name, fmt::join(placement.box(), " x "), *collision));
     if (buffer->scope == Scope::local)
       check_owner(buffer, placement);
   }
@@ -218,23 +239,59 @@ private:
     return text;
   }
 
-  void check_shared_capacity() {
-    std::int64_t total = 0;
+  /// Bytes of the shared arrays, one after the other, and what they are; without their padding on request.
+  struct Arena {
+    std::int64_t bytes = 0;
     std::string list, last;
+  };
+  Arena shared_arena(bool padded) const {
+    Arena arena;
     for (const Buffer &buffer : temporaries(program_)) {
       if (buffer->scope != Scope::shared)
         continue;
-      std::int64_t bytes = place(program_, buffer).elements * byte_size(buffer->dtype);
-      total = (total + shared_alignment - 1) / shared_alignment * shared_alignment + bytes;
-      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", buffer->name, bytes);
-      last = writer_of(buffer);
+      Placement placement = place(program_, buffer);
+      std::int64_t elements = placement.elements;
+      if (!padded) {
+        elements = 1;
+        for (std::int64_t extent : placement.box())
+          elements *= extent;
+      }
+      std::int64_t bytes = elements * byte_size(buffer->dtype);
+      arena.bytes = (arena.bytes + shared_alignment - 1) / shared_alignment * shared_alignment + bytes;
+      arena.list += fmt::format("{}{} {}", arena.list.empty() ? "" : ", ", buffer->name, bytes);
+      arena.last = writer_of(buffer);
     }
-    if (total > schedule_.target().shared_bytes_per_block)
-      owe(last,
-          fmt::format(
-              "a block needs {} bytes of shared memory ({}), but {} has {}; bring the caches under an inner "
-              "loop with compute_at, or use smaller tiles",
-              total, list, schedule_.target().arch, schedule_.target().shared_bytes_per_block));
+    return arena;
+  }
+
+  void check_shared_capacity() {
+    const Target &target = schedule_.target();
+    Arena arena = shared_arena(true);
+    if (arena.bytes <= target.shared_bytes_per_block)
+      return;
+    std::string what = fmt::format("a block needs {} bytes of shared memory ({}), but {} has {}", arena.bytes,
+                                   arena.list, target.arch, target.shared_bytes_per_block);
+    if (shared_arena(false).bytes <= target.shared_bytes_per_block)
+      return owe({"storage_align", "transform_layout", "swizzle"}, "",
+                 what + "; without padding it would fit: use a swizzle, which needs none");
+    owe(arena.last, what + "; bring the caches under an inner loop with compute_at, or use smaller tiles");
+  }
+
+  /// Registers are the compiler's to fit.
+  void check_launch_bounds() {
+    std::int64_t blocks = program_.min_blocks, threads = threads_of(program_), bytes = shared_arena(true).bytes;
+    const Target &target = schedule_.target();
+    if (blocks * threads > target.threads_per_sm)
+      owe({"launch_bounds"}, "",
+          fmt::format("{} blocks of {} threads are {}, but an SM of {} holds {}; ask for fewer", blocks,
+                      threads, blocks * threads, target.arch, target.threads_per_sm));
+    std::int64_t each = bytes + target.shared_bytes_reserved;
+    if (blocks > 1 && blocks * each > target.shared_bytes_per_sm)
+      owe({"launch_bounds"}, "",
+          fmt::format("{} blocks with {} bytes of shared memory each, {} of them the system's, need {}, but an "
+                      "SM of {} has {}; ask for fewer, or use smaller tiles",
+                      blocks, each, target.shared_bytes_reserved, blocks * each, target.arch,
+                      target.shared_bytes_per_sm));
   }
 
   const Schedule &schedule_;

@@ -95,6 +95,7 @@ struct Program {
   std::vector<Buffer> params; ///< inputs, then outputs
   std::vector<Var> scalars;   ///< such as alpha and beta
   Stmt body;
+  std::int64_t min_blocks = 0; ///< thread blocks that one SM is to hold at a time; 0: nothing is asked for
 };
 
 /// Rebuilds with `f` applied to direct sub-statements; a null result drops the statement. The same

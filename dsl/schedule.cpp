@@ -132,6 +132,16 @@ void Schedule::compute_at(BlockRef producer, Loop loop) { primitives::compute_at
 void Schedule::reverse_compute_at(BlockRef consumer, Loop loop) {
   primitives::reverse_compute_at(*this, consumer, loop);
 }
+void Schedule::transform_layout(BlockRef writer, const IndexMap &map) {
+  primitives::transform_layout(*this, writer, map);
+}
+void Schedule::storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset) {
+  primitives::storage_align(*this, writer, dim, factor, offset);
+}
+void Schedule::swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift) {
+  primitives::swizzle(*this, writer, bits, base, shift);
+}
+void Schedule::launch_bounds(std::int64_t min_blocks) { primitives::launch_bounds(*this, min_blocks); }
 BlockRef Schedule::decompose_reduction(BlockRef block, Loop loop) {
   return primitives::decompose_reduction(*this, block, loop);
 }

@@ -6,6 +6,7 @@
 
 #include "dsl/directive.h"
 #include "dsl/error.h"
+#include "dsl/layout.h"
 #include "dsl/program.h"
 #include "dsl/target.h"
 
@@ -68,6 +69,14 @@ public:
   void set_scope(BlockRef writer, Scope scope);
   void compute_at(BlockRef producer, Loop loop);
   void reverse_compute_at(BlockRef consumer, Loop loop);
+
+  // Storage.
+  void transform_layout(BlockRef writer, const IndexMap &map);
+  void storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset);
+  void swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift);
+
+  // Hardware.
+  void launch_bounds(std::int64_t min_blocks);
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop);

@@ -29,6 +29,14 @@ public:
   Loop loop() { return schedule_.loop(next<LoopName>("a loop").name); }
   BlockRef block() { return schedule_.block(next<BlockName>("a block").name); }
   std::string word() { return next<Word>("a word").text; }
+  std::int64_t integer() { return next<std::int64_t>("a whole number"); }
+  IndexMap index_map() {
+    std::string text = word();
+    IndexMap map(text);
+    if (to_string(map) != text)
+      fail(fmt::format("got the map '{}', expected it in the form '{}'", text, to_string(map)));
+    return map;
+  }
   std::vector<std::int64_t> ints() { return next<std::vector<std::int64_t>>("a list of numbers"); }
   std::vector<Loop> loops() {
     std::vector<Loop> handles;
@@ -106,6 +114,24 @@ const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
          auto block = r.block();
          s.set_scope(block, r.scope());
        }},
+      {"transform_layout",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         s.transform_layout(block, r.index_map());
+       }},
+      {"storage_align",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         auto dim = r.integer(), factor = r.integer();
+         s.storage_align(block, dim, factor, r.integer());
+       }},
+      {"swizzle",
+       [](Schedule &s, Reader &r) {
+         auto block = r.block();
+         auto bits = r.integer(), base = r.integer();
+         s.swizzle(block, bits, base, r.integer());
+       }},
+      {"launch_bounds", [](Schedule &s, Reader &r) { s.launch_bounds(r.integer()); }},
       {"compute_at",
        [](Schedule &s, Reader &r) {
          auto block = r.block();

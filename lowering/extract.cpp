@@ -54,6 +54,7 @@ public:
     kernel_.name = program_.name;
     kernel_.params = program_.params;
     kernel_.scalars = program_.scalars;
+    kernel_.min_blocks = program_.min_blocks;
     kernel_.indices = Indices(program_).make();
     for (const kernel::ThreadIndex &index : kernel_.indices)
       bounds_.set(index.var, {0, index.extent - 1});
@@ -76,15 +77,14 @@ private:
   void allocate(Placement placement) {
     const Buffer &buffer = placement.buffer;
     std::vector<Expr> shape;
-    std::vector<std::int64_t> tile;
-    for (const Span &span : placement.region) {
+    std::vector<std::int64_t> tile = placement.box();
+    for (const Span &span : placement.region)
       shape.push_back(span.extent);
-      tile.push_back(as_int(span.extent).value());
-    }
+    std::string layout = describe(buffer->layout);
     auto shrunk = std::make_shared<const BufferNode>(
-        BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary});
+        BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary, buffer->layout});
     (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local)
-        .push_back({shrunk, 0, note_of(buffer, tile), tile});
+        .push_back({shrunk, 0, note_of(buffer, tile) + (layout.empty() ? "" : ", " + layout), tile});
     shrunk_[buffer] = shrunk;
     placements_[buffer] = std::move(placement);
   }

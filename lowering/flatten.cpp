@@ -1,13 +1,17 @@
 #include "dsl/allocation.h"
-#include "dsl/simplify.h"
+#include "dsl/error.h"
+#include "dsl/layout.h"
 #include "lowering/unit.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 
 namespace nestsmith::kernel {
 
 namespace {
 
+/// Row-major.
 Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
   Expr result = indices.empty() ? Expr(0) : indices[0];
   for (std::size_t d = 1; d < indices.size(); ++d)
@@ -27,13 +31,18 @@ public:
   }
 
   void add(Allocation &allocation) {
-    BufferNode flat = *allocation.buffer;
-    Expr elements = 1;
-    for (const Expr &extent : flat.shape)
-      elements = elements * extent;
-    flat.shape = {elements};
+    const Buffer &tile = allocation.buffer;
+    std::vector<std::int64_t> box;
+    for (const Expr &extent : tile->shape)
+      box.push_back(as_int(extent).value());
+    check_invertible(*tile, box);
+    PlacedLayout layout(*tile, box);
+    allocation.tile = layout.extents();
+    BufferNode flat = *tile;
+    flat.shape = {Expr(layout.elements())};
+    flat.layout = nullptr;
     auto node = std::make_shared<const BufferNode>(std::move(flat));
-    flat_[allocation.buffer] = node;
+    flat_.emplace(tile, Flat{node, std::move(layout)});
     allocation.buffer = node;
   }
 
@@ -59,18 +68,33 @@ public:
   }
 
 private:
+  struct Flat {
+    Buffer buffer;
+    PlacedLayout layout;
+  };
+
+  /// Tails may have padded the box beyond what the obligations saw.
+  static void check_invertible(const BufferNode &tile, const std::vector<std::int64_t> &box) {
+    if (!tile.layout || !tile.layout->map)
+      return;
+    if (auto collision = not_invertible(*tile.layout->map, box))
+      throw UserError(ExitCode::illegal_schedule,
+                      fmt::format("the layout of {} ({}) is not invertible over its tile of {}: {}", tile.name,
+                                  to_string(*tile.layout), fmt::join(box, " x "), *collision));
+  }
+
   /// Offsets into tiles are simplified, so that a fetch by all threads in order reads `tile[tid]`; those
   /// into parameters keep the form row * columns + column that a reader expects.
   Expr flat_offset(const Buffer &buffer, const std::vector<Expr> &indices) const {
-    Expr result = offset(buffer, indices);
-    return flat_.count(buffer) ? simplify(result, bounds_) : result;
+    auto it = flat_.find(buffer);
+    return it == flat_.end() ? offset(buffer, indices) : it->second.layout.offset(indices, bounds_);
   }
 
   Buffer storage(const Buffer &buffer) const {
     auto it = flat_.find(buffer);
-    return it == flat_.end() ? buffer : it->second;
+    return it == flat_.end() ? buffer : it->second.buffer;
   }
-  std::map<Buffer, Buffer> flat_;
+  std::map<Buffer, Flat> flat_;
   Bounds bounds_;
 };
 

@@ -86,7 +86,7 @@ struct Allocation {
   Buffer buffer;                  ///< shape: one constant extent, its elements
   std::int64_t byte_offset = 0;   ///< in the shared arena; 0 for local
   std::string note;               ///< what it holds: "64 x 8 tile of A"
-  std::vector<std::int64_t> tile; ///< the logical extents before flattening, for notes only
+  std::vector<std::int64_t> tile; ///< its extents as they lie in memory, for the text only
 };
 
 struct ThreadIndex {
@@ -101,7 +101,8 @@ struct Kernel {
   std::vector<Var> scalars;
   std::vector<ThreadIndex> indices; ///< axes in use; the extent of any other is 1
   std::vector<Allocation> shared, local;
-  std::int64_t shared_bytes = 0; ///< static shared memory of a block, in bytes
+  std::int64_t shared_bytes = 0; ///< shared memory of a block, in bytes
+  std::int64_t min_blocks = 0;   ///< blocks that one SM is to hold; 0: nothing is asked for
   Stmt body;
 
   std::int64_t extent(Axis axis) const;

@@ -58,6 +58,10 @@ void Schedule::Edit::release(const Stmt &stmt) {
 void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
   Program next = program();
   next.body = std::move(body);
+  commit(std::move(next), std::move(results));
+}
+
+void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
   if (auto breach = find_breach(next))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
   directive_.results = std::move(results);

@@ -27,6 +27,7 @@ public:
   /// The new program will not hold this loop: its name is free.
   void release(const Stmt &loop);
   void commit(Stmt body, std::vector<std::string> results = {});
+  void commit(Program next, std::vector<std::string> results = {});
 
   /// The nodes behind handles; refuses a handle that no longer stands in the program.
   const For &loop(Loop handle) const;

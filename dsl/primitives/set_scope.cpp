@@ -15,6 +15,13 @@ void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
             "block {} writes {}, a parameter, which is global; use cache_write to compute it in {} memory",
             handle.id->name, old->name, name(scope)),
         {handle.id->name});
+  if (old->layout && scope != old->scope)
+    edit.refuse(fmt::format("{} has a layout for {} memory ({}); use set_scope before {}", old->name,
+                            name(old->scope), to_string(*old->layout),
+                            old->layout->swizzle            ? "swizzle"
+                            : !old->layout->strides.empty() ? "storage_align"
+                                                            : "transform_layout"),
+                {handle.id->name});
   BufferNode moved = *old;
   moved.scope = scope;
   edit.commit(replace_buffer(edit.body(), old, std::make_shared<const BufferNode>(std::move(moved))));

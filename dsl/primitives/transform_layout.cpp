@@ -1,0 +1,38 @@
+#include "dsl/primitives/transform_layout.h"
+
+#include "dsl/allocation.h"
+#include "dsl/primitives/storage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::primitives {
+
+void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) {
+  Schedule::Edit edit(schedule, "transform_layout", {BlockName{block_name(handle)}, Word{to_string(map)}});
+  const Block &writer = edit.block(handle);
+  const Buffer &buffer = require_temporary(edit, writer);
+  Layout layout = layout_of(buffer);
+  if (buffer->scope == Scope::global)
+    edit.refuse(fmt::format("{} is global, expected shared or local; use set_scope first", buffer->name),
+                {writer.id->name});
+  if (map.logical().size() != physical_rank(buffer))
+    edit.refuse(fmt::format("the map takes {} indices, but {} is stored by {}", map.logical().size(),
+                            buffer->name, physical_rank(buffer)),
+                {writer.id->name});
+  if (!layout.strides.empty() || layout.swizzle)
+    edit.refuse(fmt::format("{} is {} already, which counts in the order that this would change; transform "
+                            "first",
+                            buffer->name, layout.swizzle ? "swizzled" : "padded"),
+                {writer.id->name});
+  layout.map = layout.map ? compose(*layout.map, map) : map;
+  std::vector<std::int64_t> box = place(edit.program(), buffer).box();
+  if (auto collision = not_invertible(*layout.map, box))
+    edit.refuse(fmt::format("the layout is not invertible over the {} elements of {}: {}; keep what the map "
+                            "divides away, as in \"i -> i//4, i%4\"",
+                            fmt::join(box, " x "), buffer->name, *collision),
+                {writer.id->name});
+  commit_layout(edit, buffer, std::move(layout));
+}
+
+} // namespace nestsmith::primitives
