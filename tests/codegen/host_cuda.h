@@ -23,7 +23,7 @@ inline constexpr const char *host_cuda_runtime = R"(#pragma once
 #define __host__
 #define __forceinline__ inline
 #define __restrict__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
