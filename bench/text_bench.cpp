@@ -18,7 +18,7 @@ Schedule scheduled(const Rung &rung) {
 
 void whole(benchmark::State &state, const Rung &rung) {
   for (auto _ : state)
-    benchmark::DoNotOptimize(cuda_kernel(lower(scheduled(rung))));
+    benchmark::DoNotOptimize(cuda_kernels(lower(scheduled(rung))));
 }
 
 void only_lower(benchmark::State &state, const Rung &rung) {
@@ -28,9 +28,9 @@ void only_lower(benchmark::State &state, const Rung &rung) {
 }
 
 void only_text(benchmark::State &state, const Rung &rung) {
-  auto kernel = lower(scheduled(rung));
+  auto plan = lower(scheduled(rung));
   for (auto _ : state)
-    benchmark::DoNotOptimize(cuda_kernel(kernel));
+    benchmark::DoNotOptimize(cuda_kernels(plan));
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "dsl/error.h"
 
 #include <fmt/format.h>
+#include <span>
 
 namespace nestsmith {
 
@@ -25,8 +26,7 @@ constexpr Helper f32_helpers[] = {
     {BinaryOp::floormod,
      "__device__ __forceinline__ float floormod_f32(float a, float b) { return a - b * floorf(a / b); }\n"}};
 
-std::string helpers(const kernel::Kernel &kernel) {
-  std::set<BinaryOp> used;
+void note_operators(const kernel::Kernel &kernel, std::set<BinaryOp> &used) {
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     kernel::map_exprs(stmt, [&](const Expr &e) {
       walk(e, [&](const Expr &sub) {
@@ -36,6 +36,13 @@ std::string helpers(const kernel::Kernel &kernel) {
       return e;
     });
   });
+}
+
+/// The helpers that the kernels call.
+std::string helpers(std::span<const kernel::Kernel> kernels) {
+  std::set<BinaryOp> used;
+  for (const kernel::Kernel &kernel : kernels)
+    note_operators(kernel, used);
   std::string text;
   for (const Helper &helper : f32_helpers)
     if (used.count(helper.op))
@@ -43,12 +50,13 @@ std::string helpers(const kernel::Kernel &kernel) {
   return text.empty() ? text : text + "\n";
 }
 
-/// Names of the parameters: the kernel and the launcher agree on them.
-void declare_parameters(NameTable &names, const kernel::Kernel &kernel) {
-  names.claim(entry_name(kernel));
-  for (const Buffer &buffer : kernel.params)
+/// Names of the parameters: a kernel that stands alone and its launcher agree on them.
+void declare_parameters(NameTable &names, const kernel::Plan &plan) {
+  for (const kernel::Kernel &kernel : plan.kernels)
+    names.claim(entry_name(kernel));
+  for (const Buffer &buffer : plan.params)
     names.declare(buffer);
-  for (const Var &scalar : kernel.scalars)
+  for (const Var &scalar : plan.scalars)
     names.declare(scalar);
 }
 
@@ -207,7 +215,6 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
 
 std::string KernelWriter::write() {
   declare_parameters(names_, kernel_);
-  out_.verbatim(helpers(kernel_));
   signature();
   out_.indent();
   thread_indices();
@@ -218,12 +225,13 @@ std::string KernelWriter::write() {
   return out_.take();
 }
 
-bool is_written(const kernel::Kernel &kernel, const Buffer &buffer) {
+bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
   bool written = false;
-  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-    const auto *store = kernel::as<kernel::Store>(stmt);
-    written |= store && store->buffer == buffer;
-  });
+  for (const kernel::Kernel &kernel : plan.kernels)
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      const auto *store = kernel::as<kernel::Store>(stmt);
+      written |= store && store->buffer == buffer;
+    });
   return written;
 }
 
@@ -231,27 +239,36 @@ bool is_written(const kernel::Kernel &kernel, const Buffer &buffer) {
 
 std::string entry_name(const kernel::Kernel &kernel) { return linked_identifier(kernel.name); }
 
-std::string cuda_kernel(const kernel::Kernel &kernel) { return KernelWriter(kernel).write(); }
+std::string cuda_kernel(const kernel::Kernel &kernel) {
+  return helpers({&kernel, 1}) + KernelWriter(kernel).write();
+}
+
+std::string cuda_kernels(const kernel::Plan &plan) {
+  std::string text;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    text += (text.empty() ? "" : "\n") + KernelWriter(kernel).write();
+  return helpers(plan.kernels) + text;
+}
 
 std::string Parameter::declaration(const std::string &qualifier) const {
   return fmt::format("{}{}{}{}", type, type.back() == '*' ? "" : " ", qualifier, name);
 }
 
-std::vector<Parameter> pointer_parameters(const kernel::Kernel &kernel) {
+std::vector<Parameter> pointer_parameters(const kernel::Plan &plan) {
   NameTable names;
-  declare_parameters(names, kernel);
+  declare_parameters(names, plan);
   std::vector<Parameter> result;
-  for (const Buffer &buffer : kernel.params)
-    result.push_back({fmt::format("{}{} *", is_written(kernel, buffer) ? "" : "const ", c_type(buffer->dtype)),
+  for (const Buffer &buffer : plan.params)
+    result.push_back({fmt::format("{}{} *", is_written(plan, buffer) ? "" : "const ", c_type(buffer->dtype)),
                       names[buffer]});
   return result;
 }
 
-std::vector<Parameter> scalar_parameters(const kernel::Kernel &kernel) {
+std::vector<Parameter> scalar_parameters(const kernel::Plan &plan) {
   NameTable names;
-  declare_parameters(names, kernel);
+  declare_parameters(names, plan);
   std::vector<Parameter> result;
-  for (const Var &scalar : kernel.scalars)
+  for (const Var &scalar : plan.scalars)
     result.push_back({std::string(c_type(scalar->dtype)), names[scalar]});
   return result;
 }

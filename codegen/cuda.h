@@ -1,7 +1,7 @@
 #pragma once
 /// A kernel as CUDA C++. It spells what lowering decided and decides nothing itself.
 
-#include "lowering/kernel.h"
+#include "lowering/plan.h"
 
 #include <string>
 #include <vector>
@@ -16,14 +16,16 @@ std::string entry_name(const kernel::Kernel &kernel);
 ///
 /// Index arithmetic divides by `/` and `%`: see codegen/spell.h for why that is floor division here.
 std::string cuda_kernel(const kernel::Kernel &kernel);
+/// All kernels of a plan, in order, below the helpers that they call.
+std::string cuda_kernels(const kernel::Plan &plan);
 
-/// Parameters as the kernel's text names them: "A", and their C++ types: "const float *".
+/// Parameters as the text names them: "A", and their C++ types: "const float *".
 struct Parameter {
   std::string type, name;
   std::string declaration(const std::string &qualifier = {}) const; ///< `const float *__restrict__ A`
 };
-std::vector<Parameter> pointer_parameters(const kernel::Kernel &kernel);
-std::vector<Parameter> scalar_parameters(const kernel::Kernel &kernel);
+std::vector<Parameter> pointer_parameters(const kernel::Plan &plan);
+std::vector<Parameter> scalar_parameters(const kernel::Plan &plan);
 
 /// "32 x 4 x 1" as far as it is not 1: "32 x 4".
 std::string extents_text(const std::array<std::int64_t, 3> &extents);

@@ -6,6 +6,7 @@
 #include "codegen/text.h"
 #include "dsl/error.h"
 
+#include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,13 +23,6 @@ std::vector<std::int64_t> extents(const Buffer &buffer) {
     result.push_back(*as_int(extent));
   }
   return result;
-}
-
-std::int64_t elements(const Buffer &buffer) {
-  std::int64_t product = 1;
-  for (std::int64_t extent : extents(buffer))
-    product *= extent;
-  return product;
 }
 
 std::string_view role_text(Role role) {
@@ -54,53 +48,73 @@ std::string joined(const Range &range, std::string_view separator, const F &cond
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
-/// The launcher's parameters by name.
+/// What the launcher's text names.
 struct Launcher {
   std::vector<Parameter> pointers, sizes, scalars;
   std::vector<std::int64_t> values; ///< of the sizes
+  std::string workspace, workspace_bytes;
+  std::vector<Parameter> workspaces; ///< the parts of the workspace
 
   std::vector<std::string> declarations() const {
     std::vector<std::string> result;
     for (const auto *group : {&pointers, &sizes, &scalars})
       for (const Parameter &parameter : *group)
         result.push_back(parameter.declaration());
-    result.push_back("cudaStream_t stream");
+    if (!workspaces.empty()) {
+      result.push_back("void *" + workspace);
+      result.push_back("size_t " + workspace_bytes);
+    }
+    result.push_back("cudaStream_t stream"); // no array has this name: see codegen/names.cpp
     return result;
   }
-  std::string arguments() const { ///< of the kernel
-    auto name = [](const Parameter &parameter) { return parameter.name; };
-    std::string list = joined(pointers, ", ", name), rest = joined(scalars, ", ", name);
-    return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
+  /// What is passed to a kernel of the plan.
+  std::string arguments(const kernel::Plan &plan, const kernel::Kernel &kernel) const {
+    std::vector<std::string> names;
+    for (std::size_t n : plan.arguments(kernel))
+      names.push_back((n < pointers.size() ? pointers[n] : workspaces[n - pointers.size()]).name);
+    for (std::size_t n : plan.scalar_arguments(kernel))
+      names.push_back(scalars[n].name);
+    return fmt::format("{}", fmt::join(names, ", "));
   }
 };
 
-Launcher launcher_of(const EmitInfo &info, const kernel::Kernel &kernel) {
-  Launcher result{pointer_parameters(kernel), {}, scalar_parameters(kernel), {}};
+Launcher launcher_of(const EmitInfo &info, const kernel::Plan &plan) {
+  Launcher result{pointer_parameters(plan), {}, scalar_parameters(plan), {}, {}, {}, {}};
   NameTable names;
-  names.claim(entry_name(kernel));
+  for (const kernel::Kernel &kernel : plan.kernels)
+    names.claim(entry_name(kernel));
   for (const auto *group : {&result.pointers, &result.scalars})
     for (const Parameter &parameter : *group)
       names.claim(parameter.name);
-  for (const NamedExtent &size : launcher_sizes(info, kernel)) {
+  for (const NamedExtent &size : launcher_sizes(info, plan)) {
     bool small = size.value <= std::numeric_limits<std::int32_t>::max();
     result.sizes.push_back({small ? "int" : "long long", names.claim(size.name)});
     result.values.push_back(size.value);
   }
+  result.workspace = names.claim("workspace");
+  result.workspace_bytes = names.claim("workspace_bytes");
+  for (const kernel::Workspace &workspace : plan.workspaces)
+    result.workspaces.push_back(
+        {fmt::format("{} *", c_type(workspace.buffer->dtype)), names.claim(workspace.buffer->name)});
   return result;
 }
 
 /// Pairs of arrays of which one is written: they must not overlap.
-std::vector<std::string> overlaps(const kernel::Kernel &kernel, const Launcher &launcher) {
+std::vector<std::string> overlaps(const kernel::Plan &plan, const Launcher &launcher) {
   std::vector<std::string> conditions;
   auto bytes = [&](std::size_t n) {
-    const Buffer &buffer = kernel.params[n];
-    return fmt::format("{}LL * sizeof({})", elements(buffer), c_type(buffer->dtype));
+    const Buffer &buffer = plan.params[n];
+    return fmt::format("{}LL * sizeof({})", kernel::element_count(buffer), c_type(buffer->dtype));
   };
-  for (std::size_t a = 0; a < kernel.params.size(); ++a)
-    for (std::size_t b = a + 1; b < kernel.params.size(); ++b)
-      if (kernel.params[a]->role != Role::input || kernel.params[b]->role != Role::input)
+  for (std::size_t a = 0; a < plan.params.size(); ++a) {
+    for (std::size_t b = a + 1; b < plan.params.size(); ++b)
+      if (plan.params[a]->role != Role::input || plan.params[b]->role != Role::input)
         conditions.push_back(fmt::format("overlap({}, {}, {}, {})", launcher.pointers[a].name, bytes(a),
                                          launcher.pointers[b].name, bytes(b)));
+    if (!plan.workspaces.empty())
+      conditions.push_back(fmt::format("overlap({}, {}, {}, {})", launcher.pointers[a].name, bytes(a),
+                                       launcher.workspace, plan.workspace_bytes));
+  }
   return conditions;
 }
 
@@ -123,11 +137,20 @@ std::string dim3_text(const std::array<std::int64_t, 3> &extents) {
 
 } // namespace
 
-std::string launcher_name(const kernel::Kernel &kernel) { return entry_name(kernel) + "_launch"; }
+/// A name for a function of the file that no kernel has.
+static std::string function_name(const kernel::Plan &plan, const char *suffix) {
+  std::string name = linked_identifier(plan.name) + suffix;
+  while (std::ranges::any_of(plan.kernels, [&](const auto &kernel) { return entry_name(kernel) == name; }))
+    name += "_";
+  return name;
+}
 
-std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Kernel &kernel) {
+std::string launcher_name(const kernel::Plan &plan) { return function_name(plan, "_launch"); }
+std::string workspace_bytes_name(const kernel::Plan &plan) { return function_name(plan, "_workspace_bytes"); }
+
+std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan &plan) {
   std::vector<NamedExtent> sizes = info.shape;
-  for (const Buffer &buffer : kernel.params) {
+  for (const Buffer &buffer : plan.params) {
     std::vector<std::int64_t> shape = extents(buffer);
     if (info.shape.empty()) {
       for (std::size_t n = 0; n < shape.size(); ++n)
@@ -142,20 +165,39 @@ std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Kern
   return sizes;
 }
 
-std::string emit_header_comment(const EmitInfo &info, const kernel::Kernel &kernel) {
+namespace {
+
+std::string array_text(const Buffer &buffer) {
+  return fmt::format("{}: {} [{}], row-major, {}", buffer->name, c_type(buffer->dtype),
+                     fmt::join(extents(buffer), ", "), role_text(buffer->role));
+}
+
+void launch_comments(TextWriter &out, const kernel::Plan &plan) {
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    std::string which = plan.kernels.size() > 1 ? entry_name(kernel) + ", " : "";
+    std::string shared =
+        kernel.shared_bytes ? fmt::format(", {} bytes of shared memory a block", kernel.shared_bytes) : "";
+    out.comment(fmt::format("Launch: {}grid {}, block {}{}", which, extents_text(kernel.grid()),
+                            extents_text(kernel.block()), shared));
+  }
+}
+
+} // namespace
+
+std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) {
   TextWriter out;
-  out.comment(info.title.empty() ? entry_name(kernel) : info.title);
+  out.comment(info.title.empty() ? linked_identifier(plan.name) : info.title);
   out.comment("");
-  for (const Buffer &buffer : kernel.params)
-    out.comment(fmt::format("{}: {} [{}], row-major, {}", buffer->name, c_type(buffer->dtype),
-                            fmt::join(extents(buffer), ", "), role_text(buffer->role)));
-  for (const Var &scalar : kernel.scalars)
+  for (const Buffer &buffer : plan.params)
+    out.comment(array_text(buffer));
+  for (const Var &scalar : plan.scalars)
     out.comment(fmt::format("{}: {}", scalar->name, c_type(scalar->dtype)));
+  for (const kernel::Workspace &workspace : plan.workspaces)
+    out.comment(array_text(workspace.buffer));
   out.comment("");
-  std::string shared =
-      kernel.shared_bytes ? fmt::format(", {} bytes of shared memory a block", kernel.shared_bytes) : "";
-  out.comment(fmt::format("Launch: grid {}, block {}{}", extents_text(kernel.grid()),
-                          extents_text(kernel.block()), shared));
+  launch_comments(out, plan);
+  if (!plan.workspaces.empty())
+    out.comment(fmt::format("Workspace: {} bytes", plan.workspace_bytes));
   out.comment("Requires: exactly these shapes, rows without gaps, no written array overlapping another");
   if (!info.target.empty())
     out.comment("Target: " + info.target);
@@ -170,42 +212,94 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Kernel &kern
   return out.take();
 }
 
-std::string emit_launcher(const EmitInfo &info, const kernel::Kernel &kernel) {
-  Launcher launcher = launcher_of(info, kernel);
-  std::vector<std::string> shared = overlaps(kernel, launcher);
-  TextWriter out;
-  if (!shared.empty())
-    out.verbatim(overlap_function);
-  out.verbatim(fmt::format("/// Launches {} on `stream` and does not wait. The kernel was generated for one\n"
-                           "/// shape: returns cudaErrorInvalidValue for any other, for a null pointer{}.\n",
-                           entry_name(kernel),
-                           shared.empty() ? "" : ", and where an array\n/// that is written overlaps another"));
-  out.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(kernel)), launcher.declarations(), " {");
-  out.indent();
-  auto refuse_if = [&](const std::string &condition) {
+namespace {
+
+class LauncherWriter {
+public:
+  LauncherWriter(const EmitInfo &info, const kernel::Plan &plan)
+      : plan_(plan), launcher_(launcher_of(info, plan)) {}
+
+  std::string write() {
+    std::vector<std::string> shared = overlaps(plan_, launcher_);
+    if (!shared.empty())
+      out_.verbatim(overlap_function);
+    if (!plan_.workspaces.empty())
+      out_.verbatim(fmt::format("extern \"C\" size_t {}() {{ return {}; }}\n\n", workspace_bytes_name(plan_),
+                                plan_.workspace_bytes));
+    comment(!shared.empty());
+    out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.declarations(), " {");
+    out_.indent();
+    refusals(shared);
+    workspaces();
+    for (const kernel::Kernel &kernel : plan_.kernels)
+      out_.line(fmt::format("{}<<<{}, {}, 0, stream>>>({});", entry_name(kernel), dim3_text(kernel.grid()),
+                            dim3_text(kernel.block()), launcher_.arguments(plan_, kernel)));
+    out_.line("return cudaGetLastError();");
+    out_.close();
+    return out_.take();
+  }
+
+private:
+  /// What stands above the launcher.
+  void comment(bool overlaps) {
+    bool one = plan_.kernels.size() == 1;
+    out_.verbatim(fmt::format("/// Launches {} on `stream` and does not wait. {} generated for one\n"
+                              "/// shape: returns cudaErrorInvalidValue for any other, for a null pointer{}.\n",
+                              one ? entry_name(plan_.only()) : "all kernels in order",
+                              one ? "The kernel was" : "They were",
+                              overlaps ? ", and where an array\n/// that is written overlaps another" : ""));
+    if (!plan_.workspaces.empty())
+      out_.verbatim(
+          fmt::format("/// `{}` is for what the kernels hand on: {}() bytes or more, aligned to {}.\n",
+                      launcher_.workspace, workspace_bytes_name(plan_), kernel::workspace_alignment));
+  }
+
+  void refuse_if(const std::string &condition) {
     if (condition.empty())
       return;
-    out.open(fmt::format("if ({})", condition));
-    out.line("return cudaErrorInvalidValue;");
-    out.close();
-  };
-  std::vector<std::string> mismatches;
-  for (std::size_t n = 0; n < launcher.sizes.size(); ++n)
-    mismatches.push_back(fmt::format("{} != {}{}", launcher.sizes[n].name, launcher.values[n],
-                                     launcher.sizes[n].type == "int" ? "" : "LL"));
-  refuse_if(joined(launcher.pointers, " || ", [](const Parameter &p) { return p.name + " == nullptr"; }));
-  refuse_if(fmt::format("{}", fmt::join(mismatches, " || ")));
-  refuse_if(fmt::format("{}", fmt::join(shared, " || ")));
-  out.line(fmt::format("{}<<<{}, {}, 0, stream>>>({});", entry_name(kernel), dim3_text(kernel.grid()),
-                       dim3_text(kernel.block()), launcher.arguments()));
-  out.line("return cudaGetLastError();");
-  out.close();
-  return out.take();
+    out_.open(fmt::format("if ({})", condition));
+    out_.line("return cudaErrorInvalidValue;");
+    out_.close();
+  }
+
+  void refusals(const std::vector<std::string> &shared) {
+    std::vector<std::string> mismatches;
+    for (std::size_t n = 0; n < launcher_.sizes.size(); ++n)
+      mismatches.push_back(fmt::format("{} != {}{}", launcher_.sizes[n].name, launcher_.values[n],
+                                       launcher_.sizes[n].type == "int" ? "" : "LL"));
+    refuse_if(joined(launcher_.pointers, " || ", [](const Parameter &p) { return p.name + " == nullptr"; }));
+    refuse_if(fmt::format("{}", fmt::join(mismatches, " || ")));
+    if (!plan_.workspaces.empty())
+      refuse_if(fmt::format("{} == nullptr || (size_t){} % {} != 0 || {} < {}()", launcher_.workspace,
+                            launcher_.workspace, kernel::workspace_alignment, launcher_.workspace_bytes,
+                            workspace_bytes_name(plan_)));
+    refuse_if(fmt::format("{}", fmt::join(shared, " || ")));
+  }
+
+  void workspaces() {
+    for (std::size_t n = 0; n < plan_.workspaces.size(); ++n) {
+      const Parameter &part = launcher_.workspaces[n];
+      std::int64_t offset = plan_.workspaces[n].byte_offset;
+      std::string start =
+          offset == 0 ? launcher_.workspace : fmt::format("((char *){} + {})", launcher_.workspace, offset);
+      out_.line(fmt::format("{} = ({}){};", part.declaration(), part.type, start));
+    }
+  }
+
+  const kernel::Plan &plan_;
+  Launcher launcher_;
+  TextWriter out_;
+};
+
+} // namespace
+
+std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan) {
+  return LauncherWriter(info, plan).write();
 }
 
-std::string emit(const EmitInfo &info, const kernel::Kernel &kernel) {
-  return emit_header_comment(info, kernel) + "\n#include <cuda_runtime.h>\n\n" + cuda_kernel(kernel) + "\n" +
-         emit_launcher(info, kernel);
+std::string emit(const EmitInfo &info, const kernel::Plan &plan) {
+  return emit_header_comment(info, plan) + "\n#include <cuda_runtime.h>\n\n" + cuda_kernels(plan) + "\n" +
+         emit_launcher(info, plan);
 }
 
 } // namespace nestsmith

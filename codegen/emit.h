@@ -1,7 +1,7 @@
 #pragma once
-/// The shippable .cu: a comment that says what it is, the kernel, and a launcher.
+/// The shippable .cu: a comment that says what it is, the kernels, and a launcher.
 
-#include "lowering/kernel.h"
+#include "lowering/plan.h"
 
 #include <cstdint>
 #include <string>
@@ -26,18 +26,24 @@ struct EmitInfo {
 
 /// Sizes that the launcher takes: the shape, then the leading dimension of each matrix (`lda`); or, without
 /// a shape, every dimension of every array (`A_0`, `A_1`, …).
-std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Kernel &kernel);
+std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan &plan);
 
 /// "NAME_launch".
-std::string launcher_name(const kernel::Kernel &kernel);
+std::string launcher_name(const kernel::Plan &plan);
+/// "NAME_workspace_bytes": a function of the file, where the plan has workspaces.
+std::string workspace_bytes_name(const kernel::Plan &plan);
 
 /// The file. Its launcher is `cudaError_t NAME_launch(pointers, sizes, scalars, cudaStream_t)`; it returns
 /// cudaErrorInvalidValue unless the pointers are set, no array that is written overlaps another, and the
-/// sizes are those that the kernel was generated for.
-std::string emit(const EmitInfo &info, const kernel::Kernel &kernel);
+/// sizes are those that the kernels were generated for.
+///
+/// Kernels that hand on memory to each other take it from the caller, as the libraries of CUDA do: before
+/// the stream come `void *workspace, size_t workspace_bytes`, of at least NAME_workspace_bytes() bytes and
+/// aligned as cudaMalloc aligns. Nothing has to be in it, and nothing of use is left in it.
+std::string emit(const EmitInfo &info, const kernel::Plan &plan);
 
 /// The two parts of that file, for who builds another around them (codegen/standalone.h).
-std::string emit_header_comment(const EmitInfo &info, const kernel::Kernel &kernel);
-std::string emit_launcher(const EmitInfo &info, const kernel::Kernel &kernel);
+std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan);
+std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan);
 
 } // namespace nestsmith

@@ -94,8 +94,8 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
 
 class MainWriter {
 public:
-  MainWriter(const EmitInfo &info, const kernel::Kernel &kernel, const Program &source)
-      : info_(info), kernel_(kernel), source_(source), reference_(reference_text(source)),
+  MainWriter(const EmitInfo &info, const kernel::Plan &plan, const Program &source)
+      : info_(info), plan_(plan), source_(source), reference_(reference_text(source)),
         on_device_(reference_.iterations > most_host_iterations) {}
   std::string write();
 
@@ -117,20 +117,13 @@ private:
   std::string device(std::size_t param) const { return arrays_[param] + "_device"; }
 
   const EmitInfo &info_;
-  const kernel::Kernel &kernel_;
+  const kernel::Plan &plan_;
   const Program &source_;
   ReferenceText reference_;
   bool on_device_;
   std::vector<std::string> arrays_, scalars_; ///< names in main, in the order of the parameters
   TextWriter out_;
 };
-
-std::int64_t elements(const Buffer &buffer) {
-  std::int64_t product = 1;
-  for (const Expr &extent : buffer->shape)
-    product *= *as_int(extent);
-  return product;
-}
 
 void MainWriter::definitions() {
   out_.verbatim(support);
@@ -169,7 +162,8 @@ void MainWriter::reference_kernels() {
 
 void MainWriter::inputs() {
   NameTable names;
-  for (const char *own : {"reference", "good", "milliseconds", "begin", "end", "device", "run", "n"})
+  for (const char *own :
+       {"reference", "good", "milliseconds", "begin", "end", "device", "run", "n", "workspace"})
     names.claim(own);
   for (const Buffer &buffer : source_.params)
     arrays_.push_back(names.claim(buffer->name));
@@ -178,7 +172,7 @@ void MainWriter::inputs() {
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     const Buffer &buffer = source_.params[n];
     std::string type = element_type(buffer->dtype);
-    out_.line(fmt::format("std::vector<{}> {}({});", type, arrays_[n], elements(buffer)));
+    out_.line(fmt::format("std::vector<{}> {}({});", type, arrays_[n], kernel::element_count(buffer)));
     if (buffer->role == Role::output)
       continue;
     out_.open(fmt::format("for ({} &x : {})", type, arrays_[n]));
@@ -196,11 +190,13 @@ std::string MainWriter::launch() const {
   for (std::size_t n = 0; n < arrays_.size(); ++n)
     arguments.push_back(source_.params[n]->dtype == DType::boolean ? fmt::format("(bool *){}", device(n))
                                                                    : device(n));
-  for (const NamedExtent &size : launcher_sizes(info_, kernel_))
+  for (const NamedExtent &size : launcher_sizes(info_, plan_))
     arguments.push_back(std::to_string(size.value));
   for (const std::string &scalar : scalars_)
     arguments.push_back(scalar);
-  return fmt::format("{}({}, nullptr)", launcher_name(kernel_), fmt::join(arguments, ", "));
+  if (!plan_.workspaces.empty())
+    arguments.insert(arguments.end(), {"workspace", workspace_bytes_name(plan_) + "()"});
+  return fmt::format("{}({}, nullptr)", launcher_name(plan_), fmt::join(arguments, ", "));
 }
 
 void MainWriter::run_kernel() {
@@ -211,8 +207,14 @@ void MainWriter::run_kernel() {
       out_.line(fmt::format("must(cudaMemset({}, 0xff, {}.size() * sizeof({}[0])), \"cudaMemset\");", device(n),
                             arrays_[n], arrays_[n]));
   }
-  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(kernel_)));
-  out_.line(fmt::format("must(cudaDeviceSynchronize(), \"{}\");", entry_name(kernel_)));
+  if (!plan_.workspaces.empty()) {
+    std::string bytes = workspace_bytes_name(plan_) + "()";
+    out_.line("void *workspace;");
+    out_.line(fmt::format("must(cudaMalloc(&workspace, {}), \"cudaMalloc\");", bytes));
+    out_.line(fmt::format("must(cudaMemset(workspace, 0xff, {}), \"cudaMemset\");", bytes));
+  }
+  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(plan_)));
+  out_.line(fmt::format("must(cudaDeviceSynchronize(), \"{}\");", linked_identifier(plan_.name)));
   for (std::size_t n = 0; n < arrays_.size(); ++n)
     if (written(source_.params[n])) {
       std::string type = element_type(source_.params[n]->dtype);
@@ -237,7 +239,8 @@ void MainWriter::run_reference() {
     std::string type = result.type.substr(0, result.type.size() - 2);
     std::string stored = type == "bool" ? "char" : type;
     out_.line(fmt::format("std::vector<{}> {}({}{});", stored, result.name,
-                          elements(reference_.result_buffers[n]), stored == "Real" ? ", Real(0.0f)" : ""));
+                          kernel::element_count(reference_.result_buffers[n]),
+                          stored == "Real" ? ", Real(0.0f)" : ""));
     std::string array = on_device_ ? fmt::format("device_array({})", result.name) : result.name + ".data()";
     members.push_back(type == "bool" ? "(bool *)" + array : array);
   }
@@ -280,7 +283,7 @@ void MainWriter::time() {
   out_.line("std::vector<float> milliseconds(20);");
   out_.open("for (int run = -10; run < 20; ++run)", "10 to warm up");
   out_.line("must(cudaEventRecord(begin), \"cudaEventRecord\");");
-  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(kernel_)));
+  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(plan_)));
   out_.line("must(cudaEventRecord(end), \"cudaEventRecord\");");
   out_.line("must(cudaEventSynchronize(end), \"cudaEventSynchronize\");");
   out_.open("if (run >= 0)");
@@ -305,7 +308,7 @@ std::string MainWriter::write() {
   out_.line("cudaDeviceProp device;");
   out_.line("must(cudaGetDeviceProperties(&device, 0), \"no usable device\");");
   out_.line(fmt::format(R"c(printf("{} on %s (sm_%d%d)\n", device.name, device.major, device.minor);)c",
-                        entry_name(kernel_)));
+                        linked_identifier(plan_.name)));
   inputs();
   out_.blank();
   run_kernel();
@@ -322,15 +325,14 @@ std::string MainWriter::write() {
 
 } // namespace
 
-std::string emit_standalone(const EmitInfo &info, const kernel::Kernel &kernel, const Program &source) {
-  internal_check(kernel.params.size() == source.params.size() && kernel.scalars.size() == source.scalars.size(),
-                 "a kernel has the parameters of its program");
-  return emit_header_comment(info, kernel) +
+std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, const Program &source) {
+  internal_check(plan.params.size() == source.params.size() && plan.scalars.size() == source.scalars.size(),
+                 "a plan has the parameters of its program");
+  return emit_header_comment(info, plan) +
          "//\n// Build and run: nvcc -O3 -arch=native FILE.cu -o a.out && ./a.out\n\n"
          "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n"
          "#include <cstdlib>\n#include <vector>\n\n" +
-         cuda_kernel(kernel) + "\n" + emit_launcher(info, kernel) + "\n" +
-         MainWriter(info, kernel, source).write();
+         cuda_kernels(plan) + "\n" + emit_launcher(info, plan) + "\n" + MainWriter(info, plan, source).write();
 }
 
 } // namespace nestsmith

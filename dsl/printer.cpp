@@ -161,8 +161,9 @@ std::string header(const Program &program) {
   for (const Var &scalar : program.scalars)
     params += fmt::format(", {}: {}", scalar->name, name(scalar->dtype));
   for (const Buffer &buffer : temporaries(program))
-    temps += fmt::format("{} {}{}\n", name(buffer->scope), shape_text(buffer),
-                         buffer->layout ? ", " + to_string(*buffer->layout) : "");
+    if (std::find(program.params.begin(), program.params.end(), buffer) == program.params.end())
+      temps += fmt::format("{} {}{}\n", name(buffer->scope), shape_text(buffer),
+                           buffer->layout ? ", " + to_string(*buffer->layout) : "");
   if (program.min_blocks != 0)
     temps += fmt::format("at least {} blocks on an SM\n", program.min_blocks);
   return fmt::format("{}({}):\n{}", program.name, params, temps);

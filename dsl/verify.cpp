@@ -74,9 +74,13 @@ private:
       check_store(*block.init);
     for (const Load *access : loads_of(block))
       if (access->buffer->role == Role::temporary && access->buffer != block.body.buffer &&
-          !writers_.count(access->buffer))
+          !writers_.count(access->buffer) && !is_param(access->buffer))
         fail("block {} reads {} before it is written", block.id->name, access->buffer->name);
     writers_[block.body.buffer].push_back(&block);
+  }
+
+  bool is_param(const Buffer &buffer) const {
+    return std::find(program_.params.begin(), program_.params.end(), buffer) != program_.params.end();
   }
 
   void check_binding(const Block &block, const IterVar &iter) {

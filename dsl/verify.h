@@ -14,7 +14,7 @@ namespace nestsmith {
 ///   - an axis whose binding may reach its extent is guarded;
 ///   - bodies use their block's variables and the program's scalars only;
 ///   - a buffer has one producer, or an init and an update;
-///   - a temporary is written before it is read, in program order.
+///   - a temporary that is no parameter is written before it is read, in program order.
 std::optional<std::string> find_breach(const Program &program);
 
 } // namespace nestsmith

@@ -3,14 +3,15 @@
 
 namespace nestsmith {
 
+/// What a schedule owes is owed by all of its nests.
 void check_obligations(Unit &unit) {
   auto owed = unit.schedule.obligations();
   if (owed.empty())
     return;
   const Obligation &first = owed.front();
-  std::string by = first.directive == 0 ? "the computation " + unit.program.name
+  std::string by = first.directive == 0 ? "the computation " + unit.schedule.program().name
                                         : to_cpp(unit.schedule.trace()[first.directive - 1], "");
-  throw ScheduleError(by, first.message, print_marked(unit.program, {first.culprit}));
+  throw ScheduleError(by, first.message, print_marked(unit.schedule.program(), {first.culprit}));
 }
 
 } // namespace nestsmith

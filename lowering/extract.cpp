@@ -59,7 +59,8 @@ public:
     for (const kernel::ThreadIndex &index : kernel_.indices)
       bounds_.set(index.var, {0, index.extent - 1});
     for (const Buffer &buffer : temporaries(program_))
-      allocate(place(program_, buffer));
+      if (buffer->scope != Scope::global) // those are parameters here
+        allocate(place(program_, buffer));
     kernel_.body = emit(program_.body);
     return std::move(kernel_);
   }
@@ -164,7 +165,8 @@ private:
     return it == shrunk_.end() ? buffer : it->second;
   }
 
-  /// Parameters are indexed by the block's axes, temporaries by the distance from the start of their box.
+  /// What is global is indexed by the block's axes, other temporaries by the distance from the start of their
+  /// box.
   std::vector<Expr> indices(const Buffer &buffer, const std::vector<Expr> &logical, const Block &block,
                             const Values &axes) {
     std::vector<Expr> result;

@@ -39,7 +39,7 @@ private:
 
   static bool is_copy(const Block &block) {
     const auto *access = block.body.value.as<Load>();
-    return access && !access->mask && access->buffer->role != Role::temporary;
+    return access && !access->mask && access->buffer->scope == Scope::global;
   }
 
   /// Whether every load of the block that this axis indexes exists up to `extent`.

@@ -17,8 +17,8 @@ struct Pass {
   void (*run)(Unit &);
 };
 
-/// The order. Up to `extract` the program keeps its sequential meaning, and the interpreter can run it;
-/// from there the simulator can run the kernel once it is flat.
+/// The order, in which each nest goes through them. Up to `extract` the program keeps its sequential meaning,
+/// and the interpreter can run it; from there the simulator can run the kernel once it is flat.
 constexpr std::array passes = {
     Pass{"check_obligations", check_obligations},
     Pass{"lower_init", lower_init},
@@ -36,6 +36,21 @@ std::string text_of(const Unit &unit) {
   return unit.extracted ? kernel::print(unit.kernel) : print(unit.program);
 }
 
+std::string text_of(const std::vector<Unit> &units) {
+  std::string text;
+  for (const Unit &unit : units)
+    text += (text.empty() ? "" : "\n") + text_of(unit);
+  return text;
+}
+
+void run(const Pass &pass, Unit &unit) {
+  pass.run(unit);
+  auto breach =
+      unit.extracted ? kernel::find_breach(unit.kernel, &pass == &passes.back()) : find_breach(unit.program);
+  if (breach)
+    internal_error(fmt::format("after the pass {}: {}\n{}", pass.name, *breach, text_of(unit)));
+}
+
 } // namespace
 
 std::vector<std::string_view> pass_names() {
@@ -45,22 +60,31 @@ std::vector<std::string_view> pass_names() {
   return names;
 }
 
-kernel::Kernel lower(const Schedule &schedule, const std::function<void(const PassRecord &)> &observe) {
-  Unit unit{schedule, schedule.program(), {}};
-  std::string before = observe ? text_of(unit) : "";
+kernel::Plan lower(const Schedule &schedule, const std::function<void(const PassRecord &)> &observe) {
+  std::vector<Unit> units;
+  for (Program &nest : split_nests(schedule.program()))
+    units.push_back({schedule, std::move(nest), {}});
+  std::string before = observe ? text_of(units) : "";
   for (const Pass &pass : passes) {
-    pass.run(unit);
-    auto breach =
-        unit.extracted ? kernel::find_breach(unit.kernel, &pass == &passes.back()) : find_breach(unit.program);
-    if (breach)
-      internal_error(fmt::format("after the pass {}: {}\n{}", pass.name, *breach, text_of(unit)));
+    for (Unit &unit : units)
+      run(pass, unit);
     if (observe) {
-      std::string after = text_of(unit);
+      std::string after = text_of(units);
       observe({pass.name, after, after != before});
       before = std::move(after);
     }
   }
-  return std::move(unit.kernel);
+  const Program &program = schedule.program();
+  kernel::Plan plan;
+  plan.name = program.name;
+  plan.params = program.params;
+  plan.scalars = program.scalars;
+  for (const Buffer &buffer : temporaries(program))
+    if (buffer->scope == Scope::global)
+      plan.add_workspace(buffer);
+  for (Unit &unit : units)
+    plan.kernels.push_back(std::move(unit.kernel));
+  return plan;
 }
 
 } // namespace nestsmith

@@ -18,7 +18,8 @@ static Var outermost_summed(const Stmt &root, const Block &block) {
 }
 
 void lower_init(Unit &unit) {
-  for (const Block *block : blocks_of(unit.schedule.program().body)) {
+  Stmt before = unit.program.body; // keeps the blocks alive
+  for (const Block *block : blocks_of(before)) {
     if (!block->init)
       continue;
     auto init = std::make_shared<const BlockSymbol>(BlockSymbol{block->id->name + "_init"});

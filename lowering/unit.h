@@ -1,17 +1,23 @@
 #pragma once
-/// What the passes work on: a program until extraction, a kernel from then on.
+/// What the passes work on: one nest, as a program until extraction, a kernel from then on.
 
 #include "dsl/schedule.h"
 #include "lowering/kernel.h"
+
+#include <vector>
 
 namespace nestsmith {
 
 struct Unit {
   const Schedule &schedule;
-  Program program;
+  Program program; ///< one top-level nest of the schedule's program
   kernel::Kernel kernel;
   bool extracted = false;
 };
+
+/// The top-level nests, in order, each as a program of its own. It takes the parameters, the global
+/// temporaries and the scalars that it uses; the only nest of a program is that program.
+std::vector<Program> split_nests(const Program &program);
 
 /// The passes. Each has its file; lowering/lower.cpp has their order.
 

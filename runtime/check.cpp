@@ -220,7 +220,7 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
   return known;
 }
 
-CheckResult Checker::check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
+CheckResult Checker::check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
                            const CheckOptions &options) {
   const Program &source = schedule.source();
   std::vector<CheckRun> runs;
@@ -239,7 +239,7 @@ CheckResult Checker::check(const Schedule &schedule, const kernel::Kernel &kerne
     if (!given)
       continue;
     std::vector<Array> arrays = given->inputs.arrays;
-    Execution execution = executor.run(kernel, arrays, given->inputs.scalars);
+    Execution execution = executor.run(plan, arrays, given->inputs.scalars);
 
     RunResult &one = result.runs.emplace_back();
     one.run = run;

@@ -1,9 +1,9 @@
 #pragma once
-/// Does a kernel compute what its schedule's program says?
+/// Does a lowered schedule compute what its program says?
 
 #include "dsl/array.h"
 #include "dsl/schedule.h"
-#include "lowering/kernel.h"
+#include "lowering/plan.h"
 #include "runtime/executor.h"
 #include "runtime/reference.h"
 
@@ -60,15 +60,15 @@ struct Inputs {
 /// `largest_integer` is the magnitude of the integers of `integers` and `switched`.
 Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer = 8);
 
-/// Checks kernels, and keeps the reference between those that compute the same.
+/// Checks lowered schedules, and keeps the reference between those that compute the same.
 class Checker {
 public:
   /// Large products of the reference are made by `multiplier`, where there is one; it outlives the checker.
   explicit Checker(Multiplier *multiplier = nullptr) : multiplier_(multiplier) {}
 
-  /// Runs `kernel`, which is `schedule` lowered, once for each kind of input that its dtype allows. Every
+  /// Runs `plan`, which is `schedule` lowered, once for each kind of input that its dtype allows. Every
   /// element is compared. A wrong result is a failed result and never an exception.
-  CheckResult check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
+  CheckResult check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
                     const CheckOptions &options = {});
 
 private:
@@ -81,9 +81,9 @@ private:
   std::map<std::string, std::shared_ptr<const Case>> cases_;
 };
 
-inline CheckResult check(const Schedule &schedule, const kernel::Kernel &kernel, Executor &executor,
+inline CheckResult check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
                          const CheckOptions &options = {}) {
-  return Checker().check(schedule, kernel, executor, options);
+  return Checker().check(schedule, plan, executor, options);
 }
 
 } // namespace nestsmith

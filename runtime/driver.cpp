@@ -203,7 +203,13 @@ Module::Module(const Device &device, const std::vector<char> &cubin, const std::
                                    info.arch()));
 }
 
-Module::~Module() { device_->functions().module_unload(handle_); }
+Module::Module(Module &&other) noexcept
+    : device_(other.device_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Module::~Module() {
+  if (handle_)
+    device_->functions().module_unload(handle_);
+}
 
 FunctionHandle Module::function(const std::string &name) const {
   FunctionHandle function = nullptr;

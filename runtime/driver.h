@@ -100,6 +100,7 @@ public:
   ~Module();
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
+  Module(Module &&other) noexcept;
 
   FunctionHandle function(const std::string &name) const;
 

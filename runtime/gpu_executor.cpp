@@ -3,38 +3,44 @@
 #include "codegen/cuda.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith {
 
-cuda::Compiled compile(const kernel::Kernel &kernel, const std::string &arch) {
+std::vector<cuda::Compiled> compile(const kernel::Plan &plan, const std::string &arch) {
+  std::vector<cuda::Compiled> compiled;
   try {
-    return cuda::compile(cuda_kernel(kernel), entry_name(kernel), arch);
+    for (const kernel::Kernel &kernel : plan.kernels)
+      compiled.push_back(cuda::compile(cuda_kernel(kernel), entry_name(kernel), arch));
   } catch (const cuda::CompileError &error) {
     internal_error(error.what()); // the text is ours
   }
+  return compiled;
 }
 
 GpuExecutor::GpuExecutor(const cuda::Device &device, Compile compile)
     : device_(device), compile_(std::move(compile)) {}
 
-const cuda::GpuKernel &GpuExecutor::loaded(const kernel::Kernel &kernel) {
-  // The extents of the launch need not show in the text.
-  std::string key = fmt::format("{} x {}\n{}", extents_text(kernel.grid()), extents_text(kernel.block()),
-                                cuda_kernel(kernel));
-  auto &slot = kernels_[key];
+const cuda::GpuPlan &GpuExecutor::loaded(const kernel::Plan &plan) {
+  std::string key;
+  for (const kernel::Workspace &workspace : plan.workspaces)
+    key += fmt::format("{} {}\n", workspace.buffer->name, kernel::element_count(workspace.buffer));
+  for (const kernel::Kernel &kernel : plan.kernels) // the extents of the launch need not show in the text
+    key += fmt::format("{} x {} takes {}\n{}", extents_text(kernel.grid()), extents_text(kernel.block()),
+                       fmt::join(plan.arguments(kernel), ", "), cuda_kernel(kernel));
+  auto &slot = plans_[key];
   if (!slot)
-    slot = std::make_unique<cuda::GpuKernel>(device_, kernel, compile_(kernel, device_.info().arch()));
+    slot = std::make_unique<cuda::GpuPlan>(device_, plan, compile_(plan, device_.info().arch()));
   return *slot;
 }
 
-Execution GpuExecutor::run(const kernel::Kernel &kernel, std::span<Array> arrays,
-                           std::span<const Scalar> scalars) {
-  return {loaded(kernel).run(arrays, scalars)};
+Execution GpuExecutor::run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) {
+  return {loaded(plan).run(arrays, scalars)};
 }
 
-cuda::Timing GpuExecutor::time(const kernel::Kernel &kernel, std::span<const Array> arrays,
+cuda::Timing GpuExecutor::time(const kernel::Plan &plan, std::span<const Array> arrays,
                                std::span<const Scalar> scalars, const cuda::TimingOptions &options) {
-  return loaded(kernel).time(arrays, scalars, options);
+  return loaded(plan).time(arrays, scalars, options);
 }
 
 } // namespace nestsmith

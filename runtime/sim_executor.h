@@ -11,9 +11,9 @@ public:
   explicit SimExecutor(sim::Options options = {}) : options_(options) {}
   std::string_view name() const override { return "simulated"; }
   /// Arrays are checked for bounds, races and unwritten reads, element by element.
-  Execution run(const kernel::Kernel &kernel, std::span<Array> arrays,
-                std::span<const Scalar> scalars) override;
-  const sim::Stats &stats() const { return stats_; } ///< of the last run
+  /// Kernels after one with findings are not run: what they would read is wrong already.
+  Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
+  const sim::Stats &stats() const { return stats_; } ///< of the last run, all kernels together
 
 private:
   sim::Options options_;

@@ -28,16 +28,16 @@ Climbed Climb::run(const Choice &given) {
   try {
     Scheduled it = schedule_choice(context_, choice, machine_.target);
     check_memory(it.schedule.source(), it.shape);
-    kernel::Kernel kernel = lower(it.schedule);
+    kernel::Plan plan = lower(it.schedule);
     result.operations = operation_count(it.schedule.source());
-    result.shared_bytes = kernel.shared_bytes;
+    result.shared_bytes = plan.shared_bytes();
     std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
-    result.compiled = compile_if_possible(kernel, arch, compiler_note_);
-    result.check = checker_.check(it.schedule, kernel, *machine_.executor);
+    result.compiled = compile_if_possible(plan, arch, compiler_note_);
+    result.check = checker_.check(it.schedule, plan, *machine_.executor);
     if (!result.check.passed)
       result.code = ExitCode::wrong_result;
     if (!machine_.simulated())
-      measure(it, kernel, result);
+      measure(it, plan, result);
   } catch (const ScheduleError &error) {
     result.error = one_line(error);
     result.error_details = error.marked();
@@ -51,10 +51,10 @@ Climbed Climb::run(const Choice &given) {
   return result;
 }
 
-void Climb::measure(const Scheduled &it, const kernel::Kernel &kernel, Climbed &result) {
+void Climb::measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
   CheckRun run = it.dtype == DType::f32 ? CheckRun::random : CheckRun::ring;
   Inputs inputs = make_inputs(it.schedule.source(), run, CheckOptions{}.seed);
-  result.timing = machine_.gpu().time(kernel, inputs.arrays, inputs.scalars);
+  result.timing = machine_.gpu().time(plan, inputs.arrays, inputs.scalars);
   result.cublas_ms = cublas_ms(it.schedule.source(), inputs);
 }
 

@@ -18,10 +18,10 @@ struct Climbed {
   Shape shape;
   DType dtype = DType::f32;
   double operations = 0;
-  std::optional<cuda::Timing> timing; ///< on a GPU
-  std::optional<double> cublas_ms;    ///< on a GPU, where the program is a GEMM and cuBLAS was found
-  std::optional<cuda::Compiled> compiled;
-  std::int64_t shared_bytes = 0;
+  std::optional<cuda::Timing> timing;   ///< on a GPU
+  std::optional<double> cublas_ms;      ///< on a GPU, where the program is a GEMM and cuBLAS was found
+  std::vector<cuda::Compiled> compiled; ///< each kernel, in order; empty without NVRTC
+  std::int64_t shared_bytes = 0;        ///< of a block: the most that a kernel takes
   CheckResult check;
   /// Why there is no result: the schedule was refused, or the launch failed. `details` is the marked IR.
   std::string error, error_details;
@@ -42,7 +42,7 @@ public:
   const std::string &cublas_name() const { return cublas_name_; }
 
 private:
-  void measure(const Scheduled &it, const kernel::Kernel &kernel, Climbed &result);
+  void measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
   std::optional<double> cublas_ms(const Program &source, const Inputs &inputs);
 
   const Context &context_;

@@ -10,43 +10,38 @@ namespace nestsmith::cli {
 
 namespace {
 
-void write_json(const Scheduled &it, const cuda::Compiled &compiled) {
+void write_json(const Scheduled &it, const std::vector<cuda::Compiled> &kernels) {
   out(json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attribute("rung", it.choice.name);
       json.attribute("shape", llvm::json::Array(it.shape));
       json.attribute("dtype", name(it.dtype).data());
-      json.attribute("arch", compiled.arch);
-      json.attribute("kernel", compiled.kernel_name);
-      json.attribute("registers", compiled.registers);
-      json.attribute("spill_stores_bytes", compiled.spill_stores);
-      json.attribute("spill_loads_bytes", compiled.spill_loads);
-      json.attribute("stack_bytes", compiled.stack_bytes);
-      json.attribute("shared_bytes", compiled.shared_bytes);
-      json.attribute("cubin_bytes", static_cast<std::int64_t>(compiled.cubin.size()));
-      json.attribute("seconds", compiled.seconds);
-      json.attribute("from_cache", compiled.from_cache);
-      json.attribute("log", compiled.log);
+      json.attribute("arch", kernels.front().arch);
+      json.attributeArray("kernels", [&] {
+        for (const cuda::Compiled &compiled : kernels)
+          json.object([&] {
+            json.attribute("kernel", compiled.kernel_name);
+            json.attribute("registers", compiled.registers);
+            json.attribute("spill_stores_bytes", compiled.spill_stores);
+            json.attribute("spill_loads_bytes", compiled.spill_loads);
+            json.attribute("stack_bytes", compiled.stack_bytes);
+            json.attribute("shared_bytes", compiled.shared_bytes);
+            json.attribute("cubin_bytes", static_cast<std::int64_t>(compiled.cubin.size()));
+            json.attribute("seconds", compiled.seconds);
+            json.attribute("from_cache", compiled.from_cache);
+            json.attribute("log", compiled.log);
+          });
+      });
     });
   }));
 }
 
-ExitCode run(const Context &context) {
-  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
-  Scheduled it = schedule_choice(context, choice);
-  kernel::Kernel kernel = lower(it.schedule);
-  cuda::Compiled compiled = compile(kernel, context.arguments.value("arch").value_or(default_arch()));
-  if (context.json()) {
-    write_json(it, compiled);
-    return ExitCode::good;
-  }
-  const Style &style = context.style;
+std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
   std::string spills = compiled.spill_stores + compiled.spill_loads == 0
                            ? "none"
                            : style.red(fmt::format("{} bytes stored, {} bytes loaded", compiled.spill_stores,
                                                    compiled.spill_loads));
-  std::string text = style.bold(title(it)) + fmt::format("  {}  {}\n\n", compiled.arch, compiled.kernel_name);
-  text += fmt::format("  registers      {} of a thread\n", compiled.registers);
+  std::string text = fmt::format("  registers      {} of a thread\n", compiled.registers);
   text += fmt::format("  spills         {}\n", spills);
   text += fmt::format("  stack          {} bytes of a thread\n", compiled.stack_bytes);
   text += fmt::format("  shared memory  {} bytes of a block\n", compiled.shared_bytes);
@@ -54,6 +49,23 @@ ExitCode run(const Context &context) {
                       compiled.from_cache ? "read from the cache in" : "compiled in", compiled.seconds * 1000);
   if (!compiled.log.empty())
     text += "\n" + style.dim(compiled.log) + (compiled.log.ends_with("\n") ? "" : "\n");
+  return text;
+}
+
+ExitCode run(const Context &context) {
+  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
+  Scheduled it = schedule_choice(context, choice);
+  std::vector<cuda::Compiled> kernels =
+      compile(lower(it.schedule), context.arguments.value("arch").value_or(default_arch()));
+  if (context.json()) {
+    write_json(it, kernels);
+    return ExitCode::good;
+  }
+  std::string text;
+  for (const cuda::Compiled &compiled : kernels)
+    text += fmt::format("{}{}  {}  {}\n\n", text.empty() ? "" : "\n", context.style.bold(title(it)),
+                        compiled.arch, compiled.kernel_name) +
+            kernel_text(compiled, context.style);
   out(text);
   return ExitCode::good;
 }

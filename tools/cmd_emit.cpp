@@ -1,3 +1,4 @@
+#include "codegen/cuda.h"
 #include "codegen/standalone.h"
 #include "dsl/error.h"
 #include "dsl/trace.h"
@@ -27,7 +28,7 @@ EmitInfo info_of(const Scheduled &it, const std::string &arch) {
   return info;
 }
 
-/// "12 registers a thread, no spills, 8192 bytes of shared memory a block".
+/// "sm_90: 12 registers a thread, no spills, 8192 bytes of shared memory a block".
 std::string resources_note(const cuda::Compiled &compiled) {
   std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
   std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
@@ -38,14 +39,15 @@ std::string resources_note(const cuda::Compiled &compiled) {
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
   Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
-  kernel::Kernel kernel = lower(it.schedule);
+  kernel::Plan plan = lower(it.schedule);
   std::string arch = default_arch();
   EmitInfo info = info_of(it, arch);
   std::string note;
-  if (auto compiled = compile_if_possible(kernel, arch, note))
-    info.notes.push_back(resources_note(*compiled));
+  for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))
+    info.notes.push_back((plan.kernels.size() > 1 ? compiled.kernel_name + ", " : "") +
+                         resources_note(compiled));
   std::string text =
-      arguments.has("standalone") ? emit_standalone(info, kernel, it.schedule.source()) : emit(info, kernel);
+      arguments.has("standalone") ? emit_standalone(info, plan, it.schedule.source()) : emit(info, plan);
 
   auto path = arguments.value("output");
   if (path)
@@ -55,8 +57,12 @@ ExitCode run(const Context &context) {
       json.object([&] {
         json.attribute("rung", it.choice.name);
         json.attribute("shape", llvm::json::Array(it.shape));
-        json.attribute("kernel", kernel.name);
-        json.attribute("launcher", launcher_name(kernel));
+        json.attributeArray("kernels", [&] {
+          for (const kernel::Kernel &kernel : plan.kernels)
+            json.value(entry_name(kernel));
+        });
+        json.attribute("launcher", launcher_name(plan));
+        json.attribute("workspace_bytes", plan.workspace_bytes);
         json.attribute("arch", arch);
         json.attribute("standalone", arguments.has("standalone"));
         if (path)
@@ -75,7 +81,7 @@ ExitCode run(const Context &context) {
 
 Command emit_command() {
   return {"emit",
-          "CUDA C: the kernel and its launcher",
+          "CUDA C: the kernels and their launcher",
           "RUNG",
           1,
           1,

@@ -32,6 +32,14 @@ std::string percent_cell(const Climbed &row) {
   return row.cublas_ms ? fmt::format("{:.1f} %", 100 * *row.cublas_ms / row.timing->median_ms) : "-";
 }
 
+/// Of each kernel, in the order of their launches.
+std::string registers_cell(const Climbed &row) {
+  std::string text;
+  for (const cuda::Compiled &kernel : row.compiled)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", kernel.registers);
+  return text.empty() ? "n/a" : text;
+}
+
 bool one_problem(const std::vector<Climbed> &rows) {
   return std::ranges::all_of(
       rows, [&](const Climbed &r) { return r.shape == rows[0].shape && r.dtype == rows[0].dtype; });
@@ -82,8 +90,8 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
     columns.push_back({"GFLOP/s", Align::right});
     columns.push_back({"of cuBLAS", Align::right});
   }
-  auto compiled = std::ranges::find_if(rows, [](const Climbed &row) { return row.compiled.has_value(); });
-  std::string registers = compiled == rows.end() ? "registers" : "registers " + compiled->compiled->arch;
+  auto compiled = std::ranges::find_if(rows, [](const Climbed &row) { return !row.compiled.empty(); });
+  std::string registers = compiled == rows.end() ? "registers" : "registers " + compiled->compiled[0].arch;
   for (const std::string &title :
        {std::string("error/bound"), std::string("integers"), registers, std::string("shared")})
     columns.push_back({title, Align::right});
@@ -103,7 +111,7 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
     }
     cells.push_back(error_cell(row));
     cells.push_back(exact_cell(row, style));
-    cells.push_back(row.compiled ? std::to_string(row.compiled->registers) : "n/a");
+    cells.push_back(registers_cell(row));
     cells.push_back(ran ? fmt::format("{} B", row.shared_bytes) : "-");
     if (any_published)
       cells.push_back(published_cell(context, row));
@@ -162,10 +170,16 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   }
   if (auto exact = row.check.exact())
     json.attribute("integers_exact", *exact);
-  if (row.compiled) {
-    json.attribute("arch", row.compiled->arch);
-    json.attribute("registers", row.compiled->registers);
-    json.attribute("spill_bytes", row.compiled->spill_stores + row.compiled->spill_loads);
+  if (!row.compiled.empty()) {
+    std::int64_t registers = 0, spills = 0;
+    for (const cuda::Compiled &kernel : row.compiled) {
+      registers = std::max<std::int64_t>(registers, kernel.registers);
+      spills += kernel.spill_stores + kernel.spill_loads;
+    }
+    json.attribute("arch", row.compiled[0].arch);
+    json.attribute("kernels", static_cast<std::int64_t>(row.compiled.size()));
+    json.attribute("registers", registers); // the most that a kernel takes
+    json.attribute("spill_bytes", spills);
   }
   json.attribute("shared_bytes", row.shared_bytes);
   if (const PublishedRow *figures = published_row(context, row))

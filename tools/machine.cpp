@@ -41,15 +41,15 @@ Machine choose_machine(const Context &context) {
   return machine;
 }
 
-std::optional<cuda::Compiled> compile_if_possible(const kernel::Kernel &kernel, const std::string &arch,
-                                                  std::string &note) {
+std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const std::string &arch,
+                                                std::string &note) {
   try {
-    return compile(kernel, arch);
+    return compile(plan, arch);
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device)
       throw;
     note = "no NVRTC: registers n/a; `nestsmith doctor` says how to get it";
-    return std::nullopt;
+    return {};
   }
 }
 

@@ -7,8 +7,8 @@
 #include "tools/command.h"
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace nestsmith::cli {
 
@@ -29,9 +29,9 @@ Option device_option();
 /// NVRTC.
 Machine choose_machine(const Context &context);
 
-/// What NVRTC makes of a kernel for `arch`; nothing, and the reason in `note`, where there is no NVRTC.
-std::optional<cuda::Compiled> compile_if_possible(const kernel::Kernel &kernel, const std::string &arch,
-                                                  std::string &note);
+/// What NVRTC makes of each kernel for `arch`; nothing, and the reason in `note`, where there is no NVRTC.
+std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const std::string &arch,
+                                                std::string &note);
 
 /// The device's architecture, or that of `Target` without a GPU.
 std::string default_arch();

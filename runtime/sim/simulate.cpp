@@ -30,6 +30,7 @@ public:
 
 private:
   void start_shadows();
+  void start_written(std::size_t n, GlobalBuffer &buffer) const;
   void save();
   void restore();
   Outcome run_blocks(unsigned threads);
@@ -39,6 +40,7 @@ private:
   const Options &options_;
   std::vector<GlobalBuffer> globals_;
   Program program_;
+  std::vector<std::vector<bool>> earlier_;                      ///< of each parameter: stored by kernels before
   std::vector<std::size_t> bytes_;                              ///< of each parameter
   std::vector<std::vector<std::byte>> initial_;                 ///< of each parameter that the kernel stores
   std::set<std::pair<std::uint64_t, std::uint64_t>> explained_; ///< pairs of blocks
@@ -58,7 +60,13 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
       internal_check(arguments[m].array != array, "two parameters of a kernel share an array");
     globals_[n].data = array->data();
     globals_[n].elements = array->size();
-    globals_[n].starts_written = arguments[n].initialised && kernel.params[n]->role != Role::output;
+    const std::vector<bool> &written = arguments[n].written;
+    internal_check(written.empty() || written.size() == static_cast<std::size_t>(array->size()),
+                   "what is written is known of another number of elements");
+    bool all_written = !written.empty() && std::find(written.begin(), written.end(), false) == written.end();
+    bool own = kernel.params[n]->role != Role::output && kernel.params[n]->role != Role::temporary;
+    globals_[n].starts_written = all_written || (arguments[n].initialised && own);
+    earlier_.push_back(written);
     bytes_.push_back(array->bytes());
   }
   program_ = decode(kernel, scalars, globals_, options);
@@ -68,13 +76,18 @@ void Simulation::start_shadows() {
   for (std::size_t n = 0; n < globals_.size(); ++n) {
     GlobalBuffer &buffer = globals_[n];
     auto elements = static_cast<std::size_t>(buffer.elements);
-    buffer.written.assign(elements, 0);
+    start_written(n, buffer);
     if (!options_.check || !program_.stored[n])
       continue;
     buffer.writes = std::vector<std::atomic<std::uint64_t>>(elements);
     if (program_.loaded[n])
       buffer.reads = std::vector<std::atomic<std::uint64_t>>(elements);
   }
+}
+
+void Simulation::start_written(std::size_t n, GlobalBuffer &buffer) const {
+  buffer.written.assign(static_cast<std::size_t>(buffer.elements), 0);
+  std::copy(earlier_[n].begin(), earlier_[n].end(), buffer.written.begin());
 }
 
 void Simulation::save() {
@@ -138,12 +151,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
     if (worker.failure)
       std::rethrow_exception(worker.failure);
     std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
-    outcome.stats.multiply_adds += worker.stats.multiply_adds;
-    outcome.stats.loads_global += worker.stats.loads_global;
-    outcome.stats.stores_global += worker.stats.stores_global;
-    outcome.stats.loads_shared += worker.stats.loads_shared;
-    outcome.stats.stores_shared += worker.stats.stores_shared;
-    outcome.stats.barriers += worker.stats.barriers;
+    outcome.stats += worker.stats;
   }
   // The events of one block are of one machine, in the order in which they happened: a stable sort gives
   // the same order for any number of machines. Races come first: a race may be why an element is unwritten.
@@ -168,7 +176,7 @@ void Simulation::explain_race(const Event &event, std::vector<Finding> &findings
     globals[n].data = memory[n].empty() ? globals_[n].data : memory[n].data();
     globals[n].elements = globals_[n].elements;
     globals[n].starts_written = globals_[n].starts_written;
-    globals[n].written.assign(static_cast<std::size_t>(globals[n].elements), 0);
+    start_written(n, globals[n]);
   }
   Tracer tracer;
   Machine machine(program_, globals, &tracer);
@@ -226,6 +234,17 @@ Result Simulation::run() {
 }
 
 } // namespace
+
+Stats &Stats::operator+=(const Stats &other) {
+  multiply_adds += other.multiply_adds;
+  loads_global += other.loads_global;
+  stores_global += other.stores_global;
+  loads_shared += other.loads_shared;
+  stores_shared += other.stores_shared;
+  barriers += other.barriers;
+  seconds += other.seconds;
+  return *this;
+}
 
 Result run(const kernel::Kernel &kernel, std::span<const Argument> buffers, std::span<const Scalar> scalars,
            const Options &options) {

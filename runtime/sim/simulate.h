@@ -37,6 +37,7 @@ struct Finding {
 struct Argument {
   Array *array = nullptr;
   bool initialised = true; ///< false: an element is unwritten until the kernel stores it (outputs always are)
+  std::vector<bool> written = {}; ///< but for these, which a kernel before it stored; empty: none
 };
 
 /// What was executed. Every figure counts one for each thread that executed the operation, but
@@ -46,12 +47,15 @@ struct Stats {
   std::uint64_t loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
   std::uint64_t barriers = 0;
   double seconds = 0; ///< wall clock of the host
+
+  Stats &operator+=(const Stats &other);
 };
 
 struct Result {
   std::vector<Finding> findings; ///< one for each kind and statement or pair of statements, in a fixed order
   Stats stats;
-  std::vector<std::vector<bool>> written; ///< for each argument and element: the kernel stored it
+  std::vector<std::vector<bool>>
+      written; ///< for each argument and element: this kernel or one before stored it
 
   bool good() const { return findings.empty(); }
 };

@@ -14,7 +14,7 @@ kernel::Kernel lowered(std::int64_t n, const std::function<Definition(const Tens
   auto [block, thread] = s.split(s.loop("i"), {infer, 4});
   s.bind(block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
-  return lower(s);
+  return lower(s).only();
 }
 
 std::string body_of(const kernel::Kernel &kernel) {

@@ -82,13 +82,13 @@ TEST(Passes, RunInTheOrderOfTheTable) {
   std::vector<std::string_view> seen;
   std::string last;
   Schedule s = shared_tiles(5, 6, 7);
-  kernel::Kernel kernel = lower(s, [&](const PassRecord &record) {
+  kernel::Plan plan = lower(s, [&](const PassRecord &record) {
     EXPECT_EQ(record.changed, record.text != (seen.empty() ? print(s.program()) : last)) << record.pass;
     seen.push_back(record.pass);
     last = record.text;
   });
   EXPECT_EQ(seen, pass_names());
-  EXPECT_EQ(last, kernel::print(kernel));
+  EXPECT_EQ(last, kernel::print(plan));
   EXPECT_EQ(kernel::print(lower(s)), last);
 }
 
@@ -122,7 +122,7 @@ TEST(LowerInit, PutsEveryInitBeforeItsSum) {
 
 TEST(Tails, OfAlignedShapesNeedNothing) {
   for (const Schedule &s : {shared_tiles(8, 4, 12), one_thread_an_element(3, 8, 5)}) {
-    Counts counts = count(lower(s));
+    Counts counts = count(lower(s).only());
     EXPECT_EQ(counts.guards, 0) << kernel::print(lower(s));
     EXPECT_EQ(counts.masks, 0);
   }
@@ -155,22 +155,22 @@ TEST(Tails, OfASumKeepTheirGuardUnlessAllFactorsAreFilled) {
 }
 
 TEST(Barriers, AreTwoATile) {
-  Counts counts = count(lower(shared_tiles(8, 8, 12)));
+  Counts counts = count(lower(shared_tiles(8, 8, 12)).only());
   EXPECT_EQ(counts.notes,
             (std::vector<std::string>{"A_shared, B_shared: written above, read below",
                                       "A_shared, B_shared: read above, overwritten by the next k_outer"}));
 }
 
 TEST(Barriers, AreOneWhereThereIsOneTile) {
-  Counts counts = count(lower(shared_tiles(8, 8, 4)));
+  Counts counts = count(lower(shared_tiles(8, 8, 4)).only());
   EXPECT_EQ(counts.notes, std::vector<std::string>{"A_shared, B_shared: written above, read below"});
 }
 
 TEST(Barriers, AreNoneWithoutSharedMemoryOrWithOneThread) {
-  EXPECT_EQ(count(lower(one_thread_an_element(5, 6, 7))).barriers, 0);
+  EXPECT_EQ(count(lower(one_thread_an_element(5, 6, 7)).only()).barriers, 0);
   Schedule s(product(5, 6, 7));
   s.compute_at(s.cache_read(s.block("C"), "A", Scope::shared), s.loop("i"));
-  EXPECT_EQ(count(lower(s)).barriers, 0);
+  EXPECT_EQ(count(lower(s).only()).barriers, 0);
 }
 
 TEST(Barriers, SeparateASumFromTheThreadsThatReadIt) {
@@ -180,7 +180,7 @@ TEST(Barriers, SeparateASumFromTheThreadsThatReadIt) {
   s.reverse_compute_at(s.block("C"), i);
   s.bind(s.loop("j"), Axis::thread_x);
   s.bind(s.loops(s.block("C")).back(), Axis::thread_x);
-  Counts counts = count(lower(s));
+  Counts counts = count(lower(s).only());
   EXPECT_EQ(counts.notes, (std::vector<std::string>{"AB: written above, read below",
                                                     "AB: read above, overwritten by the next i"}));
 }
@@ -231,7 +231,7 @@ TEST(Lower, RefusesWhatIsOwedAndNamesTheDirective) {
 }
 
 TEST(Lower, PlansSharedMemoryAndTheGrid) {
-  kernel::Kernel kernel = lower(shared_tiles(9, 13, 8));
+  kernel::Kernel kernel = lower(shared_tiles(9, 13, 8)).only();
   EXPECT_EQ(kernel.grid(), (std::array<std::int64_t, 3>{4, 3, 1}));
   EXPECT_EQ(kernel.block(), (std::array<std::int64_t, 3>{16, 1, 1}));
   EXPECT_EQ(kernel.threads(), 16);
@@ -297,8 +297,8 @@ A_shared[tid//4*4 + (tid//2%2 ^ tid//8)*2 + tid%2] = (A[i*9 + A_k] where i < 7 a
 B_shared[tid%4*5 + tid//4] = (B[B_k*8 + j] where B_k < 9 else 0.0)
 AB[0] = AB[0] + A_shared[tid//4*4 + (k_inner//2 ^ tid//8)*2 + k_inner%2]*B_shared[tid%4*5 + k_inner]
 )");
-  EXPECT_EQ(lower(s).min_blocks, 4);
-  EXPECT_EQ(lower(s).shared[1].tile, (std::vector<std::int64_t>{4, 5}));
+  EXPECT_EQ(lower(s).only().min_blocks, 4);
+  EXPECT_EQ(lower(s).only().shared[1].tile, (std::vector<std::int64_t>{4, 5}));
 }
 
 /// A tail can make a tile larger than the matrix: the map must be invertible over the tile.
@@ -306,7 +306,7 @@ TEST(Layouts, MustBeInvertibleOverTheWholeTile) {
   Schedule s = shared_tiles(3, 3, 3);
   EXPECT_THROW(s.transform_layout(s.block("A_shared"), "i, k -> i*3 + k"), ScheduleError);
   s.transform_layout(s.block("A_shared"), "i, k -> i*4 + k");
-  EXPECT_EQ(lower(s).shared[0].tile, std::vector<std::int64_t>{16});
+  EXPECT_EQ(lower(s).only().shared[0].tile, std::vector<std::int64_t>{16});
 }
 
 } // namespace

@@ -20,7 +20,7 @@ public:
   explicit FunctionExecutor(Multiply multiply, std::vector<std::string> findings = {})
       : multiply_(std::move(multiply)), findings_(std::move(findings)) {}
   std::string_view name() const override { return "function"; }
-  Execution run(const kernel::Kernel &, std::span<Array> arrays, std::span<const Scalar> scalars) override {
+  Execution run(const kernel::Plan &, std::span<Array> arrays, std::span<const Scalar> scalars) override {
     ++launches;
     multiply_(arrays, scalars);
     return {findings_};

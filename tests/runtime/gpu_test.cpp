@@ -1,7 +1,7 @@
 /// The GPU path on a driver that runs on the host: see fake_cuda.h.
 
 #include "runtime/gpu_executor.h"
-#include "runtime/gpu_kernel.h"
+#include "runtime/gpu_plan.h"
 #include "runtime/guarded_buffer.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/fake_cuda.h"
@@ -73,7 +73,7 @@ protected:
   }
   std::vector<std::string> run(std::function<void(float *, float *, float *)> also = {}) {
     fake_cuda().kernels["scale"] = scale<float>(std::move(also));
-    return GpuKernel(*device, scale_kernel(), compiled_scale()).run(arrays, std::vector{factor});
+    return GpuPlan(*device, scale_kernel(), {compiled_scale()}).run(arrays, std::vector{factor});
   }
   void expect_problem(const std::vector<std::string> &problems, const std::string &text) {
     ASSERT_EQ(problems.size(), 1u);
@@ -162,7 +162,7 @@ TEST_F(Gpu, FindsElementsThatWereNeverWritten) {
     for (int i : {0, 1, 2, 3, 5})
       launch.pointer<float>(1)[i] = 0;
   };
-  expect_problem(GpuKernel(*device, scale_kernel(), compiled_scale()).run(arrays, std::vector{factor}),
+  expect_problem(GpuPlan(*device, scale_kernel(), {compiled_scale()}).run(arrays, std::vector{factor}),
                  "buffer out: 1 of 6 elements never written, the first out[1, 1]");
   EXPECT_TRUE(std::isnan(arrays[1].view<float>()[4]));
   EXPECT_EQ(arrays[1].view<float>()[5], 0);
@@ -175,14 +175,14 @@ TEST_F(Gpu, AnIntegerThatHappensToBePoisonIsNoUnwrittenElement) {
   fake_cuda().kernels["scale"] = [&](const FakeLaunch &launch) {
     poison = launch.pointer<std::uint32_t>(1)[0];
   };
-  GpuKernel kernel(*device, scale_kernel(DType::u32), compiled_scale());
+  GpuPlan plan(*device, scale_kernel(DType::u32), {compiled_scale()});
   std::vector<Scalar> one = {Scalar::of<std::uint32_t>(DType::u32, 1)};
   fake_cuda().kernels["scale"] = [&](const FakeLaunch &launch) {
     if (poison == 0)
       poison = launch.pointer<std::uint32_t>(1)[0];
     std::fill_n(launch.pointer<std::uint32_t>(1), n, poison);
   };
-  EXPECT_EQ(kernel.run(integers, one), std::vector<std::string>());
+  EXPECT_EQ(plan.run(integers, one), std::vector<std::string>());
   EXPECT_EQ(integers[1].view<std::uint32_t>()[0], poison);
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 2);
 }
@@ -213,8 +213,8 @@ TEST_F(Gpu, TooLittleMemoryNamesTheAmounts) {
 
 TEST_F(Gpu, EveryFailedCallIsAnErrorAndLeaksNothing) {
   fake_cuda().kernels["scale"] = scale<float>();
-  GpuKernel(*device, scale_kernel(), compiled_scale()).run(arrays, std::vector{factor});
-  GpuKernel(*device, scale_kernel(), compiled_scale()).time(arrays, std::vector{factor}, {.cold_l2 = true});
+  GpuPlan(*device, scale_kernel(), {compiled_scale()}).run(arrays, std::vector{factor});
+  GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor}, {.cold_l2 = true});
   device.reset();
   std::vector<std::string> symbols = fake_cuda().calls;
   std::sort(symbols.begin(), symbols.end());
@@ -230,9 +230,9 @@ TEST_F(Gpu, EveryFailedCallIsAnErrorAndLeaksNothing) {
     fake_cuda().fail[symbol] = 999;
     UserError error = refusal([&] {
       auto other = Device::open(test::fake_driver());
-      GpuKernel kernel(*other, scale_kernel(), compiled_scale());
-      kernel.run(arrays, std::vector{factor});
-      kernel.time(arrays, std::vector{factor}, {.cold_l2 = true});
+      GpuPlan plan(*other, scale_kernel(), {compiled_scale()});
+      plan.run(arrays, std::vector{factor});
+      plan.time(arrays, std::vector{factor}, {.cold_l2 = true});
     });
     EXPECT_TRUE(says(error.what(), "CUDA_ERROR_OTHER")) << symbol;
     EXPECT_EQ(error.code(), ExitCode::no_device) << symbol;
@@ -257,8 +257,8 @@ TEST_F(Gpu, ADriverWithoutAFunctionOrADeviceIsRefused) {
 TEST_F(Gpu, TimesWarmRunsAfterWarmUp) {
   fake_cuda().kernels["scale"] = scale<float>();
   fake_cuda().elapsed_ms = {5, 1, 4, 2};
-  GpuKernel kernel(*device, scale_kernel(), compiled_scale());
-  Timing even = kernel.time(arrays, std::vector{factor}, {.warm_up = 3, .runs = 4});
+  GpuPlan plan(*device, scale_kernel(), {compiled_scale()});
+  Timing even = plan.time(arrays, std::vector{factor}, {.warm_up = 3, .runs = 4});
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 7);
   EXPECT_EQ(fake_cuda().count("cuMemsetD32_v2"), 0);
   EXPECT_DOUBLE_EQ(even.median_ms, 3);
@@ -267,21 +267,21 @@ TEST_F(Gpu, TimesWarmRunsAfterWarmUp) {
   EXPECT_EQ(even.runs, 4);
   EXPECT_FALSE(even.cold_l2);
   fake_cuda().elapsed_ms = {9, 9, 9, 9, 7, 3, 5};
-  EXPECT_DOUBLE_EQ(kernel.time(arrays, std::vector{factor}, {.warm_up = 0, .runs = 3}).median_ms, 5);
+  EXPECT_DOUBLE_EQ(plan.time(arrays, std::vector{factor}, {.warm_up = 0, .runs = 3}).median_ms, 5);
   EXPECT_EQ(arrays[2].view<float>()[0], 100); // nothing is written back
 }
 
 TEST_F(Gpu, TimesTenAndTwentyRunsByDefault) {
   fake_cuda().kernels["scale"] = scale<float>();
-  EXPECT_EQ(GpuKernel(*device, scale_kernel(), compiled_scale()).time(arrays, std::vector{factor}).runs, 20);
+  EXPECT_EQ(GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor}).runs, 20);
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 30);
 }
 
 TEST_F(Gpu, AColdRunOverwritesL2OutsideOfTheTimedSpan) {
   fake_cuda().kernels["scale"] = scale<float>();
-  GpuKernel kernel(*device, scale_kernel(), compiled_scale());
+  GpuPlan plan(*device, scale_kernel(), {compiled_scale()});
   fake_cuda().calls.clear();
-  Timing timing = kernel.time(arrays, std::vector{factor}, {.warm_up = 0, .runs = 2, .cold_l2 = true});
+  Timing timing = plan.time(arrays, std::vector{factor}, {.warm_up = 0, .runs = 2, .cold_l2 = true});
   EXPECT_TRUE(timing.cold_l2);
   const std::vector<std::string> &calls = fake_cuda().calls;
   std::vector<std::string> expected;
@@ -294,9 +294,9 @@ TEST_F(Gpu, AColdRunOverwritesL2OutsideOfTheTimedSpan) {
 TEST_F(Gpu, TheExecutorCompilesForTheDeviceAndOnceForEachLaunch) {
   fake_cuda().kernels["scale"] = scale<float>();
   std::vector<std::string> compiled_for;
-  GpuExecutor executor(*device, [&](const kernel::Kernel &kernel, const std::string &arch) {
-    compiled_for.push_back(kernel.name + " " + arch);
-    return compiled_scale();
+  GpuExecutor executor(*device, [&](const kernel::Plan &plan, const std::string &arch) {
+    compiled_for.push_back(plan.name + " " + arch);
+    return std::vector{compiled_scale()};
   });
   kernel::Kernel kernel = scale_kernel();
   kernel.body = kernel::make_seq({});

@@ -18,16 +18,16 @@ using test::moves_of;
 std::optional<std::string> fault(const Schedule &schedule, const std::vector<Array> &expected) {
   try {
     Attempt::note(schedule, "lower");
-    kernel::Kernel kernel = lower(schedule);
+    kernel::Plan plan = lower(schedule);
     test::Values values = test::make_values(schedule.source());
     sim::Options options;
     options.host_threads = 1;
-    Execution execution = SimExecutor(options).run(kernel, values.arrays, values.scalars);
+    Execution execution = SimExecutor(options).run(plan, values.arrays, values.scalars);
     if (!execution.findings.empty())
-      return execution.findings.front() + "\n" + kernel::print(kernel);
+      return execution.findings.front() + "\n" + kernel::print(plan);
     for (std::size_t n = 0; n < expected.size(); ++n)
       if (!(values.arrays[n] == expected[n]))
-        return schedule.source().params[n]->name + " is wrong\n" + kernel::print(kernel);
+        return schedule.source().params[n]->name + " is wrong\n" + kernel::print(plan);
   } catch (const UserError &error) {
     return std::string("lowering refused what owes nothing: ") + error.what();
   }

@@ -46,13 +46,13 @@ TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
   const Rung &it = rung(GetParam());
   for (const Shape &shape : {Shape{1000, 777, 333}, Shape{1024, 1024, 1024}}) {
     Schedule schedule = it.build(shape, DType::f32, Target{});
-    EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernel(lower(schedule))));
+    EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernels(lower(schedule))));
   }
 }
 
 TEST_P(Goldens, ring_mode_differs_in_types_and_constants_only) {
   const Rung &it = rung(GetParam());
-  auto text = [&](DType dtype) { return cuda_kernel(lower(it.build({1000, 777, 333}, dtype, Target{}))); };
+  auto text = [&](DType dtype) { return cuda_kernels(lower(it.build({1000, 777, 333}, dtype, Target{}))); };
   std::string real = text(DType::f32), ring = text(DType::u32);
   auto replace = [](std::string &in, const std::string &from, const std::string &to) {
     for (std::size_t at = 0; (at = in.find(from, at)) != std::string::npos; at += to.size())

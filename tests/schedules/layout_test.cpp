@@ -81,7 +81,7 @@ TEST(Layouts, GiveTheSameBitsAsNone) {
 TEST(Layouts, DoNotHideUnwrittenReads) {
   Schedule s = tiled({16, 16, 8}, DType::u32);
   s.storage_align(s.block("B_shared"), 0, 32, 1);
-  kernel::Kernel kernel = lower(s);
+  kernel::Kernel kernel = lower(s).only();
   auto shift = [&](const Expr &e, const auto &again) -> Expr {
     Expr result = map_children(e, [&](const Expr &child) { return again(child, again); });
     const auto *access = result.as<Load>();

@@ -1,0 +1,138 @@
+#include "runtime/gpu_plan.h"
+
+#include "runtime/guarded_buffer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace nestsmith::cuda {
+namespace {
+
+/// Two poisons, NaN as f32. An integer kernel may compute the first by chance; one that leaves an element
+/// alone leaves the second there too, and one that writes it writes the same value as before.
+constexpr std::uint32_t poisons[] = {0xFFBADBADu, 0xFFFEEDEDu};
+
+std::string element(const Array &array, std::int64_t index) {
+  std::string text;
+  for (std::size_t d = array.shape().size(); d-- > 0;) {
+    std::int64_t extent = array.shape()[d];
+    text = fmt::format("{}{}{}", index % extent, text.empty() ? "" : ", ", text);
+    index /= extent;
+  }
+  return fmt::format("[{}]", text);
+}
+
+} // namespace
+
+GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Compiled> &compiled)
+    : device_(device), plan_(std::move(plan)) {
+  internal_check(compiled.size() == plan_.kernels.size(), "each kernel of a plan is compiled");
+  for (std::size_t n = 0; n < compiled.size(); ++n) {
+    const kernel::Kernel &kernel = plan_.kernels[n];
+    Module module(device, compiled[n].cubin, compiled[n].arch);
+    FunctionHandle function = module.function(compiled[n].kernel_name);
+    stages_.push_back({compiled[n].kernel_name, std::move(module), function, kernel.grid(), kernel.block(),
+                       plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
+  }
+}
+
+void GpuPlan::check_arguments(std::size_t arrays, std::size_t scalars) const {
+  internal_check(arrays == plan_.params.size() && scalars == plan_.scalars.size(),
+                 "a plan is launched with another number of arguments than it has parameters");
+}
+
+std::vector<Array> GpuPlan::workspaces() const {
+  std::vector<Array> arrays;
+  for (const kernel::Workspace &workspace : plan_.workspaces)
+    arrays.emplace_back(workspace.buffer->dtype, std::vector{kernel::element_count(workspace.buffer)});
+  return arrays;
+}
+
+void GpuPlan::enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const {
+  for (const Stage &stage : stages_) {
+    std::vector<void *> arguments;
+    for (std::size_t n : stage.arguments)
+      arguments.push_back(const_cast<Address *>(&addresses[n]));
+    for (std::size_t n : stage.scalars) // the low bytes come first, so this serves every width
+      arguments.push_back(const_cast<std::uint64_t *>(&scalars[n].bits));
+    launch(device_, stage.function, stage.name, stage.grid, stage.block, std::move(arguments));
+  }
+}
+
+std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const Scalar> scalars) const {
+  check_arguments(arrays.size(), scalars.size());
+  std::vector<Array> between = workspaces();
+  std::vector<GuardedBuffer> buffers;
+  std::vector<Address> addresses;
+  auto add = [&](const Buffer &buffer, Role role, const Array &array) {
+    buffers.emplace_back(device_, buffer->name, role, array);
+    addresses.push_back(buffers.back().address());
+  };
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    add(plan_.params[i], plan_.params[i]->role, arrays[i]);
+  for (std::size_t i = 0; i < between.size(); ++i)
+    add(plan_.workspaces[i].buffer, Role::output, between[i]);
+  auto content = [&](std::size_t i) -> const Array & {
+    return i < arrays.size() ? arrays[i] : between[i - arrays.size()];
+  };
+  std::vector<std::string> problems;
+  auto run_once = [&](std::uint32_t poison) {
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      buffers[i].reset(content(i), poison);
+    enqueue(addresses, scalars);
+    device_.synchronize(fmt::format("kernel {} failed", plan_.name));
+    problems.clear();
+    std::vector<Array> results;
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      results.push_back(buffers[i].read(content(i), problems));
+    return results;
+  };
+  auto unwritten = [&](const std::vector<Array> &results, std::uint32_t poison) {
+    std::vector<std::vector<std::int64_t>> found(results.size());
+    for (std::size_t i = 0; i < arrays.size(); ++i) // of a workspace not all need be written
+      if (plan_.params[i]->role == Role::output)
+        found[i] = poisoned_elements(results[i], poison);
+    return found;
+  };
+
+  std::vector<Array> results = run_once(poisons[0]);
+  auto suspects = unwritten(results, poisons[0]);
+  if (std::any_of(suspects.begin(), suspects.end(), [](const auto &list) { return !list.empty(); })) {
+    auto again = unwritten(run_once(poisons[1]), poisons[1]);
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      std::vector<std::int64_t> never;
+      std::set_intersection(suspects[i].begin(), suspects[i].end(), again[i].begin(), again[i].end(),
+                            std::back_inserter(never));
+      if (!never.empty())
+        problems.push_back(fmt::format("buffer {}: {} of {} elements never written, the first {}{}",
+                                       plan_.params[i]->name, never.size(), arrays[i].size(),
+                                       plan_.params[i]->name, element(arrays[i], never.front())));
+    }
+  }
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (plan_.params[i]->role != Role::input)
+      arrays[i] = std::move(results[i]);
+  return problems;
+}
+
+Timing GpuPlan::time(std::span<const Array> arrays, std::span<const Scalar> scalars,
+                     const TimingOptions &options) const {
+  check_arguments(arrays.size(), scalars.size());
+  std::vector<Memory> memory;
+  std::vector<Address> addresses;
+  for (const Array &array : arrays) {
+    memory.emplace_back(device_, array.bytes());
+    memory.back().write(0, array.data(), array.bytes());
+    addresses.push_back(memory.back().address());
+  }
+  for (const Array &array : workspaces()) {
+    memory.emplace_back(device_, array.bytes());
+    addresses.push_back(memory.back().address());
+  }
+  return time_runs(
+      device_, [&] { enqueue(addresses, scalars); }, options);
+}
+
+} // namespace nestsmith::cuda
