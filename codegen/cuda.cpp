@@ -5,6 +5,7 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 
 #include <fmt/format.h>
 #include <span>
@@ -26,12 +27,20 @@ constexpr Helper f32_helpers[] = {
     {BinaryOp::floormod,
      "__device__ __forceinline__ float floormod_f32(float a, float b) { return a - b * floorf(a / b); }\n"}};
 
-void note_operators(const kernel::Kernel &kernel, std::set<BinaryOp> &used) {
+/// What a kernel calls that is no operator of C++.
+struct Calls {
+  std::set<BinaryOp> operators;
+  std::set<std::string> preludes; ///< of intrinsics, in one order
+};
+
+void note_calls(const kernel::Kernel &kernel, Calls &calls) {
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     kernel::map_exprs(stmt, [&](const Expr &e) {
       walk(e, [&](const Expr &sub) {
         if (const auto *binary = sub.as<Binary>(); binary && is_float(binary->a.dtype()))
-          used.insert(binary->op);
+          calls.operators.insert(binary->op);
+        if (const auto *call = sub.as<Call>())
+          calls.preludes.insert(call->intrinsic->prelude);
       });
       return e;
     });
@@ -40,13 +49,15 @@ void note_operators(const kernel::Kernel &kernel, std::set<BinaryOp> &used) {
 
 /// The helpers that the kernels call.
 std::string helpers(std::span<const kernel::Kernel> kernels) {
-  std::set<BinaryOp> used;
+  Calls calls;
   for (const kernel::Kernel &kernel : kernels)
-    note_operators(kernel, used);
+    note_calls(kernel, calls);
   std::string text;
   for (const Helper &helper : f32_helpers)
-    if (used.count(helper.op))
+    if (calls.operators.count(helper.op))
       text += helper.text;
+  for (const std::string &prelude : calls.preludes)
+    text += prelude;
   return text.empty() ? text : text + "\n";
 }
 
@@ -125,8 +136,9 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
   }
   if (product != *elements || extents.empty())
     extents = std::to_string(*elements);
-  out_.line(fmt::format("{}{} {}[{}];", qualifier, c_type(allocation.buffer->dtype), names_[allocation.buffer],
-                        extents),
+  std::string aligned = allocation.alignment ? fmt::format("__align__({}) ", allocation.alignment) : "";
+  out_.line(fmt::format("{}{}{} {}[{}];", qualifier, aligned, c_type(allocation.buffer->dtype),
+                        names_[allocation.buffer], extents),
             allocation.note);
 }
 
@@ -165,6 +177,12 @@ void KernelWriter::store(const kernel::Store &store) {
               store.note);
     return;
   }
+  if (store.lanes > 1) {
+    out_.line(
+        fmt::format("{} = {};", vector_at(target, store.buffer->dtype, store.lanes, ""), spell(store.value)),
+        store.note);
+    return;
+  }
   // x = x + e is x += e.
   const Binary *sum = store.value.as<Binary>();
   const Load *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
@@ -187,30 +205,33 @@ void KernelWriter::loop(const kernel::Loop &loop) {
 }
 
 void KernelWriter::statement(const kernel::Stmt &stmt) {
-  kernel::visit(stmt, Overloaded{[&](const kernel::Declare &declare) {
-                                   std::string value = spell(declare.value);
-                                   out_.line(fmt::format("const {} {} = {};", c_type(declare.var->dtype),
-                                                         names_.declare(declare.var), value));
-                                 },
-                                 [&](const kernel::Loop &node) { loop(node); },
-                                 [&](const kernel::If &branch) {
-                                   out_.open(fmt::format("if ({})", spell(branch.condition)), branch.note);
-                                   nested(branch.body);
-                                   if (branch.otherwise) {
-                                     out_.otherwise();
-                                     nested(branch.otherwise);
-                                   }
-                                   out_.close();
-                                 },
-                                 [&](const kernel::Seq &seq) {
-                                   for (const kernel::Stmt &child : seq.stmts)
-                                     statement(child);
-                                 },
-                                 [&](const kernel::Store &node) { store(node); },
-                                 [&](const kernel::Barrier &barrier) {
-                                   bool block = barrier.scope == kernel::SyncScope::block;
-                                   out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);
-                                 }});
+  kernel::visit(stmt,
+                Overloaded{[&](const kernel::Declare &declare) {
+                             std::string value = spell(declare.value);
+                             const Var &var = declare.var;
+                             std::string type = var->lanes == 1 ? std::string(c_type(var->dtype))
+                                                                : vector_type(var->dtype, var->lanes);
+                             out_.line(fmt::format("const {} {} = {};", type, names_.declare(var), value));
+                           },
+                           [&](const kernel::Loop &node) { loop(node); },
+                           [&](const kernel::If &branch) {
+                             out_.open(fmt::format("if ({})", spell(branch.condition)), branch.note);
+                             nested(branch.body);
+                             if (branch.otherwise) {
+                               out_.otherwise();
+                               nested(branch.otherwise);
+                             }
+                             out_.close();
+                           },
+                           [&](const kernel::Seq &seq) {
+                             for (const kernel::Stmt &child : seq.stmts)
+                               statement(child);
+                           },
+                           [&](const kernel::Store &node) { store(node); },
+                           [&](const kernel::Barrier &barrier) {
+                             bool block = barrier.scope == kernel::SyncScope::block;
+                             out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);
+                           }});
 }
 
 std::string KernelWriter::write() {

@@ -127,6 +127,39 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 
 )";
 
+/// Bytes of which a parameter's address must be a multiple, for those that are accessed by vectors.
+std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan) {
+  std::map<Buffer, std::int64_t> result;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    for (auto [buffer, bytes] : kernel.aligned)
+      result[buffer] = std::max(result[buffer], bytes);
+  return result;
+}
+
+/// ", A and B aligned to 16 bytes".
+std::string alignment_text(const kernel::Plan &plan) {
+  std::map<std::int64_t, std::vector<std::string>> names;
+  auto bytes = alignments(plan);
+  for (const Buffer &buffer : plan.params)
+    if (bytes.count(buffer))
+      names[bytes[buffer]].push_back(buffer->name);
+  std::string text;
+  for (const auto &[alignment, list] : names)
+    text += fmt::format(", {} aligned to {} bytes", fmt::join(list, " and "), alignment);
+  return text;
+}
+
+/// Conditions under which an address does not suit the vectors.
+std::vector<std::string> misalignments(const kernel::Plan &plan, const Launcher &launcher) {
+  std::vector<std::string> conditions;
+  auto bytes = alignments(plan);
+  for (std::size_t n = 0; n < plan.params.size(); ++n)
+    if (bytes.count(plan.params[n]))
+      conditions.push_back(
+          fmt::format("(size_t){} % {} != 0", launcher.pointers[n].name, bytes[plan.params[n]]));
+  return conditions;
+}
+
 /// A CUDA extent list: "dim3(25, 32)", "512".
 std::string dim3_text(const std::array<std::int64_t, 3> &extents) {
   if (extents[1] == 1 && extents[2] == 1)
@@ -198,7 +231,8 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
   launch_comments(out, plan);
   if (!plan.workspaces.empty())
     out.comment(fmt::format("Workspace: {} bytes", plan.workspace_bytes));
-  out.comment("Requires: exactly these shapes, rows without gaps, no written array overlapping another");
+  out.comment("Requires: exactly these shapes, rows without gaps, no written array overlapping another" +
+              alignment_text(plan));
   if (!info.target.empty())
     out.comment("Target: " + info.target);
   for (const std::string &note : info.notes)
@@ -243,11 +277,12 @@ private:
   /// What stands above the launcher.
   void comment(bool overlaps) {
     bool one = plan_.kernels.size() == 1;
-    out_.verbatim(fmt::format("/// Launches {} on `stream` and does not wait. {} generated for one\n"
-                              "/// shape: returns cudaErrorInvalidValue for any other, for a null pointer{}.\n",
-                              one ? entry_name(plan_.only()) : "all kernels in order",
-                              one ? "The kernel was" : "They were",
-                              overlaps ? ", and where an array\n/// that is written overlaps another" : ""));
+    out_.verbatim(
+        fmt::format("/// Launches {} on `stream` and does not wait. {} generated for one\n"
+                    "/// shape: returns cudaErrorInvalidValue for any other, for a null {}pointer{}.\n",
+                    one ? entry_name(plan_.only()) : "all kernels in order",
+                    one ? "The kernel was" : "They were", alignments(plan_).empty() ? "" : "or misaligned ",
+                    overlaps ? ", and where an array\n/// that is written overlaps another" : ""));
     if (!plan_.workspaces.empty())
       out_.verbatim(
           fmt::format("/// `{}` is for what the kernels hand on: {}() bytes or more, aligned to {}.\n",
@@ -273,6 +308,7 @@ private:
       refuse_if(fmt::format("{} == nullptr || (size_t){} % {} != 0 || {} < {}()", launcher_.workspace,
                             launcher_.workspace, kernel::workspace_alignment, launcher_.workspace_bytes,
                             workspace_bytes_name(plan_)));
+    refuse_if(fmt::format("{}", fmt::join(misalignments(plan_, launcher_), " || ")));
     refuse_if(fmt::format("{}", fmt::join(shared, " || ")));
   }
 

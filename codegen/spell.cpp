@@ -1,9 +1,11 @@
 #include "codegen/spell.h"
 
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 
 namespace nestsmith {
@@ -109,6 +111,19 @@ std::optional<std::int64_t> negative(const Expr &e) {
 
 } // namespace
 
+std::string vector_type(DType type, int lanes) {
+  std::string base(type == DType::u32 ? "uint" : type == DType::i64 ? "longlong" : c_type(type));
+  return base + std::to_string(lanes);
+}
+
+std::string vector_at(const std::string &element, DType type, int lanes, std::string_view qualifier) {
+  return fmt::format("*reinterpret_cast<{}{} *>(&{})", qualifier, vector_type(type, lanes), element);
+}
+
+static std::string make_vector(DType type, const std::vector<std::string> &lanes) {
+  return fmt::format("make_{}({})", vector_type(type, static_cast<int>(lanes.size())), fmt::join(lanes, ", "));
+}
+
 std::string_view c_type(DType type) {
   switch (type) {
   case DType::boolean:
@@ -196,6 +211,13 @@ std::string ExprSpeller::conditional(const Expr &condition, const std::string &y
                            fmt::format("{} ? {} : {}", spell(condition, or_level), yes, no));
 }
 
+std::vector<std::string> ExprSpeller::spell_all(const std::vector<Expr> &list) const {
+  std::vector<std::string> texts;
+  for (const Expr &e : list)
+    texts.push_back(spell(e, whole));
+  return texts;
+}
+
 std::string ExprSpeller::spell(const Expr &e, int context) const {
   return e.visit(Overloaded{
       [&](const IntImm &x) {
@@ -213,9 +235,18 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
       },
       [&](const Cast &x) { return in_parentheses_if(context > prefix, cast_to(x.dtype, spell(x.a, prefix))); },
       [&](const Load &x) {
+        std::string value = x.lanes == 1 ? element(x) : vector_at(element(x), x.buffer->dtype, x.lanes);
         if (is_true(x.mask))
-          return element(x);
-        return conditional(x.mask, element(x), spell(x.fill, conditional_level), context);
+          return value;
+        std::string fill = spell(x.fill, conditional_level);
+        if (x.lanes > 1)
+          fill = make_vector(x.buffer->dtype, std::vector(static_cast<std::size_t>(x.lanes), fill));
+        return conditional(x.mask, value, fill, context);
+      },
+      [&](const Lane &x) { return fmt::format("{}.{}", variable(x.vector), "xyzw"[x.index]); },
+      [&](const Pack &x) { return make_vector(x.lanes.front().dtype(), spell_all(x.lanes)); },
+      [&](const Call &x) {
+        return fmt::format("{}({})", x.intrinsic->name, fmt::join(spell_all(x.arguments), ", "));
       }});
 }
 

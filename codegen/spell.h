@@ -5,11 +5,17 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nestsmith {
 
 /// "float", "int", "long long", "unsigned int", "bool".
 std::string_view c_type(DType type);
+
+/// "float4": the vector of so many lanes.
+std::string vector_type(DType type, int lanes);
+/// The elements from this one on as one vector: `*reinterpret_cast<const float4 *>(&A[i])`.
+std::string vector_at(const std::string &element, DType type, int lanes, std::string_view qualifier = "const ");
 
 /// Spells an f32 so that it reads back as the same bits: "0.5f".
 std::string f32_literal(double value);
@@ -35,6 +41,7 @@ protected:
 
 private:
   std::string spell(const Expr &e, int context) const;
+  std::vector<std::string> spell_all(const std::vector<Expr> &list) const;
   std::string binary(const Binary &b, int context) const;
   std::string operand(const Expr &e, const Expr &sibling, int context) const;
   std::string conditional(const Expr &condition, const std::string &yes, const std::string &no,

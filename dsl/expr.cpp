@@ -1,6 +1,7 @@
 #include "dsl/expr.h"
 
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 
 #include <fmt/format.h>
 
@@ -123,8 +124,8 @@ Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches)
 
 } // namespace
 
-Var make_var(std::string name, DType dtype) {
-  return std::make_shared<const Symbol>(Symbol{std::move(name), dtype});
+Var make_var(std::string name, DType dtype, int lanes) {
+  return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, lanes});
 }
 
 Expr::Expr(std::int64_t value) : Expr(int_imm(value)) {}
@@ -141,7 +142,19 @@ DType Expr::dtype() const {
       [](const Select &e) { return e.when_true.dtype(); },
       [](const Cast &e) { return e.dtype; },
       [](const Load &e) { return e.buffer->dtype; },
+      [](const Lane &e) { return e.vector->dtype; },
+      [](const Pack &e) { return e.lanes.front().dtype(); },
+      [](const Call &e) { return e.intrinsic->result; },
   });
+}
+
+int Expr::lanes() const {
+  if (const Var *var = as<Var>())
+    return (*var)->lanes;
+  if (const auto *vector = as<Pack>())
+    return static_cast<int>(vector->lanes.size());
+  const auto *access = as<Load>();
+  return access ? access->lanes : 1;
 }
 
 Expr int_imm(std::int64_t value, DType dtype) { return make(IntImm{dtype, truncate(dtype, value)}); }
@@ -186,10 +199,16 @@ Expr cast(DType dtype, Expr a) {
   return make(Cast{dtype, std::move(a)});
 }
 
-Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask, Expr fill) {
+Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask, Expr fill, int lanes) {
   if (static_cast<bool>(mask) && is_true(mask))
     mask = fill = {};
-  return make(Load{std::move(buffer), std::move(indices), std::move(mask), std::move(fill)});
+  return make(Load{std::move(buffer), std::move(indices), std::move(mask), std::move(fill), lanes});
+}
+
+Expr lane(Var vector, int index) { return make(Lane{std::move(vector), index}); }
+Expr pack(std::vector<Expr> lanes) { return make(Pack{std::move(lanes)}); }
+Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments) {
+  return make(Call{&intrinsic, std::move(arguments)});
 }
 
 Expr operator+(Expr a, Expr b) { return binary(BinaryOp::add, std::move(a), std::move(b)); }
@@ -252,9 +271,26 @@ bool same(const Expr &a, const Expr &b) {
       [&](const Load &x) {
         const auto &y = *b.as<Load>();
         return x.buffer == y.buffer && same(x.indices, y.indices) && same(x.mask, y.mask) &&
-               same(x.fill, y.fill);
+               same(x.fill, y.fill) && x.lanes == y.lanes;
+      },
+      [&](const Lane &x) { return x.vector == b.as<Lane>()->vector && x.index == b.as<Lane>()->index; },
+      [&](const Pack &x) { return same(x.lanes, b.as<Pack>()->lanes); },
+      [&](const Call &x) {
+        return x.intrinsic == b.as<Call>()->intrinsic && same(x.arguments, b.as<Call>()->arguments);
       },
   });
+}
+
+/// The results of `f`, or none where it changed nothing.
+static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
+                                               const std::function<Expr(const Expr &)> &f) {
+  std::vector<Expr> result;
+  bool kept = true;
+  for (const Expr &e : list) {
+    result.push_back(f(e));
+    kept = kept && result.back().get() == e.get();
+  }
+  return kept ? std::nullopt : std::optional(std::move(result));
 }
 
 Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
@@ -291,7 +327,16 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
         for (const Expr &index : x.indices)
           indices.push_back(apply(index));
         Expr mask = apply(x.mask), fill = apply(x.fill);
-        return kept ? e : load(x.buffer, std::move(indices), mask, fill);
+        return kept ? e : load(x.buffer, std::move(indices), mask, fill, x.lanes);
+      },
+      [&](const Lane &) { return e; },
+      [&](const Pack &x) {
+        auto lanes = mapped(x.lanes, f);
+        return lanes ? pack(std::move(*lanes)) : e;
+      },
+      [&](const Call &x) {
+        auto arguments = mapped(x.arguments, f);
+        return arguments ? call(*x.intrinsic, std::move(*arguments)) : e;
       },
   });
 }
@@ -313,6 +358,10 @@ Expr substitute(const Expr &e, const std::function<Expr(const Var &)> &f) {
     Expr replacement = f(*var);
     return replacement ? replacement : e;
   }
+  if (const auto *element = e.as<Lane>()) {
+    Expr replacement = f(element->vector);
+    return replacement ? lane(*replacement.as<Var>(), element->index) : e;
+  }
   return map_children(e, [&](const Expr &child) { return substitute(child, f); });
 }
 
@@ -321,6 +370,8 @@ bool uses(const Expr &e, const Var &var) {
   walk(e, [&](const Expr &node) {
     if (const Var *other = node.as<Var>())
       found = found || *other == var;
+    if (const auto *element = node.as<Lane>())
+      found = found || element->vector == var;
   });
   return found;
 }

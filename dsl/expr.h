@@ -3,6 +3,7 @@
 ///
 ///   expr := int | float | var | expr op expr | not expr | select(expr, expr, expr)
 ///         | branch(expr, expr, expr) | cast<dtype>(expr) | buffer[expr, …] where mask else fill
+///         | var.lane | pack(expr, …) | intrinsic(expr, …)      in kernels only
 ///
 /// Nodes are immutable and shared. The set is closed: `Expr::visit` compiles only with a case for
 /// every kind. A rewrite that changes nothing returns the same node.
@@ -25,12 +26,14 @@ namespace nestsmith {
 /// address, never the name.
 struct Symbol {
   std::string name;
-  DType dtype;
+  DType dtype;   ///< of one lane
+  int lanes = 1; ///< more than 1: a vector, which only a kernel has
 };
 using Var = std::shared_ptr<const Symbol>;
-Var make_var(std::string name, DType dtype = DType::i64);
+Var make_var(std::string name, DType dtype = DType::i64, int lanes = 1);
 
 struct ExprNode;
+struct Intrinsic; // dsl/intrinsic.h
 
 class Expr {
 public:
@@ -44,7 +47,8 @@ public:
   explicit operator bool() const { return node_ != nullptr; }
   const ExprNode &node() const { return *node_; }
   const ExprNode *get() const { return node_.get(); }
-  DType dtype() const;
+  DType dtype() const; ///< of one lane
+  int lanes() const;   ///< 1 for everything but vectors
 
   /// Calls the overload of `cases` (see `Overloaded`) for this node's kind.
   template <class Cases> decltype(auto) visit(Cases &&cases) const;
@@ -81,15 +85,29 @@ struct Cast {
 };
 /// `buffer[indices]` where `mask` is true, else `fill`. Where the mask is false, memory is not touched
 /// and the indices may be out of bounds. A null mask means always. In a kernel after flattening there
-/// is one index: an element offset.
+/// is one index: an element offset. With more than one lane it is a vector of the elements from the
+/// offset on, and `fill` is what each lane gets.
 struct Load {
   Buffer buffer;
   std::vector<Expr> indices;
   Expr mask, fill;
+  int lanes = 1;
+};
+struct Lane { ///< one element of a vector variable
+  Var vector;
+  int index;
+};
+struct Pack { ///< a vector of these scalars
+  std::vector<Expr> lanes;
+};
+/// A declared function of its arguments without effects; its meaning stands in its declaration.
+struct Call {
+  const Intrinsic *intrinsic;
+  std::vector<Expr> arguments;
 };
 
 struct ExprNode {
-  std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load> kind;
+  std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load, Lane, Pack, Call> kind;
 };
 
 /// Overloaded{[](const IntImm &) …, [](const Binary &) …}: one lambda per kind.
@@ -112,7 +130,10 @@ Expr select(Expr condition, Expr when_true, Expr when_false);
 /// `select` by control flow: threads of one warp that take different sides run both, one after the other.
 Expr branch(Expr condition, Expr when_true, Expr when_false);
 Expr cast(DType dtype, Expr a);
-Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {});
+Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {}, int lanes = 1);
+Expr lane(Var vector, int index);
+Expr pack(std::vector<Expr> lanes);
+Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments);
 
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);

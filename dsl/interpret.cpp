@@ -86,6 +86,9 @@ Scalar eval(const Expr &e, const Environment &env, Reader read) {
           indices.push_back(go(index).as<std::int64_t>());
         return read(x, indices);
       },
+      [](const Lane &) -> Scalar { internal_error("a program has no vectors"); },
+      [](const Pack &) -> Scalar { internal_error("a program has no vectors"); },
+      [](const Call &) -> Scalar { internal_error("a program has no calls"); },
   });
 }
 

@@ -1,9 +1,11 @@
 /// Capacity, ownership and placement: what lowering needs of a schedule.
 
 #include "dsl/allocation.h"
+#include "dsl/fill_tails.h"
 #include "dsl/layout.h"
 #include "dsl/printer.h"
 #include "dsl/schedule.h"
+#include "dsl/vector_access.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,6 +35,7 @@ public:
     for (const Block *block : blocks_of(program_.body))
       check_writer(*block);
     check_init_and_update();
+    check_vectors();
     check_shared_capacity();
     check_launch_bounds();
     return std::move(found_);
@@ -237,6 +240,32 @@ private:
       text += "; ";
     }
     return text;
+  }
+
+  /// What layouts and padding decide only at the end: that vectors are contiguous and aligned.
+  void check_vectors() {
+    std::optional<Program> filled;
+    walk(program_.body, [&](const Stmt &stmt) {
+      const auto *loop = as<For>(stmt);
+      if (!loop || (loop->kind != LoopKind::vectorized && loop->kind != LoopKind::tensorized))
+        return true;
+      if (!filled)
+        filled = with_filled_tails(program_);
+      if (auto breach = vector_breach(*filled, loop->var, loop->intrinsic, false))
+        found_.push_back({std::move(*breach), annotated(loop->var->name), loop->var->name});
+      return false;
+    });
+  }
+
+  /// The directive that vectorized or tensorized the loop of this name.
+  std::size_t annotated(const std::string &name) const {
+    for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
+      const Directive &directive = schedule_.trace()[n];
+      bool annotates = directive.op == "vectorize" || directive.op == "tensorize";
+      if (annotates && directive.arguments.front() == Argument(LoopName{name}))
+        return n + 1;
+    }
+    return 0;
   }
 
   /// Bytes of the shared arrays, one after the other, and what they are; without their padding on request.

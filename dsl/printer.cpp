@@ -1,5 +1,6 @@
 #include "dsl/printer.h"
 
+#include "dsl/intrinsic.h"
 #include "dsl/layout.h"
 
 #include <algorithm>
@@ -86,12 +87,16 @@ std::string text(const Expr &e, int context) {
       },
       [](const Cast &x) { return fmt::format("{}({})", name(x.dtype), text(x.a, 0)); },
       [&](const Load &x) {
-        std::string access = fmt::format("{}[{}]", x.buffer->name, join(x.indices));
+        std::string lanes = x.lanes == 1 ? "" : fmt::format(" +: {}", x.lanes);
+        std::string access = fmt::format("{}[{}{}]", x.buffer->name, join(x.indices), lanes);
         if (!x.mask)
           return access;
         std::string guarded = fmt::format("{} where {} else {}", access, text(x.mask, 0), text(x.fill, 0));
         return "(" + guarded + ")";
       },
+      [](const Lane &x) { return fmt::format("{}.{}", x.vector->name, x.index); },
+      [](const Pack &x) { return fmt::format("pack({})", join(x.lanes)); },
+      [](const Call &x) { return fmt::format("{}({})", x.intrinsic->name, join(x.arguments)); },
   });
 }
 
@@ -107,8 +112,10 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                     std::string kind;
                     if (loop.kind == LoopKind::bound)
                       kind = fmt::format(" in {}", name(*loop.axis));
-                    else if (loop.kind == LoopKind::unrolled)
-                      kind = " unrolled";
+                    else if (loop.kind != LoopKind::serial)
+                      kind = fmt::format(" {}", name(loop.kind));
+                    if (loop.intrinsic)
+                      kind += fmt::format(" by {}", loop.intrinsic->name);
                     lines.push_back(
                         {fmt::format("{}for {} < {}{}:", indent, loop.var->name, text(loop.extent, 0), kind),
                          loop.var->name});

@@ -43,6 +43,22 @@ Store replace_buffer(const Store &store, const Buffer &from, const Buffer &to) {
 
 } // namespace
 
+std::string_view name(LoopKind kind) {
+  switch (kind) {
+  case LoopKind::serial:
+    return "serial";
+  case LoopKind::unrolled:
+    return "unrolled";
+  case LoopKind::vectorized:
+    return "vectorized";
+  case LoopKind::tensorized:
+    return "tensorized";
+  case LoopKind::bound:
+    return "bound";
+  }
+  return "";
+}
+
 Stmt make_for(For loop) { return make(std::move(loop)); }
 Stmt make_block(Block block) { return make(std::move(block)); }
 

@@ -2,7 +2,7 @@
 /// The program: what a schedule rewrites. Its meaning is sequential execution.
 ///
 ///   stmt  := for | seq | block
-///   for   := for var in extent (serial | unrolled | bound to an axis): stmt
+///   for   := for var in extent (serial | unrolled | vectorized | tensorized | bound to an axis): stmt
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, …) where v < extent …: [init: store] store
 ///   store := buffer[expr, …] = expr
@@ -27,7 +27,10 @@ namespace nestsmith {
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
 
-enum class LoopKind : std::uint8_t { serial, unrolled, bound };
+/// All but `bound` are hints to lowering; none changes the sequential meaning.
+///   vectorized  the iterations become the lanes of vector accesses
+///   tensorized  the nest becomes one call of an intrinsic
+enum class LoopKind : std::uint8_t { serial, unrolled, vectorized, tensorized, bound };
 
 /// The body runs for var = 0 … extent-1. A bound loop is a loop like any other here; lowering turns
 /// it into a thread or block index. A nest under thread loops may bind the same axes again
@@ -38,7 +41,11 @@ struct For {
   LoopKind kind = LoopKind::serial;
   std::optional<Axis> axis = std::nullopt; ///< set exactly where kind is bound
   Stmt body;
+  const Intrinsic *intrinsic = nullptr; ///< set exactly where kind is tensorized
 };
+
+/// "vectorized", "tensorized", …
+std::string_view name(LoopKind kind);
 
 struct Seq {
   std::vector<Stmt> stmts;

@@ -121,6 +121,10 @@ Loop Schedule::fuse(Loop outer, Loop inner) { return primitives::fuse(*this, out
 void Schedule::reorder(std::vector<Loop> order) { primitives::reorder(*this, std::move(order)); }
 void Schedule::bind(Loop loop, Axis axis) { primitives::bind(*this, loop, axis); }
 void Schedule::unroll(Loop loop) { primitives::unroll(*this, loop); }
+void Schedule::vectorize(Loop loop) { primitives::vectorize(*this, loop); }
+void Schedule::tensorize(Loop loop, const std::string &intrinsic) {
+  primitives::tensorize(*this, loop, intrinsic);
+}
 BlockRef Schedule::cache_read(BlockRef reader, const std::string &buffer, Scope scope) {
   return primitives::cache_read(*this, reader, buffer, scope);
 }

@@ -62,6 +62,7 @@ public:
   void reorder(std::vector<Loop> order);
   void bind(Loop loop, Axis axis);
   void unroll(Loop loop);
+  void vectorize(Loop loop);
 
   // Data.
   BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope);
@@ -80,6 +81,9 @@ public:
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop);
+
+  // Hardware.
+  void tensorize(Loop loop, const std::string &intrinsic);
 
   // What came of it.
   const Program &program() const { return steps_.back(); }

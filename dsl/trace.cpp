@@ -98,6 +98,12 @@ const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
          s.bind(loop, r.axis());
        }},
       {"unroll", [](Schedule &s, Reader &r) { s.unroll(r.loop()); }},
+      {"tensorize",
+       [](Schedule &s, Reader &r) {
+         auto loop = r.loop();
+         s.tensorize(loop, r.word());
+       }},
+      {"vectorize", [](Schedule &s, Reader &r) { s.vectorize(r.loop()); }},
       {"cache_read",
        [](Schedule &s, Reader &r) {
          auto block = r.block();

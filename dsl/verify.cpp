@@ -39,6 +39,8 @@ private:
                         fail("loop {} encloses itself", loop.var->name);
                       if ((loop.kind == LoopKind::bound) != loop.axis.has_value())
                         fail("loop {} is bound without an axis or the reverse", loop.var->name);
+                      if ((loop.kind == LoopKind::tensorized) != (loop.intrinsic != nullptr))
+                        fail("loop {} is tensorized without an intrinsic or the reverse", loop.var->name);
                       bounds_.set_extent(loop.var, loop.extent);
                       visit_stmt(loop.body);
                       loops_.erase(loop.var);

@@ -129,7 +129,8 @@ private:
     Var var = make_var(loop.var->name);
     loops_[loop.var] = var;
     bounds_.set_extent(var, loop.extent);
-    return kernel::make(kernel::Loop{var, loop.extent, loop.kind == LoopKind::unrolled, emit(loop.body)});
+    return kernel::make(kernel::Loop{var, loop.extent, loop.kind == LoopKind::unrolled, emit(loop.body),
+                                     loop.kind == LoopKind::vectorized, loop.intrinsic});
   }
 
   kernel::Stmt emit_block(const Block &block) {

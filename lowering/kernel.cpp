@@ -1,5 +1,6 @@
 #include "lowering/kernel.h"
 
+#include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 
 #include <fmt/format.h>
@@ -128,7 +129,7 @@ public:
 
 private:
   void stmt(const Stmt &s, int depth);
-  std::string access(const Buffer &buffer, const std::vector<Expr> &indices);
+  std::string access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes = 1);
   std::string parameters(const Kernel &k);
   void allocation(std::string_view scope, const Allocation &a);
   void line(int depth, const std::string &text, const std::string &note = {});
@@ -137,7 +138,7 @@ private:
   Var distinct(const Var &var) {
     auto [at, fresh] = symbols_.try_emplace(var, var);
     for (int n = 1; fresh && !taken_.insert(at->second->name).second; ++n)
-      at->second = make_var(fmt::format("{}'{}", var->name, n), var->dtype);
+      at->second = make_var(fmt::format("{}'{}", var->name, n), var->dtype, var->lanes);
     return at->second;
   }
   std::string text(const Expr &e) {
@@ -157,11 +158,11 @@ void Printer::line(int depth, const std::string &text, const std::string &note) 
   out_ += '\n';
 }
 
-std::string Printer::access(const Buffer &buffer, const std::vector<Expr> &indices) {
+std::string Printer::access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes) {
   std::string list;
   for (const Expr &index : indices)
     list += (list.empty() ? "" : ", ") + text(index);
-  return fmt::format("{}[{}]", buffer->name, list);
+  return fmt::format("{}[{}{}]", buffer->name, list, lanes == 1 ? "" : fmt::format(" +: {}", lanes));
 }
 
 std::string Printer::parameters(const Kernel &k) {
@@ -182,38 +183,45 @@ void Printer::allocation(std::string_view scope, const Allocation &a) {
 }
 
 void Printer::stmt(const Stmt &s, int depth) {
-  visit(s, Overloaded{
-               [&](const Declare &declare) {
-                 line(depth, fmt::format("let {}: {} = {}", distinct(declare.var)->name,
-                                         name(declare.var->dtype), text(declare.value)));
-               },
-               [&](const Loop &loop) {
-                 line(depth, fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent),
-                                         loop.unrolled ? " unrolled" : ""));
-                 stmt(loop.body, depth + 1);
-               },
-               [&](const If &branch) {
-                 line(depth, fmt::format("if {}:", text(branch.condition)), branch.note);
-                 stmt(branch.body, depth + 1);
-                 if (branch.otherwise) {
-                   line(depth, "else:");
-                   stmt(branch.otherwise, depth + 1);
-                 }
-               },
-               [&](const Seq &seq) {
-                 for (const Stmt &child : seq.stmts)
-                   stmt(child, depth);
-                 if (seq.stmts.empty())
-                   line(depth, "pass");
-               },
-               [&](const Store &store) {
-                 line(depth, fmt::format("{} = {}", access(store.buffer, store.indices), text(store.value)),
-                      store.note);
-               },
-               [&](const Barrier &barrier) {
-                 line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
-               },
-           });
+  visit(s,
+        Overloaded{
+            [&](const Declare &declare) {
+              int lanes = declare.var->lanes;
+              line(depth,
+                   fmt::format("let {}: {}{} = {}", distinct(declare.var)->name, name(declare.var->dtype),
+                               lanes == 1 ? "" : fmt::format("x{}", lanes), text(declare.value)));
+            },
+            [&](const Loop &loop) {
+              line(depth, fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent),
+                                      loop.unrolled     ? " unrolled"
+                                      : loop.vectorized ? " vectorized"
+                                      : loop.intrinsic  ? " by " + loop.intrinsic->name
+                                                        : ""));
+              stmt(loop.body, depth + 1);
+            },
+            [&](const If &branch) {
+              line(depth, fmt::format("if {}:", text(branch.condition)), branch.note);
+              stmt(branch.body, depth + 1);
+              if (branch.otherwise) {
+                line(depth, "else:");
+                stmt(branch.otherwise, depth + 1);
+              }
+            },
+            [&](const Seq &seq) {
+              for (const Stmt &child : seq.stmts)
+                stmt(child, depth);
+              if (seq.stmts.empty())
+                line(depth, "pass");
+            },
+            [&](const Store &store) {
+              line(depth,
+                   fmt::format("{} = {}", access(store.buffer, store.indices, store.lanes), text(store.value)),
+                   store.note);
+            },
+            [&](const Barrier &barrier) {
+              line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
+            },
+        });
 }
 
 std::string Printer::kernel(const Kernel &k) {

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -35,6 +36,9 @@ struct Loop {
   Expr extent;
   bool unrolled = false;
   Stmt body;
+  /// Its iterations are the lanes of vectors, or make one call of an intrinsic, until the pass `vectorize`.
+  bool vectorized = false;
+  const Intrinsic *intrinsic = nullptr;
 };
 
 /// `if (condition) body`, or `if (condition) body else otherwise`.
@@ -52,8 +56,9 @@ struct Seq {
 struct Store {
   Buffer buffer;
   std::vector<Expr> indices;
-  Expr value;
+  Expr value; ///< of as many lanes
   std::string note;
+  int lanes = 1; ///< more than 1: this many elements from the offset on, at once
 };
 
 /// Who waits: all threads of the block (`__syncthreads`) or of the warp (`__syncwarp`).
@@ -87,6 +92,7 @@ struct Allocation {
   std::int64_t byte_offset = 0;   ///< in the shared arena; 0 for local
   std::string note;               ///< what it holds: "64 x 8 tile of A"
   std::vector<std::int64_t> tile; ///< its extents as they lie in memory, for the text only
+  std::int64_t alignment = 0;     ///< bytes, where vector accesses need more than an element's own
 };
 
 struct ThreadIndex {
@@ -103,6 +109,8 @@ struct Kernel {
   std::vector<Allocation> shared, local;
   std::int64_t shared_bytes = 0; ///< shared memory of a block, in bytes
   std::int64_t min_blocks = 0;   ///< blocks that one SM is to hold; 0: nothing is asked for
+  /// Parameters whose address must be a multiple of so many bytes: they are accessed by vectors.
+  std::map<Buffer, std::int64_t> aligned;
   Stmt body;
 
   std::int64_t extent(Axis axis) const;

@@ -28,6 +28,7 @@ constexpr std::array passes = {
     Pass{"place_declarations", kernel::place_declarations}, // so that equal guards compare equal below
     Pass{"hoist_guards", kernel::hoist_guards},
     Pass{"flatten", kernel::flatten},
+    Pass{"vectorize", kernel::vectorize}, // on offsets, of which it proves that they are aligned
     Pass{"narrow_indices", kernel::narrow_indices},
     Pass{"split_branches", kernel::split_branches}, // last: until here a block is one store
 };

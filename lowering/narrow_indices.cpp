@@ -45,6 +45,12 @@ public:
                     (is_comparison(op->op) || fits(range_of(e, bounds_)));
       return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
     }
+    if (const auto *vector = e.as<Pack>()) {
+      std::vector<Expr> lanes;
+      for (const Expr &element : vector->lanes)
+        lanes.push_back(cast(e.dtype(), rewrite(element)));
+      return pack(std::move(lanes));
+    }
     return map_children(e, [&](const Expr &child) { return rewrite(child); });
   }
 

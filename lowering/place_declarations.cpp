@@ -14,6 +14,12 @@ struct Level {
   std::vector<Declare> declares;
 };
 
+bool reads_memory(const Expr &e) {
+  bool found = false;
+  walk(e, [&](const Expr &node) { found = found || node.as<Load>() != nullptr; });
+  return found;
+}
+
 class Placer {
 public:
   Stmt run(const Kernel &kernel) {
@@ -51,9 +57,12 @@ private:
     });
   }
 
-  /// Notes the declaration at the outermost level that knows its value; it leaves its present place.
+  /// Notes the declaration at the outermost level that knows its value; it leaves its present place. What is
+  /// loaded stays: its value depends on when.
   Stmt place(const Declare &declare) {
     Expr value = rename(declare.value);
+    if (reads_memory(value))
+      return make(Declare{declare.var, value});
     auto level = levels_.rbegin();
     while (std::next(level) != levels_.rend() && std::none_of(level->vars.begin(), level->vars.end(),
                                                               [&](const Var &var) { return uses(value, var); }))

@@ -1,6 +1,7 @@
 #pragma once
 /// What the passes work on: one nest, as a program until extraction, a kernel from then on.
 
+#include "dsl/fill_tails.h"
 #include "dsl/schedule.h"
 #include "lowering/kernel.h"
 
@@ -27,14 +28,8 @@ void check_obligations(Unit &unit);
 /// Every init becomes a block of its own, before the outermost loop that is summed over.
 void lower_init(Unit &unit);
 
-/// A copy into a cache writes its whole tile, zeros where the source ends, so that what reads the cache
-/// needs no guard:
-///   - a copy's guard becomes a mask on its load, and the cache is padded to the tile;
-///   - a sum's guard on a reduction axis goes where every factor is zero past the end (0*NaN is not 0, so
-///     one factor is not enough);
-///   - a guard on an axis of a temporary goes where all that its writers read is padded: what is computed
-///     there is never read, since readers keep their guards.
-void fill_tails(Unit &unit);
+/// As dsl/fill_tails.h says.
+inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
 /// Bound loops become indices, blocks become stores, temporaries shrink to the part that is alive.
 /// Equal axes are merged.
@@ -54,6 +49,10 @@ void hoist_guards(Unit &unit);
 
 /// One offset for each access; shared buffers get their place in the arena.
 void flatten(Unit &unit);
+
+/// Loops over lanes become vector accesses, and nests of an intrinsic become calls. What the obligations
+/// promised is proved again here, on the offsets that are used.
+void vectorize(Unit &unit);
 
 /// Index arithmetic becomes i32 where the largest value provably fits, i64 elsewhere.
 void narrow_indices(Unit &unit);

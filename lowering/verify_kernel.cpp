@@ -1,7 +1,9 @@
 #include "lowering/verify_kernel.h"
 
+#include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
+#include "dsl/vector_access.h"
 
 #include <fmt/format.h>
 #include <set>
@@ -46,6 +48,7 @@ private:
         fail("{} is read but not allocated", access->buffer->name);
       if (const auto *choice = node.as<Select>(); finished_ && choice && choice->branches)
         fail("{} is left in an expression", to_string(node));
+      check_vectors(node);
       const auto *op = node.as<Binary>();
       if (!finished_ || !op || !is_index(op->a.dtype()) ||
           (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
@@ -57,14 +60,61 @@ private:
     });
   }
 
+  /// Vectors are of legal widths, in memory, and used whole or by one of their lanes.
+  void check_vectors(const Expr &e) {
+    if (const auto *element = e.as<Lane>()) {
+      if (!visible_.count(element->vector))
+        fail("{} is used where it is not visible", element->vector->name);
+      if (element->vector->lanes < 2 || element->index < 0 || element->index >= element->vector->lanes)
+        fail("{} has no lane {}", element->vector->name, element->index);
+      return;
+    }
+    if (const auto *access = e.as<Load>(); access && access->lanes > 1)
+      check_access(access->buffer, access->lanes, "read");
+    if (const auto *made = e.as<Call>())
+      return check_call(*made);
+    bool whole = e.as<Load>() || e.as<Pack>();
+    for_each_child(e, [&](const Expr &child) {
+      if (child.lanes() > 1)
+        fail("{} has {} lanes where {} takes one value", to_string(child), child.lanes(),
+             whole ? "an index, a mask or a lane" : "an operator");
+    });
+  }
+
+  void check_call(const Call &made) {
+    const Intrinsic &intrinsic = *made.intrinsic;
+    bool fits = made.arguments.size() == intrinsic.parameters.size();
+    for (std::size_t n = 0; fits && n < made.arguments.size(); ++n)
+      fits = made.arguments[n].lanes() == intrinsic.parameters[n]->lanes &&
+             made.arguments[n].dtype() == intrinsic.parameters[n]->dtype;
+    if (!fits)
+      fail("the arguments of {} do not fit its parameters", intrinsic.name);
+  }
+
+  void check_access(const Buffer &buffer, int lanes, const char *verb) {
+    if (buffer->scope == Scope::local)
+      fail("{} is {} by vectors, but registers have none", buffer->name, verb);
+    if (!is_vector(buffer->dtype, lanes))
+      fail("{} is {} by {} elements of {}, which is no vector", buffer->name, verb, lanes, name(buffer->dtype));
+  }
+
+  /// `e` stands where so many lanes are wanted.
+  void check_lanes(const Expr &e, int lanes) {
+    if (e.lanes() != lanes)
+      fail("{} has {} lanes, expected {}", to_string(e), e.lanes(), lanes);
+  }
+
   void check(const Stmt &stmt, bool divergent) {
     visit(stmt,
           Overloaded{
               [&](const Declare &x) {
                 check(x.value);
+                check_lanes(x.value, x.var->lanes);
                 define(x.var, range_of(x.value, bounds_));
               },
               [&](const Loop &x) {
+                if (finished_ && (x.vectorized || x.intrinsic))
+                  fail("the loop {} over lanes is left", x.var->name);
                 check(x.extent);
                 std::set<Var> outside = visible_;
                 define(x.var, as_int(x.extent) ? std::optional(Range{0, *as_int(x.extent) - 1}) : std::nullopt);
@@ -88,6 +138,9 @@ private:
                 for (const Expr &index : x.indices)
                   check(index);
                 check(x.value);
+                check_lanes(x.value, x.lanes);
+                if (x.lanes > 1)
+                  check_access(x.buffer, x.lanes, "written");
                 if (!buffers_.count(x.buffer))
                   fail("{} is written but not allocated", x.buffer->name);
                 if (x.buffer->role == Role::input)

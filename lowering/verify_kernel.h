@@ -12,6 +12,7 @@ namespace nestsmith::kernel {
 ///   - a variable is used only where it is visible, and declared once;
 ///   - barriers stand in uniform flow: below loops only, never below an `If`;
 ///   - buffers are parameters or allocated; inputs are never stored to;
+///   - vectors have 8 or 16 bytes, lie in memory, and are used whole or by a lane;
 ///   - where `finished` (after the last pass), floor division and modulo have operands that are provably
 ///     not negative and constant divisors greater than 0, so that they are C's `/` and `%`.
 std::optional<std::string> find_breach(const Kernel &kernel, bool finished = true);

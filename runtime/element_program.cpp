@@ -215,6 +215,9 @@ int ElementProgram::compile(const Expr &e, const Planes &planes) {
         Run run = is_float(node.buffer->dtype) ? &Operations::load_float : &Operations::load_integer;
         return emit({run, 0, position, mask, fill, &found->second});
       },
+      [](const Lane &) -> int { internal_error("a program has no vectors"); },
+      [](const Pack &) -> int { internal_error("a program has no vectors"); },
+      [](const Call &) -> int { internal_error("a program has no calls"); },
   });
 }
 

@@ -89,10 +89,11 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
 void Schedule::Edit::require_serial(const For &loop) const {
   if (loop.kind == LoopKind::serial)
     return;
+  std::string kind(nestsmith::name(loop.kind));
   std::string is =
-      loop.kind == LoopKind::bound ? fmt::format("bound to {}", nestsmith::name(*loop.axis)) : "unrolled";
+      loop.kind == LoopKind::bound ? fmt::format("bound to {}", nestsmith::name(*loop.axis)) : kind;
   refuse(fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name, is,
-                     loop.kind == LoopKind::bound ? "bound" : "unrolled"),
+                     kind),
          {loop.var->name});
 }
 

@@ -15,7 +15,8 @@ void require_plain_nest(Schedule::Edit &edit, const Block &block) {
               "the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
               "unroll after this",
               loop->var->name, block.id->name,
-              loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis)) : "unrolled"),
+              loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis))
+                                            : std::string(name(loop->kind))),
           {loop->var->name});
     edit.release(stmt);
   }

@@ -14,5 +14,7 @@
 #include "dsl/primitives/split.h"
 #include "dsl/primitives/storage_align.h"
 #include "dsl/primitives/swizzle.h"
+#include "dsl/primitives/tensorize.h"
 #include "dsl/primitives/transform_layout.h"
 #include "dsl/primitives/unroll.h"
+#include "dsl/primitives/vectorize.h"

@@ -180,20 +180,28 @@ void Decoder::stmt(const kernel::Stmt &s) {
 }
 
 void Decoder::declare(const kernel::Declare &node) {
-  ValueId id = value(node.value);
-  const Value v = values_[id];
-  if (!v.pinned) {
-    variables_[node.var] = id;
+  if (node.var->lanes == 1) {
+    variables_[node.var] = keep(value(node.value));
     return;
   }
+  std::vector<ValueId> lanes;
+  for (ValueId id : vector(node.value))
+    lanes.push_back(keep(id));
+  vectors_[node.var] = std::move(lanes);
+}
+
+/// A value that later stores do not change.
+ValueId Decoder::keep(ValueId id) {
+  const Value v = values_[id];
+  if (!v.pinned)
+    return id;
   std::uint32_t reg = values_.reg(id);
   if (reg >= program_.locals_begin && reg < program_.locals_end) {
     std::uint32_t copy = values_.allocate_temporary(v.dtype, v.uniform);
     values_.emit({.run = handlers_.copy(v.dtype), .dst = copy, .a = reg});
     reg = copy;
   }
-  variables_[node.var] =
-      values_.given({.dtype = v.dtype, .uniform = v.uniform, .pinned = true, .scope = v.scope, .reg = reg});
+  return values_.given({.dtype = v.dtype, .uniform = v.uniform, .pinned = true, .scope = v.scope, .reg = reg});
 }
 
 void Decoder::loop(const kernel::Loop &node) {
@@ -320,6 +328,8 @@ void Decoder::barrier(const kernel::Barrier &node) {
 
 void Decoder::store(const kernel::Store &node) {
   internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
+  if (node.lanes > 1)
+    return store_vector(node);
   ValueId index = value(node.indices[0]);
   bool local = node.buffer->scope == Scope::local;
   std::int64_t element = values_[index].constant.value_or(-1);
@@ -345,6 +355,25 @@ void Decoder::store(const kernel::Store &node) {
     values_.emit({.run = handlers_.mark_written, .access = &access});
   else
     values_.emit({.run = handlers_.store(access), .access = &access});
+}
+
+/// Element by element, once all are known.
+void Decoder::store_vector(const kernel::Store &node) {
+  ValueId first = value(node.indices[0]);
+  std::vector<ValueId> lanes = vector(node.value);
+  for (std::size_t n = 0; n < lanes.size(); ++n) {
+    ValueId step = values_.constant(values_[first].dtype, static_cast<std::int64_t>(n));
+    Access &access = make_access(node.buffer, nullptr, values_.binary(BinaryOp::add, first, step));
+    access.is_store = true;
+    ValueId stored = access.kind == AddressKind::pattern ? values_.splat(lanes[n]) : lanes[n];
+    access.value = values_.reg(stored);
+    access.value_uniform = values_[stored].uniform;
+    if (n == 0) {
+      count(access);
+      first_of_vector(access, node.lanes);
+    }
+    values_.emit({.run = handlers_.store(access), .access = &access});
+  }
 }
 
 /// local[c] = local[c] + a * b, in one instruction.

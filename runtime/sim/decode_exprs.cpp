@@ -1,4 +1,5 @@
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 #include "runtime/sim/decoder.h"
 
 #include <algorithm>
@@ -71,7 +72,35 @@ ValueId Decoder::value(const Expr &e, Guard guard) {
         hint_ = hint;
         return load(x, guard);
       },
+      [&](const Lane &x) { return vectors_.at(x.vector).at(static_cast<std::size_t>(x.index)); },
+      [](const Pack &) -> ValueId { internal_error("a vector where one value is wanted"); },
+      [&](const Call &x) { return call(x, guard); },
   });
+}
+
+std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
+  std::vector<ValueId> lanes;
+  if (const Var *var = e.as<Var>())
+    return vectors_.at(*var);
+  if (const auto *made = e.as<Pack>())
+    for (const Expr &element : made->lanes)
+      lanes.push_back(value(element, guard));
+  else if (const auto *access = e.as<Load>())
+    for (int n = 0; n < access->lanes; ++n)
+      lanes.push_back(load(*access, guard, n));
+  return lanes;
+}
+
+/// The meaning, with the arguments in the place of the parameters.
+ValueId Decoder::call(const Call &e, Guard guard) {
+  for (std::size_t n = 0; n < e.arguments.size(); ++n) {
+    const Var &parameter = e.intrinsic->parameters[n];
+    if (parameter->lanes > 1)
+      vectors_[parameter] = vector(e.arguments[n], guard);
+    else
+      variables_[parameter] = value(e.arguments[n], guard);
+  }
+  return value(e.intrinsic->meaning, guard);
 }
 
 ValueId Decoder::binary(const Binary &e, Guard guard) {
@@ -101,7 +130,7 @@ ValueId Decoder::scaled_sum(const Expr &x, const Binary &product, Guard guard) {
   return values_.multiply_add(term, a, value(product.b, guard));
 }
 
-ValueId Decoder::load(const Load &e, Guard guard) {
+ValueId Decoder::load(const Load &e, Guard guard, int n) {
   std::uint32_t hint = std::exchange(hint_, no_register);
   internal_check(e.indices.size() == 1, "an access of a kernel has one index, an element offset");
   std::optional<ValueId> mask, fill;
@@ -114,6 +143,8 @@ ValueId Decoder::load(const Load &e, Guard guard) {
       return *fill;
   }
   ValueId index = value(e.indices[0], inner);
+  if (n > 0)
+    index = values_.binary(BinaryOp::add, index, values_.constant(values_[index].dtype, n));
   Access &access = make_access(e.buffer, &e, index);
   bool masked = inner && !values_.is_constant(*inner, 1), filled = mask && !values_.is_constant(*mask, 1);
   if (auto element = values_[index].constant;
@@ -132,7 +163,7 @@ ValueId Decoder::load(const Load &e, Guard guard) {
     access.kind = AddressKind::pattern;
     access.patterns = one_address();
   }
-  access.counted = masked;
+  access.counted = masked && n == 0;
   if (masked)
     access.mask = values_.reg(values_.splat(*inner));
   if (filled) {
@@ -142,8 +173,10 @@ ValueId Decoder::load(const Load &e, Guard guard) {
   access.value_uniform = uniform;
   bool into_hint = hint != no_register && !uniform && !guard && e.buffer->scope != Scope::local;
   access.value = into_hint ? hint : values_.allocate_temporary(e.buffer->dtype, uniform);
-  if (!masked)
+  if (!masked && n == 0)
     count(access);
+  if (e.lanes > 1 && n == 0)
+    first_of_vector(access, e.lanes);
   values_.emit({.run = handlers_.load(access), .access = &access});
   return values_.given({.dtype = e.buffer->dtype, .uniform = uniform, .pinned = true, .reg = access.value});
 }
@@ -195,6 +228,19 @@ void Decoder::set_address(Access &access, ValueId index) {
   access.kind = AddressKind::lanes;
   access.lanes = values_.reg(id);
   access.lanes_wide = dtype == DType::i64;
+}
+
+/// Accesses of several elements at once must start at a multiple of them.
+void Decoder::first_of_vector(Access &access, int lanes) {
+  access.vector_lanes = lanes;
+  access.lanes_aligned = access.kind == AddressKind::uniform;
+  if (access.kind == AddressKind::pattern) {
+    access.lanes_aligned = true;
+    for (std::uint32_t warp = 0; warp < program_.warps; ++warp)
+      for (std::int32_t offset : access.patterns[warp].offset)
+        access.lanes_aligned = access.lanes_aligned && offset % lanes == 0;
+  }
+  values_.emit({.run = check_aligned, .access = &access});
 }
 
 const Pattern *Decoder::patterns_of(ValueId table) {

@@ -32,6 +32,7 @@ private:
 
   void stmt(const kernel::Stmt &s);
   void declare(const kernel::Declare &node);
+  ValueId keep(ValueId id);
   void loop(const kernel::Loop &node);
   void unrolled(const kernel::Loop &node, std::int64_t extent);
   void rolled(const kernel::Loop &node, ValueId extent);
@@ -40,13 +41,18 @@ private:
   void store(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void barrier(const kernel::Barrier &node);
+  void store_vector(const kernel::Store &node);
 
   /// A condition, or absent for "always".
   using Guard = std::optional<ValueId>;
   ValueId value(const Expr &e, Guard guard = {});
   ValueId binary(const Binary &e, Guard guard);
   ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
-  ValueId load(const Load &e, Guard guard);
+  /// Lane n of a vector load; of the first, the alignment of all is checked.
+  ValueId load(const Load &e, Guard guard, int n = 0);
+  ValueId call(const Call &e, Guard guard);
+  std::vector<ValueId> vector(const Expr &e, Guard guard = {}); ///< lane by lane
+  void first_of_vector(Access &access, int lanes);
   Guard both(Guard a, ValueId b) { return a ? values_.binary(BinaryOp::logical_and, *a, b) : b; }
 
   Access &make_access(const Buffer &buffer, const Load *load, ValueId index);
@@ -63,6 +69,7 @@ private:
   Program program_;
   Values values_;
   std::map<Var, ValueId> variables_;
+  std::map<Var, std::vector<ValueId>> vectors_;
   std::map<Buffer, Place> places_;
   std::map<ValueId, const Pattern *> patterns_;
   std::map<std::pair<const void *, const void *>, int> sources_;

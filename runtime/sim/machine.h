@@ -72,6 +72,8 @@ template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
 /// Lane by lane, with every check: what the fast paths hand on.
 const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);
+/// Reports a vector that starts at no multiple of its width; `access` is that of its first element.
+const Instr *check_aligned(const Instr *ip, Warp &w);
 /// `__syncthreads` and `__syncwarp`; `imm` is the site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);

@@ -207,6 +207,24 @@ std::uint64_t sign_extended(DType dtype, std::uint64_t bits) {
 
 } // namespace
 
+const Instr *check_aligned(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  // Buffers start at multiples of 16 bytes but in the arena of shared memory.
+  std::int64_t width = access.vector_lanes, shift = access.byte_offset / byte_size(access.buffer->dtype);
+  std::int64_t base = reg<std::int64_t>(w, access.base) + access.constant + shift;
+  if (access.lanes_aligned && base % width == 0)
+    return ip + 1;
+  Mask mask = w.active & reg<Mask>(w, access.mask);
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if (!(mask >> lane & 1))
+      continue;
+    std::int64_t at = address(access, w, lane);
+    if ((at + shift) % width != 0)
+      w.machine->report(w, ErrorKind::misaligned, access.site, lane, at);
+  }
+  return ip + 1;
+}
+
 const Instr *slow_load(const Instr *ip, Warp &w) {
   const Access &access = *ip->access;
   DType dtype = access.buffer->dtype;

@@ -90,7 +90,9 @@ struct Access {
   // Shared memory.
   std::int64_t byte_offset = 0;
   std::int64_t shadow_offset = 0;
-  std::int64_t units = 1; ///< shadow entries of one element
+  std::int64_t units = 1;        ///< shadow entries of one element
+  std::int64_t vector_lanes = 1; ///< of the vector that this is the first element of
+  bool lanes_aligned = false;    ///< the thread's part of the address is a multiple of them
   // Local memory: registers of element 0, and its mask of lanes that wrote it.
   std::uint32_t first = 0, stride = 0, first_written = 0;
 };

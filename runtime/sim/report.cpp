@@ -15,6 +15,8 @@ const char *name(ErrorKind kind) {
     return "out of bounds";
   case ErrorKind::unwritten_read:
     return "unwritten read";
+  case ErrorKind::misaligned:
+    return "misaligned";
   case ErrorKind::divergent_barrier:
     return "divergent barrier";
   case ErrorKind::deadlock:
@@ -41,6 +43,8 @@ std::string store_text(const kernel::Store &store) {
   std::string indices;
   for (const Expr &index : store.indices)
     indices += (indices.empty() ? "" : ", ") + to_string(index);
+  if (store.lanes > 1)
+    indices += fmt::format(" +: {}", store.lanes);
   return fmt::format("{}[{}] = {}", store.buffer->name, indices, to_string(store.value));
 }
 
@@ -116,6 +120,9 @@ Finding describe(const Program &program, const Event &event) {
                                  place(program.sites[event.site], event.iteration));
   if (event.kind == ErrorKind::out_of_bounds)
     text += fmt::format(", but {} has {} elements", access.buffer->name, access.elements);
+  else if (event.kind == ErrorKind::misaligned)
+    text += fmt::format(", a vector of {} bytes, which is not at a multiple of them",
+                        access.vector_lanes * byte_size(access.buffer->dtype));
   else if (event.kind == ErrorKind::unwritten_read)
     text +=
         access.buffer->scope == Scope::local ? ", which it has not written" : ", which nothing has written yet";

@@ -22,9 +22,17 @@ namespace nestsmith::sim {
 ///                    performed, and a load gives 0
 /// unwritten_read     an element of shared or local memory, of an output, or of an argument that is not
 ///                    initialised, read before the kernel wrote it
+/// misaligned         a vector whose address is not a multiple of its width; it is performed all the same
 /// divergent_barrier  threads of one warp, or of one block, at different places at a barrier
 /// deadlock           warps wait for threads that have finished
-enum class ErrorKind : std::uint8_t { race, out_of_bounds, unwritten_read, divergent_barrier, deadlock };
+enum class ErrorKind : std::uint8_t {
+  race,
+  out_of_bounds,
+  unwritten_read,
+  misaligned,
+  divergent_barrier,
+  deadlock
+};
 const char *name(ErrorKind kind);
 
 struct Finding {
@@ -41,7 +49,8 @@ struct Argument {
 };
 
 /// What was executed. Every figure counts one for each thread that executed the operation, but
-/// `barriers`, which counts one for each warp. Local memory (registers) is not counted.
+/// `barriers`, which counts one for each warp. A vector is one load or store. Local memory (registers) is
+/// not counted.
 struct Stats {
   std::uint64_t multiply_adds = 0; ///< x + a*b in f32 or u32
   std::uint64_t loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;

@@ -78,7 +78,7 @@ TEST(Passes, RunInTheOrderOfTheTable) {
   EXPECT_EQ(pass_names(),
             (std::vector<std::string_view>{"check_obligations", "lower_init", "fill_tails", "extract",
                                            "insert_barriers", "place_declarations", "hoist_guards", "flatten",
-                                           "narrow_indices", "split_branches"}));
+                                           "vectorize", "narrow_indices", "split_branches"}));
   std::vector<std::string_view> seen;
   std::string last;
   Schedule s = shared_tiles(5, 6, 7);

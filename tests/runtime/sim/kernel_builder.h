@@ -50,6 +50,18 @@ public:
     add(kernel::make(kernel::Declare{var, std::move(value)}));
     return var;
   }
+  static Expr vector_at(const Buffer &buffer, Expr index, int lanes) {
+    return nestsmith::load(buffer, {std::move(index)}, {}, {}, lanes);
+  }
+  Var let_vector(std::string name, Expr value) {
+    Var var = make_var(std::move(name), value.dtype(), value.lanes());
+    add(kernel::make(kernel::Declare{var, std::move(value)}));
+    return var;
+  }
+  void store_vector(const Buffer &to, Expr index, Expr value) {
+    int lanes = value.lanes();
+    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), "", lanes}));
+  }
   void loop(std::string name, Expr extent, const std::function<void(Expr)> &body, bool unrolled = false) {
     Var var = make_var(std::move(name), index_);
     kernel::Stmt inner = nested([&] { body(var); });

@@ -1,5 +1,6 @@
+#include "dsl/fill_tails.h"
+
 #include "dsl/region.h"
-#include "lowering/unit.h"
 
 #include <algorithm>
 #include <map>
@@ -72,11 +73,15 @@ private:
           break;
         }
         extent = std::max(extent, reach(*iter));
-        zero = zero && is_copy(*writer);
       }
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();
-        possible = possible && (is_copy(*writer) || loads_reach(*writer, *axis, extent, false));
+        if (!possible)
+          break;
+        possible = is_copy(*writer) || loads_reach(*writer, *axis, extent, false);
+        const auto *source = writer->body.value.as<Load>();
+        bool copies = source && !source->mask && loads_reach(*writer, *axis, extent, true);
+        zero = zero && (is_copy(*writer) || copies);
       }
       if (possible)
         padding_[{buffer, d}] = {extent, zero};
@@ -164,6 +169,6 @@ private:
 
 } // namespace
 
-void fill_tails(Unit &unit) { unit.program = Filler(unit.program).run(); }
+Program with_filled_tails(const Program &program) { return Filler(program).run(); }
 
 } // namespace nestsmith

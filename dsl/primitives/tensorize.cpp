@@ -1,0 +1,95 @@
+#include "dsl/primitives/tensorize.h"
+
+#include "dsl/fill_tails.h"
+#include "dsl/intrinsic.h"
+#include "dsl/primitives/edit.h"
+#include "dsl/printer.h"
+#include "dsl/vector_access.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, DType dtype) {
+  const Intrinsic *found = find_intrinsic(name, dtype);
+  if (!found)
+    edit.refuse(fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
+                            nestsmith::name(dtype), fmt::join(intrinsic_signatures(), ", ")));
+  const std::string &arch = edit.schedule().target().arch;
+  int number = std::atoi(arch.substr(arch.find('_') + 1).c_str());
+  if (number < found->minimum_arch)
+    edit.refuse(
+        fmt::format("the intrinsic {} needs sm_{} or later, and the target is {}; choose another target", name,
+                    found->minimum_arch, arch));
+  return *found;
+}
+
+/// The value with loads in terms of the loops, as it is in iteration n.
+Expr in_iteration(const Expr &e, const Block &block, const Var &loop, std::int64_t n, const Bounds &bounds) {
+  const auto *access = e.as<Load>();
+  if (!access)
+    return map_children(e, [&](const Expr &child) { return in_iteration(child, block, loop, n, bounds); });
+  std::vector<Expr> indices;
+  for (const Expr &index : access->indices)
+    indices.push_back(in_lane(in_loops(index, block, bounds), loop, n, bounds));
+  return load(access->buffer, std::move(indices), access->mask, access->fill);
+}
+
+Expr put(const Expr &e, const Expr &from, const Expr &to) {
+  return same(e, from) ? to : map_children(e, [&](const Expr &child) { return put(child, from, to); });
+}
+
+void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &block,
+                   const Intrinsic &intrinsic) {
+  Bounds bounds = loop_bounds(edit.body());
+  Expr stored = load(block.body.buffer, block.body.indices);
+  Expr old = in_iteration(stored, block, loop.var, 0, bounds), result = old;
+  for (std::int64_t n = 0; n < intrinsic.extent; ++n) {
+    if (!same(in_iteration(stored, block, loop.var, n, bounds), old))
+      edit.refuse(fmt::format("the iterations of {} write different elements of {}, and {} gives one result; "
+                              "tensorize a loop that is summed over",
+                              loop.var->name, block.body.buffer->name, intrinsic.name),
+                  {loop.var->name, block.id->name});
+    result = put(in_iteration(block.body.value, block, loop.var, n, bounds), old, result);
+  }
+  if (!match(intrinsic, result))
+    edit.refuse(
+        fmt::format("block {} does not compute {}: got {} in each iteration of {}, expected {} from all",
+                    block.id->name, intrinsic.name, to_string(block.body.value), loop.var->name,
+                    to_string(intrinsic.meaning)),
+        {loop.var->name, block.id->name});
+}
+
+} // namespace
+
+void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
+  Schedule::Edit edit(schedule, "tensorize", {LoopName{loop_name(handle)}, Word{name}});
+  const For &loop = edit.loop(handle);
+  edit.require_serial(loop);
+  const Block *block = only_block(loop);
+  if (!block)
+    edit.refuse(
+        fmt::format("below {} there are other loops or several blocks, and {} takes the innermost loop of "
+                    "one block; reorder or split so that {} is innermost",
+                    loop.var->name, name, loop.var->name),
+        {loop.var->name});
+  const Intrinsic &intrinsic = declared(edit, name, block->body.buffer->dtype);
+  if (as_int(loop.extent) != intrinsic.extent)
+    edit.refuse(
+        fmt::format("the loop {} has {} iterations, and {} takes {}; split it so that the inner part has {}",
+                    loop.var->name, as_int(loop.extent).value(), name, intrinsic.extent, intrinsic.extent),
+        {loop.var->name});
+  check_meaning(edit, loop, *block, intrinsic);
+  For copy = loop;
+  copy.kind = LoopKind::tensorized;
+  copy.intrinsic = &intrinsic;
+  if (auto breach = vector_breach(with_filled_tails(edit.program()), loop.var, &intrinsic, true))
+    edit.refuse(*breach, {loop.var->name, block->id->name});
+  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+}
+
+} // namespace nestsmith::primitives

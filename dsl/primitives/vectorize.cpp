@@ -1,0 +1,87 @@
+#include "dsl/primitives/vectorize.h"
+
+#include "dsl/fill_tails.h"
+#include "dsl/primitives/edit.h"
+#include "dsl/vector_access.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+void check_width(const Schedule::Edit &edit, const For &loop, const Block &block) {
+  std::int64_t lanes = as_int(loop.extent).value();
+  DType dtype = block.body.buffer->dtype;
+  if (is_vector(dtype, lanes))
+    return;
+  std::int64_t bytes = byte_size(dtype);
+  edit.refuse(
+      fmt::format("the loop {} has {} iterations of {} bytes each, and a vector has 8 or 16 bytes; split it so "
+                  "that the inner part has {} iterations",
+                  loop.var->name, lanes, bytes, std::max<std::int64_t>(2, 16 / bytes)),
+      {loop.var->name});
+}
+
+/// Each lane has an element of its own, and none that another one writes.
+void check_lanes(const Schedule::Edit &edit, const For &loop, const Block &block) {
+  std::int64_t lanes = as_int(loop.extent).value();
+  Bounds bounds = loop_bounds(edit.body());
+  bool own = false;
+  for (const Expr &index : block.body.indices) {
+    auto motion = motion_along(in_loops(index, block, bounds), loop.var, lanes, bounds);
+    own = own || (motion && motion->distinct());
+  }
+  if (!own)
+    edit.refuse(fmt::format("the iterations of {} do not each write their own element of {}, as the lanes of a "
+                            "vector must; vectorize a loop over one of its dimensions",
+                            loop.var->name, block.body.buffer->name),
+                {loop.var->name, block.id->name});
+  for (const Load *access : loads_of(block)) {
+    bool same_element =
+        std::equal(access->indices.begin(), access->indices.end(), block.body.indices.begin(),
+                   block.body.indices.end(), [](const Expr &a, const Expr &b) { return same(a, b); });
+    if (access->buffer == block.body.buffer && !same_element)
+      edit.refuse(fmt::format("block {} writes {} and reads other elements of it, which another lane of {} may "
+                              "write; vectorize another loop",
+                              block.id->name, block.body.buffer->name, loop.var->name),
+                  {loop.var->name, block.id->name});
+  }
+}
+
+void check_memory(const Schedule::Edit &edit, const For &loop, const Block &block) {
+  auto loads = loads_of(block);
+  bool memory = block.body.buffer->scope != Scope::local ||
+                std::any_of(loads.begin(), loads.end(),
+                            [](const Load *access) { return access->buffer->scope != Scope::local; });
+  if (!memory)
+    edit.refuse(fmt::format("block {} accesses registers only, and they have no vectors; unroll {} instead",
+                            block.id->name, loop.var->name),
+                {loop.var->name, block.id->name});
+}
+
+} // namespace
+
+void vectorize(Schedule &schedule, Loop handle) {
+  Schedule::Edit edit(schedule, "vectorize", {LoopName{loop_name(handle)}});
+  const For &loop = edit.loop(handle);
+  edit.require_serial(loop);
+  const Block *block = only_block(loop);
+  if (!block)
+    edit.refuse(
+        fmt::format("below {} there are other loops or several blocks, and a vector is the innermost loop "
+                    "of one block; reorder or split so that {} is innermost",
+                    loop.var->name, loop.var->name),
+        {loop.var->name});
+  check_width(edit, loop, *block);
+  check_lanes(edit, loop, *block);
+  check_memory(edit, loop, *block);
+  if (auto breach = vector_breach(with_filled_tails(edit.program()), loop.var, nullptr, true))
+    edit.refuse(*breach, {loop.var->name, block->id->name});
+  For copy = loop;
+  copy.kind = LoopKind::vectorized;
+  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+}
+
+} // namespace nestsmith::primitives

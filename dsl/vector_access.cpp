@@ -1,0 +1,227 @@
+#include "dsl/vector_access.h"
+
+#include "dsl/allocation.h"
+#include "dsl/intrinsic.h"
+#include "dsl/layout.h"
+#include "dsl/printer.h"
+#include "dsl/region.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace nestsmith {
+
+bool is_vector(DType dtype, std::int64_t lanes) {
+  int bytes = byte_size(dtype);
+  return bytes >= 4 && lanes >= 2 && (lanes * bytes == 8 || lanes * bytes == 16);
+}
+
+bool Motion::still() const {
+  return std::all_of(steps.begin(), steps.end(), [](std::int64_t step) { return step == 0; });
+}
+bool Motion::contiguous() const {
+  for (std::size_t lane = 0; lane < steps.size(); ++lane)
+    if (steps[lane] != static_cast<std::int64_t>(lane))
+      return false;
+  return true;
+}
+bool Motion::distinct() const { return std::set(steps.begin(), steps.end()).size() == steps.size(); }
+
+Expr in_lane(const Expr &e, const Var &loop, std::int64_t lane, const Bounds &bounds) {
+  return simplify(substitute(e, [&](const Var &var) { return var == loop ? Expr(lane) : Expr(); }), bounds);
+}
+
+std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
+  Motion result;
+  Expr first = in_lane(e, loop, 0, bounds);
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    auto step = as_int(simplify(in_lane(e, loop, lane, bounds) - first, bounds));
+    if (!step)
+      return std::nullopt;
+    result.steps.push_back(*step);
+  }
+  return result;
+}
+
+bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds) {
+  Linear sum = linearize(e, bounds);
+  return sum.constant % n == 0 && std::all_of(sum.terms.begin(), sum.terms.end(),
+                                              [&](const Term &term) { return term.coefficient % n == 0; });
+}
+
+bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
+  const auto *op = condition.as<Binary>();
+  if (!uses(condition, loop) || proves(condition, bounds))
+    return true;
+  if (op && is_logical(op->op))
+    return is_uniform(op->a, loop, lanes, bounds) && is_uniform(op->b, loop, lanes, bounds);
+  if (!op || !is_comparison(op->op) || !is_index(op->a.dtype()))
+    return false;
+  Expr difference = op->a - op->b;
+  auto motion = motion_along(difference, loop, lanes, bounds);
+  if (!motion)
+    return false;
+  bool groups = op->op == BinaryOp::lt && motion->contiguous() &&
+                is_multiple(in_lane(difference, loop, 0, bounds), lanes, bounds);
+  return motion->still() || groups;
+}
+
+const Block *only_block(const For &loop) {
+  const For *inner = &loop;
+  while (const auto *next = as<For>(inner->body)) {
+    if (as_int(next->extent) != 1)
+      return nullptr;
+    inner = next;
+  }
+  return as<Block>(inner->body);
+}
+
+namespace {
+
+/// The offset of an access, in loops: into a parameter, or into the part of a temporary that is alive, as it
+/// is laid out.
+Expr flat_offset(const Program &program, const Buffer &buffer, const std::vector<Expr> &indices,
+                 const Block &block, const Bounds &bounds) {
+  std::vector<Expr> inside;
+  for (const Expr &index : indices)
+    inside.push_back(in_loops(index, block, bounds));
+  if (buffer->role == Role::temporary && buffer->scope != Scope::global) {
+    Placement placement = place(program, buffer);
+    for (std::size_t d = 0; d < inside.size(); ++d)
+      inside[d] = simplify(inside[d] - placement.region[d].min, bounds);
+    return PlacedLayout(*buffer, placement.box()).offset(inside, bounds);
+  }
+  Expr offset = 0;
+  for (std::size_t d = 0; d < inside.size(); ++d)
+    offset = offset * buffer->shape[d] + inside[d];
+  return simplify(offset, bounds);
+}
+
+/// Whether lowering calls memory for it: registers have no vector accesses.
+bool in_memory(const Buffer &buffer) { return buffer->scope != Scope::local; }
+
+class Inspector {
+public:
+  Inspector(const Program &program, const For &loop, const Block &block, const Intrinsic *intrinsic)
+      : program_(program), loop_(loop), block_(block), intrinsic_(intrinsic),
+        lanes_(as_int(loop.extent).value()), bounds_(loop_bounds(program.body)) {}
+
+  std::optional<std::string> run(bool lasting) {
+    if (!lasting || accesses_parameter())
+      check_guards();
+    for (const Load *access : loads_of(block_)) {
+      if (access->mask)
+        check_condition(access->mask);
+      check_access(access->buffer, access->indices, "reads", lasting);
+    }
+    if (!intrinsic_)
+      check_access(block_.body.buffer, block_.body.indices, "writes", lasting);
+    if (!found_ && !vectors_ && !lasting && !intrinsic_)
+      fail("nothing that block {} accesses in memory is contiguous along {}, so there is no vector; lay out a "
+           "tile along it with transform_layout, or leave the loop serial",
+           block_.id->name, loop_.var->name);
+    return std::move(found_);
+  }
+
+private:
+  template <class... Args> void fail(fmt::format_string<Args...> format, Args &&...args) {
+    if (!found_)
+      found_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  bool accesses_parameter() const {
+    auto loads = loads_of(block_);
+    return block_.body.buffer->role != Role::temporary ||
+           std::any_of(loads.begin(), loads.end(),
+                       [](const Load *access) { return access->buffer->role != Role::temporary; });
+  }
+
+  void check_guards() {
+    for (const IterVar &iter : block_.iters)
+      if (iter.guarded)
+        check_condition(Expr(iter.var) < iter.extent);
+  }
+
+  /// Each part of a guard or a mask, in the block's variables.
+  void check_condition(const Expr &condition) {
+    const auto *op = condition.as<Binary>();
+    if (op && op->op == BinaryOp::logical_and) {
+      check_condition(op->a);
+      return check_condition(op->b);
+    }
+    if (is_uniform(in_loops(condition, block_, bounds_), loop_.var, lanes_, bounds_))
+      return;
+    const Var *axis = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr;
+    if (!axis)
+      return fail(
+          "block {} reads only where {}, which may differ between the {} lanes of {}; vectorize another "
+          "loop",
+          block_.id->name, to_string(condition), lanes_, loop_.var->name);
+    Expr start = in_lane(in_loops(op->a, block_, bounds_), loop_.var, 0, bounds_);
+    fail(
+        "block {} runs only where {}, and the {} lanes of {} start at {} = {}: lanes of one vector may fall on "
+        "both sides; expected {} and each start to be multiples of {}: take a scalar loop for this shape",
+        block_.id->name, to_string(condition), lanes_, loop_.var->name, (*axis)->name, to_string(start),
+        to_string(op->b), lanes_);
+  }
+
+  void check_access(const Buffer &buffer, const std::vector<Expr> &indices, const char *verb, bool lasting) {
+    if (!in_memory(buffer))
+      return;
+    bool parameter = buffer->role != Role::temporary;
+    if (lasting && !parameter)
+      return;
+    Expr offset = flat_offset(program_, buffer, indices, block_, bounds_);
+    auto motion = motion_along(offset, loop_.var, lanes_, bounds_);
+    if (!motion || !(motion->still() || motion->contiguous())) {
+      if (intrinsic_)
+        fail(
+            "block {} {} {} with a stride of {} along {}, and {} takes elements side by side; lay it out along "
+            "{} with transform_layout",
+            block_.id->name, verb, buffer->name, motion ? std::to_string(motion->steps[1]) : "unknown length",
+            loop_.var->name, intrinsic_->name, loop_.var->name);
+      else if (parameter)
+        fail("block {} {} {} with a stride of {} along {}, expected contiguous elements; vectorize the loop "
+             "over "
+             "its last dimension",
+             block_.id->name, verb, buffer->name, motion ? std::to_string(motion->steps[1]) : "unknown length",
+             loop_.var->name);
+      return;
+    }
+    if (intrinsic_ && !motion->contiguous() && buffer != block_.body.buffer)
+      fail("block {} {} {} without moving along {}, and {} takes elements side by side; tensorize another loop",
+           block_.id->name, verb, buffer->name, loop_.var->name, intrinsic_->name);
+    if (motion->still())
+      return;
+    vectors_ = true;
+    Expr first = in_lane(offset, loop_.var, 0, bounds_);
+    if (!is_multiple(first, lanes_, bounds_))
+      fail("block {} {} {} by {} elements at once from the offset {}, which is not always a multiple of {}{}",
+           block_.id->name, verb, buffer->name, lanes_, to_string(first), lanes_,
+           parameter
+               ? fmt::format(": rows of {} elements do not start at one; take a scalar loop for this shape",
+                             to_string(buffer->shape.back()))
+               : fmt::format("; pad or lay out {} so that its rows start at one, or leave {} serial",
+                             buffer->name, loop_.var->name));
+  }
+
+  const Program &program_;
+  const For &loop_;
+  const Block &block_;
+  const Intrinsic *intrinsic_;
+  std::int64_t lanes_;
+  Bounds bounds_;
+  bool vectors_ = false;
+  std::optional<std::string> found_;
+};
+
+} // namespace
+
+std::optional<std::string> vector_breach(const Program &filled, const Var &var, const Intrinsic *intrinsic,
+                                         bool lasting) {
+  const For &loop = *find_loop(filled.body, var);
+  return Inspector(filled, loop, *only_block(loop), intrinsic).run(lasting);
+}
+
+} // namespace nestsmith

@@ -1,0 +1,245 @@
+#include "dsl/vector_access.h"
+
+#include "dsl/error.h"
+#include "dsl/intrinsic.h"
+#include "dsl/printer.h"
+#include "lowering/unit.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+/// One loop over lanes, rewritten.
+class Vectorizer {
+public:
+  Vectorizer(Kernel &kernel, const std::map<Var, Expr> &definitions, const Bounds &bounds, const Loop &loop)
+      : kernel_(kernel), definitions_(definitions), bounds_(bounds), loop_(loop),
+        lanes_(as_int(loop.extent).value()) {}
+
+  Stmt run() { return rewrite(loop_.body); }
+
+private:
+  // ---- statements
+
+  Stmt rewrite(const Stmt &stmt) {
+    return visit(stmt, Overloaded{
+                           [&](const Declare &x) { return declare(x); },
+                           [&](const Loop &) -> Stmt { internal_error("a loop below a loop over lanes"); },
+                           [&](const If &x) {
+                             If copy = x;
+                             copy.condition = uniform(x.condition);
+                             copy.body = rewrite(x.body);
+                             return make(std::move(copy));
+                           },
+                           [&](const Seq &x) {
+                             std::vector<Stmt> stmts;
+                             for (const Stmt &child : x.stmts)
+                               stmts.push_back(rewrite(child));
+                             return make_seq(std::move(stmts));
+                           },
+                           [&](const Store &x) { return loop_.intrinsic ? call_for(x) : store(x); },
+                           [&](const Barrier &) -> Stmt { internal_error("a barrier between lanes"); },
+                       });
+  }
+
+  /// What differs between the lanes keeps its name for the value in lane 0.
+  Stmt declare(const Declare &x) {
+    Var first = make_var(x.var->name);
+    Expr value = at(x.value, 0);
+    auto motion = motion_of(x.value);
+    for (std::int64_t n = 0; n < lanes_; ++n)
+      in_lanes_[x.var].push_back(motion ? Expr(first) + Expr(motion->steps[static_cast<std::size_t>(n)])
+                                        : at(x.value, n));
+    own_[x.var] = x.value;
+    bounds_.set(first, range_of(full(value), bounds_).value());
+    return make(Declare{first, value});
+  }
+
+  Stmt store(const Store &x) {
+    std::vector<Stmt> stmts;
+    gather(x.value, stmts, {});
+    auto motion = x.buffer->scope == Scope::local ? std::nullopt : motion_of(x.indices[0]);
+    if (motion && motion->contiguous()) {
+      Store vector = x;
+      vector.indices = {at(x.indices[0], 0)};
+      vector.lanes = static_cast<int>(lanes_);
+      std::vector<Expr> values;
+      for (std::int64_t n = 0; n < lanes_; ++n)
+        values.push_back(at(x.value, n));
+      vector.value = argument(values);
+      align(x.buffer, x.indices[0]);
+      stmts.push_back(make(std::move(vector)));
+      return make_seq(std::move(stmts));
+    }
+    for (std::int64_t n = 0; n < lanes_; ++n)
+      stmts.push_back(make(Store{x.buffer, {at(x.indices[0], n)}, at(x.value, n), n == 0 ? x.note : ""}));
+    return make_seq(std::move(stmts));
+  }
+
+  /// The store of a sum over the lanes becomes one of the intrinsic's result.
+  Stmt call_for(const Store &x) {
+    std::vector<Stmt> stmts;
+    Expr old = load(x.buffer, x.indices);
+    gather(x.value, stmts, old);
+    old = at(old, 0);
+    Expr unrolled = old;
+    for (std::int64_t n = 0; n < lanes_; ++n)
+      unrolled = put(at(x.value, n), old, unrolled);
+    auto operands = match(*loop_.intrinsic, unrolled);
+    internal_check(operands.has_value(), "a nest does not mean what its intrinsic means");
+    std::vector<Expr> arguments;
+    for (const Var &parameter : loop_.intrinsic->parameters)
+      arguments.push_back(argument(operands->at(parameter)));
+    Store result = x;
+    result.indices = {at(x.indices[0], 0)};
+    result.value = call(*loop_.intrinsic, std::move(arguments));
+    stmts.push_back(make(std::move(result)));
+    return make_seq(std::move(stmts));
+  }
+
+  static Expr put(const Expr &e, const Expr &from, const Expr &to) {
+    return same(e, from) ? to : map_children(e, [&](const Expr &child) { return put(child, from, to); });
+  }
+
+  /// These lanes: the vector that they are all of, in order, or else packed.
+  static Expr argument(const std::vector<Expr> &lanes) {
+    if (lanes.size() == 1)
+      return lanes.front();
+    const auto *first = lanes.front().as<Lane>();
+    for (std::size_t n = 0; n < lanes.size() && first; ++n) {
+      const auto *element = lanes[n].as<Lane>();
+      if (!element || element->vector != first->vector || element->index != static_cast<int>(n))
+        first = nullptr;
+    }
+    return first ? Expr(first->vector) : pack(lanes);
+  }
+
+  // ---- expressions
+
+  /// In terms of loops and thread indices alone.
+  Expr full(const Expr &e) const {
+    return substitute(e, [&](const Var &var) {
+      if (auto own = own_.find(var); own != own_.end())
+        return full(own->second);
+      auto outer = definitions_.find(var);
+      return outer == definitions_.end() ? Expr() : full(outer->second);
+    });
+  }
+
+  /// The value in lane n.
+  Expr at(const Expr &e, std::int64_t n) const {
+    if (!e)
+      return e;
+    for (const auto &[known, var] : vectors_)
+      if (known.get() == e.get())
+        return var->lanes == 1 ? Expr(var) : lane(var, static_cast<int>(n));
+    if (const Var *var = e.as<Var>()) {
+      auto own = in_lanes_.find(*var);
+      return *var == loop_.var        ? Expr(n)
+             : own == in_lanes_.end() ? e
+                                      : own->second[static_cast<std::size_t>(n)];
+    }
+    Expr result = map_children(e, [&](const Expr &child) { return at(child, n); });
+    const auto *access = result.as<Load>();
+    if (!access || result.get() == e.get())
+      return result;
+    bool tile = access->buffer->role == Role::temporary; // offsets into parameters keep the reader's form
+    Expr offset = tile ? simplify(access->indices[0], bounds_) : access->indices[0];
+    return load(access->buffer, {offset}, access->mask, access->fill);
+  }
+
+  std::optional<Motion> motion_of(const Expr &e) const {
+    return motion_along(full(e), loop_.var, lanes_, bounds_);
+  }
+
+  Expr uniform(const Expr &condition) const {
+    if (!condition)
+      return condition;
+    internal_check(is_uniform(full(condition), loop_.var, lanes_, bounds_), "a guard differs between lanes");
+    return at(condition, 0);
+  }
+
+  /// Loads of memory that all lanes do at once, or that give them all the same, are done once, before the
+  /// statement; `own` is left where it stands.
+  void gather(const Expr &e, std::vector<Stmt> &stmts, const Expr &own) {
+    if (const auto *op = e.as<Binary>(); op && is_logical(op->op))
+      return gather(op->a, stmts, own); // the other side's loads happen only where this one does not decide
+    if (const auto *choice = e.as<Select>(); choice && choice->branches)
+      return gather(choice->condition, stmts, own); // each side's loads happen only where it is taken
+    const auto *access = e.as<Load>();
+    if (!access)
+      return for_each_child(e, [&](const Expr &child) { gather(child, stmts, own); });
+    if (access->buffer->scope == Scope::local || (static_cast<bool>(own) && same(e, own)))
+      return;
+    for (const auto &[known, var] : vectors_)
+      if (same(known, e)) {
+        vectors_.emplace_back(e, var);
+        return;
+      }
+    auto motion = motion_of(access->indices[0]);
+    if (!motion || !(motion->contiguous() || motion->still()))
+      return;
+    int lanes = motion->still() ? 1 : static_cast<int>(lanes_);
+    Expr value =
+        load(access->buffer, {at(access->indices[0], 0)}, uniform(access->mask), uniform(access->fill), lanes);
+    if (lanes > 1)
+      align(access->buffer, access->indices[0]);
+    Var var = make_var(access->buffer->name + (lanes > 1 ? "_v" : "_s"), access->buffer->dtype, lanes);
+    stmts.push_back(make(Declare{var, value}));
+    vectors_.emplace_back(e, var);
+  }
+
+  /// Notes that vectors start at this offset, which is proved to suit them.
+  void align(const Buffer &buffer, const Expr &offset) {
+    internal_check(is_multiple(in_lane(full(offset), loop_.var, 0, bounds_), lanes_, bounds_),
+                   "a vector access is not aligned");
+    std::int64_t bytes = lanes_ * byte_size(buffer->dtype);
+    for (Allocation &allocation : kernel_.shared)
+      if (allocation.buffer == buffer)
+        allocation.alignment = std::max(allocation.alignment, bytes);
+    if (buffer->role != Role::temporary)
+      kernel_.aligned[buffer] = std::max(kernel_.aligned[buffer], bytes);
+  }
+
+  Kernel &kernel_;
+  const std::map<Var, Expr> &definitions_; ///< declared around the loop
+  Bounds bounds_;
+  const Loop &loop_;
+  std::int64_t lanes_;
+  std::map<Var, Expr> own_;                   ///< declared in the loop
+  std::map<Var, std::vector<Expr>> in_lanes_; ///< their value in each lane
+  std::vector<std::pair<Expr, Var>> vectors_; ///< loads that were done, and what holds them
+};
+
+} // namespace
+
+void vectorize(Unit &unit) {
+  Kernel &kernel = unit.kernel;
+  std::map<Var, Expr> definitions;
+  Bounds bounds;
+  for (const ThreadIndex &index : kernel.indices)
+    bounds.set(index.var, {0, index.extent - 1});
+  walk(kernel.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<Loop>(stmt))
+      bounds.set_extent(loop->var, loop->extent);
+    if (const auto *declare = as<Declare>(stmt))
+      definitions[declare->var] = declare->value;
+  });
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
+    const auto *loop = as<Loop>(stmt);
+    if (loop && (loop->vectorized || loop->intrinsic))
+      return Vectorizer(kernel, definitions, bounds, *loop).run();
+    return map_children(stmt, rewrite);
+  };
+  Stmt body = rewrite(kernel.body);
+  if (body == kernel.body)
+    return;
+  kernel.body = std::move(body);
+  place_declarations(unit); // what had a value for each lane has one for all now
+}
+
+} // namespace nestsmith::kernel

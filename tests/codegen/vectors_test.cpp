@@ -1,0 +1,98 @@
+/// Vectors and intrinsics as CUDA C++, and what the launcher demands for them.
+
+#include "codegen/emit.h"
+
+#include "codegen/cuda.h"
+#include "dsl/schedule.h"
+#include "dsl/tensor.h"
+#include "lowering/lower.h"
+#include "tests/codegen/nvcc.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Y = 2*X where beta is not 0, in groups of so many along the rows.
+kernel::Kernel doubled(DType dtype, std::int64_t lanes, std::int64_t m = 16) {
+  Workload w("doubled");
+  Tensor x = w.placeholder("X", {m, 32}, dtype);
+  Expr beta = w.scalar("beta", dtype);
+  Tensor y = w.compute("Y", {m, 32}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    return x.where(not_equal(beta, constant(dtype, 0)), i, j) * constant(dtype, 2);
+  });
+  Schedule s(w.output({y}));
+  auto [outer, inner] = s.split(s.loop("j"), {infer, lanes});
+  s.bind(outer, Axis::thread_x);
+  s.vectorize(inner);
+  return lower(s).only();
+}
+
+kernel::Kernel dots(DType dtype) {
+  Workload w("dots");
+  Tensor a = w.placeholder("A", {3, 16}, dtype), b = w.placeholder("B", {5, 16}, dtype);
+  Reduce k = reduce_axis("k", 16);
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, k) * b(j, k), k); });
+  Schedule s(w.output({c}));
+  s.bind(s.loop("i"), Axis::thread_y);
+  s.bind(s.loop("j"), Axis::thread_x);
+  s.tensorize(s.split(s.loop("k"), {infer, 4})[1], "dot4");
+  return lower(s).only();
+}
+
+TEST(CudaVectors, are_loaded_and_stored_whole) {
+  std::string text = cuda_kernel(doubled(DType::f32, 4));
+  EXPECT_THAT(text, HasSubstr("    const float4 X_v =\n"
+                              "        beta != 0.0f ? *reinterpret_cast<const float4 *>(&X[i * 32 + j])\n"
+                              "        : make_float4(0.0f, 0.0f, 0.0f, 0.0f);\n"
+                              "    *reinterpret_cast<float4 *>(&Y[i * 32 + j]) =\n"));
+  EXPECT_THAT(text, HasSubstr("make_float4(X_v.x * 2.0f, X_v.y * 2.0f, X_v.z * 2.0f, X_v.w * 2.0f);\n"));
+}
+
+TEST(CudaVectors, have_the_names_of_their_types) {
+  EXPECT_THAT(cuda_kernel(doubled(DType::f32, 2)), HasSubstr("const float2 X_v =\n"));
+  EXPECT_THAT(cuda_kernel(doubled(DType::u32, 4)), HasSubstr("make_uint4(X_v.x * 2u, "));
+  EXPECT_THAT(cuda_kernel(doubled(DType::i32, 4)), HasSubstr("const int4 X_v =\n"));
+  EXPECT_THAT(cuda_kernel(doubled(DType::i64, 2)), HasSubstr("const longlong2 X_v =\n"));
+}
+
+TEST(CudaVectors, are_proved_to_be_aligned_and_the_launcher_asks_for_it) {
+  kernel::Kernel kernel = doubled(DType::f32, 4);
+  std::string text = emit({}, kernel);
+  EXPECT_THAT(text, HasSubstr(", X and Y\n// aligned to 16 bytes\n"));
+  EXPECT_THAT(text, HasSubstr("if ((size_t)X % 16 != 0 || (size_t)Y % 16 != 0) {\n"
+                              "    return cudaErrorInvalidValue;\n"));
+  EXPECT_THAT(text, HasSubstr("for a null or misaligned pointer"));
+}
+
+TEST(CudaIntrinsics, are_called_and_their_prelude_stands_once_before_the_kernel) {
+  for (auto [dtype, scalar, vector] :
+       {std::tuple{DType::f32, "float", "float4"}, std::tuple{DType::u32, "unsigned int", "uint4"}}) {
+    std::string text = cuda_kernel(dots(dtype));
+    std::string head =
+        fmt::format("__device__ __forceinline__ {0} dot4({1} a, {1} b, {0} sum) {{\n", scalar, vector);
+    std::size_t at = text.find(head);
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.find(head, at + 1), std::string::npos);
+    EXPECT_LT(at, text.find("__global__"));
+    EXPECT_THAT(text,
+                HasSubstr(fmt::format("const {} A_v = *reinterpret_cast<const {} *>(&A[", vector, vector)));
+    EXPECT_THAT(text, HasSubstr(" = dot4(A_v, B_v, C["));
+  }
+  EXPECT_THAT(cuda_kernel(doubled(DType::f32, 4)), Not(HasSubstr("dot4")));
+}
+
+TEST(CudaVectors, nvcc_takes_them_without_a_warning) {
+  const Nvcc nvcc;
+  if (!nvcc.found())
+    GTEST_SKIP() << "no nvcc on this machine";
+  for (const kernel::Kernel &kernel : {doubled(DType::f32, 4), doubled(DType::i64, 2), doubled(DType::i32, 4),
+                                       dots(DType::f32), dots(DType::u32)})
+    EXPECT_EQ(nvcc.messages(emit({}, kernel), {"-c", "-arch", "sm_90"}), "") << cuda_kernel(kernel);
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,146 @@
+/// tensorize: what it changes, what it refuses, what it owes.
+
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_refused;
+using test::product;
+
+/// C = A*B' over rows of k elements: both operands are contiguous along k, in groups of 4.
+struct Dots {
+  Schedule s;
+  Loop inner;
+  explicit Dots(std::int64_t k, DType dtype = DType::u32, Target target = {})
+      : s(program(k, dtype), std::move(target)), inner(s.split(s.loop("k"), {infer, 4})[1]) {}
+
+  static Program program(std::int64_t k, DType dtype) {
+    Workload w("dots");
+    Tensor a = w.placeholder("A", {3, k}, dtype), b = w.placeholder("B", {5, k}, dtype);
+    Reduce r = reduce_axis("k", k);
+    Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(j, r), r); });
+    return w.output({c});
+  }
+};
+
+TEST(Tensorize, IsPrintedAndKeepsTheMeaning) {
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Dots d(16, dtype);
+    d.s.tensorize(d.inner, "dot4");
+    EXPECT_TRUE(contains(print(d.s.program()), "for k_inner < 4 tensorized by dot4:\n"))
+        << print(d.s.program());
+    EXPECT_EQ(to_cpp(d.s.trace().back()), "s.tensorize(k_inner, \"dot4\");");
+    EXPECT_TRUE(test::same_meaning(d.s));
+    EXPECT_TRUE(d.s.obligations().empty());
+  }
+}
+
+TEST(TensorizeRefuses, LoopThatIsNotSerial) {
+  // refuses: tensorize.serial
+  Dots d(16);
+  d.s.unroll(d.inner);
+  expect_refused(d.s, [&] { d.s.tensorize(d.inner, "dot4"); }, "is unrolled, expected a serial loop",
+                 {"k_inner"});
+}
+
+TEST(TensorizeRefuses, UnknownIntrinsic) {
+  // refuses: tensorize.known
+  Dots d(16);
+  expect_refused(d.s, [&] { d.s.tensorize(d.inner, "dot5"); },
+                 "there is no intrinsic 'dot5' for u32; the intrinsics are dot4 (f32), dot4 (u32)", {});
+}
+
+TEST(TensorizeRefuses, TargetThatLacksIt) {
+  // refuses: tensorize.arch
+  Dots d(16, DType::u32, Target{.arch = "sm_35"});
+  expect_refused(d.s, [&] { d.s.tensorize(d.inner, "dot4"); },
+                 "the intrinsic dot4 needs sm_50 or later, and the target is sm_35; choose another target", {});
+}
+
+TEST(TensorizeRefuses, OtherExtents) {
+  // refuses: tensorize.extent
+  Dots d(16);
+  Loop outer = d.s.loop("k_outer");
+  Loop eight = d.s.fuse(d.s.split(outer, {infer, 2})[1], d.inner);
+  expect_refused(d.s, [&] { d.s.tensorize(eight, "dot4"); },
+                 "has 8 iterations, and dot4 takes 4; split it so that the inner part has 4", {});
+}
+
+TEST(TensorizeRefuses, LoopsWithMoreBelow) {
+  // refuses: tensorize.innermost
+  Dots d(16);
+  expect_refused(
+      d.s, [&] { d.s.tensorize(d.s.loop("j"), "dot4"); },
+      "below j there are other loops or several blocks, and dot4 takes the innermost loop of one block", {"j"});
+}
+
+TEST(TensorizeRefuses, OtherMeanings) {
+  // refuses: tensorize.meaning
+  Workload w("sums");
+  Tensor a = w.placeholder("A", {3, 16}, DType::u32);
+  Reduce k = reduce_axis("k", 16);
+  Tensor c = w.compute("C", {3}, {"i"}, [&](Expr i) { return sum(a(i, k), k); });
+  Schedule s(w.output({c}));
+  Loop inner = s.split(s.loop("k"), {infer, 4})[1];
+  expect_refused(
+      s, [&] { s.tensorize(inner, "dot4"); },
+      "block C does not compute dot4: got C[i] + A[i, k] in each iteration of k_inner, expected sum + "
+      "a.0*b.0 + a.1*b.1 + a.2*b.2 + a.3*b.3 from all",
+      {"k_inner", "C"});
+
+  Schedule spatial(product(4, 4, 4));
+  spatial.reorder({spatial.loop("i"), spatial.loop("k"), spatial.loop("j")});
+  expect_refused(
+      spatial, [&] { spatial.tensorize(spatial.loop("j"), "dot4"); },
+      "the iterations of j write different elements of C, and dot4 gives one result; tensorize a loop "
+      "that is summed over",
+      {"j", "C"});
+}
+
+TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {
+  // refuses: tensorize.operands
+  Schedule s(product(4, 8, 16));
+  Loop inner = s.split(s.loop("k"), {infer, 4})[1];
+  expect_refused(s, [&] { s.tensorize(inner, "dot4"); },
+                 "block C reads B with a stride of 8 along k_inner, and dot4 takes elements side by side",
+                 {"C"});
+  Dots odd(18);
+  expect_refused(odd.s, [&] { odd.s.tensorize(odd.inner, "dot4"); },
+                 "block C runs only where k < 18, and the 4 lanes of k_inner start at k = k_outer*4", {"C"});
+}
+
+/// Summed in the order of the iterations, whatever the operands' names: a*b is b*a lane by lane.
+TEST(Tensorize, TakesOperandsInEitherOrder) {
+  Workload w("dots");
+  Tensor a = w.placeholder("A", {3, 8}, DType::u32), b = w.placeholder("B", {5, 8}, DType::u32);
+  Reduce k = reduce_axis("k", 8);
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) { return sum(b(j, k) * a(i, k), k); });
+  Schedule s(w.output({c}));
+  s.tensorize(s.split(s.loop("k"), {infer, 4})[1], "dot4");
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+TEST(TensorizeOwes, TilesThatAreNotSideBySide) {
+  Schedule s(product(4, 8, 16));
+  auto C = s.block("C");
+  s.cache_read(C, "A", Scope::shared);
+  s.cache_read(C, "B", Scope::shared);
+  Loop inner = s.split(s.loop("k"), {infer, 4})[1];
+  s.tensorize(inner, "dot4");
+  bool found = false;
+  for (const Obligation &owed : s.obligations())
+    if (owed.culprit == "k_inner") {
+      found = true;
+      EXPECT_TRUE(contains(owed.message,
+                           "block C reads B_shared with a stride of 8 along k_inner, and dot4 takes "
+                           "elements side by side; lay it out along k_inner with transform_layout"))
+          << owed.message;
+      EXPECT_EQ(to_cpp(s.trace()[owed.directive - 1]), "s.tensorize(k_inner, \"dot4\");");
+    }
+  EXPECT_TRUE(found);
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,184 @@
+/// vectorize: what it changes, what it refuses, what it owes.
+
+#include "tests/dsl/support.h"
+
+#include <tuple>
+
+namespace nestsmith {
+namespace {
+
+using test::chain;
+using test::contains;
+using test::expect_refused;
+using test::gemm;
+using test::product;
+
+/// C = A*B with a tile of 8 rows of A in shared memory for each step of 8 of k, copied in groups of 4.
+struct Tiled {
+  Schedule s;
+  BlockRef tile;
+  Loop lanes;
+  explicit Tiled(std::int64_t m, std::int64_t n, std::int64_t k) : s(product(m, n, k)) {
+    auto C = s.block("C");
+    auto [i_outer, i_inner] = s.split(s.loop("i"), {infer, 8});
+    auto [k_outer, k_inner] = s.split(s.loop("k"), {infer, 8});
+    s.reorder({i_outer, k_outer, i_inner, s.loop("j"), k_inner});
+    tile = s.cache_read(C, "A", Scope::shared);
+    s.compute_at(tile, k_outer);
+    lanes = s.split(s.loops(tile).back(), {infer, 4})[1];
+  }
+};
+
+TEST(Vectorize, IsPrintedAndKeepsTheMeaning) {
+  Tiled t(16, 5, 24);
+  t.s.vectorize(t.lanes);
+  EXPECT_TRUE(contains(print(t.s.program()), "for ax_A_k_inner < 4 vectorized:\n")) << print(t.s.program());
+  EXPECT_EQ(to_cpp(t.s.trace().back()), "s.vectorize(ax_A_k_inner);");
+  EXPECT_TRUE(test::same_meaning(t.s));
+  EXPECT_TRUE(t.s.obligations().empty()) << t.s.obligations()[0].message;
+}
+
+TEST(VectorizeRefuses, LoopThatIsNotSerial) {
+  // refuses: vectorize.serial
+  Tiled t(16, 5, 24);
+  t.s.vectorize(t.lanes);
+  expect_refused(t.s, [&] { t.s.vectorize(t.lanes); }, "is vectorized, expected a serial loop",
+                 {t.s.name(t.lanes)});
+  expect_refused(t.s, [&] { t.s.unroll(t.lanes); }, "do this before it is vectorized", {t.s.name(t.lanes)});
+}
+
+TEST(VectorizeRefuses, WidthsThatNoVectorHas) {
+  // refuses: vectorize.width
+  for (std::int64_t lanes : {3, 8}) {
+    Schedule s(chain(6, 24));
+    Loop inner = s.split(s.loop("j"), {infer, lanes})[1];
+    expect_refused(
+        s, [&] { s.vectorize(inner); },
+        "iterations of 4 bytes each, and a vector has 8 or 16 bytes; split it so that the inner part "
+        "has 4 iterations",
+        {"j_inner"});
+  }
+}
+
+TEST(VectorizeRefuses, LoopsWithMoreBelow) {
+  // refuses: vectorize.innermost
+  Schedule s(chain(4, 8));
+  expect_refused(s, [&] { s.vectorize(s.loop("i")); },
+                 "below i there are other loops or several blocks, and a vector is the innermost loop of one "
+                 "block; reorder or split so that i is innermost",
+                 {"i"});
+}
+
+TEST(VectorizeRefuses, LanesThatShareAnElement) {
+  // refuses: vectorize.spatial
+  Schedule s(product(4, 4, 4));
+  expect_refused(s, [&] { s.vectorize(s.loop("k")); },
+                 "the iterations of k do not each write their own element of C, as the lanes of a vector must",
+                 {"k", "C"});
+}
+
+TEST(VectorizeRefuses, ParametersAlongTheirRows) {
+  // refuses: vectorize.contiguous
+  Schedule s(chain(8, 12));
+  Loop lanes = s.split(s.loop("i"), {infer, 4})[1];
+  s.reorder({s.loop("j"), lanes});
+  expect_refused(
+      s, [&] { s.vectorize(lanes); },
+      "block T reads X with a stride of 12 along i_inner, expected contiguous elements; vectorize the "
+      "loop over its last dimension",
+      {"i_inner", "T"});
+}
+
+TEST(VectorizeRefuses, Registers) {
+  // refuses: vectorize.memory
+  Schedule s(chain(8, 4));
+  s.set_scope(s.block("T"), Scope::local);
+  s.set_scope(s.block("U"), Scope::local);
+  Loop j = s.loops(s.block("U")).back();
+  expect_refused(s, [&] { s.vectorize(j); },
+                 "block U accesses registers only, and they have no vectors; unroll U_j instead", {"U_j", "U"});
+}
+
+TEST(VectorizeRefuses, GuardsThatSplitAVector) {
+  // refuses: vectorize.uniform
+  Tiled t(16, 5, 1023);
+  expect_refused(t.s, [&] { t.s.vectorize(t.lanes); },
+                 "block A_shared runs only where A_k < 1023, and the 4 lanes of ax_A_k_inner start at A_k = ",
+                 {t.s.name(t.lanes), "A_shared"});
+  expect_refused(t.s, [&] { t.s.vectorize(t.lanes); },
+                 "expected 1023 and each start to be multiples of 4: take a scalar loop for this shape", {});
+}
+
+TEST(VectorizeRefuses, ParametersThatAreNotAligned) {
+  // refuses: vectorize.aligned
+  Workload w("window");
+  Tensor x = w.placeholder("X", {8, 13}, DType::u32);
+  Tensor y = w.compute("Y", {8, 12}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Schedule s(w.output({y}));
+  Loop lanes = s.split(s.loop("j"), {infer, 4})[1];
+  expect_refused(
+      s, [&] { s.vectorize(lanes); },
+      "block Y reads X by 4 elements at once from the offset i*13 + j_outer*4, which is not always a "
+      "multiple of 4: rows of 13 elements do not start at one; take a scalar loop for this shape",
+      {"j_inner", "Y"});
+}
+
+TEST(VectorizeRefuses, StartsThatAreNotAligned) {
+  Workload w("shifted");
+  Tensor x = w.placeholder("X", {8, 16}, DType::u32);
+  Tensor y = w.compute("Y", {8, 12}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j + 1) * 3; });
+  Schedule s(w.output({y}));
+  Loop lanes = s.split(s.loop("j"), {infer, 4})[1];
+  expect_refused(s, [&] { s.vectorize(lanes); },
+                 "from the offset i*16 + j_outer*4 + 1, which is not always a multiple of 4", {"j_inner", "Y"});
+}
+
+/// A guard of a later split may part the lanes: it is owed, not forgotten.
+TEST(VectorizeOwes, GuardsThatComeLater) {
+  Schedule s(chain(8, 12));
+  s.set_scope(s.block("T"), Scope::local);
+  Loop lanes = s.split(s.loops(s.block("Y")).back(), {infer, 4})[1];
+  s.vectorize(lanes);
+  for (const Obligation &owed : s.obligations())
+    EXPECT_NE(owed.culprit, s.name(lanes)) << owed.message;
+}
+
+/// The tile's rows have 6 elements: what the layout decides is owed until lowering.
+TEST(VectorizeOwes, TilesThatAreNotAligned) {
+  Schedule s(chain(8, 16));
+  auto T = s.block("T"), U = s.block("U");
+  s.set_scope(T, Scope::shared);
+  auto [outer, inner] = s.split(s.loops(U).back(), {infer, 4});
+  (void)outer;
+  Loop lanes = s.split(s.loops(T).back(), {infer, 2})[1];
+  s.vectorize(lanes);
+  s.vectorize(inner);
+  EXPECT_TRUE(s.obligations().empty() || s.obligations()[0].culprit != s.name(inner));
+}
+
+TEST(VectorizeOwes, SomethingContiguous) {
+  // Along the rows of a tile nothing is contiguous; a later layout could mend it.
+  Schedule s(chain(16, 16));
+  auto T = s.block("T"), U = s.block("U");
+  s.set_scope(T, Scope::shared);
+  s.set_scope(U, Scope::local);
+  Loop i = s.loops(U)[0], j = s.loops(U)[1];
+  auto [outer, lanes] = s.split(i, {infer, 4});
+  s.reorder({outer, j, lanes});
+  s.vectorize(lanes);
+  bool found = false;
+  for (const Obligation &owed : s.obligations())
+    if (owed.culprit == s.name(lanes)) {
+      found = true;
+      EXPECT_TRUE(contains(owed.message,
+                           "nothing that block U accesses in memory is contiguous along U_i_inner, so "
+                           "there is no vector; lay out a tile along it with transform_layout, or "
+                           "leave the loop serial"))
+          << owed.message;
+      EXPECT_EQ(to_cpp(s.trace()[owed.directive - 1]), "s.vectorize(U_i_inner);");
+    }
+  EXPECT_TRUE(found);
+}
+
+} // namespace
+} // namespace nestsmith
