@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,13 @@ namespace nestsmith {
 
 /// Extents as the user gave them: M, N, K for a matrix product, N for a vector.
 using Shape = std::vector<std::int64_t>;
+
+/// One of several forms of a rung, for the shapes that its usual one does not serve.
+struct Variant {
+  std::string name; ///< "scalar"
+  std::string why;  ///< "K % 4 = 3"
+  bool operator==(const Variant &) const = default;
+};
 
 struct Rung {
   std::string tutorial; ///< "000"; a user's own may be empty
@@ -25,6 +33,8 @@ struct Rung {
   /// many extents as the computation takes.
   Shape default_shape = {512, 512, 512};
   Shape gpu_shape = {2048, 2048, 2048};
+  /// The form that a shape takes, where it is not the usual one; may be empty.
+  std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };

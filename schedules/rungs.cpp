@@ -21,6 +21,12 @@ const std::vector<Rung> &builtin_rungs() {
       {"001", "naive", "C += A*B', one thread an element", tutorial_001::naive, {16, 16, 16}},
       {"001", "shared", "16 x 16 tiles in shared memory", tutorial_001::shared, {16, 16, 16}},
       {"001", "registers", "4 x 4 results a thread, in registers", tutorial_001::registers, {64, 64, 16}},
+      {.tutorial = "001",
+       .name = "float4",
+       .summary = "4 x 4 results a thread by 128-bit accesses, tiles transposed",
+       .build = tutorial_001::float4,
+       .tile = {64, 64, 16},
+       .variant = tutorial_001::float4_variant},
       {"002", "naive", "one thread an element, 32 x 32 threads", tutorial_002::naive, {32, 32, 32}},
       {"002", "shared", "32 x 32 tiles in shared memory", tutorial_002::shared, {32, 32, 32}},
       {"003", "step1", "TVM: rows to blocks, columns to threads", tutorial_003::step1, {1, 32, 32}},
@@ -60,6 +66,12 @@ const std::vector<Rung> &builtin_rungs() {
       {"worklog", "3", "32 x 32 tiles in shared memory", worklog::shared, {32, 32, 32}},
       {"worklog", "4", "64 x 64 x 8 tiles, 8 results a thread", worklog::tile1d, {64, 64, 8}},
       {"worklog", "5", "128 x 128 x 8 tiles, 8 x 8 results a thread", worklog::tile2d, {128, 128, 8}},
+      {.tutorial = "worklog",
+       .name = "6",
+       .summary = "the same by 128-bit accesses, A transposed in shared memory",
+       .build = worklog::vectorized,
+       .tile = {128, 128, 8},
+       .variant = worklog::vectorized_variant},
   };
   return rungs;
 }

@@ -27,6 +27,7 @@ Climbed Climb::run(const Choice &given) {
   result.dtype = chosen_dtype(context_, choice);
   try {
     Scheduled it = schedule_choice(context_, choice, machine_.target);
+    result.variant = it.variant;
     check_memory(it.schedule.source(), it.shape);
     kernel::Plan plan = lower(it.schedule);
     result.operations = operation_count(it.schedule.source());

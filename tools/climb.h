@@ -22,6 +22,7 @@ struct Climbed {
   std::optional<double> cublas_ms;      ///< on a GPU, where the program is a GEMM and cuBLAS was found
   std::vector<cuda::Compiled> compiled; ///< each kernel, in order; empty without NVRTC
   std::int64_t shared_bytes = 0;        ///< of a block: the most that a kernel takes
+  std::optional<Variant> variant;       ///< which form of the rung ran, where not the usual one
   CheckResult check;
   /// Why there is no result: the schedule was refused, or the launch failed. `details` is the marked IR.
   std::string error, error_details;

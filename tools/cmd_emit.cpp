@@ -19,7 +19,8 @@ namespace {
 
 EmitInfo info_of(const Scheduled &it, const std::string &arch) {
   EmitInfo info;
-  info.title = fmt::format("{}: {}", it.choice.name, it.choice.summary);
+  std::string form = it.variant ? fmt::format(" ({}: {})", it.variant->name, it.variant->why) : "";
+  info.title = fmt::format("{}{}: {}", it.choice.name, form, it.choice.summary);
   info.target = arch;
   info.trace = split_lines(trace_to_cpp(it.schedule));
   info.operations = operation_count(it.schedule.source());

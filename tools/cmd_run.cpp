@@ -101,7 +101,8 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
   Table table(columns);
   for (const Climbed &row : rows) {
     bool ran = row.error.empty();
-    std::vector<std::string> cells = {style.bold(row.name)};
+    std::string form = row.variant ? fmt::format(" ({})", row.variant->name) : "";
+    std::vector<std::string> cells = {style.bold(row.name) + form};
     if (!one_problem(rows))
       cells.push_back(fmt::format("{} {}", name(row.dtype), to_text(row.shape)));
     cells.push_back(row.timing ? fmt::format("{:.4g} ms", row.timing->median_ms) : ran ? "simulated" : "-");
@@ -129,6 +130,16 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
   return table.text(style);
 }
 
+/// Why a row's rung took another form than its usual one, a line each.
+std::string variant_notes(const std::vector<Climbed> &rows) {
+  std::string text;
+  for (const Climbed &row : rows)
+    if (row.variant)
+      text += fmt::format("{}{} takes its {} form: {}\n", text.empty() ? "\n" : "", row.name, row.variant->name,
+                          row.variant->why);
+  return text;
+}
+
 /// What went wrong in a row, indented below its name.
 std::string failure_text(const Climbed &row, const Style &style) {
   std::string text;
@@ -152,6 +163,10 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   json.attribute("rung", row.name);
   json.attribute("shape", llvm::json::Array(row.shape));
   json.attribute("dtype", name(row.dtype).data());
+  if (row.variant) {
+    json.attribute("variant", row.variant->name);
+    json.attribute("variant_because", row.variant->why);
+  }
   if (row.timing) {
     json.attribute("time_ms", row.timing->median_ms);
     json.attribute("min_ms", row.timing->min_ms);
@@ -248,6 +263,7 @@ ExitCode run(const Context &context) {
     text += table_text(rows, machine.simulated(), climb.cublas_name(), context);
     for (const Climbed &row : rows)
       text += failure_text(row, style);
+    text += style.dim(variant_notes(rows));
     text += style.dim(published_notes(context, rows));
     for (const std::string &note : notes)
       text += "\n" + style.dim(note) + "\n";

@@ -44,6 +44,8 @@ void show_json(const Scheduled &it, std::size_t step, bool lowered) {
       json.attribute("rung", it.choice.name);
       json.attribute("shape", llvm::json::Array(it.shape));
       json.attribute("dtype", name(it.dtype).data());
+      if (it.variant)
+        json.attribute("variant", it.variant->name);
       json.attribute("step", static_cast<std::int64_t>(step));
       json.attributeArray("directives", [&] {
         for (const Directive &directive : it.schedule.trace())

@@ -93,7 +93,8 @@ Choice from_rung(const Rung &rung) {
           .default_shape = rung.default_shape,
           .gpu_shape = rung.gpu_shape,
           .tile = rung.tile,
-          .build = build};
+          .build = build,
+          .variant = rung.variant};
 }
 
 [[noreturn]] void unknown_rung(const std::vector<Rung> &rungs, const std::string &word) {
@@ -225,11 +226,15 @@ DType chosen_dtype(const Context &context, const Choice &choice) {
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target) {
   Shape shape = chosen_shape(context, choice);
   DType dtype = chosen_dtype(context, choice);
-  return {choice, shape, dtype, choice.build(shape, dtype, target)};
+  return {choice, shape, dtype, choice.build(shape, dtype, target),
+          choice.variant ? choice.variant(shape, dtype) : std::nullopt};
 }
 
 std::string title(const Scheduled &scheduled) {
-  return fmt::format("{}  {} {}", scheduled.choice.name, name(scheduled.dtype), to_text(scheduled.shape));
+  std::string form =
+      scheduled.variant ? fmt::format("  {}: {}", scheduled.variant->name, scheduled.variant->why) : "";
+  return fmt::format("{}  {} {}{}", scheduled.choice.name, name(scheduled.dtype), to_text(scheduled.shape),
+                     form);
 }
 
 void check_memory(const Program &source, const Shape &shape) {

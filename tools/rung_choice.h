@@ -20,6 +20,7 @@ struct Choice {
   bool fixed_shape = false; ///< the default is what was asked for: a trace file names its own
   bool own_shape = false;   ///< --shape is meant for the others of a climb: keep the default
   std::function<Schedule(const Shape &, DType, const Target &)> build;
+  std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 };
 
 /// One rung: "000/naive", "naive" where only one tutorial has it, or the path of a trace file. Throws
@@ -46,6 +47,7 @@ struct Scheduled {
   Shape shape;
   DType dtype;
   Schedule schedule;
+  std::optional<Variant> variant; ///< which form of the rung it is, where not the usual one
 };
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
 /// "000/naive  f32 256x256x256".

@@ -9,5 +9,7 @@ namespace nestsmith::tutorial_001 {
 Schedule naive(const Shape &shape, DType dtype, const Target &target);
 Schedule shared(const Shape &shape, DType dtype, const Target &target);
 Schedule registers(const Shape &shape, DType dtype, const Target &target);
+Schedule float4(const Shape &shape, DType dtype, const Target &target);
+std::optional<Variant> float4_variant(const Shape &shape, DType dtype);
 
 } // namespace nestsmith::tutorial_001

@@ -11,5 +11,7 @@ Schedule coalesced(const Shape &shape, DType dtype, const Target &target);
 Schedule shared(const Shape &shape, DType dtype, const Target &target);
 Schedule tile1d(const Shape &shape, DType dtype, const Target &target);
 Schedule tile2d(const Shape &shape, DType dtype, const Target &target);
+Schedule vectorized(const Shape &shape, DType dtype, const Target &target);
+std::optional<Variant> vectorized_variant(const Shape &shape, DType dtype);
 
 } // namespace nestsmith::worklog

@@ -50,6 +50,15 @@ TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
   }
 }
 
+TEST(VectorGoldens, the_kernels_read_as_if_written_by_hand) {
+  for (const char *name : {"worklog/6", "001/float4"})
+    for (const Shape &shape : {Shape{1000, 776, 332}, Shape{1024, 1024, 1024}}) {
+      const Rung &it = rung(name);
+      kernel::Kernel kernel = lower(it.build(shape, DType::f32, Target{})).only();
+      EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernel(kernel)));
+    }
+}
+
 TEST_P(Goldens, ring_mode_differs_in_types_and_constants_only) {
   const Rung &it = rung(GetParam());
   auto text = [&](DType dtype) { return cuda_kernels(lower(it.build({1000, 777, 333}, dtype, Target{}))); };

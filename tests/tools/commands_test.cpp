@@ -100,6 +100,19 @@ TEST(Run, JsonSaysTheSame) {
   }
 }
 
+TEST(Run, NamesTheFormThatAShapeTakes) {
+  Ran scalar = nestsmith("run 001/float4 --shape 8x8x6 --device sim");
+  EXPECT_EQ(scalar.code, 0) << scalar.out << scalar.err;
+  EXPECT_TRUE(contains(scalar.out, "001/float4 (scalar)"));
+  EXPECT_TRUE(contains(scalar.out, "001/float4 takes its scalar form: K % 4 = 2\n"));
+  EXPECT_FALSE(contains(nestsmith("run 001/float4 --shape 8x8x8 --device sim").out, "scalar"));
+  Ran json = nestsmith("run 001/float4 --shape 8x8x6 --device sim --json");
+  EXPECT_TRUE(matches(json.out, "\"variant\": \"scalar\"")) << json.out;
+  EXPECT_TRUE(matches(json.out, "\"variant_because\": \"K % 4 = 2\"")) << json.out;
+  EXPECT_TRUE(contains(nestsmith("emit 001/float4 --shape 8x8x6").out, "// 001/float4 (scalar: K % 4 = 2): "));
+  EXPECT_TRUE(contains(nestsmith("show 001/float4 --shape 8x8x6").out, "scalar: K % 4 = 2"));
+}
+
 TEST(Run, RingModeIsExact) {
   Ran ran = nestsmith("run --dtype u32 --shape 40x24x19 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;

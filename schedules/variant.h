@@ -1,0 +1,14 @@
+#pragma once
+/// Forms of one rung: a shape for which vectors cannot be proved aligned takes a scalar one, by name.
+
+#include "schedules/rung.h"
+
+#include <utility>
+
+namespace nestsmith {
+
+/// "scalar" because "K % 4 = 3" where an extent is no multiple of `lanes`; none where vectors can be used.
+std::optional<Variant>
+scalar_unless_multiples(const std::vector<std::pair<const char *, std::int64_t>> &extents, std::int64_t lanes);
+
+} // namespace nestsmith

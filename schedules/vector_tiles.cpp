@@ -1,0 +1,68 @@
+#include "schedules/vector_tiles.h"
+
+#include "schedules/fetch.h"
+
+namespace nestsmith {
+
+namespace {
+
+/// 256 threads fetch a tile, four elements of a row each, neighbours side by side.
+void fetch_vectors(Schedule &s, BlockRef tile, Loop at) {
+  s.compute_at(tile, at);
+  auto loops = s.loops(tile);
+  auto [group, lane] = s.split(loops.back(), {infer, 4});
+  Loop element = s.fuse(loops[loops.size() - 2], group);
+  auto [round, thread] = s.split(element, {infer, 256});
+  s.bind(thread, Axis::thread_x);
+  s.unroll(round);
+  s.vectorize(lane);
+}
+
+/// Four at a time along the tile's rows in shared memory, or one by one.
+void by_four(Schedule &s, Loop loop, bool vectors) {
+  auto [group, lane] = s.split(loop, {infer, 4});
+  s.unroll(group);
+  if (vectors)
+    s.vectorize(lane);
+  else
+    s.unroll(lane);
+}
+
+} // namespace
+
+void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout) {
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, tiles.results});
+  auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, tiles.results});
+  auto [k_outer, k_inner] = s.split(k, {infer, tiles.k});
+  s.reorder({i_block, j_block, i_thread, j_thread, k_outer, k_inner, i_result, j_result});
+  auto thread = s.fuse(i_thread, j_thread);
+  s.reverse_compute_at(C, thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  for (const char *operand : {"A", "B"}) {
+    bool is_a = operand[0] == 'A';
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
+    s.compute_at(fragment, k_inner);
+    if (tiles.vectors)
+      fetch_vectors(s, tile, k_outer);
+    else
+      fetch_tile(s, tile, k_outer, 256);
+    s.transform_layout(tile, is_a ? "i, k -> k, i" : b_layout);
+    for (const Loop &loop : s.loops_below(fragment, k_inner))
+      if (s.extent(loop) > 1)
+        by_four(s, loop, tiles.vectors);
+  }
+  s.unroll(k_inner);
+  s.unroll(i_result);
+  s.unroll(j_result);
+  auto rows = s.loops_below(C, thread);
+  s.unroll(rows.front());
+  by_four(s, rows.back(), tiles.vectors);
+}
+
+} // namespace nestsmith

@@ -1,0 +1,128 @@
+/// Vectors and intrinsics in whole schedules: right at every size, and named where a shape has none.
+
+#include "codegen/cuda.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/sim_executor.h"
+#include "schedules/fetch.h"
+#include "schedules/rung.h"
+#include "schedules/variant.h"
+#include "schedules/workloads.h"
+#include "tests/dsl/support.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+void expect_right(const Schedule &schedule) {
+  SimExecutor simulator;
+  CheckResult result = check(schedule, lower(schedule), simulator);
+  std::string text;
+  for (const std::string &message : result.messages())
+    text += message + "\n";
+  EXPECT_TRUE(result.passed) << text << print(schedule.program());
+}
+
+const Rung &rung(const std::string &name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == name)
+      return rung;
+  throw UserError(ExitCode::usage, "there is no rung " + name);
+}
+
+/// C += A*B' in tiles of 16 x 16 in shared memory: each step of 4 along k is one call. Tails are zeros there,
+/// so that every K will do.
+Schedule dot_tiles(const Shape &shape, DType dtype) {
+  Schedule s(accumulate_nt(shape, dtype));
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_thread] = s.split(i, {infer, 16});
+  auto [j_block, j_thread] = s.split(j, {infer, 16});
+  auto [k_outer, k_inner, k_four] = s.split(k, {infer, 4, 4});
+  s.reorder({i_block, j_block, i_thread, j_thread});
+  auto thread = s.fuse(i_thread, j_thread);
+  s.reverse_compute_at(C, thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  fetch_tile(s, AB, "A", k_outer, 256);
+  fetch_tile(s, AB, "B", k_outer, 256);
+  s.unroll(k_inner);
+  s.tensorize(k_four, "dot4");
+  return s;
+}
+
+TEST(Intrinsics, Dot4IsRightAtEverySize) {
+  for (DType dtype : {DType::f32, DType::u32})
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{16, 16, 16}, Shape{17, 15, 33}, Shape{33, 7, 127}}) {
+      Schedule s = dot_tiles(shape, dtype);
+      expect_right(s);
+      std::string text = cuda_kernel(lower(s).only());
+      EXPECT_NE(text.find("AB = dot4(A_shared_v, B_shared_v, AB);"), std::string::npos) << text;
+    }
+}
+
+/// Y = 2*X for m x n by vectors of so many elements, where rows are split over threads.
+Schedule doubled(std::int64_t m, std::int64_t n, std::int64_t lanes, DType dtype) {
+  Workload w("doubled");
+  Tensor x = w.placeholder("X", {m, n}, dtype);
+  Tensor y = w.compute("Y", {m, n}, {"i", "j"},
+                       [&](Expr i, Expr j) -> Definition { return x(i, j) * constant(dtype, 2); });
+  Schedule s(w.output({y}));
+  auto [block, thread, lane] = s.split(s.loop("j"), {infer, 8, lanes});
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  s.vectorize(lane);
+  return s;
+}
+
+TEST(Vectors, OfEveryWidthAreRightWithTails) {
+  for (DType dtype : {DType::f32, DType::u32})
+    for (std::int64_t lanes : {2, 4})
+      for (std::int64_t n : {lanes, 8 * lanes, 9 * lanes, 31 * lanes})
+        expect_right(doubled(3, n, lanes, dtype));
+}
+
+TEST(Vectors, WhereTheLastGroupIsPartialAreRefused) {
+  for (std::int64_t n : {1, 5, 127, 1023})
+    try {
+      doubled(3, n, 4, DType::f32);
+      ADD_FAILURE() << n;
+    } catch (const ScheduleError &error) {
+      EXPECT_NE(error.message().find("expected " + std::to_string(n) + " and each start to be multiples of 4"),
+                std::string::npos)
+          << error.what();
+    }
+}
+
+TEST(Variants, NameTheExtentsThatAreNoMultiples) {
+  EXPECT_FALSE(scalar_unless_multiples({{"N", 8}, {"K", 12}}, 4));
+  auto variant = scalar_unless_multiples({{"M", 8}, {"N", 129}, {"K", 131}}, 4);
+  ASSERT_TRUE(variant);
+  EXPECT_EQ(variant->name, "scalar");
+  EXPECT_EQ(variant->why, "N % 4 = 1, K % 4 = 3");
+}
+
+TEST(Variants, OfTheFloat4RungsFollowTheShape) {
+  for (const char *name : {"001/float4", "worklog/6"}) {
+    const Rung &it = rung(name);
+    ASSERT_TRUE(it.variant);
+    EXPECT_EQ(it.variant({127, 128, 132}, DType::f32), std::nullopt) << "M may be anything";
+    EXPECT_EQ(it.variant({128, 128, 131}, DType::f32)->why, "K % 4 = 3");
+    auto text = [&](const Shape &shape) { return cuda_kernel(lower(it.build(shape, DType::f32, Target{})).only()); };
+    EXPECT_NE(text({127, 128, 132}).find("float4 A_v"), std::string::npos);
+    EXPECT_EQ(text({128, 128, 131}).find("float4"), std::string::npos);
+  }
+}
+
+TEST(Variants, OfTheFloat4RungsAreRightAtMixedSizes) {
+  for (const char *name : {"001/float4", "worklog/6"})
+    for (const Shape &shape : {Shape{127, 132, 20}, Shape{1, 4, 4}, Shape{130, 4, 12}, Shape{5, 260, 8}})
+      for (DType dtype : {DType::f32, DType::u32})
+        expect_right(rung(name).build(shape, dtype, Target{}));
+}
+
+} // namespace
+} // namespace nestsmith
