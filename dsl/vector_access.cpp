@@ -1,6 +1,7 @@
 #include "dsl/vector_access.h"
 
 #include "dsl/allocation.h"
+#include "dsl/fill_tails.h"
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
 #include "dsl/printer.h"
@@ -34,9 +35,19 @@ Expr in_lane(const Expr &e, const Var &loop, std::int64_t lane, const Bounds &bo
 
 std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
   Motion result;
-  Expr first = in_lane(e, loop, 0, bounds);
+  std::int64_t stride = 0;
+  bool plain = true; // the loop counts by itself only, not inside a quotient or a remainder
+  for (const Term &term : linearize(e, bounds).terms) {
+    const Var *var = term.digit.base.as<Var>();
+    if (var && *var == loop && term.digit.div == 1 && term.digit.mod == 0)
+      stride += term.coefficient;
+    else
+      plain = plain && !uses(term.digit.base, loop);
+  }
+  Expr first = plain ? Expr() : in_lane(e, loop, 0, bounds);
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    auto step = as_int(simplify(in_lane(e, loop, lane, bounds) - first, bounds));
+    auto step =
+        plain ? std::optional(lane * stride) : as_int(simplify(in_lane(e, loop, lane, bounds) - first, bounds));
     if (!step)
       return std::nullopt;
     result.steps.push_back(*step);
@@ -222,6 +233,13 @@ std::optional<std::string> vector_breach(const Program &filled, const Var &var, 
                                          bool lasting) {
   const For &loop = *find_loop(filled.body, var);
   return Inspector(filled, loop, *only_block(loop), intrinsic).run(lasting);
+}
+
+std::optional<std::string> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic) {
+  // Filling takes guards away and adds none, so that it need not be done where none is in the way.
+  if (!vector_breach(program, loop, intrinsic, true))
+    return std::nullopt;
+  return vector_breach(with_filled_tails(program), loop, intrinsic, true);
 }
 
 } // namespace nestsmith

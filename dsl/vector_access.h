@@ -42,6 +42,9 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
 std::optional<std::string> vector_breach(const Program &filled, const Var &loop, const Intrinsic *intrinsic,
                                          bool lasting);
 
+/// The same for a program whose tails are not filled yet, of what lasts: for directives.
+std::optional<std::string> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
+
 /// The only block below, with nothing around it but loops of one iteration; null where there is more.
 const Block *only_block(const For &loop);
 

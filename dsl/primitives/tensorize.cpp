@@ -1,6 +1,5 @@
 #include "dsl/primitives/tensorize.h"
 
-#include "dsl/fill_tails.h"
 #include "dsl/intrinsic.h"
 #include "dsl/primitives/edit.h"
 #include "dsl/printer.h"
@@ -87,7 +86,7 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   For copy = loop;
   copy.kind = LoopKind::tensorized;
   copy.intrinsic = &intrinsic;
-  if (auto breach = vector_breach(with_filled_tails(edit.program()), loop.var, &intrinsic, true))
+  if (auto breach = lasting_breach(edit.program(), loop.var, &intrinsic))
     edit.refuse(*breach, {loop.var->name, block->id->name});
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }

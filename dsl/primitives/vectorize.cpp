@@ -1,6 +1,5 @@
 #include "dsl/primitives/vectorize.h"
 
-#include "dsl/fill_tails.h"
 #include "dsl/primitives/edit.h"
 #include "dsl/vector_access.h"
 
@@ -77,7 +76,7 @@ void vectorize(Schedule &schedule, Loop handle) {
   check_width(edit, loop, *block);
   check_lanes(edit, loop, *block);
   check_memory(edit, loop, *block);
-  if (auto breach = vector_breach(with_filled_tails(edit.program()), loop.var, nullptr, true))
+  if (auto breach = lasting_breach(edit.program(), loop.var, nullptr))
     edit.refuse(*breach, {loop.var->name, block->id->name});
   For copy = loop;
   copy.kind = LoopKind::vectorized;
