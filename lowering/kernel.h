@@ -39,6 +39,7 @@ struct Loop {
   /// Its iterations are the lanes of vectors, or make one call of an intrinsic, until the pass `vectorize`.
   bool vectorized = false;
   const Intrinsic *intrinsic = nullptr;
+  bool partitioned = false; ///< iterations of full tiles get code of their own
 };
 
 /// `if (condition) body`, or `if (condition) body else otherwise`.
@@ -93,12 +94,14 @@ struct Allocation {
   std::string note;               ///< what it holds: "64 x 8 tile of A"
   std::vector<std::int64_t> tile; ///< its extents as they lie in memory, for the text only
   std::int64_t alignment = 0;     ///< bytes, where vector accesses need more than an element's own
+  std::int64_t slots = 1;         ///< copies for iterations in flight: the first dimension where it is not 1
 };
 
 struct ThreadIndex {
   Axis axis;
   Var var; ///< its value is this thread's index on the axis
   std::int64_t extent;
+  bool partitioned = false; ///< blocks of full tiles get code of their own
 };
 
 struct Kernel {
