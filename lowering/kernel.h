@@ -86,6 +86,10 @@ Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f);
 Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f);
 void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f); ///< pre-order
 
+/// What a block gets of shared memory in arrays that are declared `__shared__`, in bytes. A kernel that needs
+/// more has one arena of a size that its launch names, and must be allowed to.
+inline constexpr std::int64_t static_shared_limit = 49152;
+
 /// A buffer inside the kernel. Shared ones lie in one arena at `byte_offset`; local ones are a
 /// thread's registers (or, indexed by what is no constant, its local memory).
 struct Allocation {
@@ -116,6 +120,8 @@ struct Kernel {
   std::map<Buffer, std::int64_t> aligned;
   Stmt body;
 
+  /// The size of the arena that a launch must name: all of `shared_bytes`, or 0 where arrays are declared.
+  std::int64_t dynamic_shared_bytes() const { return shared_bytes > static_shared_limit ? shared_bytes : 0; }
   std::int64_t extent(Axis axis) const;
   std::array<std::int64_t, 3> grid() const;  ///< x, y, z in blocks
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads

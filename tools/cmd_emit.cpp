@@ -34,14 +34,15 @@ std::string resources_note(const cuda::Compiled &compiled) {
   std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
   std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
   return fmt::format("{}: {} registers a thread, {}, {} bytes of shared memory a block", compiled.arch,
-                     compiled.registers, spills, compiled.shared_bytes);
+                     compiled.registers, spills, kernel.shared_bytes);
 }
 
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
-  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
-  kernel::Plan plan = lower(it.schedule);
   std::string arch = default_arch();
+  Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
+  Scheduled it = schedule_choice(context, choice, make_target(arch));
+  kernel::Plan plan = lower(it.schedule);
   EmitInfo info = info_of(it, arch);
   std::string note;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))

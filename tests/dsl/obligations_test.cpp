@@ -116,7 +116,9 @@ TEST(Obligations, RegistersOfAThread) {
 }
 
 TEST(Obligations, SharedMemoryOfABlock) {
-  Schedule s(product(64, 64, 256));
+  Target target;
+  target.shared_bytes_per_block = 49152;
+  Schedule s(product(64, 64, 256), target);
   BlockRef a = s.cache_read(s.block("C"), "A", Scope::shared),
            b = s.cache_read(s.block("C"), "B", Scope::shared);
   auto [outer, inner] = s.split(s.loop("k"), {infer, 8});
