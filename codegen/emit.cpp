@@ -324,10 +324,12 @@ private:
   void launch(const kernel::Kernel &kernel) {
     if (std::int64_t bytes = kernel.dynamic_shared_bytes()) {
       out_.line("// More than 48 KB of shared memory: the kernel must be allowed to have it.");
-      std::string call = fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {})",
-                                     entry_name(kernel), bytes);
-      out_.open(fmt::format("if (cudaError_t refused = {}; refused != cudaSuccess)", call));
-      out_.line("return refused;");
+      std::string allowed = entry_name(kernel) + "_allowed";
+      out_.call(fmt::format("cudaError_t {} = cudaFuncSetAttribute", allowed),
+                {entry_name(kernel), "cudaFuncAttributeMaxDynamicSharedMemorySize", std::to_string(bytes)},
+                ";");
+      out_.open(fmt::format("if ({} != cudaSuccess)", allowed));
+      out_.line(fmt::format("return {};", allowed));
       out_.close();
     }
     out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel), dim3_text(kernel.grid()),

@@ -36,8 +36,8 @@ GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Comp
     std::int64_t shared_bytes = kernel.dynamic_shared_bytes();
     if (shared_bytes != 0)
       allow_shared(device, function, compiled[n].kernel_name, shared_bytes);
-    stages_.push_back({compiled[n].kernel_name, std::move(module), function, kernel.grid(), kernel.block(), shared_bytes,
-                       plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
+    stages_.push_back({compiled[n].kernel_name, std::move(module), function, kernel.grid(), kernel.block(),
+                       shared_bytes, plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
   }
 }
 

@@ -34,7 +34,7 @@ std::string resources_note(const cuda::Compiled &compiled) {
   std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
   std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
   return fmt::format("{}: {} registers a thread, {}, {} bytes of shared memory a block", compiled.arch,
-                     compiled.registers, spills, kernel.shared_bytes);
+                     compiled.registers, spills, compiled.shared_bytes);
 }
 
 ExitCode run(const Context &context) {

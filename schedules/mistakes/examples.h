@@ -9,5 +9,7 @@ HandWritten row_modulo_n(std::int64_t M = 64);
 HandWritten inner_row_b(bool mended = false);
 HandWritten narrow_tile(std::int64_t WID = 16);
 Schedule thread_extents();
+Schedule vector_rows();
+Schedule writeback_in_pipeline();
 
 } // namespace nestsmith::mistake

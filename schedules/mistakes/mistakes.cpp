@@ -33,6 +33,17 @@ const std::vector<Mistake> &mistakes() {
        "which the product has 4",
        "an axis has one extent in a kernel: a third factor, 32 rounds of the 32 threads, is missing",
        "003/step3", "threadIdx.x", mistake::thread_extents},
+      {"003", "vector_rows", "step 4 vectorizes i_elem, the loop over the rows of a thread's results",
+       "the elements of a column are a whole row apart, and a float4 takes 4 that are side by side: vectorize "
+       "j_elem",
+       "003/step4", "with a stride of 512", mistake::vector_rows},
+      {"003", "writeback_in_pipeline",
+       "step 5 gives the pipeline over k four parts with the stages 0, 0, 1 and 2: two fetches, the product "
+       "and "
+       "the copy of the results to C",
+       "in all iterations but the last the results are partial sums, and what each stores the next overwrites: "
+       "the copy belongs after the loop",
+       "003/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
   };
   return all;
 }
@@ -62,12 +73,12 @@ bool bring_forward(std::vector<std::string> &said, const std::string &finding) {
   return true;
 }
 
-LintResult check_kernel(const Mistake &mistake, const Program &computation, const kernel::Kernel &kernel) {
+LintResult check_plan(const Mistake &mistake, const Program &computation, const kernel::Plan &plan) {
   LintResult result;
   SimExecutor simulator;
-  CheckResult checked = check(Schedule(computation), kernel, simulator);
+  CheckResult checked = check(Schedule(computation), plan, simulator);
   result.said = checked.messages();
-  result.example = cuda_kernel(kernel);
+  result.example = cuda_kernels(plan);
   if (bring_forward(result.said, mistake.finding) && !checked.passed)
     result.verdict = Verdict::reported;
   return result;
@@ -76,7 +87,7 @@ LintResult check_kernel(const Mistake &mistake, const Program &computation, cons
 LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()> &build) {
   try {
     Schedule schedule = build();
-    return check_kernel(mistake, schedule.source(), lower(schedule));
+    return check_plan(mistake, schedule.source(), lower(schedule));
   } catch (const ScheduleError &error) {
     LintResult result{Verdict::refused, {error.directive() + ": " + error.message()}, error.marked()};
     if (!bring_forward(result.said, mistake.finding))
@@ -91,7 +102,7 @@ LintResult lint(const Mistake &mistake) {
   if (const auto *build = std::get_if<std::function<Schedule()>>(&mistake.example))
     return check_schedule(mistake, *build);
   HandWritten written = std::get<std::function<HandWritten()>>(mistake.example)();
-  return check_kernel(mistake, written.computation, written.kernel);
+  return check_plan(mistake, written.computation, written.kernel);
 }
 
 } // namespace nestsmith

@@ -154,15 +154,15 @@ TEST_F(Gpu, FindsAWriteBeforeABuffer) {
 TEST_F(Gpu, AllowsMoreThan48KbOfSharedMemory) {
   kernel::Kernel kernel = scale_kernel();
   kernel.shared_bytes = 49152;
-  GpuKernel(*device, kernel, compiled_scale()).run(arrays, std::vector{factor});
+  GpuPlan(*device, kernel, {compiled_scale()}).run(arrays, std::vector{factor});
   EXPECT_EQ(fake_cuda().count("cuFuncSetAttribute"), 0);
   kernel.shared_bytes = 65536;
-  EXPECT_EQ(GpuKernel(*device, kernel, compiled_scale()).run(arrays, std::vector{factor}),
+  EXPECT_EQ(GpuPlan(*device, kernel, {compiled_scale()}).run(arrays, std::vector{factor}),
             std::vector<std::string>());
   EXPECT_EQ(fake_cuda().count("cuFuncSetAttribute"), 1);
   EXPECT_EQ(fake_cuda().allowed_shared, 65536U);
   kernel.shared_bytes = 131072;
-  UserError error = refusal([&] { GpuKernel(*device, kernel, compiled_scale()); });
+  UserError error = refusal([&] { GpuPlan(*device, kernel, {compiled_scale()}); });
   EXPECT_TRUE(says(error.what(), "cannot give kernel scale 131072 bytes of shared memory")) << error.what();
 }
 

@@ -24,7 +24,7 @@ Schedule deep_tiles(const Shape &shape, std::int64_t k, const std::string &arch,
 }
 
 TEST(SharedMemory, IsDeclaredUpTo48Kb) {
-  kernel::Kernel kernel = lower(deep_tiles({64, 64, 192}, 96, "sm_80"));
+  kernel::Kernel kernel = lower(deep_tiles({64, 64, 192}, 96, "sm_80")).only();
   EXPECT_EQ(kernel.shared_bytes, 49152);
   EXPECT_EQ(kernel.dynamic_shared_bytes(), 0);
   std::string text = cuda_kernel(kernel);
@@ -33,7 +33,7 @@ TEST(SharedMemory, IsDeclaredUpTo48Kb) {
 }
 
 TEST(SharedMemory, AboveThatIsOneArenaThatTheLaunchNames) {
-  kernel::Kernel kernel = lower(deep_tiles({100, 100, 200}, 128, "sm_80"));
+  kernel::Kernel kernel = lower(deep_tiles({100, 100, 200}, 128, "sm_80")).only();
   EXPECT_EQ(kernel.shared_bytes, 65536);
   EXPECT_EQ(kernel.dynamic_shared_bytes(), 65536);
   std::string text = cuda_kernel(kernel);
@@ -45,9 +45,9 @@ TEST(SharedMemory, AboveThatIsOneArenaThatTheLaunchNames) {
   std::string launcher = emit_launcher({}, kernel);
   EXPECT_TRUE(test::contains(launcher, R"(
   // More than 48 KB of shared memory: the kernel must be allowed to have it.
-  cudaError_t allowed = cudaFuncSetAttribute(gemm, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);
-  if (allowed != cudaSuccess) {
-    return allowed;
+  cudaError_t gemm_allowed = cudaFuncSetAttribute(gemm, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);
+  if (gemm_allowed != cudaSuccess) {
+    return gemm_allowed;
   }
   gemm<<<dim3(2, 2), 256, 65536, stream>>>()"))
       << launcher;
@@ -71,7 +71,7 @@ TEST(SharedMemory, AboveThatCompiles) {
     GTEST_SKIP() << "needs NVRTC: " << error.what();
   }
   for (const char *arch : {"sm_75", "sm_80", "sm_90", "sm_120"}) {
-    kernel::Kernel kernel = lower(deep_tiles({100, 100, 200}, 128, arch));
+    kernel::Kernel kernel = lower(deep_tiles({100, 100, 200}, 128, arch)).only();
     cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
     EXPECT_EQ(compiled.shared_bytes, 0);
     EXPECT_EQ(compiled.spill_stores, 0);
@@ -111,7 +111,7 @@ TEST(SharedMemory, OfATransposedTileMeetsInOneBankUnlessPaddedOrSwizzled) {
   auto banks = [](const char *name) {
     for (const Rung &rung : builtin_rungs())
       if (rung.full_name() == name) {
-        kernel::Kernel kernel = lower(rung.build({64, 64, 64}, DType::f32, Target{}));
+        kernel::Kernel kernel = lower(rung.build({64, 64, 64}, DType::f32, Target{})).only();
         std::set<std::int64_t> banks;
         std::map<Var, Scalar> values;
         Var lane = kernel.indices.back().var;
