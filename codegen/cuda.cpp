@@ -86,6 +86,7 @@ private:
   void thread_indices();
   void allocations();
   void array(std::string_view qualifier, const kernel::Allocation &allocation);
+  void arena();
   void statement(const kernel::Stmt &stmt);
   void nested(const kernel::Stmt &stmt) {
     NameTable::Nested scope(names_);
@@ -142,6 +143,20 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
             allocation.note);
 }
 
+/// Shared arrays as parts of one, whose size the launch names.
+void KernelWriter::arena() {
+  std::string whole = names_.claim("shared_memory");
+  out_.line(fmt::format("extern __shared__ __align__(16) unsigned char {}[];", whole),
+            fmt::format("{} bytes, named at launch", kernel_.shared_bytes));
+  for (const kernel::Allocation &allocation : kernel_.shared) {
+    std::string_view type = c_type(allocation.buffer->dtype);
+    std::string begin =
+        allocation.byte_offset == 0 ? whole : fmt::format("({} + {})", whole, allocation.byte_offset);
+    out_.line(fmt::format("{} *const {} = ({} *){};", type, names_[allocation.buffer], type, begin),
+              allocation.note);
+  }
+}
+
 void KernelWriter::allocations() {
   std::int64_t end = 0;
   for (const kernel::Allocation &allocation : kernel_.shared) {
@@ -151,8 +166,11 @@ void KernelWriter::allocations() {
     end = allocation.byte_offset +
           *as_int(allocation.buffer->shape.front()) * byte_size(allocation.buffer->dtype);
     names_.declare(allocation.buffer);
-    array("__shared__ ", allocation);
+    if (kernel_.dynamic_shared_bytes() == 0)
+      array("__shared__ ", allocation);
   }
+  if (kernel_.dynamic_shared_bytes() != 0)
+    arena();
   for (const kernel::Allocation &allocation : kernel_.local) {
     const Buffer &buffer = allocation.buffer;
     names_.declare(buffer);

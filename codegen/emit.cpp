@@ -266,8 +266,7 @@ public:
     refusals(shared);
     workspaces();
     for (const kernel::Kernel &kernel : plan_.kernels)
-      out_.line(fmt::format("{}<<<{}, {}, 0, stream>>>({});", entry_name(kernel), dim3_text(kernel.grid()),
-                            dim3_text(kernel.block()), launcher_.arguments(plan_, kernel)));
+      launch(kernel);
     out_.line("return cudaGetLastError();");
     out_.close();
     return out_.take();
@@ -320,6 +319,22 @@ private:
           offset == 0 ? launcher_.workspace : fmt::format("((char *){} + {})", launcher_.workspace, offset);
       out_.line(fmt::format("{} = ({}){};", part.declaration(), part.type, start));
     }
+  }
+
+  void launch(const kernel::Kernel &kernel) {
+    if (std::int64_t bytes = kernel.dynamic_shared_bytes()) {
+      out_.line("// More than 48 KB of shared memory: the kernel must be allowed to have it.");
+      std::string allowed = entry_name(kernel) + "_allowed";
+      out_.call(fmt::format("cudaError_t {} = cudaFuncSetAttribute", allowed),
+                {entry_name(kernel), "cudaFuncAttributeMaxDynamicSharedMemorySize", std::to_string(bytes)},
+                ";");
+      out_.open(fmt::format("if ({} != cudaSuccess)", allowed));
+      out_.line(fmt::format("return {};", allowed));
+      out_.close();
+    }
+    out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel), dim3_text(kernel.grid()),
+                          dim3_text(kernel.block()), kernel.dynamic_shared_bytes(),
+                          launcher_.arguments(plan_, kernel)));
   }
 
   const kernel::Plan &plan_;

@@ -3,44 +3,170 @@
 #include "dsl/error.h"
 #include "dsl/layout.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 namespace nestsmith {
 
-Placement place(const Program &program, const Buffer &buffer) {
-  Placement result{buffer, {}, {}, 1};
-  bool first = true;
-  for (const Block *block : blocks_of(program.body)) {
-    if (block->body.buffer != buffer && !reads(*block, buffer))
-      continue;
-    auto loops = loops_of(path_to(program.body, block->id));
-    if (first)
-      result.loops = loops;
-    first = false;
-    std::size_t common = 0;
-    while (common < result.loops.size() && common < loops.size() && result.loops[common] == loops[common])
-      ++common;
-    result.loops.resize(common);
+namespace {
+
+/// One store or load of the buffer, its indices in the loops around.
+struct Access {
+  const Block *block;
+  std::vector<Expr> indices;
+  bool write;
+};
+
+class Placer {
+public:
+  Placer(const Program &program, const Buffer &buffer)
+      : program_(program), bounds_(loop_bounds(program.body)), result_{buffer, {}, {}, {}, 1, true} {}
+
+  Placement run() {
+    find_loops();
+    find_axes();
+    for (const Block *block : blocks_of(program_.body)) {
+      if (block->body.buffer == result_.buffer)
+        add(*block, block->body.indices, true);
+      for (const Load *load : loads_of(*block))
+        if (load->buffer == result_.buffer)
+          add(*block, load->indices, false);
+    }
+    find_box();
+    if (result_.buffer->scope != Scope::local)
+      for (Span &span : result_.region)
+        span.runs.clear();
+    result_.filled_by_owner = owners_fill();
+    result_.slots = slots_of(result_.buffer, result_.loops);
+    std::int64_t elements = PlacedLayout(*result_.buffer, result_.box()).elements();
+    result_.elements = elements_of_copies(*result_.buffer, elements, result_.slots.count);
+    return std::move(result_);
   }
-  std::set<Var> fixed;
-  for (const For *loop : result.loops)
-    if (buffer->scope == Scope::local || !loop->axis || !is_thread(*loop->axis))
-      fixed.insert(loop->var);
-  auto varies = [&](const Var &var) { return !fixed.count(var); };
-  Bounds bounds = loop_bounds(program.body);
-  auto written = region_written(program.body, buffer, varies, bounds);
-  internal_check(written.has_value(), "a temporary is never written");
-  auto read = region_read(program.body, buffer, varies, bounds);
-  result.region = read ? hull(*written, *read, buffer->shape, bounds) : *written;
-  result.elements = PlacedLayout(*buffer, result.box()).elements();
-  return result;
+
+private:
+  void find_loops() {
+    bool first = true;
+    for (const Block *block : blocks_of(program_.body)) {
+      if (block->body.buffer != result_.buffer && !reads(*block, result_.buffer))
+        continue;
+      auto loops = loops_of(path_to(program_.body, block->id));
+      if (first)
+        result_.loops = loops;
+      first = false;
+      std::size_t common = 0;
+      while (common < result_.loops.size() && common < loops.size() && result_.loops[common] == loops[common])
+        ++common;
+      result_.loops.resize(common);
+    }
+  }
+
+  /// In a thread's registers, all loops on one thread axis have the value of one of them.
+  void find_axes() {
+    for (const For *loop : result_.loops)
+      if (result_.buffer->scope == Scope::local || !loop->axis || !is_thread(*loop->axis))
+        fixed_.insert(loop->var);
+    if (result_.buffer->scope != Scope::local)
+      return;
+    std::map<Axis, Var> axes;
+    for (const For *loop : result_.loops)
+      if (loop->axis)
+        axes[*loop->axis] = loop->var;
+    for (const Block *block : blocks_of(program_.body)) {
+      if (block->body.buffer != result_.buffer && !reads(*block, result_.buffer))
+        continue;
+      auto loops = loops_of(path_to(program_.body, block->id));
+      for (std::size_t n = result_.loops.size(); n < loops.size(); ++n)
+        if (loops[n]->axis) {
+          Var var = axes.try_emplace(*loops[n]->axis, loops[n]->var).first->second;
+          renamed_[loops[n]->var] = var;
+          fixed_.insert(var);
+        }
+    }
+  }
+
+  void add(const Block &block, const std::vector<Expr> &indices, bool write) {
+    Access access{&block, {}, write};
+    for (const Expr &index : indices)
+      access.indices.push_back(simplify(substitute(in_loops(index, block, bounds_),
+                                                   [&](const Var &var) {
+                                                     auto it = renamed_.find(var);
+                                                     return it == renamed_.end() ? Expr() : Expr(it->second);
+                                                   }),
+                                        bounds_));
+    accesses_.push_back(std::move(access));
+  }
+
+  void find_box() {
+    auto varies = [&](const Var &var) { return !fixed_.count(var); };
+    const auto &shape = result_.buffer->shape;
+    bool first = true, written = false;
+    for (const Access &access : accesses_) {
+      Region touched = box(access.indices, shape, varies, bounds_);
+      result_.region = first ? touched : hull(result_.region, touched, shape, bounds_);
+      first = false;
+      written = written || access.write;
+    }
+    internal_check(written, "a temporary is never written");
+  }
+
+  /// Whether each writer gives every element of the box a value in each thread: different iterations of the
+  /// loops that it uses are different elements, and there are as many.
+  bool owners_fill() const {
+    if (renamed_.empty())
+      return true;
+    std::int64_t box = 1;
+    for (std::int64_t extent : result_.box())
+      box *= extent;
+    return std::all_of(accesses_.begin(), accesses_.end(), [&](const Access &access) {
+      if (!access.write)
+        return true;
+      std::int64_t iterations = 1;
+      std::vector<Var> used;
+      for (const For *loop : loops_of(path_to(program_.body, access.block->id)))
+        if (!fixed_.count(loop->var) && !renamed_.count(loop->var) &&
+            std::any_of(access.indices.begin(), access.indices.end(),
+                        [&](const Expr &index) { return uses(index, loop->var); })) {
+          used.push_back(loop->var);
+          iterations *= as_int(loop->extent).value();
+        }
+      return iterations == box &&
+             determine(
+                 access.indices, used, [&](const Var &var) { return fixed_.count(var) > 0; }, bounds_);
+    });
+  }
+
+  const Program &program_;
+  Bounds bounds_;
+  Placement result_;
+  std::set<Var> fixed_;
+  std::map<Var, Var> renamed_; ///< loops below the placement that bind a thread axis again
+  std::vector<Access> accesses_;
+};
+
+} // namespace
+
+std::int64_t elements_of(const Span &span) {
+  if (span.runs.empty())
+    return as_int(span.extent).value();
+  std::int64_t elements = 1;
+  for (const Run &run : span.runs)
+    elements *= run.count;
+  return elements;
 }
 
+std::int64_t elements_of_copies(const BufferNode &buffer, std::int64_t elements, std::int64_t count) {
+  if (count == 1 || buffer.scope != Scope::shared)
+    return elements * count;
+  std::int64_t unit = shared_alignment / byte_size(buffer.dtype);
+  return (elements + unit - 1) / unit * unit * count;
+}
+
+Placement place(const Program &program, const Buffer &buffer) { return Placer(program, buffer).run(); }
 std::vector<std::int64_t> Placement::box() const {
   std::vector<std::int64_t> extents;
   for (const Span &span : region)
-    extents.push_back(as_int(span.extent).value());
+    extents.push_back(elements_of(span));
   return extents;
 }
 

@@ -46,6 +46,12 @@ std::string to_cpp(const Argument &argument) {
                             factors.push_back(factor_to_cpp(factor));
                           return fmt::format("{{{}}}", fmt::join(factors, ", "));
                         },
+                        [](const std::vector<StageName> &x) {
+                          std::vector<std::string> stages;
+                          for (const StageName &s : x)
+                            stages.push_back(fmt::format("{{{}, {}, {}}}", s.block, s.stage, s.order));
+                          return fmt::format("{{{}}}", fmt::join(stages, ", "));
+                        },
                     },
                     argument);
 }

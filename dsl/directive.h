@@ -21,8 +21,13 @@ struct Word { ///< an axis, a scope or a buffer
   std::string text;
   bool operator==(const Word &) const = default;
 };
-using Argument =
-    std::variant<LoopName, BlockName, Word, std::int64_t, std::vector<LoopName>, std::vector<std::int64_t>>;
+struct StageName { ///< a block of a pipelined loop
+  std::string block;
+  std::int64_t stage, order;
+  bool operator==(const StageName &) const = default;
+};
+using Argument = std::variant<LoopName, BlockName, Word, std::int64_t, std::vector<LoopName>,
+                              std::vector<std::int64_t>, std::vector<StageName>>;
 
 struct Directive {
   std::string op;

@@ -122,21 +122,24 @@ private:
       check_owner(buffer, placement);
   }
 
-  /// A nest that binds a thread axis again runs its iterations on other threads.
+  /// A nest that binds a thread axis again runs its iterations on other threads, which must be those that
+  /// filled what they read.
   void check_owner(const Buffer &buffer, const Placement &placement) {
     for (const Block *block : blocks_of(program_.body)) {
       if (block->body.buffer != buffer && !reads(*block, buffer))
         continue;
       auto loops = loops_of(path_to(program_.body, block->id));
       for (std::size_t n = placement.loops.size(); n < loops.size(); ++n)
-        if (loops[n]->axis)
+        if (loops[n]->axis && !placement.filled_by_owner)
           return owe(
               block->id->name,
               fmt::format(
                   "{} is local, one copy for each thread, but block {} uses it below {}, which is bound to "
-                  "{} again and runs on other threads; use shared memory, or leave {} serial",
+                  "{} again and runs on other threads; use shared memory, leave {} serial, or fuse, split and "
+                  "bind "
+                  "the loops of all blocks that use {} alike, so that each thread fills what it reads",
                   buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis),
-                  loops[n]->var->name));
+                  loops[n]->var->name, buffer->name));
     }
     std::int64_t bytes = placement.elements * byte_size(buffer->dtype);
     std::int64_t limit = schedule_.target().register_bytes_per_thread;
@@ -284,10 +287,13 @@ private:
         elements = 1;
         for (std::int64_t extent : placement.box())
           elements *= extent;
+        elements = elements_of_copies(*buffer, elements, placement.slots.count);
       }
       std::int64_t bytes = elements * byte_size(buffer->dtype);
       arena.bytes = (arena.bytes + shared_alignment - 1) / shared_alignment * shared_alignment + bytes;
       arena.list += fmt::format("{}{} {}", arena.list.empty() ? "" : ", ", buffer->name, bytes);
+      if (placement.slots.count > 1)
+        arena.list += fmt::format(" in {} copies", placement.slots.count);
       arena.last = writer_of(buffer);
     }
     return arena;

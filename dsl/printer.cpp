@@ -105,6 +105,18 @@ struct Line {
   std::string text, name;
 };
 
+/// " pipelined [A_shared: 0, AB: 1]": the stages in the order in which a step runs them.
+std::string pipeline_text(const For &loop) {
+  if (loop.pipeline.empty())
+    return "";
+  std::vector<Staged> stages = loop.pipeline;
+  std::stable_sort(stages.begin(), stages.end(), [](auto &a, auto &b) { return a.order < b.order; });
+  std::string text;
+  for (const Staged &x : stages)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", x.block->name, x.stage);
+  return " pipelined [" + text + "]";
+}
+
 void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
   std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
   visit(stmt, Overloaded{
@@ -116,6 +128,9 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                       kind = fmt::format(" {}", name(loop.kind));
                     if (loop.intrinsic)
                       kind += fmt::format(" by {}", loop.intrinsic->name);
+                    kind += pipeline_text(loop);
+                    if (loop.partitioned)
+                      kind += " partitioned";
                     lines.push_back(
                         {fmt::format("{}for {} < {}{}:", indent, loop.var->name, text(loop.extent, 0), kind),
                          loop.var->name});

@@ -2,7 +2,8 @@
 /// The program: what a schedule rewrites. Its meaning is sequential execution.
 ///
 ///   stmt  := for | seq | block
-///   for   := for var in extent (serial | unrolled | vectorized | tensorized | bound to an axis): stmt
+///   for   := for var in extent (serial | unrolled | vectorized | tensorized | bound to an axis)
+///            [pipelined] [partitioned]: stmt
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, …) where v < extent …: [init: store] store
 ///   store := buffer[expr, …] = expr
@@ -32,9 +33,22 @@ using Stmt = std::shared_ptr<const StmtNode>;
 ///   tensorized  the nest becomes one call of an intrinsic
 enum class LoopKind : std::uint8_t { serial, unrolled, vectorized, tensorized, bound };
 
+/// Identity of a block through rewrites.
+struct BlockSymbol {
+  std::string name;
+};
+using BlockId = std::shared_ptr<const BlockSymbol>;
+
+/// When a block of a pipelined loop runs (dsl/pipeline.h).
+struct Staged {
+  BlockId block;
+  std::int64_t stage, order;
+};
+
 /// The body runs for var = 0 … extent-1. A bound loop is a loop like any other here; lowering turns
 /// it into a thread or block index. A nest under thread loops may bind the same axes again
 /// (cooperative fetch): sequentially it runs in full for each outer iteration, an idempotent refill.
+/// `pipeline` and `partitioned` ask for a form of the kernel and mean nothing here.
 struct For {
   Var var;
   Expr extent;
@@ -42,6 +56,8 @@ struct For {
   std::optional<Axis> axis = std::nullopt; ///< set exactly where kind is bound
   Stmt body;
   const Intrinsic *intrinsic = nullptr; ///< set exactly where kind is tensorized
+  std::vector<Staged> pipeline = {};    ///< where it is pipelined, every block below it
+  bool partitioned = false;             ///< full tiles and edges get code of their own
 };
 
 /// "vectorized", "tensorized", …
@@ -67,12 +83,6 @@ struct IterVar {
   Expr binding;
   bool guarded = false; ///< the instance is skipped unless binding < extent
 };
-
-/// Identity of a block through rewrites.
-struct BlockSymbol {
-  std::string name;
-};
-using BlockId = std::shared_ptr<const BlockSymbol>;
 
 /// The unit of computation. Where `init` is set it runs just before the body, for the instances in
 /// which every reduction axis is 0. Init and body see block variables only.

@@ -3,6 +3,8 @@
 #include "dsl/error.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace nestsmith {
 
@@ -24,6 +26,45 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds) {
     return Expr();
   });
   return simplify(result, bounds);
+}
+
+/// The values of a sum of digits, each counted from its least value, or none where they have no gaps.
+static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
+  std::map<std::int64_t, std::int64_t> steps; // how often each coefficient may count at most
+  for (const Term &term : sum.terms) {
+    auto range = range_of(to_expr(Linear{{{1, term.digit}}, 0}), bounds);
+    if (!range || term.coefficient < 1)
+      return {};
+    if (range->high > range->low)
+      steps[term.coefficient] += range->high - range->low;
+  }
+  std::vector<Run> runs; // the smallest step first
+  std::int64_t reached = 0;
+  for (auto [step, most] : steps) {
+    reached += step * most;
+    if (!runs.empty() && step == runs.back().step * runs.back().count) {
+      runs.back().count *= most + 1;
+      continue;
+    }
+    runs.push_back({step, most + 1});
+    // Steps that run into what is below them make one run with that, which may hold more.
+    for (std::size_t n = runs.size(); n > 1; --n) {
+      std::int64_t below = 0;
+      for (std::size_t m = 0; m + 1 < n; ++m)
+        below += runs[m].step * (runs[m].count - 1);
+      if (runs[n - 1].step > below)
+        break;
+      std::int64_t high =
+          runs[n - 1].step * (runs[n - 1].count - 1) + runs[n - 2].step * (runs[n - 2].count - 1);
+      std::int64_t both = std::gcd(runs[n - 1].step, runs[n - 2].step);
+      runs[n - 2] = {both, high / both + 1};
+      runs.pop_back();
+    }
+  }
+  if (runs.empty() || (runs.size() == 1 && runs.front().step == 1))
+    return {};
+  std::reverse(runs.begin(), runs.end());
+  return runs;
 }
 
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
@@ -49,7 +90,7 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
       continue;
     }
     fixed.constant += range->low;
-    region.push_back({to_expr(fixed), Expr(range->high - range->low + 1)});
+    region.push_back({to_expr(fixed), Expr(range->high - range->low + 1), runs_of(varying, bounds)});
   }
   return region;
 }
@@ -60,8 +101,12 @@ Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, co
     auto offset = as_int(simplify(b[n].min - a[n].min, bounds));
     auto x = as_int(a[n].extent), y = as_int(b[n].extent);
     if (!offset || !x || !y) {
-      result.push_back(same(a[n].min, b[n].min) && same(a[n].extent, b[n].extent) ? a[n]
-                                                                                  : Span{Expr(0), shape[n]});
+      bool equal = same(a[n].min, b[n].min) && same(a[n].extent, b[n].extent) && a[n].runs == b[n].runs;
+      result.push_back(equal ? a[n] : Span{Expr(0), shape[n]});
+      continue;
+    }
+    if (*offset == 0 && *x == *y && a[n].runs == b[n].runs) {
+      result.push_back(a[n]);
       continue;
     }
     std::int64_t low = std::min<std::int64_t>(0, *offset), high = std::max(*x, *offset + *y);

@@ -11,10 +11,19 @@
 
 namespace nestsmith {
 
-/// One dimension of a box: [min, min + extent). `min` may use the loops that are held fixed.
+/// The multiples step*0 … step*(count - 1).
+struct Run {
+  std::int64_t step, count;
+  bool operator==(const Run &) const = default;
+};
+
+/// One dimension of a box: [min, min + extent). `min` may use the loops that are held fixed. Where the
+/// touched elements have gaps of a regular form, `runs` tells which they are: min plus a sum of one multiple
+/// of each run, the largest step first; a step is larger than the sum of all smaller multiples. No runs: all.
 struct Span {
   Expr min;
   Expr extent;
+  std::vector<Run> runs = {};
 };
 using Region = std::vector<Span>;
 

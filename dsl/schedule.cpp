@@ -146,6 +146,11 @@ void Schedule::swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, st
   primitives::swizzle(*this, writer, bits, base, shift);
 }
 void Schedule::launch_bounds(std::int64_t min_blocks) { primitives::launch_bounds(*this, min_blocks); }
+void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
+  primitives::pipeline(*this, loop, std::move(stages));
+}
+void Schedule::double_buffer(Loop loop) { primitives::double_buffer(*this, loop); }
+void Schedule::partition(Loop loop) { primitives::partition(*this, loop); }
 BlockRef Schedule::decompose_reduction(BlockRef block, Loop loop) {
   return primitives::decompose_reduction(*this, block, loop);
 }

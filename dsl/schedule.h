@@ -26,6 +26,12 @@ struct BlockRef {
   BlockId id;
 };
 
+/// When a block of a pipelined loop runs: step t runs stage s for the iteration t - s, by orders.
+struct Stage {
+  BlockRef block;
+  std::int64_t stage, order;
+};
+
 /// The factor of `split` that follows from the others.
 inline constexpr std::int64_t infer = -1;
 
@@ -63,6 +69,7 @@ public:
   void bind(Loop loop, Axis axis);
   void unroll(Loop loop);
   void vectorize(Loop loop);
+  void partition(Loop loop);
 
   // Data.
   BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope);
@@ -78,6 +85,10 @@ public:
 
   // Hardware.
   void launch_bounds(std::int64_t min_blocks);
+
+  // Time.
+  void pipeline(Loop loop, std::vector<Stage> stages);
+  void double_buffer(Loop loop);
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop);

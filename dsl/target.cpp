@@ -12,10 +12,11 @@ struct Row {
   int compute_capability;
   std::int64_t threads_per_sm, blocks_per_sm, shared_kb_per_sm, shared_kb_opt_in;
 };
+constexpr Row every_gpu = {0, 1024, 16, 64, 48};
 constexpr Row rows[] = {
-    {75, 1024, 16, 64, 64},   {80, 2048, 32, 164, 163}, {86, 1536, 16, 100, 99},   {87, 1536, 16, 164, 163},
-    {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227}, {103, 2048, 32, 228, 227},
-    {120, 1536, 24, 100, 99}, {121, 1536, 24, 100, 99},
+    {70, 2048, 32, 96, 96},    {75, 1024, 16, 64, 64},   {80, 2048, 32, 164, 163}, {86, 1536, 16, 100, 99},
+    {87, 1536, 16, 164, 163},  {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227},
+    {103, 2048, 32, 228, 227}, {120, 1536, 24, 100, 99}, {121, 1536, 24, 100, 99},
 };
 
 } // namespace
@@ -26,13 +27,13 @@ Target make_target(const std::string &arch) {
     digits = arch.substr(3, arch.find_first_not_of("0123456789", 3) - 3);
   const Row *row = std::find_if(std::begin(rows), std::end(rows),
                                 [&](const Row &x) { return std::to_string(x.compute_capability) == digits; });
-  const Row &found = row == std::end(rows) ? rows[0] : *row;
+  const Row &found = row == std::end(rows) ? every_gpu : *row;
   Target target;
   target.arch = arch;
   target.threads_per_sm = found.threads_per_sm;
   target.blocks_per_sm = found.blocks_per_sm;
   target.shared_bytes_per_sm = found.shared_kb_per_sm * 1024;
-  target.shared_bytes_opt_in = found.shared_kb_opt_in * 1024;
+  target.shared_bytes_per_block = found.shared_kb_opt_in * 1024;
   target.shared_bytes_reserved = found.compute_capability < 80 ? 0 : 1024;
   return target;
 }

@@ -12,8 +12,7 @@ struct Target {
   std::int64_t threads_per_block = 1024; ///< product of the three thread extents
   std::int64_t thread_extent[3] = {1024, 1024, 64};
   std::int64_t grid_extent[3] = {2147483647, 65535, 65535};
-  std::int64_t shared_bytes_per_block = 49152; ///< without opting in to more
-  std::int64_t shared_bytes_opt_in = 166912;   ///< the most that a block can opt in to
+  std::int64_t shared_bytes_per_block = 166912; ///< by opting in; without, CUDA's 48 KB
   std::int64_t shared_bytes_per_sm = 167936;
   std::int64_t shared_bytes_reserved = 1024; ///< by the system, of an SM's memory for each block on it
   std::int64_t threads_per_sm = 2048;
@@ -22,7 +21,7 @@ struct Target {
 };
 
 /// The limits of an architecture such as "sm_90" or "sm_90a". One that is not in the table has those that
-/// every GPU since compute capability 7.5 has, under its own name.
+/// every GPU has, under its own name.
 Target make_target(const std::string &arch);
 
 } // namespace nestsmith

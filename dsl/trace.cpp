@@ -44,6 +44,12 @@ public:
       handles.push_back(schedule_.loop(name.name));
     return handles;
   }
+  std::vector<Stage> stages() {
+    std::vector<Stage> handles;
+    for (const StageName &x : next<std::vector<StageName>>("a list of stages"))
+      handles.push_back({schedule_.block(x.block), x.stage, x.order});
+    return handles;
+  }
   Axis axis() {
     std::string text = word();
     if (auto axis = parse_axis(text))
@@ -104,6 +110,13 @@ const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
          s.tensorize(loop, r.word());
        }},
       {"vectorize", [](Schedule &s, Reader &r) { s.vectorize(r.loop()); }},
+      {"partition", [](Schedule &s, Reader &r) { s.partition(r.loop()); }},
+      {"pipeline",
+       [](Schedule &s, Reader &r) {
+         auto loop = r.loop();
+         s.pipeline(loop, r.stages());
+       }},
+      {"double_buffer", [](Schedule &s, Reader &r) { s.double_buffer(r.loop()); }},
       {"cache_read",
        [](Schedule &s, Reader &r) {
          auto block = r.block();
@@ -158,24 +171,31 @@ const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
 }
 
 json::Value to_json(const Argument &argument) {
-  return std::visit(Overloaded{
-                        [](const LoopName &x) -> json::Value {
-                          return json::Object{{"loop", x.name}};
-                        },
-                        [](const BlockName &x) -> json::Value {
-                          return json::Object{{"block", x.name}};
-                        },
-                        [](const Word &x) -> json::Value { return x.text; },
-                        [](std::int64_t x) -> json::Value { return x; },
-                        [](const std::vector<LoopName> &x) -> json::Value {
-                          json::Array names;
-                          for (const LoopName &loop : x)
-                            names.push_back(loop.name);
-                          return json::Object{{"loops", std::move(names)}};
-                        },
-                        [](const std::vector<std::int64_t> &x) -> json::Value { return json::Array(x); },
-                    },
-                    argument);
+  return std::visit(
+      Overloaded{
+          [](const LoopName &x) -> json::Value {
+            return json::Object{{"loop", x.name}};
+          },
+          [](const BlockName &x) -> json::Value {
+            return json::Object{{"block", x.name}};
+          },
+          [](const Word &x) -> json::Value { return x.text; },
+          [](std::int64_t x) -> json::Value { return x; },
+          [](const std::vector<LoopName> &x) -> json::Value {
+            json::Array names;
+            for (const LoopName &loop : x)
+              names.push_back(loop.name);
+            return json::Object{{"loops", std::move(names)}};
+          },
+          [](const std::vector<std::int64_t> &x) -> json::Value { return json::Array(x); },
+          [](const std::vector<StageName> &x) -> json::Value {
+            json::Array stages;
+            for (const StageName &s : x)
+              stages.push_back(json::Object{{"block", s.block}, {"stage", s.stage}, {"order", s.order}});
+            return json::Object{{"stages", std::move(stages)}};
+          },
+      },
+      argument);
 }
 
 std::vector<std::string> strings(const json::Array *array, const std::string &where, const char *what) {
@@ -200,6 +220,20 @@ std::vector<std::int64_t> integers(const json::Array *array, const std::string &
   return result;
 }
 
+std::vector<StageName> parse_stages(const json::Array &array, const std::string &where) {
+  std::vector<StageName> stages;
+  for (const json::Value &value : array) {
+    const json::Object *object = value.getAsObject();
+    auto block = object ? object->getString("block") : decltype(object->getString("")){};
+    auto stage = object ? object->getInteger("stage") : decltype(object->getInteger("")){};
+    auto order = object ? object->getInteger("order") : decltype(object->getInteger("")){};
+    if (!block || !stage || !order)
+      broken(where, "a stage is not of the form {\"block\": …, \"stage\": …, \"order\": …}");
+    stages.push_back({block->str(), *stage, *order});
+  }
+  return stages;
+}
+
 Argument parse_argument(const json::Value &value, const std::string &where) {
   if (auto number = value.getAsInteger())
     return *number;
@@ -218,8 +252,11 @@ Argument parse_argument(const json::Value &value, const std::string &where) {
         loops.push_back({text});
       return loops;
     }
+    if (const json::Array *stages = object->getArray("stages"))
+      return parse_stages(*stages, where);
   }
-  broken(where, "an argument is neither a number, a word, a list of numbers, a loop, a block nor loops");
+  broken(where,
+         "an argument is neither a number, a word, a list of numbers, a loop, a block, loops nor stages");
 }
 
 Directive parse_directive(const json::Value &value, const std::string &where) {
@@ -244,6 +281,9 @@ void for_each_handle(const Directive &directive, const std::function<void(const 
     if (const auto *loops = std::get_if<std::vector<LoopName>>(&argument))
       for (const LoopName &loop : *loops)
         f(loop.name, true);
+    if (const auto *stages = std::get_if<std::vector<StageName>>(&argument))
+      for (const StageName &stage : *stages)
+        f(stage.block, false);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "dsl/error.h"
 #include "lowering/unit.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -28,7 +29,7 @@ public:
     std::vector<kernel::ThreadIndex> indices;
     for (const auto &[axis, loops] : bound_)
       if (std::int64_t extent = as_int(loops.front()->extent).value(); extent > 1)
-        indices.push_back({axis, make_var(name_of(axis, loops)), extent});
+        indices.push_back({axis, make_var(name_of(axis, loops)), extent, loops.front()->partitioned});
     return indices;
   }
 
@@ -58,6 +59,11 @@ public:
     kernel_.indices = Indices(program_).make();
     for (const kernel::ThreadIndex &index : kernel_.indices)
       bounds_.set(index.var, {0, index.extent - 1});
+    walk(program_.body, [&](const Stmt &stmt) {
+      if (const auto *loop = as<For>(stmt); loop && loop->axis)
+        loops_[loop->var] = index_of(*loop);
+      return true;
+    });
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // those are parameters here
         allocate(place(program_, buffer));
@@ -79,28 +85,44 @@ private:
     const Buffer &buffer = placement.buffer;
     std::vector<Expr> shape;
     std::vector<std::int64_t> tile = placement.box();
-    for (const Span &span : placement.region)
-      shape.push_back(span.extent);
+    if (placement.slots.count > 1)
+      shape.emplace_back(placement.slots.count);
+    shape.insert(shape.end(), tile.begin(), tile.end());
     std::string layout = describe(buffer->layout);
     auto shrunk = std::make_shared<const BufferNode>(
         BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary, buffer->layout});
     (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local)
-        .push_back({shrunk, 0, note_of(buffer, tile) + (layout.empty() ? "" : ", " + layout), tile});
+        .push_back(
+            {shrunk, 0, note_of(buffer, tile, layout, placement.slots.count), tile, 0, placement.slots.count});
     shrunk_[buffer] = shrunk;
     placements_[buffer] = std::move(placement);
   }
 
   /// "64 x 8 tile of A" where a copy of A fills the buffer, "… part of C" where a copy of it goes to C.
-  std::string note_of(const Buffer &buffer, const std::vector<std::int64_t> &tile) const {
+  std::string note_of(const Buffer &buffer, const std::vector<std::int64_t> &tile, const std::string &layout,
+                      std::int64_t slots) const {
+    return what_it_holds(buffer, tile) + (layout.empty() ? "" : ", " + layout) +
+           (slots > 1 ? fmt::format(", for {} iterations in flight", slots) : "");
+  }
+
+  std::string what_it_holds(const Buffer &buffer, const std::vector<std::int64_t> &tile) const {
     for (const Block *block : blocks_of(program_.body)) {
       const auto *access = block->body.value.as<Load>();
       if (access && block->body.buffer == buffer)
-        return fmt::format("{} tile of {}", fmt::join(tile, " x "), access->buffer->name);
+        return fmt::format("{} tile of {}", fmt::join(tile, " x "), origin(access->buffer)->name);
       if (access && access->buffer == buffer)
         return fmt::format("{} part of {}", fmt::join(tile, " x "), block->body.buffer->name);
     }
     return fmt::format("{} results of one {}", fmt::join(tile, " x "),
                        buffer->scope == Scope::local ? "thread" : "block");
+  }
+
+  /// What a tile that was brought through registers is a copy of.
+  Buffer origin(const Buffer &buffer) const {
+    for (const Block *block : blocks_of(program_.body))
+      if (const auto *access = block->body.value.as<Load>(); access && block->body.buffer == buffer)
+        return buffer->scope == Scope::local ? origin(access->buffer) : buffer;
+    return buffer;
   }
 
   kernel::Stmt emit(const Stmt &stmt) {
@@ -121,16 +143,59 @@ private:
       loops_[loop.var] = Expr(0);
       return emit(loop.body);
     }
-    for (const kernel::ThreadIndex &index : kernel_.indices)
-      if (loop.axis == index.axis) {
-        loops_[loop.var] = index.var;
-        return emit(loop.body);
-      }
+    if (loop.axis)
+      return emit(loop.body);
     Var var = make_var(loop.var->name);
-    loops_[loop.var] = var;
     bounds_.set_extent(var, loop.extent);
-    return kernel::make(kernel::Loop{var, loop.extent, loop.kind == LoopKind::unrolled, emit(loop.body),
-                                     loop.kind == LoopKind::vectorized, loop.intrinsic});
+    kernel::Loop made{var,
+                      loop.extent,
+                      loop.kind == LoopKind::unrolled,
+                      nullptr,
+                      loop.kind == LoopKind::vectorized,
+                      loop.intrinsic,
+                      loop.partitioned};
+    if (!loop.pipeline.empty())
+      return emit_pipeline(loop, std::move(made));
+    loops_[loop.var] = var;
+    made.body = emit(loop.body);
+    return kernel::make(std::move(made));
+  }
+
+  /// The index of the axis that the loop is bound to.
+  Expr index_of(const For &loop) const {
+    for (const kernel::ThreadIndex &index : kernel_.indices)
+      if (loop.axis == index.axis)
+        return index.var;
+    return 0;
+  }
+
+  /// A nest of stage s runs in step t for the iteration t - s. The steps before the last stage's first
+  /// iteration come before the loop; in it, earlier stages run ahead as long as there are iterations.
+  kernel::Stmt emit_pipeline(const For &loop, kernel::Loop made) {
+    std::vector<StagedNest> nests = staged_nests(loop);
+    std::int64_t last = 0;
+    for (const StagedNest &nest : nests)
+      last = std::max(last, nest.stage);
+    std::vector<kernel::Stmt> stmts, steady;
+    for (std::int64_t step = 0; step < last; ++step)
+      for (const StagedNest &nest : nests)
+        if (nest.stage <= step)
+          stmts.push_back(emit_iteration(loop, nest.stmt, Expr(step - nest.stage)));
+    for (const StagedNest &nest : nests)
+      steady.push_back(emit_iteration(loop, nest.stmt, Expr(made.var) + Expr(last - nest.stage)));
+    made.body = kernel::make_seq(std::move(steady));
+    stmts.push_back(kernel::make(std::move(made)));
+    return kernel::make_seq(std::move(stmts));
+  }
+
+  /// A nest of a pipelined loop for one iteration, if there is that iteration.
+  kernel::Stmt emit_iteration(const For &loop, const Stmt &nest, const Expr &iteration) {
+    Expr exists = iteration < loop.extent;
+    if (proves(logical_not(exists), bounds_))
+      return nullptr;
+    loops_[loop.var] = iteration;
+    kernel::Stmt stmt = emit(nest);
+    return proves(exists, bounds_) ? stmt : kernel::make(kernel::If{exists, "", stmt});
   }
 
   kernel::Stmt emit_block(const Block &block) {
@@ -172,6 +237,11 @@ private:
                             const Values &axes) {
     std::vector<Expr> result;
     auto placement = placements_.find(buffer);
+    if (placement != placements_.end() && placement->second.slots.count > 1) {
+      const Slots &slots = placement->second.slots;
+      Expr slot = floormod(loops_.at(slots.loop), Expr(slots.count));
+      result.push_back(as_int(simplify(slot)) ? simplify(slot) : slot);
+    }
     for (std::size_t d = 0; d < logical.size(); ++d) {
       if (placement == placements_.end()) {
         result.push_back(simplify(put(logical[d], axes), bounds_));
@@ -181,9 +251,22 @@ private:
       for (const IterVar &iter : block.iters)
         bindings[iter.var] = put(iter.binding, loops_);
       Expr start = put(placement->second.region[d].min, loops_);
-      result.push_back(simplify(put(logical[d], bindings) - start, bounds_));
+      Expr distance = simplify(put(logical[d], bindings) - start, bounds_);
+      result.push_back(packed(distance, placement->second.region[d].runs));
     }
     return result;
+  }
+
+  /// The number of an element among those of the runs.
+  Expr packed(const Expr &distance, const std::vector<Run> &runs) const {
+    if (runs.empty())
+      return distance;
+    Expr number = 0, rest = distance;
+    for (const Run &run : runs) {
+      number = number * Expr(run.count) + floordiv(rest, Expr(run.step));
+      rest = floormod(rest, Expr(run.step));
+    }
+    return simplify(number, bounds_);
   }
 
   Expr value(const Expr &e, const Block &block, const Values &axes) {

@@ -35,14 +35,19 @@ public:
     std::vector<std::int64_t> box;
     for (const Expr &extent : tile->shape)
       box.push_back(as_int(extent).value());
+    if (allocation.slots > 1)
+      box.erase(box.begin());
     check_invertible(*tile, box);
     PlacedLayout layout(*tile, box);
     allocation.tile = layout.extents();
+    if (allocation.slots > 1)
+      allocation.tile.insert(allocation.tile.begin(), allocation.slots);
     BufferNode flat = *tile;
-    flat.shape = {Expr(layout.elements())};
+    std::int64_t elements = elements_of_copies(*tile, layout.elements(), allocation.slots);
+    flat.shape = {Expr(elements)};
     flat.layout = nullptr;
     auto node = std::make_shared<const BufferNode>(std::move(flat));
-    flat_.emplace(tile, Flat{node, std::move(layout)});
+    flat_.emplace(tile, Flat{node, std::move(layout), allocation.slots, elements / allocation.slots});
     allocation.buffer = node;
   }
 
@@ -71,6 +76,7 @@ private:
   struct Flat {
     Buffer buffer;
     PlacedLayout layout;
+    std::int64_t slots, stride; ///< copies for iterations in flight, and the distance between them
   };
 
   /// Tails may have padded the box beyond what the obligations saw.
@@ -87,7 +93,13 @@ private:
   /// into parameters keep the form row * columns + column that a reader expects.
   Expr flat_offset(const Buffer &buffer, const std::vector<Expr> &indices) const {
     auto it = flat_.find(buffer);
-    return it == flat_.end() ? offset(buffer, indices) : it->second.layout.offset(indices, bounds_);
+    if (it == flat_.end())
+      return offset(buffer, indices);
+    const Flat &flat = it->second;
+    if (flat.slots == 1)
+      return flat.layout.offset(indices, bounds_);
+    Expr in_copy = flat.layout.offset({indices.begin() + 1, indices.end()}, bounds_);
+    return simplify(indices.front() * Expr(flat.stride) + in_copy, bounds_);
   }
 
   Buffer storage(const Buffer &buffer) const {

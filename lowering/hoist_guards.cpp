@@ -80,20 +80,29 @@ Stmt rewrite(const Stmt &stmt) {
   return guarded(outside, make(std::move(copy)));
 }
 
-/// What a guard is for, in the reader's words: "the tile ends past i = 1000".
+/// The loop of a condition `loop + n < extent`, which asks whether there is a later iteration.
+const Var *ahead_of(const Binary &less) {
+  const auto *sum = less.a.as<Binary>();
+  return sum && sum->op == BinaryOp::add && as_int(sum->b) && as_int(less.b) ? sum->a.as<Var>() : nullptr;
+}
+
+/// What a guard is for, in the reader's words: "tail of i", "while there is a next k".
 Stmt annotate(const Stmt &stmt) {
   Stmt inner = map_children(stmt, annotate);
   const auto *branch = as<If>(inner);
-  if (!branch || branch->otherwise)
+  if (!branch || branch->otherwise || !branch->note.empty())
     return inner;
   std::set<std::string> names;
-  std::string list;
+  std::string list, next;
   for (const Expr &e : conjuncts_of(branch->condition))
-    if (const auto *less = e.as<Binary>())
+    if (const auto *less = e.as<Binary>()) {
+      if (const Var *loop = ahead_of(*less))
+        next = "while there is a next " + (*loop)->name;
       if (const Var *var = less->a.as<Var>(); var && names.insert((*var)->name).second)
         list += (list.empty() ? "" : ", ") + (*var)->name;
+    }
   If copy = *branch;
-  copy.note = list.empty() ? "" : "tail of " + list;
+  copy.note = list.empty() ? next : "tail of " + list;
   return make(std::move(copy));
 }
 

@@ -39,6 +39,7 @@ struct Loop {
   /// Its iterations are the lanes of vectors, or make one call of an intrinsic, until the pass `vectorize`.
   bool vectorized = false;
   const Intrinsic *intrinsic = nullptr;
+  bool partitioned = false; ///< iterations of full tiles get code of their own
 };
 
 /// `if (condition) body`, or `if (condition) body else otherwise`.
@@ -85,6 +86,10 @@ Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f);
 Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f);
 void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f); ///< pre-order
 
+/// What a block gets of shared memory in arrays that are declared `__shared__`, in bytes. A kernel that needs
+/// more has one arena of a size that its launch names, and must be allowed to.
+inline constexpr std::int64_t static_shared_limit = 49152;
+
 /// A buffer inside the kernel. Shared ones lie in one arena at `byte_offset`; local ones are a
 /// thread's registers (or, indexed by what is no constant, its local memory).
 struct Allocation {
@@ -93,12 +98,14 @@ struct Allocation {
   std::string note;               ///< what it holds: "64 x 8 tile of A"
   std::vector<std::int64_t> tile; ///< its extents as they lie in memory, for the text only
   std::int64_t alignment = 0;     ///< bytes, where vector accesses need more than an element's own
+  std::int64_t slots = 1;         ///< copies for iterations in flight: the first dimension where it is not 1
 };
 
 struct ThreadIndex {
   Axis axis;
   Var var; ///< its value is this thread's index on the axis
   std::int64_t extent;
+  bool partitioned = false; ///< blocks of full tiles get code of their own
 };
 
 struct Kernel {
@@ -113,6 +120,8 @@ struct Kernel {
   std::map<Buffer, std::int64_t> aligned;
   Stmt body;
 
+  /// The size of the arena that a launch must name: all of `shared_bytes`, or 0 where arrays are declared.
+  std::int64_t dynamic_shared_bytes() const { return shared_bytes > static_shared_limit ? shared_bytes : 0; }
   std::int64_t extent(Axis axis) const;
   std::array<std::int64_t, 3> grid() const;  ///< x, y, z in blocks
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads

@@ -24,6 +24,7 @@ constexpr std::array passes = {
     Pass{"lower_init", lower_init},
     Pass{"fill_tails", fill_tails},
     Pass{"extract", extract},
+    Pass{"partition", kernel::partition},                   // so that each part gets just its own barriers
     Pass{"insert_barriers", kernel::insert_barriers},       // guards still stand right around their stores
     Pass{"place_declarations", kernel::place_declarations}, // so that equal guards compare equal below
     Pass{"hoist_guards", kernel::hoist_guards},

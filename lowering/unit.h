@@ -32,13 +32,16 @@ void lower_init(Unit &unit);
 inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
 /// Bound loops become indices, blocks become stores, temporaries shrink to the part that is alive.
-/// Equal axes are merged.
+/// Equal axes are merged. Pipelined loops get their prologue, and their earlier stages run ahead.
 void extract(Unit &unit);
 
 namespace kernel {
 
+/// Partitioned loops become a part whose tiles are full, without guards, and a part for the edge.
+void partition(Unit &unit);
+
 /// A barrier wherever shared memory that one thread wrote is read by another, or what one still reads is
-/// overwritten; no more.
+/// overwritten; no more. Copies of a tile for different iterations of a pipelined loop are told apart.
 void insert_barriers(Unit &unit);
 
 /// Each declaration moves out to where its value is first known; equal ones are merged, unused ones go.

@@ -4,6 +4,7 @@
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
 #include "dsl/vector_access.h"
+#include "lowering/uniform.h"
 
 #include <fmt/format.h>
 #include <set>
@@ -14,7 +15,7 @@ namespace {
 
 class Verifier {
 public:
-  Verifier(const Kernel &kernel, bool finished) : finished_(finished) {
+  Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel) {
     for (const ThreadIndex &index : kernel.indices)
       define(index.var, Range{0, index.extent - 1});
     for (const Var &scalar : kernel.scalars)
@@ -111,6 +112,7 @@ private:
                 check(x.value);
                 check_lanes(x.value, x.var->lanes);
                 define(x.var, range_of(x.value, bounds_));
+                uniform_.declare(x);
               },
               [&](const Loop &x) {
                 if (finished_ && (x.vectorized || x.intrinsic))
@@ -124,10 +126,11 @@ private:
               [&](const If &x) {
                 check(x.condition);
                 std::set<Var> outside = visible_;
-                check(x.body, true);
+                bool splits = !uniform_.uniform(x.condition);
+                check(x.body, divergent || splits);
                 visible_ = outside;
                 if (x.otherwise)
-                  check(x.otherwise, true);
+                  check(x.otherwise, divergent || splits);
                 visible_ = std::move(outside);
               },
               [&](const Seq &x) {
@@ -148,12 +151,13 @@ private:
               },
               [&](const Barrier &) {
                 if (divergent)
-                  fail("a barrier stands below a guard");
+                  fail("a barrier stands below a guard that differs between the threads of a block");
               },
           });
   }
 
   bool finished_;
+  UniformValues uniform_;
   std::set<Var> visible_;
   std::set<Buffer> buffers_;
   Bounds bounds_;

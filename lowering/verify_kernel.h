@@ -10,7 +10,8 @@ namespace nestsmith::kernel {
 
 /// What is broken, or none:
 ///   - a variable is used only where it is visible, and declared once;
-///   - barriers stand in uniform flow: below loops only, never below an `If`;
+///   - barriers stand in uniform flow: below loops, and below an `If` only where all threads of a block decide
+///     alike;
 ///   - buffers are parameters or allocated; inputs are never stored to;
 ///   - vectors have 8 or 16 bytes, lie in memory, and are used whole or by a lane;
 ///   - where `finished` (after the last pass), floor division and modulo have operands that are provably

@@ -75,11 +75,7 @@ std::string DeviceInfo::arch() const {
   return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
 }
 
-Target DeviceInfo::target() const {
-  Target target; // its limits are the same for every compute capability from 5.0 on
-  target.arch = arch();
-  return target;
-}
+Target DeviceInfo::target() const { return make_target(arch()); }
 
 std::unique_ptr<Device> Device::open() {
   Search search = find_library(LibraryKind::driver);
@@ -220,13 +216,21 @@ FunctionHandle Module::function(const std::string &name) const {
 
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
-            std::vector<void *> arguments) {
-  device.check(device.functions().launch_kernel(function, checked_extent(grid[0]), checked_extent(grid[1]),
-                                                checked_extent(grid[2]), checked_extent(block[0]),
-                                                checked_extent(block[1]), checked_extent(block[2]), 0, nullptr,
-                                                arguments.data(), nullptr),
+            std::vector<void *> arguments, std::int64_t shared_bytes) {
+  device.check(device.functions().launch_kernel(
+                   function, checked_extent(grid[0]), checked_extent(grid[1]), checked_extent(grid[2]),
+                   checked_extent(block[0]), checked_extent(block[1]), checked_extent(block[2]),
+                   static_cast<unsigned>(shared_bytes), nullptr, arguments.data(), nullptr),
                fmt::format("cannot launch kernel {} with grid ({}, {}, {}) and block ({}, {}, {})", name,
                            grid[0], grid[1], grid[2], block[0], block[1], block[2]));
+}
+
+void allow_shared(const Device &device, FunctionHandle function, const std::string &name,
+                  std::int64_t shared_bytes) {
+  device.check(device.functions().func_set_attribute(
+                   function, static_cast<int>(FunctionAttribute::max_dynamic_shared_bytes),
+                   static_cast<int>(shared_bytes)),
+               fmt::format("cannot give kernel {} {} bytes of shared memory", name, shared_bytes));
 }
 
 } // namespace nestsmith::cuda

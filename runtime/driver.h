@@ -110,10 +110,13 @@ private:
 };
 
 /// Queues a launch. `arguments` point to the values, in the order of the kernel's parameters; they are
-/// copied before this returns.
+/// copied before this returns. `shared_bytes` is the size of the arena that is named at launch; past 48 KB
+/// `allow_shared` must have been called with as many.
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
-            std::vector<void *> arguments);
+            std::vector<void *> arguments, std::int64_t shared_bytes = 0);
+void allow_shared(const Device &device, FunctionHandle function, const std::string &name,
+                  std::int64_t shared_bytes);
 
 /// Milliseconds over several runs.
 struct Timing {

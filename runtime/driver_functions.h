@@ -36,6 +36,7 @@ using StreamHandle = struct CUstream_st *; ///< null: the default stream
   X(module_load_data, cuModuleLoadData, Result(ModuleHandle *, const void *))                                  \
   X(module_unload, cuModuleUnload, Result(ModuleHandle))                                                       \
   X(module_get_function, cuModuleGetFunction, Result(FunctionHandle *, ModuleHandle, const char *))            \
+  X(func_set_attribute, cuFuncSetAttribute, Result(FunctionHandle, int, int))                                  \
   X(mem_get_info, cuMemGetInfo_v2, Result(std::size_t *, std::size_t *))                                       \
   X(mem_alloc, cuMemAlloc_v2, Result(Address *, std::size_t))                                                  \
   X(mem_free, cuMemFree_v2, Result(Address))                                                                   \
@@ -67,6 +68,9 @@ enum class Attribute : int {
   major = 75,
   minor = 76,
 };
+
+/// CUfunction_attribute.
+enum class FunctionAttribute : int { max_dynamic_shared_bytes = 8 };
 
 /// CUresult: errors that the code of a kernel raises.
 enum class KernelFault : int {

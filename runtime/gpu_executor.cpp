@@ -10,8 +10,10 @@ namespace nestsmith {
 std::vector<cuda::Compiled> compile(const kernel::Plan &plan, const std::string &arch) {
   std::vector<cuda::Compiled> compiled;
   try {
-    for (const kernel::Kernel &kernel : plan.kernels)
+    for (const kernel::Kernel &kernel : plan.kernels) {
       compiled.push_back(cuda::compile(cuda_kernel(kernel), entry_name(kernel), arch));
+      compiled.back().shared_bytes += kernel.dynamic_shared_bytes(); // which the compiler does not see
+    }
   } catch (const cuda::CompileError &error) {
     internal_error(error.what()); // the text is ours
   }

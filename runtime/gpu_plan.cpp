@@ -33,8 +33,11 @@ GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Comp
     const kernel::Kernel &kernel = plan_.kernels[n];
     Module module(device, compiled[n].cubin, compiled[n].arch);
     FunctionHandle function = module.function(compiled[n].kernel_name);
+    std::int64_t shared_bytes = kernel.dynamic_shared_bytes();
+    if (shared_bytes != 0)
+      allow_shared(device, function, compiled[n].kernel_name, shared_bytes);
     stages_.push_back({compiled[n].kernel_name, std::move(module), function, kernel.grid(), kernel.block(),
-                       plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
+                       shared_bytes, plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
   }
 }
 
@@ -57,7 +60,8 @@ void GpuPlan::enqueue(std::span<const Address> addresses, std::span<const Scalar
       arguments.push_back(const_cast<Address *>(&addresses[n]));
     for (std::size_t n : stage.scalars) // the low bytes come first, so this serves every width
       arguments.push_back(const_cast<std::uint64_t *>(&scalars[n].bits));
-    launch(device_, stage.function, stage.name, stage.grid, stage.block, std::move(arguments));
+    launch(device_, stage.function, stage.name, stage.grid, stage.block, std::move(arguments),
+           stage.shared_bytes);
   }
 }
 

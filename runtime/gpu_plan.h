@@ -36,6 +36,7 @@ private:
     Module module;
     FunctionHandle function;
     std::array<std::int64_t, 3> grid, block;
+    std::int64_t shared_bytes;          ///< named at launch
     std::vector<std::size_t> arguments; ///< positions among parameters and workspaces
     std::vector<std::size_t> scalars;
   };

@@ -21,4 +21,15 @@ void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads) {
   s.unroll(round);
 }
 
+Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads) {
+  s.compute_at(tile, at);
+  auto loops = s.loops(tile);
+  auto [group, lane] = s.split(loops.back(), {infer, 4});
+  Loop element = s.fuse(loops[loops.size() - 2], group);
+  auto [round, thread] = s.split(element, {infer, threads});
+  s.bind(thread, Axis::thread_x);
+  s.unroll(round);
+  return lane;
+}
+
 } // namespace nestsmith

@@ -14,4 +14,8 @@ BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Lo
 /// The same for a block that was cached before, so that something else could be cached from it.
 void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 
+/// The same with four neighbours of a row for each thread at a time. Gives the loop over the four, to be
+/// vectorized or unrolled. The tile's rows must be multiples of 4, and its elements of 4*`threads`.
+Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
+
 } // namespace nestsmith

@@ -6,18 +6,6 @@ namespace nestsmith {
 
 namespace {
 
-/// 256 threads fetch a tile, four elements of a row each, neighbours side by side.
-void fetch_vectors(Schedule &s, BlockRef tile, Loop at) {
-  s.compute_at(tile, at);
-  auto loops = s.loops(tile);
-  auto [group, lane] = s.split(loops.back(), {infer, 4});
-  Loop element = s.fuse(loops[loops.size() - 2], group);
-  auto [round, thread] = s.split(element, {infer, 256});
-  s.bind(thread, Axis::thread_x);
-  s.unroll(round);
-  s.vectorize(lane);
-}
-
 /// Four at a time along the tile's rows in shared memory, or one by one.
 void by_four(Schedule &s, Loop loop, bool vectors) {
   auto [group, lane] = s.split(loop, {infer, 4});
@@ -26,6 +14,26 @@ void by_four(Schedule &s, Loop loop, bool vectors) {
     s.vectorize(lane);
   else
     s.unroll(lane);
+}
+
+/// A tile is filled by 256 threads, directly or through registers. Where it lies transposed, what a thread
+/// holds of a row goes to as many rows.
+void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles tiles, bool transposed) {
+  if (!tiles.vectors) {
+    fetch_tile(s, tile, at, 256);
+    if (tiles.prefetch)
+      fetch_tile(s, s.cache_read(tile, operand, Scope::local), at, 256);
+    return;
+  }
+  if (!tiles.prefetch)
+    return s.vectorize(fetch_by_four(s, tile, at, 256));
+  BlockRef registers = s.cache_read(tile, operand, Scope::local);
+  Loop into = fetch_by_four(s, tile, at, 256);
+  s.vectorize(fetch_by_four(s, registers, at, 256));
+  if (transposed)
+    s.unroll(into);
+  else
+    s.vectorize(into);
 }
 
 } // namespace
@@ -48,15 +56,15 @@ void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout) {
     auto tile = s.cache_read(AB, operand, Scope::shared);
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
-    if (tiles.vectors)
-      fetch_vectors(s, tile, k_outer);
-    else
-      fetch_tile(s, tile, k_outer, 256);
-    s.transform_layout(tile, is_a ? "i, k -> k, i" : b_layout);
+    const char *layout = is_a ? "i, k -> k, i" : b_layout;
+    fill(s, tile, operand, k_outer, tiles, layout[0] != 'k'); // rows are of one k
+    s.transform_layout(tile, layout);
     for (const Loop &loop : s.loops_below(fragment, k_inner))
       if (s.extent(loop) > 1)
         by_four(s, loop, tiles.vectors);
   }
+  if (tiles.prefetch)
+    s.double_buffer(k_outer);
   s.unroll(k_inner);
   s.unroll(i_result);
   s.unroll(j_result);

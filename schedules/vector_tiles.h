@@ -8,9 +8,10 @@
 namespace nestsmith {
 
 struct VectorTiles {
-  std::int64_t results; ///< a thread computes results x results elements, 4 or 8
-  std::int64_t k;       ///< the tiles of both operands are this long along k
-  bool vectors = true;  ///< false: the scalar variant, for shapes where a vector could be misaligned
+  std::int64_t results;  ///< a thread computes results x results elements, 4 or 8
+  std::int64_t k;        ///< the tiles of both operands are this long along k
+  bool vectors = true;   ///< false: the scalar variant, for shapes where a vector could be misaligned
+  bool prefetch = false; ///< the next tiles are loaded into registers while these are used: one barrier a tile
 };
 
 /// For a product whose sum is the stage AB and whose result is C: 16 x 16 threads compute a tile of

@@ -16,8 +16,8 @@ namespace cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {run_command(),  list_command(),    show_command(),  diff_command(),
-          emit_command(), compile_command(), check_command(), doctor_command()};
+  return {run_command(),     list_command(),  show_command(), diff_command(),  emit_command(),
+          compile_command(), check_command(), lint_command(), doctor_command()};
 }
 
 /// What every command takes.

@@ -54,9 +54,9 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 
 ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
-  Scheduled it = schedule_choice(context, choice);
-  std::vector<cuda::Compiled> kernels =
-      compile(lower(it.schedule), context.arguments.value("arch").value_or(default_arch()));
+  std::string arch = context.arguments.value("arch").value_or(default_arch());
+  Scheduled it = schedule_choice(context, choice, make_target(arch));
+  std::vector<cuda::Compiled> kernels = compile(lower(it.schedule), arch);
   if (context.json()) {
     write_json(it, kernels);
     return ExitCode::good;

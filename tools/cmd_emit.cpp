@@ -39,9 +39,10 @@ std::string resources_note(const cuda::Compiled &compiled) {
 
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
-  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
-  kernel::Plan plan = lower(it.schedule);
   std::string arch = default_arch();
+  Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
+  Scheduled it = schedule_choice(context, choice, make_target(arch));
+  kernel::Plan plan = lower(it.schedule);
   EmitInfo info = info_of(it, arch);
   std::string note;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))

@@ -45,6 +45,7 @@ Command diff_command();
 Command emit_command();
 Command compile_command();
 Command check_command();
+Command lint_command();
 Command doctor_command();
 
 } // namespace nestsmith::cli

@@ -17,6 +17,21 @@ bool sums_over(const Block &block, const Var &loop) {
   return false;
 }
 
+/// In a pipelined loop around both, the init runs in the stage of its update, just before it.
+Stmt with_stage_of(const Stmt &stmt, const BlockId &update, const BlockId &init) {
+  const auto *loop = as<For>(stmt);
+  if (!loop || !find_block(loop->body, init))
+    return find_block(stmt, init)
+               ? map_children(stmt, [&](const Stmt &child) { return with_stage_of(child, update, init); })
+               : stmt;
+  For copy = *loop;
+  copy.body = with_stage_of(loop->body, update, init);
+  for (const Staged &x : loop->pipeline)
+    if (x.block == update)
+      copy.pipeline.push_back({init, x.stage, x.order});
+  return make_for(std::move(copy));
+}
+
 } // namespace
 
 Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId &init_id,
@@ -46,6 +61,8 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
     if (!used)
       continue;
     For copy = *loop;
+    copy.pipeline.clear();
+    copy.partitioned = false;
     copy.var = make_var(name(loop->var->name));
     renamed[loop->var] = copy.var;
     copies.push_back(std::move(copy));
@@ -61,7 +78,7 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
   Block update = block;
   update.init.reset();
   Stmt updated = replace(at_stmt, path.back(), make_block(std::move(update)));
-  return replace(root, at_stmt, make_seq({nest, updated}));
+  return with_stage_of(replace(root, at_stmt, make_seq({nest, updated})), id, init_id);
 }
 
 BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {

@@ -1,5 +1,6 @@
 #include "dsl/primitives/edit.h"
 
+#include "dsl/pipeline.h"
 #include "dsl/printer.h"
 #include "dsl/verify.h"
 
@@ -64,6 +65,8 @@ void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
 void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
   if (auto breach = find_breach(next))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
+  if (auto breach = find_pipeline_breach(next))
+    refuse(breach->message, breach->culprits);
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
   schedule_.trace_.push_back(std::move(directive_));
@@ -87,6 +90,10 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
 }
 
 void Schedule::Edit::require_serial(const For &loop) const {
+  if (const char *time = !loop.pipeline.empty() ? "pipelined" : loop.partitioned ? "partitioned" : nullptr)
+    refuse(fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name,
+                       time, time),
+           {loop.var->name});
   if (loop.kind == LoopKind::serial)
     return;
   std::string kind(nestsmith::name(loop.kind));
@@ -136,11 +143,18 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
     Span span = spatial ? region.at(dimension) : Span{Expr(0), iter.extent};
-    Var var = make_var(edit.name("ax_" + iter.var->name));
     dimension += spatial;
-    inner.set_extent(var, span.extent);
-    iter.binding = span.min + Expr(var);
-    loops.push_back({var, span.extent, LoopKind::serial, std::nullopt, nullptr});
+    iter.binding = span.min;
+    if (span.runs.empty())
+      span.runs = {{1, as_int(span.extent).value()}};
+    for (std::size_t n = 0; n < span.runs.size(); ++n) {
+      std::string wanted = "ax_" + iter.var->name + (span.runs.size() > 1 ? fmt::format("_{}", n) : "");
+      Var var = make_var(edit.name(wanted));
+      Expr count(span.runs[n].count);
+      inner.set_extent(var, count);
+      iter.binding = iter.binding + Expr(var) * Expr(span.runs[n].step);
+      loops.push_back({var, count, LoopKind::serial, std::nullopt, nullptr});
+    }
   }
   Stmt nest = refresh_bindings(make_block(std::move(block)), inner);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
@@ -158,6 +172,8 @@ std::vector<std::string> axis_names(const Block &block, const Buffer &buffer,
     bool own = var && std::any_of(block.iters.begin(), block.iters.end(),
                                   [&](const IterVar &iter) { return iter.var == *var; });
     std::string name = fmt::format("{}_{}", buffer->name, own ? (*var)->name : fmt::format("{}", n));
+    if (own && (*var)->name.starts_with(buffer->name + "_"))
+      name = (*var)->name; // a copy of a copy
     if (std::find(names.begin(), names.end(), name) != names.end())
       name += fmt::format("_{}", n);
     names.push_back(name);

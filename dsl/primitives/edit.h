@@ -51,8 +51,8 @@ Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
 std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer);
 std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer);
 
-/// A nest of fresh serial loops over `region` around a copy of `block`: spatial axis n runs over span n;
-/// a reduction axis runs in full.
+/// A nest of fresh serial loops over `region` around a copy of `block`: spatial axis n runs over span n, with a
+/// loop for each of its runs; a reduction axis runs in full.
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);
 /// A nest that copies all of `from` into `to`, with a block of the name `name` and these axes.
 Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,

@@ -18,6 +18,8 @@ void require_plain_nest(Schedule::Edit &edit, const Block &block) {
               loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis))
                                             : std::string(name(loop->kind))),
           {loop->var->name});
+    if (!loop->pipeline.empty() || loop->partitioned)
+      edit.require_serial(*loop);
     edit.release(stmt);
   }
 }

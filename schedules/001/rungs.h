@@ -11,5 +11,6 @@ Schedule shared(const Shape &shape, DType dtype, const Target &target);
 Schedule registers(const Shape &shape, DType dtype, const Target &target);
 Schedule float4(const Shape &shape, DType dtype, const Target &target);
 std::optional<Variant> float4_variant(const Shape &shape, DType dtype);
+Schedule prefetch(const Shape &shape, DType dtype, const Target &target);
 
 } // namespace nestsmith::tutorial_001

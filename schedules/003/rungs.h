@@ -9,5 +9,8 @@ namespace nestsmith::tutorial_003 {
 Schedule step1(const Shape &shape, DType dtype, const Target &target);
 Schedule step2(const Shape &shape, DType dtype, const Target &target);
 Schedule step3(const Shape &shape, DType dtype, const Target &target);
+Schedule step4(const Shape &shape, DType dtype, const Target &target);
+Schedule step5(const Shape &shape, DType dtype, const Target &target);
+Schedule step6(const Shape &shape, DType dtype, const Target &target);
 
 } // namespace nestsmith::tutorial_003

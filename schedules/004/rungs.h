@@ -9,6 +9,9 @@ namespace nestsmith::tutorial_004 {
 Schedule one(const Shape &shape, DType dtype, const Target &target);
 Schedule two_by_two(const Shape &shape, DType dtype, const Target &target);
 Schedule tile32(const Shape &shape, DType dtype, const Target &target);
+Schedule transposed(const Shape &shape, DType dtype, const Target &target);
+Schedule padded(const Shape &shape, DType dtype, const Target &target);
+Schedule swizzled(const Shape &shape, DType dtype, const Target &target);
 Schedule tile64(const Shape &shape, DType dtype, const Target &target);
 Schedule divergent(const Shape &shape, DType dtype, const Target &target);
 Schedule uniform(const Shape &shape, DType dtype, const Target &target);

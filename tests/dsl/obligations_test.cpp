@@ -94,12 +94,12 @@ TEST(Obligations, LocalMemoryIsFilledByItsOwnThread) {
   EXPECT_TRUE(s.obligations().empty());
   Loop again = s.loops(copy).back();
   s.bind(again, Axis::thread_x);
-  expect_owed(
-      s,
-      "A_local is local, one copy for each thread, but block A_local uses it below " + s.name(again) +
-          ", which is bound to threadIdx.x again and runs on other threads; use shared memory, or leave " +
-          s.name(again) + " serial",
-      "auto A_local = s.cache_read(C, \"A\", Scope::local);", "A_local");
+  expect_owed(s,
+              "A_local is local, one copy for each thread, but block A_local uses it below " + s.name(again) +
+                  ", which is bound to threadIdx.x again and runs on other threads; use shared memory, leave " +
+                  s.name(again) +
+                  " serial, or fuse, split and bind the loops of all blocks that use A_local alike",
+              "auto A_local = s.cache_read(C, \"A\", Scope::local);", "A_local");
 }
 
 TEST(Obligations, RegistersOfAThread) {
@@ -116,7 +116,9 @@ TEST(Obligations, RegistersOfAThread) {
 }
 
 TEST(Obligations, SharedMemoryOfABlock) {
-  Schedule s(product(64, 64, 256));
+  Target target;
+  target.shared_bytes_per_block = 49152;
+  Schedule s(product(64, 64, 256), target);
   BlockRef a = s.cache_read(s.block("C"), "A", Scope::shared),
            b = s.cache_read(s.block("C"), "B", Scope::shared);
   auto [outer, inner] = s.split(s.loop("k"), {infer, 8});

@@ -48,6 +48,8 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
     for (Axis axis : {Axis::thread_x, Axis::block_x})
       add("bind(" + at + ", " + std::string(name(axis)) + ")", [=](Schedule &s) { s.bind(loop, axis); });
     add("unroll(" + at + ")", [=](Schedule &s) { s.unroll(loop); });
+    add("partition(" + at + ")", [=](Schedule &s) { s.partition(loop); });
+    add("double_buffer(" + at + ")", [=](Schedule &s) { s.double_buffer(loop); });
     for (Loop other : loops) {
       const std::string &inner = other.var->name;
       add("fuse(" + at + ", " + inner + ")", [=](Schedule &s) { s.fuse(loop, other); });

@@ -77,8 +77,8 @@ Counts count(const kernel::Kernel &kernel) {
 TEST(Passes, RunInTheOrderOfTheTable) {
   EXPECT_EQ(pass_names(),
             (std::vector<std::string_view>{"check_obligations", "lower_init", "fill_tails", "extract",
-                                           "insert_barriers", "place_declarations", "hoist_guards", "flatten",
-                                           "vectorize", "narrow_indices", "split_branches"}));
+                                           "partition", "insert_barriers", "place_declarations", "hoist_guards",
+                                           "flatten", "vectorize", "narrow_indices", "split_branches"}));
   std::vector<std::string_view> seen;
   std::string last;
   Schedule s = shared_tiles(5, 6, 7);

@@ -191,10 +191,17 @@ Result cuEventDestroy_v2(EventHandle) {
   --fake.events;
   return 0;
 }
+Result cuFuncSetAttribute(FunctionHandle, int attribute, int value) {
+  ENTER(cuFuncSetAttribute);
+  if (attribute != 8 || value > 101376)
+    return invalid_value;
+  fake.allowed_shared = static_cast<unsigned>(value);
+  return 0;
+}
 Result cuLaunchKernel(FunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                       unsigned bz, unsigned shared, StreamHandle, void **arguments, void **) {
   ENTER(cuLaunchKernel);
-  if (shared != 0)
+  if (shared != 0 && shared > fake.allowed_shared)
     return invalid_value;
   reinterpret_cast<decltype(fake.kernels)::value_type *>(function)->second(
       {{gx, gy, gz}, {bx, by, bz}, arguments});

@@ -33,6 +33,7 @@ struct FakeCuda {
   std::map<cuda::Address, std::size_t> memory;            ///< what is allocated, and its size
   int modules = 0, events = 0, contexts = 0, handles = 0; ///< alive
   int math_mode = -1;
+  unsigned allowed_shared = 0; ///< dynamic shared memory that a kernel was allowed to have
   std::size_t elapsed_calls = 0;
 
   int count(const std::string &symbol) const;

@@ -151,6 +151,21 @@ TEST_F(Gpu, FindsAWriteBeforeABuffer) {
       "before it: 1)");
 }
 
+TEST_F(Gpu, AllowsMoreThan48KbOfSharedMemory) {
+  kernel::Kernel kernel = scale_kernel();
+  kernel.shared_bytes = 49152;
+  GpuPlan(*device, kernel, {compiled_scale()}).run(arrays, std::vector{factor});
+  EXPECT_EQ(fake_cuda().count("cuFuncSetAttribute"), 0);
+  kernel.shared_bytes = 65536;
+  EXPECT_EQ(GpuPlan(*device, kernel, {compiled_scale()}).run(arrays, std::vector{factor}),
+            std::vector<std::string>());
+  EXPECT_EQ(fake_cuda().count("cuFuncSetAttribute"), 1);
+  EXPECT_EQ(fake_cuda().allowed_shared, 65536U);
+  kernel.shared_bytes = 131072;
+  UserError error = refusal([&] { GpuPlan(*device, kernel, {compiled_scale()}); });
+  EXPECT_TRUE(says(error.what(), "cannot give kernel scale 131072 bytes of shared memory")) << error.what();
+}
+
 TEST_F(Gpu, FindsAWriteToAnInput) {
   expect_problem(run([](float *in, float *, float *) { in[3] = -1; }),
                  "buffer in: written to, though it is an input");

@@ -30,9 +30,10 @@ Schedule tiled(const Shape &shape, DType dtype) {
   s.bind(i_block, Axis::block_y);
   s.bind(j_block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
-  fetch_tile(s, AB, "A", k_outer, 128);
-  fetch_tile(s, AB, "B", k_outer, 128);
+  auto tile = s.cache_read(AB, "A", Scope::shared);
   s.compute_at(s.cache_read(AB, "A_shared", Scope::local), k_inner);
+  fetch_tile(s, tile, k_outer, 128);
+  fetch_tile(s, AB, "B", k_outer, 128);
   s.unroll(i_result);
   return s;
 }

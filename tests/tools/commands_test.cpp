@@ -26,7 +26,7 @@ llvm::json::Value parsed(const Ran &ran) {
 TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
   Ran overview = nestsmith("--help");
   EXPECT_EQ(overview.code, 0);
-  for (const char *command : {"run", "list", "show", "diff", "emit", "compile", "check", "doctor"}) {
+  for (const char *command : {"run", "list", "show", "diff", "emit", "compile", "check", "lint", "doctor"}) {
     EXPECT_TRUE(contains(overview.out, std::string("\n  ") + command));
     Ran help = nestsmith(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0);
@@ -34,7 +34,7 @@ TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
     EXPECT_TRUE(contains(help.out, "--json"));
     EXPECT_EQ(nestsmith(std::string("help ") + command).out, help.out);
   }
-  for (const char *later : {"explain", "lint", "tune", "bench", "report", "compare"})
+  for (const char *later : {"explain", "tune", "bench", "report", "compare"})
     EXPECT_FALSE(contains(overview.out, std::string("\n  ") + later));
 }
 
@@ -65,10 +65,10 @@ TEST(Run, ClimbsAndEveryRungPasses) {
   Ran ran = nestsmith("run --shape 65x33x17 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_EQ(ran.err, "");
-  for (const char *rung : {"naive", "coalesced", "shared", "tile1d"})
-    EXPECT_TRUE(matches(ran.out, std::string("000/") + rung + ".*simulated.*exact.*PASSED"));
+  for (const char *rung : {"naive", "coalesced", "shared", "tile1d", "tile2d", "vectors", "prefetch", "warps"})
+    EXPECT_TRUE(matches(ran.out, std::string("ladder/") + rung + ".*simulated.*exact.*PASSED"));
   EXPECT_TRUE(contains(ran.out, "f32 65x33x17 on the simulator"));
-  EXPECT_FALSE(contains(ran.out, "001/")) << "without a name, the first tutorial is climbed";
+  EXPECT_FALSE(contains(ran.out, "000/")) << "without a name, the ladder is climbed";
 }
 
 /// A tutorial may have rungs of matrices and of vectors.
@@ -121,7 +121,7 @@ TEST(Run, RingModeIsExact) {
 }
 
 TEST(Run, IsTheDefaultCommandAndTakesTutorials) {
-  Ran bare = nestsmith("--shape 8x8x8 --device sim"), named = nestsmith("run 000 --shape 8x8x8 --device sim");
+  Ran bare = nestsmith("--shape 8x8x8 --device sim"), named = nestsmith("run ladder --shape 8x8x8 --device sim");
   EXPECT_EQ(bare.code, 0) << bare.err;
   EXPECT_EQ(bare.out, named.out);
 }
@@ -207,6 +207,55 @@ TEST(Doctor, NamesWhatItLookedFor) {
   for (const char *part : {"GPU", "NVRTC", "cuBLAS"})
     EXPECT_TRUE(contains(ran.out, part));
   EXPECT_NE(parsed(nestsmith("doctor --json")).getAsArray(), nullptr);
+}
+
+TEST(Lint, CatchesEveryPrintedMistake) {
+  Ran all = nestsmith("lint");
+  EXPECT_EQ(all.code, 0) << all.out << all.err;
+  EXPECT_TRUE(matches(all.out, "^([0-9]+) of \\1 printed mistakes caught$"));
+  for (const char *part :
+       {"✓ 000/row_modulo_n  reported", "✓ 000/inner_row_b  reported", "✓ 001/narrow_tile  reported",
+        "✓ 003/thread_extents  refused", "\n  the post ", "\n  in truth ", "\n  nestsmith ",
+        "\n  mended      000/naive\n", "\n  to see it   nestsmith lint 000/row_modulo_n\n"})
+    EXPECT_TRUE(contains(all.out, part));
+  EXPECT_FALSE(contains(all.out, "✗"));
+
+  Ran one = nestsmith("lint 003");
+  EXPECT_EQ(one.code, 0);
+  EXPECT_TRUE(contains(one.out, "003/thread_extents"));
+  EXPECT_FALSE(contains(one.out, "000/"));
+}
+
+TEST(Lint, ShowsTheExampleOfOneMistake) {
+  Ran refused = nestsmith("lint 003/thread_extents");
+  EXPECT_EQ(refused.code, 0);
+  EXPECT_TRUE(contains(refused.out, "s.bind("));
+  EXPECT_TRUE(contains(refused.out, "^^^^")) << "the culprit is underlined";
+  Ran reported = nestsmith("lint 000/inner_row_b");
+  EXPECT_EQ(reported.code, 0);
+  EXPECT_TRUE(contains(reported.out, "__global__ void"));
+  EXPECT_TRUE(contains(reported.out, "elements are wrong in all"));
+}
+
+TEST(Lint, GivesJson) {
+  Ran ran = nestsmith("lint 000 --json");
+  EXPECT_EQ(ran.code, 0);
+  const llvm::json::Value list = parsed(ran);
+  ASSERT_NE(list.getAsArray(), nullptr);
+  EXPECT_EQ(list.getAsArray()->size(), 2U);
+  for (const llvm::json::Value &value : *list.getAsArray()) {
+    const llvm::json::Object &mistake = *value.getAsObject();
+    EXPECT_EQ(mistake.getString("verdict"), "reported");
+    EXPECT_EQ(mistake.getString("command")->str(), "nestsmith lint " + mistake.getString("name")->str());
+    EXPECT_FALSE(mistake.getArray("said")->empty());
+  }
+}
+
+TEST(Lint, RefusesWhatIsNoTutorial) {
+  Ran ran = nestsmith("lint 00");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "there is no mistake and no tutorial with one called '00'"));
+  EXPECT_EQ(nestsmith("lint 000 001").code, 2);
 }
 
 } // namespace

@@ -1,0 +1,271 @@
+#include "dsl/pipeline.h"
+
+#include "dsl/error.h"
+#include "dsl/region.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace nestsmith {
+
+namespace {
+
+const Staged *staged(const For &loop, const BlockId &block) {
+  auto it = std::find_if(loop.pipeline.begin(), loop.pipeline.end(),
+                         [&](const Staged &x) { return x.block == block; });
+  return it == loop.pipeline.end() ? nullptr : &*it;
+}
+
+std::vector<Stmt> children_of(const For &loop) {
+  const auto *seq = as<Seq>(loop.body);
+  return seq ? seq->stmts : std::vector<Stmt>{loop.body};
+}
+
+bool accesses(const Block &block, const Buffer &buffer) {
+  return block.body.buffer == buffer || reads(block, buffer);
+}
+
+/// When an instance runs: its step, its nest's order, its nest's place in the program.
+using Time = std::tuple<std::int64_t, std::int64_t, std::size_t>;
+
+class Checker {
+public:
+  Checker(const Program &program, const For &loop)
+      : program_(program), loop_(loop), children_(children_of(loop)), bounds_(loop_bounds(program.body)) {}
+
+  std::optional<PipelineBreach> run() {
+    check_blocks();
+    if (!breach_)
+      check_nests();
+    bool in_steps = !breach_;
+    std::vector<Buffer> seen;
+    for (const Block *block : blocks_of(loop_.body)) {
+      if (breach_)
+        break;
+      const Buffer &buffer = block->body.buffer;
+      if (std::find(seen.begin(), seen.end(), buffer) == seen.end())
+        check_buffer(buffer);
+      seen.push_back(buffer);
+    }
+    if (breach_)
+      breach_->in_steps = in_steps;
+    return breach_;
+  }
+
+private:
+  void fail(std::string message, std::vector<std::string> culprits) {
+    if (!breach_)
+      breach_ = {std::move(message), std::move(culprits), false};
+  }
+
+  const std::string &name() const { return loop_.var->name; }
+
+  void check_blocks() {
+    for (const Block *block : blocks_of(loop_.body))
+      if (!staged(loop_, block->id))
+        fail(fmt::format("block {} stands below {} and has no stage; name every block below it once, and bring "
+                         "them there before this",
+                         block->id->name, name()),
+             {block->id->name, name()});
+    for (const Staged &x : loop_.pipeline)
+      if (!find_block(loop_.body, x.block))
+        fail_outside(x.block);
+  }
+
+  /// A block that is no part of the loop; a consumer of a sum over it is the common mistake.
+  void fail_outside(const BlockId &id) {
+    const Block *outside = find_block(program_.body, id);
+    if (outside)
+      for (const Block *block : blocks_of(loop_.body))
+        if (reads(*outside, block->body.buffer) && sums_over_loop(*block))
+          return fail(
+              fmt::format("block {} reads {}, which {} sums over {}: it is complete only after the last "
+                          "iteration, so {} is no part of the loop; leave it after the loop and out of "
+                          "the pipeline",
+                          id->name, block->body.buffer->name, block->id->name, name(), id->name),
+              {id->name, block->id->name, name()});
+    fail(fmt::format("block {} does not stand below {}; name the blocks below it only", id->name, name()),
+         {id->name, name()});
+  }
+
+  bool sums_over_loop(const Block &block) const {
+    return std::any_of(block.iters.begin(), block.iters.end(), [&](const IterVar &iter) {
+      return iter.kind == IterKind::reduction && uses(iter.binding, loop_.var);
+    });
+  }
+
+  void check_nests() {
+    if (children_.size() < 2)
+      return fail(fmt::format("the body of {} is one nest, expected at least 2 that can overlap; bring the "
+                              "producers of what it reads under {} with compute_at first",
+                              name(), name()),
+                  {name()});
+    for (const Stmt &child : children_) {
+      auto blocks = blocks_of(child);
+      const Staged &first = *staged(loop_, blocks.front()->id);
+      for (const Block *block : blocks)
+        if (const Staged &own = *staged(loop_, block->id); own.stage != first.stage || own.order != first.order)
+          fail(fmt::format("the blocks {} and {} share a nest below {}, so they run together, but have the "
+                           "stages {} and {} and the orders {} and {}; give both the same",
+                           blocks.front()->id->name, block->id->name, name(), first.stage, own.stage,
+                           first.order, own.order),
+               {blocks.front()->id->name, block->id->name});
+    }
+  }
+
+  Time time(std::size_t child, std::int64_t iteration) const {
+    const Staged &x = *staged(loop_, blocks_of(children_[child]).front()->id);
+    return {iteration + x.stage, x.order, child};
+  }
+
+  /// No block outside of the loop uses the buffer, so that each iteration can have a copy of its own.
+  bool is_private(const Buffer &buffer) const {
+    if (buffer->role != Role::temporary || buffer->scope == Scope::global)
+      return false;
+    std::size_t all = 0, below = 0;
+    for (const Block *block : blocks_of(program_.body))
+      all += accesses(*block, buffer);
+    for (const Block *block : blocks_of(loop_.body))
+      below += accesses(*block, buffer);
+    return all == below;
+  }
+
+  void check_buffer(const Buffer &buffer) {
+    bool shared_by_iterations = !is_private(buffer);
+    for (std::size_t p = 0; p < children_.size(); ++p)
+      for (std::size_t q = p + 1; q < children_.size(); ++q)
+        for (const Block *first : blocks_of(children_[p]))
+          for (const Block *second : blocks_of(children_[q])) {
+            if (breach_ || !conflict(*first, *second, buffer))
+              continue;
+            if (time(q, 0) < time(p, 0))
+              fail_order(*first, *second, buffer, 0);
+            else if (shared_by_iterations && time(p, 1) < time(q, 0) && !apart(*first, *second, buffer))
+              fail_order(*second, *first, buffer, 1);
+          }
+    if (!breach_ && !shared_by_iterations)
+      check_registers(buffer);
+  }
+
+  static bool conflict(const Block &a, const Block &b, const Buffer &buffer) {
+    return (a.body.buffer == buffer && accesses(b, buffer)) || (b.body.buffer == buffer && reads(a, buffer));
+  }
+
+  /// `early` comes first in the program, `late` so many iterations later; the steps turn them round.
+  void fail_order(const Block &early, const Block &late, const Buffer &buffer, std::int64_t distance) {
+    const Staged &a = *staged(loop_, early.id), &b = *staged(loop_, late.id);
+    auto verb = [&](const Block &block) { return block.body.buffer == buffer ? "writes" : "reads"; };
+    fail(fmt::format(
+             "block {} {} {} in the iteration {} = 0 before block {} {} it in {} = {}, but with stage {}, "
+             "order {} against stage {}, order {} it would run after it; {}",
+             early.id->name, verb(early), buffer->name, name(), late.id->name, verb(late), name(), distance,
+             a.stage, a.order, b.stage, b.order,
+             distance == 0
+                 ? fmt::format("give {} a later stage, or the same stage and a later order", late.id->name)
+                 : fmt::format("{} is one for all iterations: give both the same stage", buffer->name)),
+         {early.id->name, late.id->name});
+  }
+
+  /// Whether different iterations touch different elements: in one dimension both touch the same box, which
+  /// moves on by at least its length with each iteration.
+  bool apart(const Block &a, const Block &b, const Buffer &buffer) const {
+    std::set<Var> inside;
+    walk(loop_.body, [&](const Stmt &stmt) {
+      if (const auto *loop = as<For>(stmt))
+        inside.insert(loop->var);
+      return true;
+    });
+    auto touched = [&](const Block &block) {
+      auto varies = [&](const Var &var) { return inside.count(var) > 0; };
+      auto read = region_read(make_block(block), buffer, varies, bounds_);
+      auto written = region_written(make_block(block), buffer, varies, bounds_);
+      return read && written ? hull(*read, *written, buffer->shape, bounds_) : (read ? *read : *written);
+    };
+    Region x = touched(a), y = touched(b);
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      auto extent = as_int(x[d].extent);
+      if (!extent || !same(x[d].min, y[d].min) || as_int(y[d].extent) != extent)
+        continue;
+      Expr next =
+          substitute(x[d].min, [&](const Var &var) { return var == loop_.var ? Expr(var) + 1 : Expr(); });
+      auto step = as_int(simplify(next - x[d].min, bounds_));
+      if (step && *step >= *extent)
+        return true;
+    }
+    return false;
+  }
+
+  void check_registers(const Buffer &buffer) {
+    Slots slots = buffer->scope == Scope::local ? slots_of(buffer, {&loop_}) : Slots{};
+    if (slots.count > 1 && loop_.kind != LoopKind::unrolled)
+      fail(fmt::format("{} is local and would need {} copies, chosen by {}, but registers cannot be indexed by "
+                       "an iteration; order its readers before its writers and one stage apart, use the same "
+                       "stage, or unroll {} before this",
+                       buffer->name, slots.count, name(), name()),
+           {name()});
+  }
+
+  const Program &program_;
+  const For &loop_;
+  std::vector<Stmt> children_;
+  Bounds bounds_;
+  std::optional<PipelineBreach> breach_;
+};
+
+} // namespace
+
+std::vector<StagedNest> staged_nests(const For &loop) {
+  std::vector<StagedNest> nests;
+  for (const Stmt &child : children_of(loop)) {
+    const Staged *x = staged(loop, blocks_of(child).front()->id);
+    internal_check(x != nullptr, "a nest of a pipelined loop has no stage");
+    nests.push_back({child, x->stage, x->order});
+  }
+  std::stable_sort(nests.begin(), nests.end(), [](const auto &a, const auto &b) { return a.order < b.order; });
+  return nests;
+}
+
+std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const For &loop) {
+  return Checker(program, loop).run();
+}
+
+std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
+  std::optional<PipelineBreach> breach;
+  walk(program.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && !loop->pipeline.empty() && !breach)
+      breach = find_pipeline_breach(program, *loop);
+    return !breach;
+  });
+  return breach;
+}
+
+Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
+  if (loops.empty() || loops.back()->pipeline.empty())
+    return {};
+  const For &loop = *loops.back();
+  const Staged *first = nullptr;
+  std::vector<const Staged *> users;
+  for (const Block *block : blocks_of(loop.body))
+    if (accesses(*block, buffer)) {
+      const Staged *x = staged(loop, block->id);
+      internal_check(x != nullptr, "a block of a pipelined loop has no stage");
+      users.push_back(x);
+      if (block->body.buffer == buffer &&
+          (!first || std::tuple(x->stage, x->order) < std::tuple(first->stage, first->order)))
+        first = x;
+    }
+  std::int64_t count = 1;
+  for (const Staged *x : users) {
+    std::int64_t distance = x->stage - first->stage;
+    bool one_more = buffer->scope == Scope::shared || first->order <= x->order;
+    count = std::max(count, distance + (distance > 0 && one_more ? 1 : 0));
+  }
+  if (auto extent = as_int(loop.extent))
+    count = std::min(count, *extent);
+  return count > 1 ? Slots{count, loop.var} : Slots{};
+}
+
+} // namespace nestsmith

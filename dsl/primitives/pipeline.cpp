@@ -1,0 +1,77 @@
+#include "dsl/primitives/pipeline.h"
+
+#include "dsl/pipeline.h"
+#include "dsl/primitives/edit.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+void check_names(const Schedule::Edit &edit, const std::vector<Stage> &stages) {
+  std::set<BlockId> seen;
+  for (const Stage &stage : stages) {
+    edit.block(stage.block);
+    if (!seen.insert(stage.block.id).second)
+      edit.refuse(fmt::format("block {} is named twice; name every block once", stage.block.id->name),
+                  {stage.block.id->name});
+  }
+}
+
+void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector<StagedNest> &nests) {
+  std::set<std::int64_t> stages, orders;
+  for (const StagedNest &nest : nests) {
+    stages.insert(nest.stage);
+    if (!orders.insert(nest.order).second || nest.order < 0 ||
+        nest.order >= static_cast<std::int64_t>(nests.size()))
+      edit.refuse(
+          fmt::format("the {} nests below {} have the order {} twice or out of range, expected each of 0 "
+                      "to {} once",
+                      nests.size(), loop.var->name, nest.order, nests.size() - 1),
+          {blocks_of(nest.stmt).front()->id->name});
+  }
+  std::int64_t expected = 0;
+  for (std::int64_t stage : stages) {
+    if (stage != expected)
+      edit.refuse(fmt::format("got the stage {}, but none is {}; number the stages from 0 without a gap", stage,
+                              expected),
+                  {loop.var->name});
+    ++expected;
+  }
+  if (stages.size() < 2)
+    edit.refuse(fmt::format("all blocks below {} have stage 0, so nothing would overlap; give what reads the "
+                            "tiles a later stage than what fills them",
+                            loop.var->name),
+                {loop.var->name});
+}
+
+} // namespace
+
+void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
+  std::vector<StageName> names;
+  for (const Stage &stage : stages)
+    names.push_back({block_name(stage.block), stage.stage, stage.order});
+  Schedule::Edit edit(schedule, "pipeline", {LoopName{loop_name(handle)}, names});
+  const For &loop = edit.loop(handle);
+  if (loop.kind != LoopKind::unrolled || !loop.pipeline.empty())
+    edit.require_serial(loop);
+  check_names(edit, stages);
+  For copy = loop;
+  for (const Stage &stage : stages)
+    copy.pipeline.push_back({stage.block.id, stage.stage, stage.order});
+  Program next = edit.program();
+  Stmt made = make_for(std::move(copy));
+  next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), made);
+  auto breach = find_pipeline_breach(next, *as<For>(made));
+  // Stages and orders make sense once every nest has its own, and dependences once those are in order.
+  if (!breach || breach->in_steps)
+    check_stages(edit, loop, staged_nests(*as<For>(made)));
+  if (breach)
+    edit.refuse(breach->message, breach->culprits);
+  edit.commit(next.body);
+}
+
+} // namespace nestsmith::primitives

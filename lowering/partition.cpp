@@ -1,0 +1,219 @@
+#include "dsl/error.h"
+#include "dsl/simplify.h"
+#include "lowering/unit.h"
+
+#include <algorithm>
+#include <map>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+/// A copy of code for a part of the iterations: conditions that hold in all of them go, variables are new.
+class Specializer {
+public:
+  explicit Specializer(Bounds bounds) : bounds_(std::move(bounds)) {}
+
+  void replace(const Var &var, const Expr &value) { values_[var] = value; }
+  /// Conditions that are left: guards and masks.
+  std::int64_t conditions = 0;
+
+  /// Null where nothing is left.
+  Stmt rewrite(const Stmt &stmt) {
+    Stmt result = rewrite_parts(stmt);
+    return result && (as<Declare>(result) || does_something(result)) ? result : nullptr;
+  }
+
+  /// What stands below a guard or a loop: declarations alone are nothing.
+  Stmt rewrite_body(const Stmt &stmt) {
+    Stmt body = rewrite(stmt);
+    return body && as<Declare>(body) ? nullptr : body;
+  }
+
+private:
+  static bool does_something(const Stmt &stmt) {
+    bool found = false;
+    walk(stmt, [&](const Stmt &child) { found = found || as<Store>(child) || as<Barrier>(child); });
+    return found;
+  }
+
+  Stmt rewrite_parts(const Stmt &stmt) {
+    return visit(stmt,
+                 Overloaded{
+                     [&](const Declare &x) -> Stmt {
+                       Expr value = rewrite(x.value);
+                       Var var = fresh(x.var);
+                       if (auto range = range_of(value, bounds_))
+                         bounds_.set(var, *range);
+                       return make(Declare{var, value});
+                     },
+                     [&](const Loop &x) -> Stmt {
+                       Loop copy = x;
+                       copy.extent = rewrite(x.extent);
+                       copy.var = fresh(x.var);
+                       bounds_.set_extent(copy.var, copy.extent);
+                       copy.body = rewrite_body(x.body);
+                       return copy.body ? make(std::move(copy)) : nullptr;
+                     },
+                     [&](const If &x) { return rewrite_branch(x); },
+                     [&](const Seq &x) -> Stmt {
+                       std::vector<Stmt> stmts;
+                       for (const Stmt &child : x.stmts)
+                         stmts.push_back(rewrite(child));
+                       std::erase(stmts, nullptr);
+                       return stmts.empty() ? nullptr : make_seq(std::move(stmts));
+                     },
+                     [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
+                     [&](const Barrier &) -> Stmt { return stmt; },
+                 });
+  }
+
+  Var fresh(const Var &var) {
+    Var copy = make_var(var->name, var->dtype);
+    values_[var] = copy;
+    return copy;
+  }
+
+  Expr rewrite(const Expr &e) {
+    Expr result = substitute(e, [&](const Var &var) {
+      auto it = values_.find(var);
+      return it == values_.end() ? Expr() : it->second;
+    });
+    return without_masks(result);
+  }
+
+  Expr without_masks(const Expr &e) {
+    Expr result = map_children(e, [&](const Expr &child) { return without_masks(child); });
+    const auto *access = result.as<Load>();
+    if (!access || !access->mask)
+      return result;
+    Expr mask = left_of(access->mask);
+    conditions += !is_true(mask);
+    return is_true(mask) ? load(access->buffer, access->indices)
+                         : load(access->buffer, access->indices, mask, access->fill);
+  }
+
+  /// The conjuncts that do not always hold; true where all do.
+  Expr left_of(const Expr &condition) const {
+    if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and) {
+      Expr a = left_of(both->a), b = left_of(both->b);
+      return is_true(a) ? b : (is_true(b) ? a : a && b);
+    }
+    return proves(condition, bounds_) ? boolean(true) : condition;
+  }
+
+  Stmt rewrite_branch(const If &x) {
+    If copy = x;
+    copy.condition = left_of(rewrite(x.condition));
+    if (is_true(copy.condition))
+      return rewrite_body(x.body);
+    if (proves(logical_not(copy.condition), bounds_))
+      return x.otherwise ? rewrite_body(x.otherwise) : nullptr;
+    ++conditions;
+    copy.body = rewrite_body(x.body);
+    copy.otherwise = x.otherwise ? rewrite_body(x.otherwise) : nullptr;
+    if (!copy.body && copy.otherwise) {
+      copy.condition = logical_not(copy.condition);
+      std::swap(copy.body, copy.otherwise);
+    }
+    return copy.body ? make(std::move(copy)) : nullptr;
+  }
+
+  Bounds bounds_;
+  std::map<Var, Expr> values_;
+};
+
+class Partitioner {
+public:
+  explicit Partitioner(Kernel &kernel) : kernel_(kernel) {
+    for (const ThreadIndex &index : kernel.indices)
+      bounds_.set(index.var, {0, index.extent - 1});
+  }
+
+  void run() { kernel_.body = split_blocks(rewrite(kernel_.body)); }
+
+private:
+  Stmt rewrite(const Stmt &stmt) {
+    if (const auto *declare = as<Declare>(stmt)) {
+      if (auto range = range_of(declare->value, bounds_))
+        bounds_.set(declare->var, *range);
+      return stmt;
+    }
+    const auto *loop = as<Loop>(stmt);
+    if (!loop)
+      return map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
+    bounds_.set_extent(loop->var, loop->extent);
+    Stmt inner = map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
+    return loop->partitioned ? split_loop(*as<Loop>(inner)) : inner;
+  }
+
+  struct Part {
+    Stmt stmt;
+    std::int64_t conditions;
+  };
+
+  /// The iterations first … first + count - 1 of a loop.
+  Part part(const Loop &loop, std::int64_t first, std::int64_t count) const {
+    Bounds bounds = bounds_;
+    Loop copy = loop;
+    copy.partitioned = false;
+    copy.var = make_var(loop.var->name, loop.var->dtype);
+    copy.extent = Expr(count);
+    bounds.set(copy.var, {0, count - 1});
+    Specializer specializer(bounds);
+    specializer.replace(loop.var, count == 1 ? Expr(first) : Expr(copy.var) + Expr(first));
+    copy.body = specializer.rewrite_body(loop.body);
+    Stmt stmt = count == 1 || !copy.body ? copy.body : make(std::move(copy));
+    return {stmt, specializer.conditions};
+  }
+
+  /// As many iterations as have no more conditions than the first one has alone, then the others.
+  Stmt split_loop(const Loop &loop) const {
+    std::int64_t extent = as_int(loop.extent).value();
+    std::int64_t best = part(loop, 0, 1).conditions, full = extent;
+    while (full > 0 && part(loop, 0, full).conditions > best)
+      --full;
+    if (full == 0 || full == extent)
+      return make(Loop{loop.var, loop.extent, loop.unrolled, loop.body});
+    return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
+  }
+
+  /// if (no block index is its last) code without guards, else the code as it is.
+  Stmt split_blocks(const Stmt &body) const {
+    Bounds full = bounds_;
+    Expr condition;
+    for (const ThreadIndex &index : kernel_.indices)
+      if (index.partitioned) {
+        full.set(index.var, {0, index.extent - 2});
+        Expr inside = Expr(index.var) < Expr(index.extent - 1);
+        condition = condition ? condition && inside : inside;
+      }
+    if (!condition)
+      return body;
+    Specializer inside(full), edge(bounds_);
+    Stmt fast = inside.rewrite(body), slow = edge.rewrite(body);
+    return inside.conditions == edge.conditions ? body : make(If{condition, "all tiles are full", fast, slow});
+  }
+
+  Kernel &kernel_;
+  Bounds bounds_;
+};
+
+bool asks_for_it(const Kernel &kernel) {
+  bool found = std::any_of(kernel.indices.begin(), kernel.indices.end(),
+                           [](const ThreadIndex &index) { return index.partitioned; });
+  walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *loop = as<Loop>(stmt);
+    found = found || (loop && loop->partitioned);
+  });
+  return found;
+}
+
+} // namespace
+
+void partition(Unit &unit) {
+  if (asks_for_it(unit.kernel))
+    Partitioner(unit.kernel).run();
+}
+
+} // namespace nestsmith::kernel

@@ -1,0 +1,21 @@
+#include "schedules/ladder/rungs.h"
+#include "schedules/variant.h"
+#include "schedules/vector_tiles.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::ladder {
+
+std::optional<Variant> vector_variant(const Shape &shape, DType) {
+  return scalar_unless_multiples({{"N", shape.at(1)}, {"K", shape.at(2)}}, 4);
+}
+
+/// Two buffers of both tiles: the next one is loaded into registers while this one is used, and stored after
+/// it. One barrier a tile instead of two.
+Schedule prefetch(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(gemm(shape, dtype), target);
+  bool vectors = !vector_variant(shape, dtype);
+  vector_tiles(s, {.results = 8, .k = 8, .vectors = vectors, .prefetch = true}, "k, j -> k, j//4%2, j//8, j%4");
+  return s;
+}
+
+} // namespace nestsmith::ladder

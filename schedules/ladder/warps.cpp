@@ -1,0 +1,75 @@
+#include "schedules/fetch.h"
+#include "schedules/ladder/rungs.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::ladder {
+
+namespace {
+
+constexpr std::int64_t threads = 256;
+
+/// A tile goes to shared memory through registers: loaded before the loop computes, stored after it. A lies
+/// transposed, in rows of one k whose stride spreads a warp's stores over the banks.
+void stage(Schedule &s, BlockRef tile, const char *operand, Loop k_outer, bool vectors) {
+  bool transposed = operand[0] == 'A';
+  auto registers = s.cache_read(tile, operand, Scope::local);
+  if (vectors) {
+    Loop into = fetch_by_four(s, tile, k_outer, threads), from = fetch_by_four(s, registers, k_outer, threads);
+    s.vectorize(from);
+    transposed ? s.unroll(into) : s.vectorize(into);
+  } else {
+    fetch_tile(s, tile, k_outer, threads);
+    fetch_tile(s, registers, k_outer, threads);
+  }
+  if (transposed) {
+    s.transform_layout(tile, "i, k -> k, i");
+    s.storage_align(tile, 0, 32, 4);
+  }
+}
+
+/// All loops of a thread's part are written out; the innermost is a vector where `vectors`.
+void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
+  for (const Loop &loop : loops)
+    if (vectors && loop.var == loops.back().var)
+      s.vectorize(loop);
+    else
+      s.unroll(loop);
+}
+
+} // namespace
+
+/// Tiles of 128 x 128 in 8 warps of 32 x 64. A warp is 4 x 8 lanes, and a lane has 4 + 4 rows and 4 + 4
+/// columns, half a tile apart, so that each 128-bit read of shared memory takes neighbours for neighbours.
+Schedule warps(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(gemm(shape, dtype), target);
+  bool vectors = !vector_variant(shape, dtype);
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_half, i_warp, i_lane, i_elem] = s.split(i, {infer, 2, 4, 4, 4});
+  auto [j_block, j_half, j_warp, j_lane, j_elem] = s.split(j, {infer, 2, 2, 8, 4});
+  auto [k_outer, k_inner] = s.split(k, {infer, 8});
+  s.reorder(
+      {i_block, j_block, i_warp, j_warp, i_lane, j_lane, k_outer, k_inner, i_half, i_elem, j_half, j_elem});
+  auto thread = s.fuse(s.fuse(s.fuse(i_warp, j_warp), i_lane), j_lane);
+  s.reverse_compute_at(C, thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  for (const char *operand : {"A", "B"}) {
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
+    s.compute_at(fragment, k_inner);
+    stage(s, tile, operand, k_outer, vectors);
+    auto loops = s.loops_below(fragment, k_inner);
+    std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
+    write_out(s, loops, true); // rows of tiles are aligned whatever the shape is
+  }
+  s.double_buffer(k_outer);
+  write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
+  write_out(s, s.loops_below(C, thread), vectors);
+  s.launch_bounds(2);
+  return s;
+}
+
+} // namespace nestsmith::ladder

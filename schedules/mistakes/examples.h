@@ -1,0 +1,15 @@
+#pragma once
+/// The examples, one file each. A parameter has the value of the post; another mends it.
+
+#include "schedules/mistakes/mistakes.h"
+
+namespace nestsmith::mistake {
+
+HandWritten row_modulo_n(std::int64_t M = 64);
+HandWritten inner_row_b(bool mended = false);
+HandWritten narrow_tile(std::int64_t WID = 16);
+Schedule thread_extents();
+Schedule vector_rows();
+Schedule writeback_in_pipeline();
+
+} // namespace nestsmith::mistake

@@ -1,0 +1,108 @@
+#include "schedules/mistakes/mistakes.h"
+
+#include "codegen/cuda.h"
+#include "dsl/directive.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/sim_executor.h"
+#include "schedules/mistakes/examples.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+
+const std::vector<Mistake> &mistakes() {
+  static const std::vector<Mistake> all = {
+      {"000", "row_modulo_n", "the naive kernel takes its row from tid % N and its column from tid / N",
+       "that is right only where M = N: with M = 64 and N = 32 the column runs to 63, past the end of B's "
+       "rows, "
+       "and two threads write one element of C; the row is tid % M",
+       "000/naive", "but B has 512 elements", [] { return mistake::row_modulo_n(); }},
+      {"000", "inner_row_b",
+       "the 1-D tiling fetches B at [innerRowB, innerRowB], and its result is listed as passed",
+       "every column of a tile then holds the same 8 elements of B; the column is innerColB", "000/tile1d",
+       ": got ", [] { return mistake::inner_row_b(); }},
+      {"001", "narrow_tile",
+       "a narrower tile, WID 16 at TILESZ 16, needs less shared memory, so that more threads fit",
+       "the fetch fills WID of the tile's 4*TILESZ = 64 rows, so WID must be 64: with 16, rows 16 to 63 are "
+       "read "
+       "and nobody has written them",
+       "001/registers", "which nothing has written yet", [] { return mistake::narrow_tile(); }},
+      {"003", "thread_extents",
+       "step 3 splits the fetch of a tile's 1024 elements into 8 x 128 and binds the 128 to threadIdx.x, of "
+       "which the product has 4",
+       "an axis has one extent in a kernel: a third factor, 32 rounds of the 32 threads, is missing",
+       "003/step3", "threadIdx.x", mistake::thread_extents},
+      {"003", "vector_rows", "step 4 vectorizes i_elem, the loop over the rows of a thread's results",
+       "the elements of a column are a whole row apart, and a float4 takes 4 that are side by side: vectorize "
+       "j_elem",
+       "003/step4", "with a stride of 512", mistake::vector_rows},
+      {"003", "writeback_in_pipeline",
+       "step 5 gives the pipeline over k four parts with the stages 0, 0, 1 and 2: two fetches, the product "
+       "and "
+       "the copy of the results to C",
+       "in all iterations but the last the results are partial sums, and what each stores the next overwrites: "
+       "the copy belongs after the loop",
+       "003/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
+  };
+  return all;
+}
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::refused:
+    return "refused";
+  case Verdict::reported:
+    return "reported";
+  case Verdict::passed:
+    break;
+  }
+  return "passed";
+}
+
+namespace {
+
+/// Moves a message that holds `finding` to the front; whether there is one.
+bool bring_forward(std::vector<std::string> &said, const std::string &finding) {
+  auto found = std::find_if(said.begin(), said.end(), [&](const std::string &message) {
+    return message.find(finding) != std::string::npos;
+  });
+  if (found == said.end())
+    return false;
+  std::rotate(said.begin(), found, std::next(found));
+  return true;
+}
+
+LintResult check_plan(const Mistake &mistake, const Program &computation, const kernel::Plan &plan) {
+  LintResult result;
+  SimExecutor simulator;
+  CheckResult checked = check(Schedule(computation), plan, simulator);
+  result.said = checked.messages();
+  result.example = cuda_kernels(plan);
+  if (bring_forward(result.said, mistake.finding) && !checked.passed)
+    result.verdict = Verdict::reported;
+  return result;
+}
+
+LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()> &build) {
+  try {
+    Schedule schedule = build();
+    return check_plan(mistake, schedule.source(), lower(schedule));
+  } catch (const ScheduleError &error) {
+    LintResult result{Verdict::refused, {error.directive() + ": " + error.message()}, error.marked()};
+    if (!bring_forward(result.said, mistake.finding))
+      result.verdict = Verdict::passed;
+    return result;
+  }
+}
+
+} // namespace
+
+LintResult lint(const Mistake &mistake) {
+  if (const auto *build = std::get_if<std::function<Schedule()>>(&mistake.example))
+    return check_schedule(mistake, *build);
+  HandWritten written = std::get<std::function<HandWritten()>>(mistake.example)();
+  return check_plan(mistake, written.computation, written.kernel);
+}
+
+} // namespace nestsmith

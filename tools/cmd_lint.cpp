@@ -1,0 +1,110 @@
+#include "schedules/mistakes/mistakes.h"
+#include "tools/command.h"
+#include "tools/json.h"
+
+#include <fmt/format.h>
+#include <set>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// All mistakes, those of a tutorial, or one by its name.
+std::vector<const Mistake *> chosen(const Arguments &arguments) {
+  std::vector<const Mistake *> found;
+  std::set<std::string> known;
+  std::string wanted = arguments.positional().empty() ? "" : arguments.positional()[0];
+  for (const Mistake &mistake : mistakes()) {
+    known.insert(mistake.tutorial);
+    known.insert(mistake.full_name());
+    if (wanted.empty() || wanted == mistake.tutorial || wanted == mistake.full_name())
+      found.push_back(&mistake);
+  }
+  if (found.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("there is no mistake and no tutorial with one called '{}'{}; `nestsmith lint` "
+                                "shows all",
+                                wanted, did_you_mean(wanted, {known.begin(), known.end()})));
+  return found;
+}
+
+std::string paragraph(const std::string &title, const std::string &text, const Style &style) {
+  constexpr std::size_t width = 100, indent = 14;
+  std::string result;
+  for (const std::string &line : wrapped(text, width - indent))
+    result += (result.empty() ? "  " + style.dim(fmt::format("{:<12}", title)) : std::string(indent, ' ')) +
+              line + "\n";
+  return result;
+}
+
+std::string report(const Mistake &mistake, const LintResult &result, bool whole, const Style &style) {
+  bool caught = result.verdict != Verdict::passed;
+  std::string verdict(name(result.verdict));
+  std::string text = fmt::format("{} {}  {}\n", caught ? style.green("✓") : style.red("✗"),
+                                 style.bold(mistake.full_name()), caught ? verdict : style.red("not caught"));
+  text += paragraph("the post", mistake.claim, style) + paragraph("in truth", mistake.truth, style);
+  std::size_t shown = whole ? result.said.size() : std::min<std::size_t>(result.said.size(), 1);
+  for (std::size_t n = 0; n < shown; ++n)
+    text += paragraph(n == 0 ? "nestsmith" : "", result.said[n], style);
+  text += paragraph("mended", mistake.rung, style);
+  if (whole)
+    return text + "\n" + result.example;
+  return text + paragraph("to see it", "nestsmith lint " + mistake.full_name(), style);
+}
+
+ExitCode run(const Context &context) {
+  std::vector<const Mistake *> list = chosen(context.arguments);
+  std::vector<LintResult> results;
+  Progress progress;
+  std::size_t caught = 0;
+  for (const Mistake *mistake : list) {
+    progress.show(mistake->full_name() + " …");
+    results.push_back(lint(*mistake));
+    caught += results.back().verdict != Verdict::passed;
+  }
+  progress.clear();
+  ExitCode code = caught == list.size() ? ExitCode::good : ExitCode::wrong_result;
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.array([&] {
+        for (std::size_t n = 0; n < list.size(); ++n)
+          json.object([&] {
+            json.attribute("name", list[n]->full_name());
+            json.attribute("claim", list[n]->claim);
+            json.attribute("truth", list[n]->truth);
+            json.attribute("verdict", name(results[n].verdict).data());
+            json.attribute("said", llvm::json::Array(results[n].said));
+            json.attribute("mended", list[n]->rung);
+            json.attribute("command", "nestsmith lint " + list[n]->full_name());
+          });
+      });
+    }));
+    return code;
+  }
+  std::string text;
+  bool whole = !context.arguments.positional().empty() && list.size() == 1 &&
+               context.arguments.positional()[0] == list[0]->full_name();
+  for (std::size_t n = 0; n < list.size(); ++n)
+    text += (n == 0 ? "" : "\n") + report(*list[n], results[n], whole, context.style);
+  if (!whole)
+    text += fmt::format("\n{} of {} printed mistakes caught\n", caught, list.size());
+  out(text);
+  return code;
+}
+
+} // namespace
+
+Command lint_command() {
+  return {"lint",
+          "the printed mistakes of the tutorials, each refused or reported",
+          "[TUTORIAL or MISTAKE]",
+          0,
+          1,
+          {},
+          "examples:\n  nestsmith lint 003\n  nestsmith lint 000/row_modulo_n   # with the kernel, and all "
+          "that was "
+          "found\n",
+          run};
+}
+
+} // namespace nestsmith::cli
