@@ -152,6 +152,7 @@ TEST_F(Gpu, FindsAWriteBeforeABuffer) {
 }
 
 TEST_F(Gpu, AllowsMoreThan48KbOfSharedMemory) {
+  fake_cuda().kernels["scale"] = scale<float>();
   kernel::Kernel kernel = scale_kernel();
   kernel.shared_bytes = 49152;
   GpuPlan(*device, kernel, {compiled_scale()}).run(arrays, std::vector{factor});
