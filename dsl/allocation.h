@@ -22,7 +22,10 @@ struct Placement {
 /// For a local buffer the box is one thread's; for a shared one it holds what all threads of a block touch.
 Placement place(const Program &program, const Buffer &buffer);
 
-/// Threads of a block: the product of the extents that are bound to thread axes.
+/// The top-level nests, in order: each becomes a kernel.
+std::vector<Stmt> nests_of(const Stmt &root);
+
+/// Threads of a block: the product of the extents that are bound to thread axes, in the nest with the most.
 std::int64_t threads_of(const Program &program);
 
 } // namespace nestsmith

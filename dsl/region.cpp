@@ -26,6 +26,12 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
+bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
+  if (axis.kind != IterKind::reduction || !axis.first)
+    return axis.kind == IterKind::reduction && uses(axis.binding, loop);
+  return uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
+}
+
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
            const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
   Region region;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace nestsmith {
@@ -129,19 +130,47 @@ std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer) {
   return found;
 }
 
+namespace {
+
+/// How a reduction axis runs from its first value on: in this many steps of this size.
+struct Steps {
+  std::int64_t count, size;
+};
+
+Steps steps_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
+  if (!axis.first)
+    return {as_int(axis.extent).value(), 1};
+  Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
+  std::int64_t size = 0;
+  for (const Term &term : run.terms)
+    size = std::gcd(size, term.coefficient);
+  if (size == 0) // one step
+    return {1, 1};
+  auto range = range_of(to_expr(run), bounds);
+  internal_check(range && range->low == 0, "a reduction axis does not begin at its first value");
+  return {range->high / size + 1, size};
+}
+
+} // namespace
+
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds) {
+  const Block before = block;
   Bounds inner = bounds;
   std::vector<For> loops;
   std::size_t dimension = 0;
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
-    Span span = spatial ? region.at(dimension) : Span{Expr(0), iter.extent};
+    Steps steps = spatial ? Steps{0, 1} : steps_of(before, iter, bounds);
+    Span span = spatial ? region.at(dimension) : Span{Expr(0), Expr(steps.count)};
     Var var = make_var(edit.name("ax_" + iter.var->name));
     dimension += spatial;
     inner.set_extent(var, span.extent);
-    iter.binding = span.min + Expr(var);
+    iter.binding = span.min + Expr(var) * Expr(steps.size);
     loops.push_back({var, span.extent, LoopKind::serial, std::nullopt, nullptr});
   }
+  for (IterVar &iter : block.iters) // those are bound by now: it is in spatial axes, and they have no first
+    if (iter.first)
+      iter.binding = in_loops(iter.first, block, inner) + iter.binding;
   Stmt nest = refresh_bindings(make_block(std::move(block)), inner);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     loop->body = nest;
