@@ -170,17 +170,26 @@ std::vector<std::int64_t> Placement::box() const {
   return extents;
 }
 
+std::vector<Stmt> nests_of(const Stmt &root) {
+  const auto *seq = as<Seq>(root);
+  return seq ? seq->stmts : std::vector<Stmt>{root};
+}
+
 std::int64_t threads_of(const Program &program) {
-  std::map<Axis, std::int64_t> extents;
-  walk(program.body, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt); loop && loop->axis && is_thread(*loop->axis))
-      extents[*loop->axis] = as_int(loop->extent).value();
-    return true;
-  });
-  std::int64_t threads = 1;
-  for (auto [axis, extent] : extents)
-    threads *= extent;
-  return threads;
+  std::int64_t most = 1;
+  for (const Stmt &nest : nests_of(program.body)) {
+    std::map<Axis, std::int64_t> extents;
+    walk(nest, [&](const Stmt &stmt) {
+      if (const auto *loop = as<For>(stmt); loop && loop->axis && is_thread(*loop->axis))
+        extents[*loop->axis] = as_int(loop->extent).value();
+      return true;
+    });
+    std::int64_t threads = 1;
+    for (auto [axis, extent] : extents)
+      threads *= extent;
+    most = std::max(most, threads);
+  }
+  return most;
 }
 
 } // namespace nestsmith

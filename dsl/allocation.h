@@ -34,7 +34,10 @@ struct Placement {
 /// it holds what all threads of a block touch, gaps included.
 Placement place(const Program &program, const Buffer &buffer);
 
-/// Threads of a block: the product of the extents that are bound to thread axes.
+/// The top-level nests, in order: each becomes a kernel.
+std::vector<Stmt> nests_of(const Stmt &root);
+
+/// Threads of a block: the product of the extents that are bound to thread axes, in the nest with the most.
 std::int64_t threads_of(const Program &program);
 
 } // namespace nestsmith

@@ -8,6 +8,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
+#include <span>
 
 namespace nestsmith {
 
@@ -147,21 +148,38 @@ private:
   }
 
   void run_block(const Block &block) {
-    bool first = true;
+    bool inside = true;
     llvm::SmallVector<std::pair<const Symbol *, Scalar>, 6> values;
     for (const IterVar &iter : block.iters) {
       Scalar value = evaluate(iter.binding);
-      if (iter.guarded && value.as<std::int64_t>() >= evaluate(iter.extent).as<std::int64_t>())
-        return;
-      first = first && (iter.kind == IterKind::spatial || value.as<std::int64_t>() == 0);
+      if (iter.guarded && value.as<std::int64_t>() >= evaluate(iter.extent).as<std::int64_t>()) {
+        if (iter.kind == IterKind::spatial)
+          return;
+        inside = false;
+      }
       values.emplace_back(iter.var.get(), value);
     }
+    if (!inside && !block.init)
+      return;
     for (auto &[var, value] : values)
       environment_[var] = value;
     block_ = &block;
-    if (block.init && first)
+    if (block.init && is_first(block, values))
       run_store(*block.init);
-    run_store(block.body);
+    if (inside)
+      run_store(block.body);
+  }
+
+  using Values = std::span<const std::pair<const Symbol *, Scalar>>;
+  /// Whether every reduction axis has its first value.
+  bool is_first(const Block &block, Values values) {
+    for (std::size_t n = 0; n < block.iters.size(); ++n) {
+      const IterVar &iter = block.iters[n];
+      std::int64_t first = iter.first ? evaluate(iter.first).as<std::int64_t>() : 0;
+      if (iter.kind == IterKind::reduction && values[n].second.as<std::int64_t>() != first)
+        return false;
+    }
+    return true;
   }
 
   void run_store(const Store &store) {

@@ -1,6 +1,7 @@
 /// Capacity, ownership and placement: what lowering needs of a schedule.
 
 #include "dsl/allocation.h"
+#include "dsl/between_nests.h"
 #include "dsl/fill_tails.h"
 #include "dsl/layout.h"
 #include "dsl/printer.h"
@@ -17,10 +18,18 @@ namespace nestsmith {
 
 namespace {
 
+/// The nest alone. Nothing here asks for its parameters.
+Program as_program(const Program &program, const Stmt &nest) {
+  Program alone = program;
+  alone.body = nest;
+  return alone;
+}
+
+/// What one nest owes.
 class Inspector {
 public:
-  explicit Inspector(const Schedule &schedule)
-      : schedule_(schedule), program_(schedule.program()), bounds_(loop_bounds(program_.body)) {
+  Inspector(const Schedule &schedule, const Stmt &nest)
+      : schedule_(schedule), program_(as_program(schedule.program(), nest)), bounds_(loop_bounds(nest)) {
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis)
         extents_[*loop->axis] = as_int(loop->extent).value();
@@ -29,9 +38,9 @@ public:
   }
 
   std::vector<Obligation> run() {
-    check_single_nest();
     for (const Buffer &buffer : temporaries(program_))
-      check_temporary(buffer);
+      if (buffer->scope != Scope::global)
+        check_temporary(buffer);
     for (const Block *block : blocks_of(program_.body))
       check_writer(*block);
     check_init_and_update();
@@ -42,20 +51,8 @@ public:
   }
 
 private:
-  /// The directive that made a block or a buffer, or else the computation.
-  std::size_t maker(const std::string &name) const {
-    for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
-      const Directive &directive = schedule_.trace()[n];
-      bool made =
-          std::find(directive.results.begin(), directive.results.end(), name) != directive.results.end();
-      bool moved = directive.op == "set_scope" && directive.arguments.front() == Argument(BlockName{name});
-      if (made || moved)
-        return n + 1;
-    }
-    return 0;
-  }
   void owe(const std::string &culprit, std::string message) {
-    found_.push_back({std::move(message), maker(culprit), culprit});
+    found_.push_back({std::move(message), maker(schedule_, culprit), culprit});
   }
   /// The same, where the last directive that is one of these is to blame, for the block `culprit` or, where
   /// that is empty, for any.
@@ -76,29 +73,8 @@ private:
     return "";
   }
 
-  void check_single_nest() {
-    const auto *seq = as<Seq>(program_.body);
-    if (!seq)
-      return;
-    std::string first = blocks_of(seq->stmts[0]).front()->id->name;
-    for (std::size_t n = 1; n < seq->stmts.size(); ++n) {
-      std::string other = blocks_of(seq->stmts[n]).front()->id->name;
-      owe(other,
-          fmt::format(
-              "the blocks {} and {} stand in {} separate nests, and one kernel has one; bring them together "
-              "with compute_at or reverse_compute_at",
-              first, other, seq->stmts.size()));
-    }
-  }
-
   void check_temporary(const Buffer &buffer) {
     std::string culprit = writer_of(buffer);
-    if (buffer->scope == Scope::global)
-      return owe(
-          culprit,
-          fmt::format("the temporary {} is in global memory, and a kernel brings none of its own; give it "
-                      "shared or local memory with set_scope",
-                      buffer->name));
     Placement placement = place(program_, buffer);
     for (auto [axis, extent] : extents_) {
       bool needed = buffer->scope == Scope::local || !is_thread(axis);
@@ -126,7 +102,7 @@ private:
   /// filled what they read.
   void check_owner(const Buffer &buffer, const Placement &placement) {
     for (const Block *block : blocks_of(program_.body)) {
-      if (block->body.buffer != buffer && !reads(*block, buffer))
+      if (!touches(*block, buffer))
         continue;
       auto loops = loops_of(path_to(program_.body, block->id));
       for (std::size_t n = placement.loops.size(); n < loops.size(); ++n)
@@ -330,7 +306,7 @@ private:
   }
 
   const Schedule &schedule_;
-  const Program &program_;
+  Program program_; ///< the nest
   Bounds bounds_;
   std::map<Axis, std::int64_t> extents_;
   std::vector<Obligation> found_;
@@ -338,6 +314,12 @@ private:
 
 } // namespace
 
-std::vector<Obligation> Schedule::obligations() const { return Inspector(*this).run(); }
+std::vector<Obligation> Schedule::obligations() const {
+  std::vector<Obligation> found = owed_between_nests(*this);
+  for (const Stmt &nest : nests_of(program().body))
+    for (Obligation &owed : Inspector(*this, nest).run())
+      found.push_back(std::move(owed));
+  return found;
+}
 
 } // namespace nestsmith

@@ -146,6 +146,8 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                       bindings += fmt::format("{}{}{} = {}", bindings.empty() ? "" : ", ",
                                               iter.kind == IterKind::reduction ? "sum " : "", iter.var->name,
                                               text(iter.binding, 0));
+                      if (iter.first)
+                        bindings += " from " + text(iter.first, 0);
                       if (iter.guarded)
                         guards += fmt::format("{}{} < {}", guards.empty() ? " where " : ", ", iter.var->name,
                                               text(iter.extent, 6));

@@ -5,7 +5,8 @@
 ///   for   := for var in extent (serial | unrolled | vectorized | tensorized | bound to an axis)
 ///            [pipelined] [partitioned]: stmt
 ///   seq   := stmt; stmt; …
-///   block := block name(v0 = binding, …) where v < extent …: [init: store] store
+///   block := block name(v0 = binding, sum v1 = binding [from first], …) where v < extent …:
+///              [init: store] store
 ///   store := buffer[expr, …] = expr
 ///
 /// The invariant (dsl/verify.h checks it after every directive): inside a block tile every loop extent
@@ -82,10 +83,12 @@ struct IterVar {
   IterKind kind;
   Expr binding;
   bool guarded = false; ///< the instance is skipped unless binding < extent
+  Expr first = {};      ///< of a sum of partial sums: where it begins, in spatial variables; null: 0
 };
 
 /// The unit of computation. Where `init` is set it runs just before the body, for the instances in
-/// which every reduction axis is 0. Init and body see block variables only.
+/// which every reduction axis has its first value, whether or not the body is skipped there because a
+/// reduction axis is past its extent: an empty sum is 0. Init and body see block variables only.
 struct Block {
   BlockId id;
   std::vector<IterVar> iters;

@@ -67,6 +67,12 @@ static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
   return runs;
 }
 
+bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
+  if (axis.kind != IterKind::reduction || !axis.first)
+    return axis.kind == IterKind::reduction && uses(axis.binding, loop);
+  return uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
+}
+
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
            const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
   Region region;

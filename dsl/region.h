@@ -33,6 +33,10 @@ Bounds loop_bounds(const Stmt &root);
 /// `e`, written in a block's variables, in terms of the loops around it.
 Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
 
+/// Whether an axis of the block is a reduction that runs on from one iteration of `loop` to the next: what lies
+/// before its first value does not count.
+bool sums_over(const Block &block, const IterVar &axis, const Var &loop);
+
 /// The box of `indices` (in loops) as the variables that `varies` names run through their ranges.
 /// A dimension that has no such box is taken whole, from `shape`.
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,

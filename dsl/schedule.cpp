@@ -119,6 +119,9 @@ std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) 
 }
 Loop Schedule::fuse(Loop outer, Loop inner) { return primitives::fuse(*this, outer, inner); }
 void Schedule::reorder(std::vector<Loop> order) { primitives::reorder(*this, std::move(order)); }
+std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> factors) {
+  return primitives::tile(*this, i, j, std::move(factors));
+}
 void Schedule::bind(Loop loop, Axis axis) { primitives::bind(*this, loop, axis); }
 void Schedule::unroll(Loop loop) { primitives::unroll(*this, loop); }
 void Schedule::vectorize(Loop loop) { primitives::vectorize(*this, loop); }
@@ -146,6 +149,10 @@ void Schedule::swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, st
   primitives::swizzle(*this, writer, bits, base, shift);
 }
 void Schedule::launch_bounds(std::int64_t min_blocks) { primitives::launch_bounds(*this, min_blocks); }
+void Schedule::compute_inline(BlockRef block) { primitives::compute_inline(*this, block); }
+void Schedule::reverse_compute_inline(BlockRef consumer) {
+  primitives::reverse_compute_inline(*this, consumer);
+}
 void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
   primitives::pipeline(*this, loop, std::move(stages));
 }
@@ -154,5 +161,6 @@ void Schedule::partition(Loop loop) { primitives::partition(*this, loop); }
 BlockRef Schedule::decompose_reduction(BlockRef block, Loop loop) {
   return primitives::decompose_reduction(*this, block, loop);
 }
+BlockRef Schedule::rfactor(Loop loop) { return primitives::rfactor(*this, loop); }
 
 } // namespace nestsmith

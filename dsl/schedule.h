@@ -66,6 +66,10 @@ public:
   std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors);
   Loop fuse(Loop outer, Loop inner);
   void reorder(std::vector<Loop> order);
+  std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2]) {
+    return to_array<4>(tile(i, j, std::vector<std::int64_t>(factors, factors + 2)));
+  }
+  std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors);
   void bind(Loop loop, Axis axis);
   void unroll(Loop loop);
   void vectorize(Loop loop);
@@ -77,6 +81,8 @@ public:
   void set_scope(BlockRef writer, Scope scope);
   void compute_at(BlockRef producer, Loop loop);
   void reverse_compute_at(BlockRef consumer, Loop loop);
+  void compute_inline(BlockRef block);
+  void reverse_compute_inline(BlockRef consumer);
 
   // Storage.
   void transform_layout(BlockRef writer, const IndexMap &map);
@@ -92,6 +98,7 @@ public:
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop);
+  BlockRef rfactor(Loop loop);
 
   // Hardware.
   void tensorize(Loop loop, const std::string &intrinsic);

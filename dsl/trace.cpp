@@ -98,6 +98,12 @@ const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
          s.fuse(outer, r.loop());
        }},
       {"reorder", [](Schedule &s, Reader &r) { s.reorder(r.loops()); }},
+      {"tile",
+       [](Schedule &s, Reader &r) {
+         auto i = r.loop();
+         auto j = r.loop();
+         s.tile(i, j, r.ints());
+       }},
       {"bind",
        [](Schedule &s, Reader &r) {
          auto loop = r.loop();
@@ -161,6 +167,9 @@ const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
          auto block = r.block();
          s.reverse_compute_at(block, r.loop());
        }},
+      {"compute_inline", [](Schedule &s, Reader &r) { s.compute_inline(r.block()); }},
+      {"reverse_compute_inline", [](Schedule &s, Reader &r) { s.reverse_compute_inline(r.block()); }},
+      {"rfactor", [](Schedule &s, Reader &r) { s.rfactor(r.loop()); }},
       {"decompose_reduction",
        [](Schedule &s, Reader &r) {
          auto block = r.block();

@@ -58,6 +58,7 @@ private:
     for (const IterVar &iter : block.iters) {
       inside.insert(iter.var);
       check_binding(block, iter);
+      check_first(block, iter);
     }
     auto check_body = [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
@@ -102,6 +103,21 @@ private:
     if (range->high >= *extent && !iter.guarded)
       fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,
            range->high, *extent);
+  }
+
+  void check_first(const Block &block, const IterVar &axis) {
+    if (!axis.first)
+      return;
+    if (axis.kind != IterKind::reduction)
+      fail("block {} gives its spatial axis {} a first value", block.id->name, axis.var->name);
+    walk(axis.first, [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      if (var && std::none_of(block.iters.begin(), block.iters.end(), [&](const IterVar &iter) {
+            return iter.var == *var && iter.kind == IterKind::spatial;
+          }))
+        fail("block {} begins its sum over {} at {}, which is no spatial axis of it", block.id->name,
+             axis.var->name, (*var)->name);
+    });
   }
 
   void check_writers(const Buffer &buffer, const std::vector<const Block *> &writers) {

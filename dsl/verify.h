@@ -12,6 +12,7 @@ namespace nestsmith {
 ///   - every loop extent is constant and positive, a loop variable is bound once;
 ///   - bindings use enclosing loops only and are quasi-affine; they never fall below 0;
 ///   - an axis whose binding may reach its extent is guarded;
+///   - a reduction axis has its first value in the block's spatial axes;
 ///   - bodies use their block's variables and the program's scalars only;
 ///   - a buffer has one producer, or an init and an update;
 ///   - a temporary that is no parameter is written before it is read, in program order.

@@ -1,5 +1,6 @@
 #include "dsl/error.h"
 #include "dsl/primitives/decompose_reduction.h"
+#include "dsl/region.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ static Var outermost_summed(const Stmt &root, const Block &block) {
   auto loops = loops_of(path_to(root, block.id));
   for (const For *loop : loops)
     for (const IterVar &iter : block.iters)
-      if (iter.kind == IterKind::reduction && uses(iter.binding, loop->var))
+      if (sums_over(block, iter, loop->var))
         return loop->var;
   internal_check(!loops.empty(), "a reduction stands in no loop");
   return loops.back()->var;

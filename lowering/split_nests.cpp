@@ -1,3 +1,4 @@
+#include "dsl/allocation.h"
 #include "lowering/unit.h"
 
 #include <fmt/format.h>
@@ -31,15 +32,15 @@ struct Used {
 } // namespace
 
 std::vector<Program> split_nests(const Program &program) {
-  const auto *seq = as<Seq>(program.body);
-  if (!seq)
+  std::vector<Stmt> stmts = nests_of(program.body);
+  if (stmts.size() == 1)
     return {program};
   std::vector<Buffer> global = program.params;
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)
       global.push_back(buffer);
   std::vector<Program> nests;
-  for (const Stmt &stmt : seq->stmts) {
+  for (const Stmt &stmt : stmts) {
     Used used;
     std::vector<const Block *> blocks = blocks_of(stmt);
     for (const Block *block : blocks) {

@@ -1,6 +1,7 @@
 #include "schedules/workloads.h"
 
 #include "dsl/error.h"
+#include "dsl/math.h"
 #include "dsl/tensor.h"
 
 #include <algorithm>
@@ -71,6 +72,15 @@ Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr
   Tensor x = w.placeholder("x", {N}, dtype);
   Tensor y =
       w.compute("y", {N}, {"i"}, [&](Expr i) { return choose(condition(i), x(i) * 2 + 1, x(i) * 3 - 1); });
+  return w.output({y});
+}
+
+Program shifted_relu(const Shape &shape, DType dtype) {
+  auto [N] = extents<1>(shape, "a vector", "N");
+  Workload w("shifted_relu");
+  Tensor x = w.placeholder("x", {N}, dtype);
+  Tensor t = w.compute("t", {N}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+  Tensor y = w.compute("y", {N}, {"i"}, [&](Expr i) -> Definition { return relu(t(i)); });
   return w.output({y});
 }
 

@@ -21,6 +21,9 @@ Program accumulate_nt(const Shape &shape, DType dtype);
 Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr)> &condition,
                   Expr (*choose)(Expr, Expr, Expr));
 
+/// y = relu(x + 1) for a shape N. The sum is the stage t.
+Program shifted_relu(const Shape &shape, DType dtype);
+
 /// "1000x777x333" for messages.
 std::string to_string(const Shape &shape);
 

@@ -19,14 +19,22 @@ std::vector<const For *> bound_loops(const Stmt &root) {
   return found;
 }
 
+/// The nest that the loop stands in: it becomes a kernel of its own.
+Stmt nest_of(const Stmt &root, const For &loop) {
+  Path path = path_to(root, loop.var);
+  return as<Seq>(path.front()) ? path[1] : path.front();
+}
+
 void check_reductions(const Schedule::Edit &edit, const For &loop) {
   for (const Block *block : blocks_of(loop.body))
     for (const IterVar &iter : block->iters)
-      if (iter.kind == IterKind::reduction && uses(iter.binding, loop.var))
+      if (sums_over(*block, iter, loop.var))
         edit.refuse(
             fmt::format(
                 "block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
-                "the same time; bind a spatial loop, or keep {} serial",
+                "the same time; make it a spatial axis of partial sums with rfactor, bind a spatial loop, or "
+                "keep "
+                "{} serial",
                 block->id->name, loop.var->name, loop.var->name, loop.var->name, loop.var->name),
             {loop.var->name, block->id->name});
 }
@@ -97,7 +105,7 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   const For &loop = edit.loop(handle);
   edit.require_serial(loop);
   check_reductions(edit, loop);
-  check_limits(edit, loop, axis, bound_loops(edit.body()));
+  check_limits(edit, loop, axis, bound_loops(nest_of(edit.body(), loop)));
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     if (outer->axis == axis)
       check_nested(edit, *outer, loop, axis);

@@ -12,7 +12,7 @@ namespace {
 
 bool sums_over(const Block &block, const Var &loop) {
   for (const IterVar &iter : block.iters)
-    if (iter.kind == IterKind::reduction && uses(iter.binding, loop))
+    if (nestsmith::sums_over(block, iter, loop))
       return true;
   return false;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace nestsmith {
@@ -136,17 +137,42 @@ std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer) {
   return found;
 }
 
+namespace {
+
+/// How a reduction axis runs from its first value on: in this many steps of this size.
+struct Steps {
+  std::int64_t count, size;
+};
+
+Steps steps_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
+  if (!axis.first)
+    return {as_int(axis.extent).value(), 1};
+  Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
+  std::int64_t size = 0;
+  for (const Term &term : run.terms)
+    size = std::gcd(size, term.coefficient);
+  if (size == 0) // one step
+    return {1, 1};
+  auto range = range_of(to_expr(run), bounds);
+  internal_check(range && range->low == 0, "a reduction axis does not begin at its first value");
+  return {range->high / size + 1, size};
+}
+
+} // namespace
+
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds) {
+  const Block before = block;
   Bounds inner = bounds;
   std::vector<For> loops;
   std::size_t dimension = 0;
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
-    Span span = spatial ? region.at(dimension) : Span{Expr(0), iter.extent};
+    Steps steps = spatial ? Steps{0, 1} : steps_of(before, iter, bounds);
+    Span span = spatial ? region.at(dimension) : Span{Expr(0), Expr(steps.count)};
     dimension += spatial;
     iter.binding = span.min;
     if (span.runs.empty())
-      span.runs = {{1, as_int(span.extent).value()}};
+      span.runs = {{steps.size, as_int(span.extent).value()}};
     for (std::size_t n = 0; n < span.runs.size(); ++n) {
       std::string wanted = "ax_" + iter.var->name + (span.runs.size() > 1 ? fmt::format("_{}", n) : "");
       Var var = make_var(edit.name(wanted));
@@ -156,6 +182,9 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
       loops.push_back({var, count, LoopKind::serial, std::nullopt, nullptr});
     }
   }
+  for (IterVar &iter : block.iters) // those are bound by now: it is in spatial axes, and they have no first
+    if (iter.first)
+      iter.binding = in_loops(iter.first, block, inner) + iter.binding;
   Stmt nest = refresh_bindings(make_block(std::move(block)), inner);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     loop->body = nest;

@@ -37,7 +37,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
           {loop.var->name, writer->id->name});
     for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
       for (const IterVar &iter : writer->iters)
-        if (iter.kind == IterKind::reduction && uses(iter.binding, outer->var))
+        if (sums_over(*writer, iter, outer->var))
           edit.refuse(
               fmt::format(
                   "block {} sums over {}, so {} holds a partial sum inside it; choose a loop outside of {}",

@@ -1,5 +1,5 @@
 #pragma once
-/// How GPUs perform: arithmetic intensity, from one result a thread to tiles, and divergence.
+/// How GPUs perform: arithmetic intensity, from one result a thread to tiles; divergence; fusion.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"
@@ -16,5 +16,7 @@ Schedule tile64(const Shape &shape, DType dtype, const Target &target);
 Schedule divergent(const Shape &shape, DType dtype, const Target &target);
 Schedule uniform(const Shape &shape, DType dtype, const Target &target);
 Schedule branch_free(const Shape &shape, DType dtype, const Target &target);
+Schedule unfused(const Shape &shape, DType dtype, const Target &target);
+Schedule fused(const Shape &shape, DType dtype, const Target &target);
 
 } // namespace nestsmith::tutorial_004

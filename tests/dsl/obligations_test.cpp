@@ -34,32 +34,36 @@ TEST(Obligations, ProductOnOneThreadOwesNothing) {
   EXPECT_TRUE(Schedule(product(3, 5, 4)).obligations().empty());
 }
 
-TEST(Obligations, OneNestForOneKernel) {
+TEST(Obligations, SharedAndLocalMemoryStayInOneNest) {
   Schedule s(gemm(3, 5, 4));
-  std::string message =
-      "the blocks AB and C stand in 2 separate nests, and one kernel has one; bring them together "
-      "with compute_at or reverse_compute_at";
-  expect_owed(s, message, "the computation", "C");
-  s.reverse_compute_at(s.block("C"), s.loop("i"));
-  expect_not_owed(s, "separate nests");
-
-  Schedule cached(product(3, 5, 4));
-  cached.cache_write(cached.block("C"), Scope::local);
-  expect_owed(cached, "the blocks C and C_writeback stand in 2 separate nests",
-              "auto C_writeback = s.cache_write(C, Scope::local);", "C_writeback");
-}
-
-TEST(Obligations, NoTemporaryInGlobalMemory) {
-  Schedule s(gemm(3, 5, 4));
+  EXPECT_TRUE(s.obligations().empty()) << "global memory is handed on from kernel to kernel";
+  s.set_scope(s.block("AB"), Scope::local);
   expect_owed(
       s,
-      "the temporary AB is in global memory, and a kernel brings none of its own; give it shared or local "
-      "memory with set_scope",
-      "the computation", "AB");
+      "AB is local memory, which ends with its kernel, but the blocks AB and C use it in separate nests, "
+      "and each nest is a kernel; bring them together with compute_at or reverse_compute_at",
+      "s.set_scope(AB, Scope::local);", "AB");
+  s.reverse_compute_at(s.block("C"), s.loop("i"));
+  EXPECT_TRUE(s.obligations().empty());
+
+  Schedule cached(product(3, 5, 4));
+  cached.cache_write(cached.block("C"), Scope::shared);
+  expect_owed(cached, "C_shared is shared memory, which ends with its kernel, but the blocks C and C_writeback",
+              "auto C_writeback = s.cache_write(C, Scope::shared);", "C_writeback");
+}
+
+TEST(Obligations, GlobalMemoryIsReadByALaterNest) {
+  Schedule s(gemm(3, 5, 4));
+  s.reverse_compute_at(s.block("C"), s.loop("i"));
+  std::string message =
+      "the temporary AB is in global memory, and block C reads it in the nest in which block AB "
+      "writes it, where nothing orders the blocks of the grid; give it shared or local memory "
+      "with set_scope";
+  expect_owed(s, message, "the computation", "AB");
   s.set_scope(s.block("AB"), Scope::local);
-  expect_not_owed(s, "in global memory");
+  EXPECT_TRUE(s.obligations().empty());
   s.set_scope(s.block("AB"), Scope::global);
-  expect_owed(s, "the temporary AB is in global memory", "s.set_scope(AB, Scope::global);", "AB");
+  expect_owed(s, message, "s.set_scope(AB, Scope::global);", "AB");
 }
 
 TEST(Obligations, LocalMemoryIsOneThreads) {
@@ -78,9 +82,7 @@ TEST(Obligations, SharedMemoryIsOneBlocks) {
   Schedule s(product(3, 5, 4));
   s.cache_read(s.block("C"), "A", Scope::shared);
   s.bind(s.loop("i"), Axis::block_x);
-  std::string message =
-      "A_shared is shared, one copy for each block, but it is used outside of the loop bound to "
-      "blockIdx.x";
+  std::string message = "A_shared is shared memory, which ends with its kernel";
   expect_owed(s, message, "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
   s.compute_at(s.block("A_shared"), s.loop("i"));
   EXPECT_TRUE(s.obligations().empty());
@@ -116,21 +118,22 @@ TEST(Obligations, RegistersOfAThread) {
 }
 
 TEST(Obligations, SharedMemoryOfABlock) {
-  Target target;
-  target.shared_bytes_per_block = 49152;
-  Schedule s(product(64, 64, 256), target);
-  BlockRef a = s.cache_read(s.block("C"), "A", Scope::shared),
-           b = s.cache_read(s.block("C"), "B", Scope::shared);
-  auto [outer, inner] = s.split(s.loop("k"), {infer, 8});
-  s.reorder({outer, s.loop("i"), s.loop("j"), inner});
-  s.compute_at(a, outer);
+  auto tiled = [](std::int64_t tile) {
+    Target target;
+    target.shared_bytes_per_block = 49152;
+    Schedule s(product(64, 64, 256), target);
+    auto [outer, inner] = s.split(s.loop("k"), {infer, tile});
+    s.reorder({outer, s.loop("i"), s.loop("j"), inner});
+    for (const char *operand : {"A", "B"})
+      s.compute_at(s.cache_read(s.block("C"), operand, Scope::shared), outer);
+    return s;
+  };
   expect_owed(
-      s,
-      "bytes of shared memory (B_shared 65536, A_shared 2048), but sm_80 has 49152; bring the caches under "
-      "an inner loop with compute_at, or use smaller tiles",
-      "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
-  s.compute_at(b, outer);
-  expect_not_owed(s, "bytes of shared memory");
+      tiled(128),
+      "a block needs 65536 bytes of shared memory (A_shared 32768, B_shared 32768), but sm_80 has 49152; bring "
+      "the caches under an inner loop with compute_at, or use smaller tiles",
+      "auto B_shared = s.cache_read(C, \"B\", Scope::shared);", "B_shared");
+  expect_not_owed(tiled(64), "bytes of shared memory");
 }
 
 TEST(Obligations, EveryIndexOfAnAxisWritesItsOwn) {

@@ -211,7 +211,8 @@ TEST(BindRefuses, LoopThatIsSummedOver) {
     for (Axis axis : all_axes)
       expect_refused(s, [&] { s.bind(loop, axis); },
                      "block C sums over " + name + ", so the iterations " + name + " = 0 and " + name +
-                         " = 1 would add to one element at the same time; bind a spatial loop, or keep " +
+                         " = 1 would add to one element at the same time; make it a spatial axis of partial "
+                         "sums with rfactor, bind a spatial loop, or keep " +
                          name + " serial",
                      {name, "C"});
   }
@@ -219,13 +220,18 @@ TEST(BindRefuses, LoopThatIsSummedOver) {
 
 TEST(BindRefuses, ExtentsThatDisagree) {
   // refuses: bind.extent
-  Schedule s(gemm(8, 5, 4));
-  Loop i = bound(s, "i");
-  (void)i;
-  Loop other = s.loop("C_j");
-  expect_refused(s, [&] { s.bind(other, Axis::thread_x); },
-                 "the loop C_j has 5 iterations, but i on threadIdx.x has 8; split it so that they agree",
-                 {"i", "C_j"});
+  Schedule s(product(8, 5, 4));
+  BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
+  s.bind(s.loops(copy)[0], Axis::thread_x); // 8: it stands in a nest of its own
+  bound(s, "j");                            // 5, in another
+  Schedule other(product(8, 5, 4));
+  other.compute_at(other.cache_read(other.block("C"), "A", Scope::shared), other.loop("i"));
+  bound(other, "j");
+  Loop again = other.loops(other.block("A_shared")).back();
+  expect_refused(other, [&] { other.bind(again, Axis::thread_x); },
+                 "the loop " + other.name(again) +
+                     " has 4 iterations, but j on threadIdx.x has 5; split it so that they agree",
+                 {"j", other.name(again)});
 }
 
 TEST(BindRefuses, WhatTheTargetCannotHold) {

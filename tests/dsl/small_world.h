@@ -50,15 +50,19 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
     add("unroll(" + at + ")", [=](Schedule &s) { s.unroll(loop); });
     add("partition(" + at + ")", [=](Schedule &s) { s.partition(loop); });
     add("double_buffer(" + at + ")", [=](Schedule &s) { s.double_buffer(loop); });
+    add("rfactor(" + at + ")", [=](Schedule &s) { s.rfactor(loop); });
     for (Loop other : loops) {
       const std::string &inner = other.var->name;
       add("fuse(" + at + ", " + inner + ")", [=](Schedule &s) { s.fuse(loop, other); });
       add("reorder({" + at + ", " + inner + "})", [=](Schedule &s) { s.reorder({loop, other}); });
+      add("tile(" + at + ", " + inner + ", {2, 3})", [=](Schedule &s) { s.tile(loop, other, {2, 3}); });
     }
   }
   for (const Block *block : blocks_of(schedule.program().body)) {
     BlockRef ref{block->id};
     const std::string &at = block->id->name;
+    add("compute_inline(" + at + ")", [=](Schedule &s) { s.compute_inline(ref); });
+    add("reverse_compute_inline(" + at + ")", [=](Schedule &s) { s.reverse_compute_inline(ref); });
     std::set<std::string> buffers;
     for (const Load *access : loads_of(*block))
       buffers.insert(access->buffer->name);

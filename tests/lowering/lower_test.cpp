@@ -221,12 +221,14 @@ TEST(Lower, RefusesWhatIsOwedAndNamesTheDirective) {
     EXPECT_TRUE(test::marks(error.marked(), "B_shared")) << error.marked();
     EXPECT_EQ(error.code(), ExitCode::illegal_schedule);
   }
+  Schedule together(gemm(8, 8, 8));
+  together.reverse_compute_at(together.block("C"), together.loop("i"));
   try {
-    lower(Schedule(gemm(8, 8, 8)));
+    lower(together);
     FAIL();
   } catch (const ScheduleError &error) {
     EXPECT_EQ(error.directive(), "the computation gemm");
-    EXPECT_TRUE(test::marks(error.marked(), "C")) << error.marked();
+    EXPECT_TRUE(test::marks(error.marked(), "AB")) << error.marked();
   }
 }
 

@@ -168,15 +168,15 @@ TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
   EXPECT_TRUE(contains(ran.err, "split"));
 }
 
-/// The computation of a rung, saved as a trace without directives.
-constexpr const char *unscheduled_trace =
+/// The computation of a rung, saved as a trace that leaves its local sum and what reads it apart.
+constexpr const char *owing_trace =
     R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32", "target": "sm_80",
-        "directives": []})";
+        "directives": [{"op": "set_scope", "args": [{"block": "AB"}, "local"], "results": []}]})";
 
 TEST(BadInput, OpenObligationsAreShownAndNotLowered) {
   Folder folder;
   std::string path = (folder / "trace.json").string();
-  write_text(path, unscheduled_trace);
+  write_text(path, owing_trace);
   Ran show = nestsmith("show " + path);
   EXPECT_EQ(show.code, 0) << show.err;
   EXPECT_TRUE(contains(show.out, "\nowed: "));

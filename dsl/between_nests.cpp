@@ -1,0 +1,88 @@
+#include "dsl/between_nests.h"
+
+#include "dsl/allocation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+bool touches(const Block &block, const Buffer &buffer) {
+  return block.body.buffer == buffer || reads(block, buffer);
+}
+
+std::size_t maker(const Schedule &schedule, const std::string &name) {
+  for (std::size_t n = schedule.trace().size(); n-- > 0;) {
+    const Directive &directive = schedule.trace()[n];
+    bool made = std::find(directive.results.begin(), directive.results.end(), name) != directive.results.end();
+    bool moved = directive.op == "set_scope" && directive.arguments.front() == Argument(BlockName{name});
+    if (made || moved)
+      return n + 1;
+  }
+  return 0;
+}
+
+namespace {
+
+class BetweenNests {
+public:
+  explicit BetweenNests(const Schedule &schedule) : schedule_(schedule) {}
+
+  std::vector<Obligation> run() {
+    for (const Buffer &buffer : temporaries(schedule_.program()))
+      buffer->scope == Scope::global ? check_global(buffer) : check_inside(buffer);
+    return std::move(found_);
+  }
+
+private:
+  void owe(const std::string &culprit, std::string message) {
+    found_.push_back({std::move(message), maker(schedule_, culprit), culprit});
+  }
+
+  void check_global(const Buffer &buffer) {
+    for (const Stmt &nest : nests_of(schedule_.program().body)) {
+      const Block *writer = nullptr, *reader = nullptr;
+      for (const Block *block : blocks_of(nest))
+        if (touches(*block, buffer))
+          (block->body.buffer == buffer ? writer : reader) = block;
+      if (writer && reader)
+        owe(writer->id->name,
+            fmt::format(
+                "the temporary {} is in global memory, and block {} reads it in the nest in which block "
+                "{} writes it, where nothing orders the blocks of the grid; give it shared or local "
+                "memory with set_scope",
+                buffer->name, reader->id->name, writer->id->name));
+    }
+  }
+
+  /// The blocks that use shared or local memory must stand in one nest.
+  void check_inside(const Buffer &buffer) {
+    std::vector<const Block *> users;
+    std::size_t nests = 0;
+    for (const Stmt &nest : nests_of(schedule_.program().body)) {
+      std::vector<const Block *> here = blocks_of(nest);
+      std::erase_if(here, [&](const Block *block) { return !touches(*block, buffer); });
+      nests += !here.empty();
+      users.insert(users.end(), here.begin(), here.end());
+    }
+    if (nests < 2)
+      return;
+    const Block *latest = *std::max_element(users.begin(), users.end(), [&](const Block *a, const Block *b) {
+      return maker(schedule_, a->id->name) < maker(schedule_, b->id->name);
+    });
+    owe(latest->id->name,
+        fmt::format("{} is {} memory, which ends with its kernel, but the blocks {} and {} use it in separate "
+                    "nests, and each nest is a kernel; bring them together with compute_at or "
+                    "reverse_compute_at",
+                    buffer->name, name(buffer->scope), users.front()->id->name, users.back()->id->name));
+  }
+
+  const Schedule &schedule_;
+  std::vector<Obligation> found_;
+};
+
+} // namespace
+
+std::vector<Obligation> owed_between_nests(const Schedule &schedule) { return BetweenNests(schedule).run(); }
+
+} // namespace nestsmith

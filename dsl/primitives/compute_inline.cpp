@@ -1,0 +1,82 @@
+#include "dsl/primitives/compute_inline.h"
+
+#include "dsl/primitives/inline.h"
+#include "dsl/primitives/move.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+void check_definition(const Schedule::Edit &edit, const Block &block) {
+  const Buffer &buffer = block.body.buffer;
+  const std::string &name = block.id->name;
+  if (buffer->role != Role::temporary)
+    edit.refuse(
+        fmt::format("block {} writes {}, a parameter, which the caller is to have; only a temporary can "
+                    "be inlined",
+                    name, buffer->name),
+        {name});
+  bool reduces = std::any_of(block.iters.begin(), block.iters.end(),
+                             [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
+  if (reduces || writers_of(edit.body(), buffer).size() > 1)
+    edit.refuse(
+        fmt::format("block {} is part of a sum, which each reader would have to compute anew; bring it to "
+                    "its readers with compute_at",
+                    name),
+        {name});
+  if (!is_plain(block, buffer, block.body.indices))
+    edit.refuse(
+        fmt::format("block {} does not index {} by just its own axes, each once and over its whole extent, "
+                    "so what an element holds is not one expression; use compute_at",
+                    name, buffer->name),
+        {name});
+  if (readers_of(edit.body(), buffer).empty())
+    edit.refuse(fmt::format("nothing reads {}, so there is nothing to inline it into", buffer->name), {name});
+  for (const Load *access : loads_of(block))
+    if (const Block *writer = writer_after(edit.body(), access->buffer, block.id))
+      edit.refuse(fmt::format("block {} reads {}, which {} overwrites later: its readers might find the new "
+                              "content; keep {} in a temporary",
+                              name, access->buffer->name, writer->id->name, buffer->name),
+                  {name, writer->id->name});
+}
+
+/// The statement with the definition in the place of the temporary.
+Stmt inlined(const Stmt &stmt, const Block &definition) {
+  const auto *block = as<Block>(stmt);
+  if (!block)
+    return map_children(stmt, [&](const Stmt &child) { return inlined(child, definition); });
+  if (!reads(*block, definition.body.buffer))
+    return stmt;
+  auto element = [&](const Load &access) {
+    Values values;
+    for (const IterVar &iter : definition.iters)
+      for (std::size_t d = 0; d < access.indices.size(); ++d)
+        if (same(definition.body.indices[d], Expr(iter.var)))
+          values[iter.var] = access.indices[d];
+    return masked(with_values(definition.body.value, values), access.mask, access.fill);
+  };
+  auto rewrite = [&](Store &store) {
+    store.value = replace_loads(store.value, definition.body.buffer, element);
+    for (Expr &index : store.indices)
+      index = replace_loads(index, definition.body.buffer, element);
+  };
+  Block copy = *block;
+  rewrite(copy.body);
+  if (copy.init)
+    rewrite(*copy.init);
+  return make_block(std::move(copy));
+}
+
+} // namespace
+
+void compute_inline(Schedule &schedule, BlockRef handle) {
+  Schedule::Edit edit(schedule, "compute_inline", {BlockName{block_name(handle)}});
+  const Block &block = edit.block(handle);
+  check_definition(edit, block);
+  edit.commit(inlined(remove_block(edit.body(), block.id), block));
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,138 @@
+#include "dsl/primitives/reverse_compute_inline.h"
+
+#include "dsl/primitives/inline.h"
+#include "dsl/primitives/move.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+bool is_sum(const Block &block) {
+  return std::any_of(block.iters.begin(), block.iters.end(),
+                     [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
+}
+
+/// The temporary that only the consumer reads, at one place.
+const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
+  const std::string &name = consumer.id->name;
+  if (consumer.init || is_sum(consumer))
+    edit.refuse(
+        fmt::format("block {} is a sum, which no element of a producer completes; use reverse_compute_at",
+                    name),
+        {name});
+  const Load *link = nullptr;
+  for (const Load *access : loads_of(consumer)) {
+    if (access->buffer->role != Role::temporary || access->buffer == consumer.body.buffer ||
+        readers_of(edit.body(), access->buffer).size() != 1)
+      continue;
+    if (link && link->buffer != access->buffer)
+      edit.refuse(
+          fmt::format("block {} reads both {} and {}, and can be put into the producer of one only; use "
+                      "compute_inline for the other first",
+                      name, link->buffer->name, access->buffer->name),
+          {name});
+    if (!is_plain(consumer, access->buffer, access->indices) ||
+        (link && !std::equal(link->indices.begin(), link->indices.end(), access->indices.begin(), same)))
+      edit.refuse(
+          fmt::format("block {} does not read {} at just its own axes, each once and over its whole extent, "
+                      "so it does not use each element once; use compute_inline",
+                      name, access->buffer->name),
+          {name});
+    link = access;
+  }
+  if (!link)
+    edit.refuse(
+        fmt::format("block {} reads no temporary that it alone reads; use compute_inline on what it reads",
+                    name),
+        {name});
+  return *link;
+}
+
+const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, const Buffer &link) {
+  std::vector<const Block *> writers = writers_of(edit.body(), link);
+  const Block &producer = *writers.back();
+  if (writers.size() > 1 || producer.init || is_sum(producer))
+    edit.refuse(fmt::format("block {} sums up {}, and {} would be applied to its partial sums; use "
+                            "reverse_compute_at",
+                            producer.id->name, link->name, consumer.id->name),
+                {producer.id->name, consumer.id->name});
+  std::vector<Expr> bindings;
+  for (const IterVar &iter : producer.iters)
+    bindings.push_back(iter.binding);
+  if (!is_plain(producer, link, producer.body.indices) ||
+      !bijective(bindings, loops_of(path_to(edit.body(), producer.id)), loop_bounds(edit.body())))
+    edit.refuse(
+        fmt::format("block {} does not compute each element of {} just once, at its own axes, so {} would "
+                    "run more than once for some; use reverse_compute_at",
+                    producer.id->name, link->name, consumer.id->name),
+        {producer.id->name, consumer.id->name});
+  return producer;
+}
+
+/// The consumer moves up to the producer: what it reads must be there, and what it writes may not be in use.
+void check_between(const Schedule::Edit &edit, const Block &producer, const Block &consumer,
+                   const Buffer &link) {
+  std::vector<const Block *> order = blocks_of(edit.body());
+  Path path = path_to(edit.body(), producer.id);
+  const Stmt &nest = path.size() > 1 && as<Seq>(path.front()) ? path[1] : path.front();
+  auto first = std::find_if(order.begin(), order.end(),
+                            [&](const Block *block) { return block->id == blocks_of(nest).front()->id; });
+  auto last =
+      std::find_if(order.begin(), order.end(), [&](const Block *block) { return block->id == consumer.id; });
+  for (auto block = first; block < last; ++block) {
+    if ((*block)->id == producer.id)
+      continue;
+    const std::string &name = (*block)->id->name;
+    for (const Load *access : loads_of(consumer))
+      if (access->buffer != link && (*block)->body.buffer == access->buffer)
+        edit.refuse(
+            fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} before it",
+                        consumer.id->name, access->buffer->name, name, producer.id->name, name),
+            {consumer.id->name, name});
+    if ((*block)->body.buffer == consumer.body.buffer || reads(**block, consumer.body.buffer))
+      edit.refuse(
+          fmt::format("block {} uses {}, which {} would overwrite before it; compute into another tensor", name,
+                      consumer.body.buffer->name, consumer.id->name),
+          {consumer.id->name, name});
+  }
+}
+
+} // namespace
+
+void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
+  Schedule::Edit edit(schedule, "reverse_compute_inline", {BlockName{block_name(handle)}});
+  const Block &consumer = edit.block(handle);
+  const Load &link = find_link(edit, consumer);
+  const Block &producer = find_producer(edit, consumer, link.buffer);
+  check_between(edit, producer, consumer, link.buffer);
+
+  Values axes; // of the consumer, in the producer's
+  for (const IterVar &iter : consumer.iters)
+    for (std::size_t d = 0; d < link.indices.size(); ++d)
+      if (same(link.indices[d], Expr(iter.var)))
+        axes[iter.var] = producer.body.indices[d];
+  auto moved = [&](const Expr &e) {
+    return replace_loads(with_values(e, axes), link.buffer, [&](const Load &access) {
+      return access.mask ? select(access.mask, producer.body.value, access.fill) : producer.body.value;
+    });
+  };
+  Block fused = producer;
+  fused.body = {consumer.body.buffer, {}, moved(consumer.body.value)};
+  for (const Expr &index : consumer.body.indices)
+    fused.body.indices.push_back(moved(index));
+  for (const Load *access : loads_of(fused))
+    if (access->buffer == fused.body.buffer &&
+        !std::equal(access->indices.begin(), access->indices.end(), fused.body.indices.begin(), same))
+      edit.refuse(
+          fmt::format("block {} reads other elements of {} than the one that {} overwrites; compute into "
+                      "another tensor",
+                      producer.id->name, access->buffer->name, consumer.id->name),
+          {producer.id->name, consumer.id->name});
+  Stmt body = remove_block(edit.body(), consumer.id);
+  edit.commit(replace(body, path_to(body, producer.id).back(), make_block(std::move(fused))));
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,35 @@
+#include "dsl/primitives/tile.h"
+
+#include "dsl/primitives/edit.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int64_t> factors) {
+  Schedule::Edit edit(schedule, "tile", {LoopName{loop_name(i)}, LoopName{loop_name(j)}, factors});
+  edit.loop(i);
+  edit.loop(j);
+  if (factors.size() != 2)
+    edit.refuse(fmt::format("got {} factors, expected 2: the extents of a tile along {} and {}", factors.size(),
+                            loop_name(i), loop_name(j)),
+                {loop_name(i), loop_name(j)});
+  if (i.var == j.var)
+    edit.refuse(fmt::format("the loop {} is named twice; name two loops", loop_name(i)), {loop_name(i)});
+  std::vector<Loop> handles;
+  try {
+    Schedule scratch = schedule;
+    auto outer = scratch.split(i, {infer, factors[0]}), inner = scratch.split(j, {infer, factors[1]});
+    handles = {outer[0], inner[0], outer[1], inner[1]};
+    scratch.reorder(handles);
+    std::vector<std::string> names;
+    for (const Loop &handle : handles)
+      names.push_back(handle.var->name);
+    edit.commit(scratch.program().body, names);
+  } catch (const ScheduleError &error) {
+    edit.refuse(fmt::format("{}: {}", error.directive(), error.message()), {loop_name(i), loop_name(j)});
+  }
+  return handles;
+}
+
+} // namespace nestsmith::primitives

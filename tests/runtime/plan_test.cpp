@@ -1,0 +1,159 @@
+/// Plans of two kernels on the simulator and on a driver that runs on the host.
+
+#include "lowering/plan.h"
+#include "runtime/gpu_executor.h"
+#include "runtime/gpu_plan.h"
+#include "runtime/sim_executor.h"
+#include "tests/runtime/fake_cuda.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::fake_cuda;
+using test::FakeLaunch;
+
+constexpr std::int64_t n = 40;
+
+Buffer global(const char *name, Role role) {
+  return std::make_shared<const BufferNode>(BufferNode{name, DType::f32, {Expr(n)}, Scope::global, role});
+}
+
+/// T = X + X for the first `made` elements; Y = T*factor.
+struct TwoKernels {
+  explicit TwoKernels(std::int64_t made = n) {
+    Buffer x = global("X", Role::input), y = global("Y", Role::output), t = global("T", Role::temporary);
+    Var factor = make_var("factor", DType::f32), other = make_var("other", DType::f32);
+    plan.name = "two";
+    plan.params = {x, y};
+    plan.scalars = {other, factor};
+    plan.add_workspace(t);
+    Var i = make_var("i", DType::i32), j = make_var("j", DType::i32);
+    kernel::Kernel first, second;
+    first.name = "first";
+    first.params = {x, t};
+    first.indices = {{Axis::thread_x, i, made}};
+    first.body = kernel::make(kernel::Store{t, {i}, load(x, {i}) + load(x, {i}), ""});
+    second.name = "second";
+    second.params = {y, t};
+    second.scalars = {factor};
+    second.indices = {{Axis::block_x, j, n}};
+    second.body = kernel::make(kernel::Store{y, {j}, load(t, {j}) * Expr(factor), ""});
+    plan.kernels = {first, second};
+    for (std::int64_t at = 0; at < n; ++at)
+      arrays[0].view<float>()[static_cast<std::size_t>(at)] = static_cast<float>(at);
+  }
+  kernel::Plan plan;
+  std::vector<Array> arrays = std::vector<Array>(2, Array(DType::f32, {n}));
+  std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 100), Scalar::from_double(DType::f32, 3)};
+};
+
+TEST(SimulatedPlan, KernelsHandOnTheirWorkspace) {
+  TwoKernels two;
+  SimExecutor simulator;
+  EXPECT_EQ(simulator.run(two.plan, two.arrays, two.scalars).findings, std::vector<std::string>());
+  for (std::size_t at = 0; at < n; ++at)
+    EXPECT_EQ(two.arrays[1].view<float>()[at], 6 * static_cast<float>(at));
+  EXPECT_EQ(simulator.stats().loads_global, 3U * n);
+  EXPECT_EQ(simulator.stats().stores_global, 2U * n);
+}
+
+TEST(SimulatedPlan, FindsWhatNoKernelHasWritten) {
+  TwoKernels two(n - 1);
+  std::vector<std::string> findings = SimExecutor().run(two.plan, two.arrays, two.scalars).findings;
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(findings[0].starts_with("kernel second: ")) << findings[0];
+  EXPECT_NE(findings[0].find("T[39]"), std::string::npos) << findings[0];
+}
+
+TEST(SimulatedPlan, FindsAnOutputThatIsReadBeforeItIsWritten) {
+  TwoKernels two;
+  std::swap(two.plan.kernels[0], two.plan.kernels[1]);
+  EXPECT_FALSE(SimExecutor().run(two.plan, two.arrays, two.scalars).findings.empty());
+  // An output of the first kernel can be read by the second.
+  TwoKernels good;
+  good.plan.kernels[0].params = {good.plan.params[0], good.plan.params[1]};
+  Expr i = good.plan.kernels[0].indices[0].var;
+  good.plan.kernels[0].body =
+      kernel::make(kernel::Store{good.plan.params[1], {i}, load(good.plan.params[0], {i}), ""});
+  Expr j = good.plan.kernels[1].indices[0].var;
+  good.plan.kernels[1].params = {good.plan.params[1]};
+  good.plan.kernels[1].scalars = {};
+  good.plan.kernels[1].body =
+      kernel::make(kernel::Store{good.plan.params[1], {j}, load(good.plan.params[1], {j}) + Expr(1.0F), ""});
+  EXPECT_EQ(SimExecutor().run(good.plan, good.arrays, good.scalars).findings, std::vector<std::string>());
+  EXPECT_EQ(good.arrays[1].view<float>()[5], 6);
+}
+
+std::vector<cuda::Compiled> compiled(const kernel::Plan &plan, const std::string &arch) {
+  std::vector<cuda::Compiled> all;
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    all.emplace_back();
+    all.back().kernel_name = kernel.name;
+    all.back().cubin = {'E', 'L', 'F'};
+    all.back().arch = arch;
+  }
+  return all;
+}
+
+class GpuPlanTest : public testing::Test {
+protected:
+  void SetUp() override {
+    test::reset_fake_cuda();
+    device = cuda::Device::open(test::fake_driver());
+    fake_cuda().kernels["first"] = [this](const FakeLaunch &launch) {
+      launches += "first ";
+      float *x = launch.pointer<float>(0), *t = launch.pointer<float>(1);
+      for (std::int64_t i = 0; i < made; ++i)
+        t[i] = x[i] + x[i];
+    };
+    fake_cuda().kernels["second"] = [this](const FakeLaunch &launch) {
+      launches += "second ";
+      EXPECT_EQ(launch.grid[0], static_cast<unsigned>(n));
+      float *y = launch.pointer<float>(0), *t = launch.pointer<float>(1);
+      for (std::int64_t i = 0; i < n; ++i)
+        y[i] = t[i] * launch.scalar<float>(2);
+      t[beyond] = t[beyond] + 1;
+    };
+  }
+  void TearDown() override {
+    device.reset();
+    EXPECT_TRUE(fake_cuda().memory.empty());
+    EXPECT_EQ(fake_cuda().modules, 0);
+  }
+  std::unique_ptr<cuda::Device> device;
+  std::string launches;
+  std::int64_t made = n, beyond = 0;
+};
+
+TEST_F(GpuPlanTest, LaunchesTheKernelsInOrderOnOneWorkspace) {
+  TwoKernels two;
+  GpuExecutor executor(*device, compiled);
+  EXPECT_EQ(executor.run(two.plan, two.arrays, two.scalars).findings, std::vector<std::string>());
+  EXPECT_EQ(launches, "first second ");
+  EXPECT_EQ(two.arrays[1].view<float>()[5], 30);
+  executor.time(two.plan, two.arrays, two.scalars, {.warm_up = 1, .runs = 2});
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 8);
+}
+
+TEST_F(GpuPlanTest, AWorkspaceStartsAsPoison) {
+  made = n - 1;
+  TwoKernels two;
+  GpuExecutor(*device, compiled).run(two.plan, two.arrays, two.scalars);
+  EXPECT_TRUE(std::isnan(two.arrays[1].view<float>()[n - 1]));
+}
+
+TEST_F(GpuPlanTest, AWorkspaceLiesBetweenGuardBands) {
+  beyond = n;
+  TwoKernels two;
+  std::vector<std::string> findings =
+      GpuExecutor(*device, compiled).run(two.plan, two.arrays, two.scalars).findings;
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(findings[0].starts_with("buffer T: written out of bounds, at byte offset 160 of its 160 bytes"))
+      << findings[0];
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,93 @@
+/// Split-K: parts of a long sum made side by side, and added up by a second kernel.
+
+#include "codegen/cuda.h"
+#include "codegen/standalone.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/nvrtc.h"
+#include "runtime/sim_executor.h"
+#include "schedules/fetch.h"
+#include "schedules/workloads.h"
+#include "tests/dsl/support.h"
+#include "tests/golden.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+/// 16 x 16 tiles through shared memory; blockIdx.z takes a part of K.
+Schedule split_k(const Shape &shape, DType dtype, std::int64_t parts) {
+  Schedule s(gemm(shape, dtype));
+  auto AB = s.block("AB"), C = s.block("C");
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, j_block, i_thread, j_thread] = s.tile(i, j, {16, 16});
+  auto [part, k_outer, k_inner] = s.split(k, {parts, infer, 16});
+  auto partial = s.rfactor(part);
+  s.reorder({part, i_block, j_block, i_thread, j_thread, k_outer, k_inner});
+  auto writeback = s.cache_write(partial, Scope::local);
+  auto thread = s.fuse(i_thread, j_thread);
+  s.reverse_compute_at(writeback, thread);
+  s.bind(part, Axis::block_z);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  fetch_tile(s, partial, "A", k_outer, 256);
+  fetch_tile(s, partial, "B", k_outer, 256);
+
+  auto element = s.fuse(s.loops(AB)[0], s.loops(AB)[1]);
+  auto [block, lane] = s.split(element, {infer, 256});
+  s.set_scope(AB, Scope::local);
+  s.reverse_compute_at(C, lane);
+  s.bind(block, Axis::block_x);
+  s.bind(lane, Axis::thread_x);
+  return s;
+}
+
+TEST(SplitK, IsRightAtEverySize) {
+  SimExecutor simulator;
+  for (const Shape &shape :
+       {Shape{1, 1, 1}, Shape{17, 15, 129}, Shape{33, 16, 64}, Shape{16, 16, 5}, Shape{5, 40, 200}})
+    for (std::int64_t parts : {1, 3, 4})
+      for (DType dtype : {DType::u32, DType::f32}) {
+        Schedule s = split_k(shape, dtype, parts);
+        EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+        CheckResult result = check(s, lower(s), simulator);
+        EXPECT_TRUE(result.passed) << to_string(shape) << " in " << parts << "\n"
+                                   << (result.passed ? "" : result.messages().front());
+      }
+}
+
+TEST(SplitK, KeepsItsMeaningAtEveryStep) {
+  EXPECT_TRUE(test::same_meaning(split_k({9, 7, 50}, DType::u32, 3)));
+}
+
+TEST(SplitK, ItsKernelsCompileForEveryArchitecture) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  kernel::Plan plan = lower(split_k({512, 500, 4096}, DType::f32, 8));
+  ASSERT_EQ(plan.kernels.size(), 2U);
+  std::string text = cuda_kernels(plan);
+  for (const char *arch : {"sm_75", "sm_80", "sm_90", "sm_120"})
+    for (const kernel::Kernel &kernel : plan.kernels) {
+      cuda::Compiled compiled = nvrtc->compile(text, entry_name(kernel), arch);
+      EXPECT_GT(compiled.registers, 0);
+      EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
+      EXPECT_EQ(compiled.shared_bytes, kernel.shared_bytes);
+    }
+}
+
+TEST(SplitK, TheFileThatIsShipped) {
+  Schedule s = split_k({1000, 777, 3333}, DType::f32, 4);
+  EmitInfo info;
+  info.title = "split-K";
+  info.shape = {{"M", 1000}, {"N", 777}, {"K", 3333}};
+  EXPECT_TRUE(matches_golden("split_k_1000x777x3333_emit.cu", emit(info, lower(s))));
+}
+
+} // namespace
+} // namespace nestsmith
