@@ -36,7 +36,10 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 struct cudaDeviceProp { char name[8]; int major, minor; };
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int) { *p = {"host", 0, 0}; return cudaSuccess; }
 inline const char *cudaGetErrorString(cudaError_t) { return "error"; }
-template <class T> cudaError_t cudaMalloc(T **p, size_t size) { *p = (T *)malloc(size); return cudaSuccess; }
+template <class T> cudaError_t cudaMalloc(T **p, size_t size) {
+  *p = (T *)aligned_alloc(256, (size + 255) / 256 * 256);
+  return cudaSuccess;
+}
 inline cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind) { memcpy(to, from, n); return cudaSuccess; }
 inline cudaError_t cudaMemset(void *to, int byte, size_t n) { memset(to, byte, n); return cudaSuccess; }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }

@@ -66,7 +66,7 @@ TEST(ComputeInline, ComposesMasksAndKeepsFills) {
   EXPECT_EQ(text([](const Tensor &x, Expr i) {
               return load(x.buffer(), {i + 1}, i < Expr(7), constant(DType::u32, 9));
             }),
-            "y[i] = select(1 <= i, x[i - 1 + 1] where 1 <= i && i - 1 < 7 else 9, 7) + 1\n");
+            "y[i] = select(1 <= i, (x[i - 1 + 1] where 1 <= i and i - 1 < 7 else 9), 7) + 1\n");
 }
 
 TEST(ComputeInlineRefuses, AParameter) {

@@ -188,6 +188,7 @@ TEST(VectorizeOwes, SomethingContiguous) {
   Loop i = s.loops(U)[0], j = s.loops(U)[1];
   auto [outer, lanes] = s.split(i, {infer, 4});
   s.reorder({outer, j, lanes});
+  s.compute_at(T, outer);
   s.vectorize(lanes);
   EXPECT_EQ(
       owed(s, s.name(lanes), "s.vectorize(U_i_inner);"),

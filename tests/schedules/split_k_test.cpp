@@ -35,12 +35,13 @@ Schedule split_k(const Shape &shape, DType dtype, std::int64_t parts) {
   fetch_tile(s, partial, "A", k_outer, 256);
   fetch_tile(s, partial, "B", k_outer, 256);
 
-  auto element = s.fuse(s.loops(AB)[0], s.loops(AB)[1]);
-  auto [block, lane] = s.split(element, {infer, 256});
+  auto [row_block, column_block, row, column] = s.tile(s.loops(AB)[0], s.loops(AB)[1], {8, 32});
   s.set_scope(AB, Scope::local);
-  s.reverse_compute_at(C, lane);
-  s.bind(block, Axis::block_x);
-  s.bind(lane, Axis::thread_x);
+  s.reverse_compute_at(C, column);
+  s.bind(row_block, Axis::block_y);
+  s.bind(column_block, Axis::block_x);
+  s.bind(row, Axis::thread_y);
+  s.bind(column, Axis::thread_x);
   return s;
 }
 

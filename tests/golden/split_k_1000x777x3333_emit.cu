@@ -1,0 +1,100 @@
+// split-K
+//
+// A: float [1000, 3333], row-major, read
+// B: float [3333, 777], row-major, read
+// C: float [1000, 777], row-major, read and written
+// alpha: float
+// beta: float
+// AB_rf: float [4, 1000, 777], row-major, workspace
+//
+// Launch: gemm_AB_rf_writeback, grid 49 x 63 x 4, block 256, 2048 bytes of shared memory a block
+// Launch: gemm_C, grid 25 x 125, block 32 x 8
+// Workspace: 12432000 bytes
+// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+
+#include <cuda_runtime.h>
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_AB_rf_writeback(const float *__restrict__ A, const float *__restrict__ B,
+                     float *__restrict__ AB_rf) {
+  const int j_outer = blockIdx.x;
+  const int i_outer = blockIdx.y;
+  const int k_0 = blockIdx.z;
+  const int tid = threadIdx.x;
+  __shared__ float A_shared[16 * 16];  // 16 x 16 tile of A
+  __shared__ float B_shared[16 * 16];  // 16 x 16 tile of B
+
+  const int i = i_outer * 16 + tid / 16;
+  const int j = j_outer * 16 + tid % 16;
+  float AB_rf_local = 0.0f;
+  for (int k_1 = 0; k_1 < 53; ++k_1) {
+    const int A_k = k_0 * 848 + k_1 * 16 + tid % 16;
+    const int B_k = k_0 * 848 + k_1 * 16 + tid / 16;
+    A_shared[tid] = i < 1000 && A_k < 3333 ? A[i * 3333 + A_k] : 0.0f;
+    B_shared[tid] = B_k < 3333 && j < 777 ? B[B_k * 777 + j] : 0.0f;
+    __syncthreads();  // A_shared, B_shared: written above, read below
+    for (int k_2 = 0; k_2 < 16; ++k_2) {
+      AB_rf_local += A_shared[tid / 16 * 16 + k_2] * B_shared[k_2 * 16 + tid % 16];
+    }
+    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_1
+  }
+  if (i < 1000 && j < 777) {  // tail of i, j
+    AB_rf[(k_0 * 1000 + i) * 777 + j] = AB_rf_local;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_C(float *__restrict__ C, const float *__restrict__ AB_rf, float alpha, float beta) {
+  const int ax_j_outer = blockIdx.x;
+  const int ax_i_outer = blockIdx.y;
+  const int ax_j_inner = threadIdx.x;
+  const int ax_i_inner = threadIdx.y;
+
+  const int i = ax_i_outer * 8 + ax_i_inner;
+  const int j = ax_j_outer * 32 + ax_j_inner;
+  if (j < 777) {  // tail of j
+    float AB = 0.0f;
+    for (int ax_k_0 = 0; ax_k_0 < 4; ++ax_k_0) {
+      AB += AB_rf[(ax_k_0 * 1000 + i) * 777 + j];
+    }
+    C[i * 777 + j] = alpha * AB + beta * (beta != 0.0f ? C[i * 777 + j] : 0.0f);
+  }
+}
+
+/// Whether two arrays share a byte.
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  const char *a_begin = (const char *)a, *b_begin = (const char *)b;
+  return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
+}
+
+extern "C" size_t gemm_workspace_bytes() { return 12432000; }
+
+/// Launches all kernels in order on `stream` and does not wait. They were generated for one
+/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
+/// that is written overlaps another.
+/// `workspace` is for what the kernels hand on: gemm_workspace_bytes() bytes or more, aligned to 256.
+extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, int M, int N, int K,
+                                   int lda, int ldb, int ldc, float alpha, float beta,
+                                   void *workspace, size_t workspace_bytes, cudaStream_t stream) {
+  if (A == nullptr || B == nullptr || C == nullptr) {
+    return cudaErrorInvalidValue;
+  }
+  if (M != 1000 || N != 777 || K != 3333 || lda != 3333 || ldb != 777 || ldc != 777) {
+    return cudaErrorInvalidValue;
+  }
+  if (workspace == nullptr || (size_t)workspace % 256 != 0 ||
+      workspace_bytes < gemm_workspace_bytes()) {
+    return cudaErrorInvalidValue;
+  }
+  if (overlap(A, 3333000LL * sizeof(float), C, 777000LL * sizeof(float)) ||
+      overlap(A, 3333000LL * sizeof(float), workspace, 12432000) ||
+      overlap(B, 2589741LL * sizeof(float), C, 777000LL * sizeof(float)) ||
+      overlap(B, 2589741LL * sizeof(float), workspace, 12432000) ||
+      overlap(C, 777000LL * sizeof(float), workspace, 12432000)) {
+    return cudaErrorInvalidValue;
+  }
+  float *AB_rf = (float *)workspace;
+  gemm_AB_rf_writeback<<<dim3(49, 63, 4), 256, 0, stream>>>(A, B, AB_rf);
+  gemm_C<<<dim3(25, 125), dim3(32, 8), 0, stream>>>(C, AB_rf, alpha, beta);
+  return cudaGetLastError();
+}
