@@ -92,14 +92,15 @@ TEST(Floors, OfNegativesAreRightInTheKernel) {
   EXPECT_TRUE(result.passed) << all_messages(result);
 }
 
-/// Steps that only bind or unroll run the same loops; the others are run.
+/// Steps that only annotate a loop run the same loops; the others are run.
 TEST(Rungs, KeepTheirMeaningAtEveryStep) {
+  const std::set<std::string> annotations = {"bind", "unroll", "vectorize", "tensorize"};
   for (const Rung &rung : builtin_rungs()) {
     Schedule schedule = rung.build(ragged_shape(rung), DType::u32, Target{});
     std::vector<Array> expected = test::results_of(schedule.source());
     for (std::size_t n = 1; n <= schedule.trace().size(); ++n) {
       const Directive &directive = schedule.trace()[n - 1];
-      if (directive.op == "bind" || directive.op == "unroll")
+      if (annotations.count(directive.op))
         continue;
       EXPECT_EQ(test::difference(schedule.step(n), expected), std::nullopt)
           << rung.full_name() << " after " << to_cpp(directive);
