@@ -125,8 +125,8 @@ TEST(Tensorize, TakesOperandsInEitherOrder) {
 TEST(TensorizeOwes, TilesThatAreNotSideBySide) {
   Schedule s(product(4, 8, 16));
   auto C = s.block("C");
-  s.cache_read(C, "A", Scope::shared);
-  s.cache_read(C, "B", Scope::shared);
+  for (const char *operand : {"A", "B"})
+    s.compute_at(s.cache_read(C, operand, Scope::shared), s.loops(C)[0]);
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
   s.tensorize(inner, "dot4");
   bool found = false;
