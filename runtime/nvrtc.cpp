@@ -225,6 +225,9 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, const st
   if (source.find("#include") != std::string::npos)
     if (auto headers = find_headers(library_.path))
       line.push_back("--include-path=" + headers->string());
+  // NVRTC's own cache gives the CUBIN without the log, and so without registers and spills.
+  if (std::pair(major_, minor_) >= std::pair(12, 9))
+    line.emplace_back("--no-cache");
   line.insert(line.end(), options.begin(), options.end());
   return line;
 }
