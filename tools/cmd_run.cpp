@@ -285,7 +285,8 @@ Command run_command() {
           0,
           1000,
           {shape_option(), dtype_option(), device_option()},
-          "Without a RUNG: the first tutorial, which is the ladder. error/bound: the largest error of an element against its bound\n"
+          "Without a RUNG: the first tutorial, which is the ladder. error/bound: the largest error of an "
+          "element against its bound\n"
           "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); integers: small integers, bit for bit.\n\n"
           "examples:\n  nestsmith run\n  nestsmith run 000/naive 000/coalesced --shape 640x480x320\n",
           run};

@@ -111,7 +111,9 @@ TEST(Variants, OfTheFloat4RungsFollowTheShape) {
     ASSERT_TRUE(it.variant);
     EXPECT_EQ(it.variant({127, 128, 132}, DType::f32), std::nullopt) << "M may be anything";
     EXPECT_EQ(it.variant({128, 128, 131}, DType::f32)->why, "K % 4 = 3");
-    auto text = [&](const Shape &shape) { return cuda_kernel(lower(it.build(shape, DType::f32, Target{})).only()); };
+    auto text = [&](const Shape &shape) {
+      return cuda_kernel(lower(it.build(shape, DType::f32, Target{})).only());
+    };
     EXPECT_NE(text({127, 128, 132}).find("float4 A_v"), std::string::npos);
     EXPECT_EQ(text({128, 128, 131}).find("float4"), std::string::npos);
   }

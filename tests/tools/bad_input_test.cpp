@@ -26,10 +26,12 @@ TEST(BadInput, UnknownCommandNamesTheNearest) {
 }
 
 TEST(BadInput, UnknownRungNamesTheNearest) {
-  expect_refused(nestsmith("run coalescd"), 2, "unknown rung 'coalescd'; did you mean 'ladder/coalesced' or '000/coalesced'?");
+  expect_refused(nestsmith("run coalescd"), 2,
+                 "unknown rung 'coalescd'; did you mean 'ladder/coalesced' or '000/coalesced'?");
   expect_refused(nestsmith("show 000/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive', ");
-  expect_refused(nestsmith("show naive"), 2,
-                 "'naive' is the name of several rungs; say 'ladder/naive', '000/naive', '001/naive' or '002/naive'");
+  expect_refused(
+      nestsmith("show naive"), 2,
+      "'naive' is the name of several rungs; say 'ladder/naive', '000/naive', '001/naive' or '002/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
   expect_refused(nestsmith("show 000"), 2, "'000' is a tutorial, expected one rung");
 }

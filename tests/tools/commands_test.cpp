@@ -121,7 +121,8 @@ TEST(Run, RingModeIsExact) {
 }
 
 TEST(Run, IsTheDefaultCommandAndTakesTutorials) {
-  Ran bare = nestsmith("--shape 8x8x8 --device sim"), named = nestsmith("run ladder --shape 8x8x8 --device sim");
+  Ran bare = nestsmith("--shape 8x8x8 --device sim"),
+      named = nestsmith("run ladder --shape 8x8x8 --device sim");
   EXPECT_EQ(bare.code, 0) << bare.err;
   EXPECT_EQ(bare.out, named.out);
 }

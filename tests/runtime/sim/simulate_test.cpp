@@ -204,7 +204,8 @@ TEST(Simulate, WhatOneSideWritesIsNotWrittenForTheOther) {
   Result result = run(b.build(), arguments, {});
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, ErrorKind::unwritten_read);
-  EXPECT_NE(result.findings[0].message.find("thread (5, 0, 0)"), std::string::npos) << result.findings[0].message;
+  EXPECT_NE(result.findings[0].message.find("thread (5, 0, 0)"), std::string::npos)
+      << result.findings[0].message;
 }
 
 TEST(Simulate, ABarrierOnOneSideOfADivergentIfIsFound) {
