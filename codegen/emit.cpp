@@ -131,7 +131,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan) {
   std::map<Buffer, std::int64_t> result;
   for (const kernel::Kernel &kernel : plan.kernels)
-    for (auto [buffer, bytes] : kernel.aligned)
+    for (const auto &[buffer, bytes] : kernel.aligned)
       result[buffer] = std::max(result[buffer], bytes);
   return result;
 }

@@ -42,7 +42,7 @@ Schedule in_registers(const Shape &shape, DType dtype, const Target &target, Ste
   s.bind(i_thread, Axis::thread_x);
   s.bind(j_thread, Axis::thread_y);
   auto A_shared = s.cache_read(C, "A", Scope::shared), B_shared = s.cache_read(C, "B", Scope::shared);
-  for (BlockRef tile : {A_shared, B_shared})
+  for (const BlockRef &tile : {A_shared, B_shared})
     fetch(s, tile, k_outer, vectors);
   if (steps.pipeline)
     s.pipeline(k_outer, {{A_shared, 0, 0}, {B_shared, 0, 1}, {C, 1, 2}});

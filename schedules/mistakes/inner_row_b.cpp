@@ -2,6 +2,7 @@
 #include "schedules/mistakes/kernel_body.h"
 #include "schedules/workloads.h"
 
+// The variables have the post's names. NOLINTBEGIN(readability-identifier-naming)
 namespace nestsmith::mistake {
 
 /// The 1-D tiling of 000: 64 x 64 x 8 tiles, 8 results a thread, with B fetched at [innerRowB, innerRowB].
@@ -45,3 +46,4 @@ HandWritten inner_row_b(bool mended) {
 }
 
 } // namespace nestsmith::mistake
+// NOLINTEND(readability-identifier-naming)

@@ -2,6 +2,7 @@
 #include "schedules/mistakes/kernel_body.h"
 #include "schedules/workloads.h"
 
+// The variables have the post's names. NOLINTBEGIN(readability-identifier-naming)
 namespace nestsmith::mistake {
 
 /// The register kernel of 001 with its tile narrowed to WID 16: the fetch fills WID of the 4*TILESZ rows.
@@ -51,3 +52,4 @@ HandWritten narrow_tile(std::int64_t WID) {
 }
 
 } // namespace nestsmith::mistake
+// NOLINTEND(readability-identifier-naming)
