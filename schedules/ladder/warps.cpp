@@ -2,6 +2,8 @@
 #include "schedules/ladder/rungs.h"
 #include "schedules/workloads.h"
 
+#include <tuple>
+
 namespace nestsmith::ladder {
 
 namespace {
@@ -68,6 +70,9 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
   write_out(s, s.loops_below(C, thread), vectors);
+  for (auto [loop, extent, tile] : {std::tuple{i_block, shape[0], 128}, {j_block, shape[1], 128}})
+    if (extent % tile != 0)
+      s.partition(loop);
   s.launch_bounds(2);
   return s;
 }

@@ -83,6 +83,15 @@ INSTANTIATE_TEST_SUITE_P(Rungs, Goldens,
                          testing::Values("000/naive", "000/coalesced", "000/shared", "000/tile1d"),
                          [](const auto &info) { return info.param.substr(info.param.find('/') + 1); });
 
+/// Pipelined, in vectors; and in full tiles and edges, where rows end in the last tile.
+TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
+  const Rung &it = rung("ladder/warps");
+  for (const Shape &shape : {Shape{1024, 1024, 1024}, Shape{1000, 1024, 20}}) {
+    Schedule schedule = it.build(shape, DType::f32, Target{});
+    EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernel(lower(schedule).only())));
+  }
+}
+
 TEST(Emit, the_file_that_is_shipped) {
   const Rung &it = rung("000/shared");
   Shape shape{1000, 777, 333};
