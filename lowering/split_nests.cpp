@@ -2,6 +2,7 @@
 #include "lowering/unit.h"
 
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace nestsmith {
@@ -29,6 +30,22 @@ struct Used {
   }
 };
 
+/// After what a nest makes: the last buffer that it writes or, where another nest writes that too, the block.
+std::vector<std::string> names_of(const std::vector<Stmt> &nests) {
+  auto last = [](const Stmt &nest) { return blocks_of(nest).back(); };
+  std::map<std::string, int> makers, taken;
+  for (const Stmt &nest : nests)
+    ++makers[last(nest)->body.buffer->name];
+  std::vector<std::string> names;
+  for (const Stmt &nest : nests) {
+    const std::string &made = last(nest)->body.buffer->name;
+    std::string name = makers[made] == 1 ? made : last(nest)->id->name;
+    int before = taken[name]++;
+    names.push_back(before == 0 ? name : fmt::format("{}_{}", name, before));
+  }
+  return names;
+}
+
 } // namespace
 
 std::vector<Program> split_nests(const Program &program) {
@@ -39,6 +56,7 @@ std::vector<Program> split_nests(const Program &program) {
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)
       global.push_back(buffer);
+  std::vector<std::string> names = names_of(stmts);
   std::vector<Program> nests;
   for (const Stmt &stmt : stmts) {
     Used used;
@@ -49,7 +67,7 @@ std::vector<Program> split_nests(const Program &program) {
         used.add(*block->init);
     }
     Program nest;
-    nest.name = fmt::format("{}_{}", program.name, blocks.back()->id->name);
+    nest.name = fmt::format("{}_{}", program.name, names[nests.size()]);
     for (const Buffer &buffer : global)
       if (used.buffers.count(buffer))
         nest.params.push_back(buffer);

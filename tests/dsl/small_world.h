@@ -38,6 +38,10 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
     moves.push_back({std::move(text), std::move(apply)});
   };
   std::vector<Loop> loops = all_loops(schedule.program());
+  for (std::size_t n = 1; n < loops.size(); ++n) {
+    Loop i = loops[n - 1], j = loops[n];
+    add("tile(" + i.var->name + ", " + j.var->name + ", {2, 3})", [=](Schedule &s) { s.tile(i, j, {2, 3}); });
+  }
   for (Loop loop : loops) {
     const std::string &at = loop.var->name;
     for (std::int64_t factor : {2, 3}) {
@@ -55,7 +59,6 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
       const std::string &inner = other.var->name;
       add("fuse(" + at + ", " + inner + ")", [=](Schedule &s) { s.fuse(loop, other); });
       add("reorder({" + at + ", " + inner + "})", [=](Schedule &s) { s.reorder({loop, other}); });
-      add("tile(" + at + ", " + inner + ", {2, 3})", [=](Schedule &s) { s.tile(loop, other, {2, 3}); });
     }
   }
   for (const Block *block : blocks_of(schedule.program().body)) {

@@ -259,5 +259,20 @@ TEST(Lint, RefusesWhatIsNoTutorial) {
   EXPECT_EQ(nestsmith("lint 000 001").code, 2);
 }
 
+/// relu(x + 1) as two kernels: every command shows both, and the memory between them.
+TEST(SeveralKernels, AreSeenByEveryCommand) {
+  Ran run = nestsmith("run 004/unfused 004/fused --shape 1000 --device sim");
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(matches(run.out, "004/unfused.*PASSED"));
+  Ran lowered = nestsmith("show 004/unfused --shape 1000 --lowered");
+  EXPECT_TRUE(contains(lowered.out, "workspace t[1000]: f32 at byte 0\n\nkernel shifted_relu_t("));
+  EXPECT_TRUE(contains(lowered.out, "\nkernel shifted_relu_y("));
+  Ran emit = nestsmith("emit 004/unfused --shape 1000 --json");
+  EXPECT_TRUE(contains(emit.out, "\"workspace_bytes\": 4000"));
+  EXPECT_FALSE(contains(nestsmith("emit 004/fused --shape 1000").out, "workspace"));
+  EXPECT_EQ(nestsmith("check 004/unfused --each-step").code, 0);
+  EXPECT_TRUE(contains(nestsmith("diff 004/unfused 004/fused --lowered").out, "-kernel shifted_relu_t("));
+}
+
 } // namespace
 } // namespace nestsmith
