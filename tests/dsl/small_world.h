@@ -77,6 +77,10 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
       add("cache_write(" + at + ", " + to + ")", [=](Schedule &s) { s.cache_write(ref, scope); });
       add("set_scope(" + at + ", " + to + ")", [=](Schedule &s) { s.set_scope(ref, scope); });
     }
+    for (const char *map : {"a, b -> b, a", "a, b -> b//2, a, b%2"})
+      add("transform_layout(" + at + ", " + map + ")", [=](Schedule &s) { s.transform_layout(ref, map); });
+    add("storage_align(" + at + ", 0, 4, 3)", [=](Schedule &s) { s.storage_align(ref, 0, 4, 3); });
+    add("swizzle(" + at + ", 1, 1, 2)", [=](Schedule &s) { s.swizzle(ref, 1, 1, 2); });
     for (Loop loop : loops) {
       std::string where = at + ", " + loop.var->name + ")";
       add("compute_at(" + where, [=](Schedule &s) { s.compute_at(ref, loop); });
