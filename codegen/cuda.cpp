@@ -26,40 +26,68 @@ constexpr Helper f32_helpers[] = {
      "__device__ __forceinline__ float floordiv_f32(float a, float b) { return floorf(a / b); }\n"},
     {BinaryOp::floormod,
      "__device__ __forceinline__ float floormod_f32(float a, float b) { return a - b * floorf(a / b); }\n"}};
+constexpr std::string_view round_tf32 =
+    R"(/// To 10 bits of mantissa, ties away from zero.
+__device__ __forceinline__ float round_tf32(float x) {
+  const unsigned int bits = __float_as_uint(x);
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return is_nan ? x : __uint_as_float((bits + 0x1000u) & 0xffffe000u);
+}
+)";
 
-/// What a kernel calls that is no operator of C++.
-struct Calls {
-  std::set<BinaryOp> operators;
-  std::set<std::string> preludes; ///< of intrinsics, in one order
-};
-
-void note_calls(const kernel::Kernel &kernel, Calls &calls) {
-  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-    kernel::map_exprs(stmt, [&](const Expr &e) {
-      walk(e, [&](const Expr &sub) {
-        if (const auto *binary = sub.as<Binary>(); binary && is_float(binary->a.dtype()))
-          calls.operators.insert(binary->op);
-        if (const auto *call = sub.as<Call>())
-          calls.preludes.insert(call->intrinsic->prelude);
+/// What kernels need in front of them: headers of narrow types, helpers, and functions of intrinsics.
+class Prelude {
+public:
+  explicit Prelude(std::span<const kernel::Kernel> kernels) {
+    for (const kernel::Kernel &kernel : kernels) {
+      for (const Buffer &buffer : kernel.params)
+        types_.insert(buffer->dtype);
+      for (const auto *list : {&kernel.shared, &kernel.local})
+        for (const kernel::Allocation &allocation : *list)
+          types_.insert(allocation.buffer->dtype);
+      for (const Var &scalar : kernel.scalars)
+        types_.insert(scalar->dtype);
+      kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+        kernel::map_exprs(stmt, [&](const Expr &e) {
+          walk(e, [&](const Expr &sub) { note(sub); });
+          return e;
+        });
       });
-      return e;
-    });
-  });
-}
+    }
+  }
 
-/// The helpers that the kernels call.
-std::string helpers(std::span<const kernel::Kernel> kernels) {
-  Calls calls;
-  for (const kernel::Kernel &kernel : kernels)
-    note_calls(kernel, calls);
-  std::string text;
-  for (const Helper &helper : f32_helpers)
-    if (calls.operators.count(helper.op))
-      text += helper.text;
-  for (const std::string &prelude : calls.preludes)
-    text += prelude;
-  return text.empty() ? text : text + "\n";
-}
+  std::string text() const {
+    std::string includes, helpers;
+    if (types_.count(DType::f16))
+      includes += "#include <cuda_fp16.h>\n";
+    if (types_.count(DType::bf16))
+      includes += "#include <cuda_bf16.h>\n";
+    for (const Helper &helper : f32_helpers)
+      if (operators_.count(helper.op))
+        helpers += helper.text;
+    if (rounds_)
+      helpers += round_tf32;
+    for (const std::string &function : intrinsics_)
+      helpers += function;
+    return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
+  }
+
+private:
+  void note(const Expr &e) {
+    types_.insert(e.dtype());
+    if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
+      operators_.insert(binary->op);
+    if (const auto *call = e.as<Call>())
+      intrinsics_.insert(call->intrinsic->prelude);
+    const auto *cast = e.as<Cast>();
+    rounds_ |= cast && cast->dtype == DType::tf32;
+  }
+
+  std::set<DType> types_;
+  std::set<BinaryOp> operators_;
+  std::set<std::string> intrinsics_; ///< in one order
+  bool rounds_ = false;
+};
 
 /// Names of the parameters: a kernel that stands alone and its launcher agree on them.
 void declare_parameters(NameTable &names, const kernel::Plan &plan) {
@@ -279,14 +307,14 @@ bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
 std::string entry_name(const kernel::Kernel &kernel) { return linked_identifier(kernel.name); }
 
 std::string cuda_kernel(const kernel::Kernel &kernel) {
-  return helpers({&kernel, 1}) + KernelWriter(kernel).write();
+  return Prelude({&kernel, 1}).text() + KernelWriter(kernel).write();
 }
 
 std::string cuda_kernels(const kernel::Plan &plan) {
   std::string text;
   for (const kernel::Kernel &kernel : plan.kernels)
     text += (text.empty() ? "" : "\n") + KernelWriter(kernel).write();
-  return helpers(plan.kernels) + text;
+  return Prelude(plan.kernels).text() + text;
 }
 
 std::string Parameter::declaration(const std::string &qualifier) const {

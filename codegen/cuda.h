@@ -11,8 +11,9 @@ namespace nestsmith {
 /// The name of the kernel in the text and in the CUBIN: the kernel's own, unless C++ or CUDA takes it.
 std::string entry_name(const kernel::Kernel &kernel);
 
-/// The definition of the kernel, preceded by the helpers that it calls. It needs no header: NVRTC compiles
-/// it as it stands. The same kernel always gives the same text.
+/// The definition of the kernel, preceded by the helpers that it calls. It needs no header but
+/// those of the narrow floats, cuda_fp16.h and cuda_bf16.h, which it includes where it uses them. The same
+/// kernel always gives the same text.
 ///
 /// Index arithmetic divides by `/` and `%`: see codegen/spell.h for why that is floor division here.
 std::string cuda_kernel(const kernel::Kernel &kernel);

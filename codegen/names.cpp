@@ -55,9 +55,9 @@ const std::set<std::string> &reserved_words() {
                                               "uint32_t",      "uintptr_t",
 
                                               "min_f32",       "max_f32",     "floordiv_f32",
-                                              "floormod_f32",  "overlap",     "stream",
-                                              "Real",          "EOF",         "NAN",
-                                              "INFINITY"};
+                                              "floormod_f32",  "round_tf32",  "overlap",
+                                              "stream",        "Real",        "EOF",
+                                              "NAN",           "INFINITY"};
   return words;
 }
 

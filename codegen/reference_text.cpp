@@ -72,6 +72,36 @@ constexpr RealOperator real_operators[] = {
                    "{ return a.value != b.value; }\n"},
 };
 
+/// Rounding to a narrow type. A value that was computed may be rounded from another one in float: two units in
+/// the last place, and in the subnormal numbers of f16 as much as at 2^-14.
+constexpr std::string_view narrowed = R"(/// A Real rounded to `value`: exact where it was.
+__host__ __device__ inline Real narrowed(const Real &x, float value, int roundings, double smallest) {
+  return x.roundings == 0 ? Real(value) : Real(value, x.magnitude + smallest, x.roundings + roundings);
+}
+)";
+struct Rounding {
+  DType type;
+  std::string_view text;
+};
+constexpr Rounding real_roundings[] = {
+    {DType::f16, R"(__host__ __device__ inline Real rounded_f16(const Real &x) {
+  return narrowed(x, __half2float(__float2half_rn((float)x.value)), 2 << 13, ldexp(1.0, -14));
+}
+)"},
+    {DType::bf16, R"(__host__ __device__ inline Real rounded_bf16(const Real &x) {
+  return narrowed(x, __bfloat162float(__float2bfloat16_rn((float)x.value)), 2 << 16, 0);
+}
+)"},
+    {DType::tf32, R"(__host__ __device__ inline Real rounded_tf32(const Real &x) {
+  float value = (float)x.value;
+  unsigned int bits;
+  memcpy(&bits, &value, 4);
+  bits = (bits + 0x1000u) & 0xffffe000u; // ties away from zero
+  memcpy(&value, &bits, 4);
+  return narrowed(x, value, 2 << 13, 0);
+}
+)"}};
+
 std::string element_type(DType type) { return is_float(type) ? "Real" : std::string(c_type(type)); }
 
 std::int64_t constant_extent(const Expr &extent) {
@@ -101,7 +131,7 @@ private:
       return fmt::format("Real({}INFINITY)", sign);
     return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
   }
-  std::string cast_to(DType type, const std::string &operand) const override;
+  std::string cast(DType from, DType to, const Expr &operand) const override;
 
   void operators();
   void members();
@@ -114,6 +144,7 @@ private:
   Buffer accumulated_;                   ///< what the stage being written sums into `sum_`
   std::string sum_;
   std::set<BinaryOp> used_;
+  std::set<DType> rounded_to_;
   bool reals_ = false;
   TextWriter out_;
   ReferenceText text_;
@@ -126,13 +157,20 @@ std::string ReferenceWriter::element(const Load &load) const {
   if (auto written = arrays_.find(load.buffer); written != arrays_.end())
     return fmt::format("{}[{}]", written->second, index);
   std::string input = fmt::format("{}[{}]", names_[load.buffer], index);
+  std::string_view widen = conversion(load.buffer->dtype, DType::f32);
+  if (!widen.empty())
+    input = fmt::format("{}({})", widen, input);
   return is_float(load.buffer->dtype) ? fmt::format("Real({})", input) : input;
 }
 
-std::string ReferenceWriter::cast_to(DType type, const std::string &operand) const {
-  if (is_float(type))
-    return fmt::format("Real((float)({}))", operand);
-  return fmt::format("({}){}", c_type(type), operand);
+std::string ReferenceWriter::cast(DType from, DType to, const Expr &operand) const {
+  if (is_narrow(to) && is_float(to))
+    return fmt::format("rounded_{}({})", name(to), (*this)(operand));
+  if (is_float(from) && is_float(to))
+    return prefix_operand(operand);
+  if (is_float(to))
+    return fmt::format("Real((float)({}))", (*this)(operand));
+  return ExprSpeller::cast(from, to, operand);
 }
 
 void ReferenceWriter::note_operators(const Expr &e) {
@@ -141,6 +179,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
     if (const auto *binary = sub.as<Binary>(); binary && is_float(binary->a.dtype()))
       used_.insert(binary->op);
     const auto *cast = sub.as<Cast>();
+    if (cast && is_narrow(cast->dtype))
+      rounded_to_.insert(cast->dtype);
     bool supported = !cast || is_float(cast->dtype) || !is_float(cast->a.dtype());
     if (!supported)
       throw UserError(ExitCode::usage,
@@ -153,12 +193,15 @@ void ReferenceWriter::operators() {
   if (!reals_)
     return;
   out_.verbatim(real_definition);
-  std::size_t written = 0;
   for (const RealOperator &op : real_operators)
-    if (used_.count(op.op)) {
+    if (used_.count(op.op))
       out_.verbatim(op.text);
-      ++written;
-    }
+  rounded_to_.erase(DType::u16);
+  if (!rounded_to_.empty())
+    out_.verbatim(narrowed);
+  for (const Rounding &rounding : real_roundings)
+    if (rounded_to_.count(rounding.type))
+      out_.verbatim(rounding.text);
   for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod})
     if (used_.count(op))
       throw UserError(ExitCode::usage,

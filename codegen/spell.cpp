@@ -88,14 +88,21 @@ std::string integer(const IntImm &imm) {
   switch (imm.dtype) {
   case DType::boolean:
     return imm.value ? "true" : "false";
+  case DType::u16:
+    return fmt::format("(unsigned short){}", imm.value);
   case DType::u32:
     return fmt::format("{}u", static_cast<std::uint32_t>(imm.value));
+  case DType::u64:
+    return fmt::format("{}ULL", static_cast<std::uint64_t>(imm.value));
   case DType::i64:
     if (imm.value == std::numeric_limits<std::int64_t>::min())
       return "(-9223372036854775807LL - 1)";
     return fmt::format("{}LL", imm.value);
   case DType::i32:
     return fits_int(imm.value) ? std::to_string(imm.value) : "(-2147483647 - 1)";
+  case DType::f16:
+  case DType::bf16:
+  case DType::tf32:
   case DType::f32:
     break;
   }
@@ -112,7 +119,10 @@ std::optional<std::int64_t> negative(const Expr &e) {
 } // namespace
 
 std::string vector_type(DType type, int lanes) {
-  std::string base(type == DType::u32 ? "uint" : type == DType::i64 ? "longlong" : c_type(type));
+  std::string base(type == DType::u32   ? "uint"
+                   : type == DType::i64 ? "longlong"
+                   : type == DType::u64 ? "ulonglong"
+                                        : c_type(type));
   return base + std::to_string(lanes);
 }
 
@@ -132,8 +142,17 @@ std::string_view c_type(DType type) {
     return "int";
   case DType::i64:
     return "long long";
+  case DType::u16:
+    return "unsigned short";
   case DType::u32:
     return "unsigned int";
+  case DType::u64:
+    return "unsigned long long";
+  case DType::f16:
+    return "__half";
+  case DType::bf16:
+    return "__nv_bfloat16";
+  case DType::tf32:
   case DType::f32:
     return "float";
   }
@@ -150,8 +169,30 @@ std::string f32_literal(double value) {
   return text + (text.find_first_of(".e") == std::string::npos ? ".0f" : "f");
 }
 
-std::string ExprSpeller::cast_to(DType type, const std::string &operand) const {
-  return fmt::format("({}){}", c_type(type), operand);
+std::string_view conversion(DType from, DType to) {
+  if (to == DType::f16)
+    return "__float2half_rn";
+  if (to == DType::bf16)
+    return "__float2bfloat16_rn";
+  if (to == DType::tf32)
+    return "round_tf32";
+  return from == DType::f16 ? "__half2float" : from == DType::bf16 ? "__bfloat162float" : "";
+}
+
+std::string ExprSpeller::floating(const FloatImm &imm) const {
+  bool converted = imm.dtype == DType::f16 || imm.dtype == DType::bf16;
+  return converted ? fmt::format("{}({})", conversion(DType::f32, imm.dtype), f32_literal(imm.value))
+                   : f32_literal(imm.value);
+}
+
+std::string ExprSpeller::prefix_operand(const Expr &e) const { return spell(e, prefix); }
+
+std::string ExprSpeller::cast(DType from, DType to, const Expr &operand) const {
+  if (std::string_view function = conversion(from, to); !function.empty())
+    return fmt::format("{}({})", function, (*this)(operand));
+  if (from == DType::tf32) // a float as it is
+    return prefix_operand(operand);
+  return fmt::format("({}){}", c_type(to), prefix_operand(operand));
 }
 
 std::string ExprSpeller::function(BinaryOp op, DType type) const {
@@ -221,7 +262,8 @@ std::vector<std::string> ExprSpeller::spell_all(const std::vector<Expr> &list) c
 std::string ExprSpeller::spell(const Expr &e, int context) const {
   return e.visit(Overloaded{
       [&](const IntImm &x) {
-        return in_parentheses_if(x.value < 0 && x.dtype != DType::u32 && context >= prefix, integer(x));
+        bool unary = x.dtype == DType::u16 || (x.value < 0 && is_index(x.dtype));
+        return in_parentheses_if(unary && context >= prefix, integer(x));
       },
       [&](const FloatImm &x) {
         std::string text = floating(x);
@@ -233,7 +275,7 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
         return conditional(x.condition, spell(x.when_true, or_level), spell(x.when_false, conditional_level),
                            context);
       },
-      [&](const Cast &x) { return in_parentheses_if(context > prefix, cast_to(x.dtype, spell(x.a, prefix))); },
+      [&](const Cast &x) { return in_parentheses_if(context > prefix, cast(x.a.dtype(), x.dtype, x.a)); },
       [&](const Load &x) {
         std::string value = x.lanes == 1 ? element(x) : vector_at(element(x), x.buffer->dtype, x.lanes);
         if (is_true(x.mask))

@@ -9,7 +9,7 @@
 
 namespace nestsmith {
 
-/// "float", "int", "long long", "unsigned int", "bool".
+/// "float", "int", "long long", "unsigned int", "__half", …
 std::string_view c_type(DType type);
 
 /// "float4": the vector of so many lanes.
@@ -19,6 +19,9 @@ std::string vector_at(const std::string &element, DType type, int lanes, std::st
 
 /// Spells an f32 so that it reads back as the same bits: "0.5f".
 std::string f32_literal(double value);
+
+/// The name of the function that converts between f32 and a narrow float, or empty where none is needed.
+std::string_view conversion(DType from, DType to);
 
 /// Integer division and remainder are spelled `/` and `%`, which round towards zero where floordiv and
 /// floormod round down. They agree on operands that are not negative, and lowering leaves no others: its
@@ -34,8 +37,10 @@ protected:
   virtual std::string variable(const Var &var) const = 0;
   /// The element in memory, whatever its mask: a primary expression.
   virtual std::string element(const Load &load) const = 0;
-  virtual std::string floating(const FloatImm &imm) const { return f32_literal(imm.value); }
-  virtual std::string cast_to(DType type, const std::string &operand) const;
+  virtual std::string floating(const FloatImm &imm) const;
+  /// A cast as a prefix operator or a call; the operand stands by itself.
+  virtual std::string cast(DType from, DType to, const Expr &operand) const;
+  std::string prefix_operand(const Expr &e) const; ///< with parentheses where an operator before it needs them
   /// The function that gives what no operator gives: min, max, and floors of floating point.
   virtual std::string function(BinaryOp op, DType type) const;
 

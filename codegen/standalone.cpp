@@ -54,6 +54,12 @@ constexpr RandomSource random_sources[] = {
     {DType::f32, "static void randomize(float &x) { // [-1, 1)\n"
                  "  x = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;\n}\n"},
     {DType::u32, "static void randomize(unsigned int &x) { x = (unsigned int)random_bits(); }\n"},
+    {DType::f16, "static void randomize(__half &x) { // [-1, 1)\n"
+                 "  x = __float2half_rn((float)(random_bits() >> 8) / 8388608.0f - 1.0f);\n}\n"},
+    {DType::bf16, "static void randomize(__nv_bfloat16 &x) { // [-1, 1)\n"
+                  "  x = __float2bfloat16_rn((float)(random_bits() >> 8) / 8388608.0f - 1.0f);\n}\n"},
+    {DType::u16, "static void randomize(unsigned short &x) { x = (unsigned short)random_bits(); }\n"},
+    {DType::u64, "static void randomize(unsigned long long &x) { x = random_bits(); }\n"},
     {DType::i32, "static void randomize(int &x) { x = (int)(random_bits() % 17) - 8; }\n"},
     {DType::i64, "static void randomize(long long &x) { x = (long long)(random_bits() % 17) - 8; }\n"},
     {DType::boolean, "static void randomize(char &x) { x = (char)(random_bits() % 2); }\n"}};
@@ -72,6 +78,10 @@ constexpr std::string_view check_exact = R"(template <class T> static double err
 }
 template <class T> static double value_of(T x) { return (double)x; }
 )";
+constexpr std::string_view float_value = "static double value_of(float x) { return x; }\n";
+constexpr std::string_view half_value = "static double value_of(__half x) { return __half2float(x); }\n";
+constexpr std::string_view bfloat_value =
+    "static double value_of(__nv_bfloat16 x) { return __bfloat162float(x); }\n";
 constexpr std::string_view compare = R"(
 template <class T, class R>
 static bool same(const char *name, const std::vector<T> &got, const std::vector<R> &expected) {
@@ -83,7 +93,7 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
       largest = error;
     }
     if (!(error <= 1) && ++wrong <= 5) {
-      printf("wrong: %s[%zu] is %.10g, expected %.10g\n", name, n, (double)got[n], value_of(expected[n]));
+      printf("wrong: %s[%zu] is %.10g, expected %.10g\n", name, n, value_of(got[n]), value_of(expected[n]));
     }
   }
   printf("check: %s %s, %zu of %zu elements wrong, largest error %.3g of its bound\n", name,
@@ -130,7 +140,9 @@ void MainWriter::definitions() {
   bool real = false, exact = false;
   for (const RandomSource &random : random_sources) {
     bool used = std::ranges::any_of(source_.scalars, [&](const Var &v) { return v->dtype == random.dtype; }) ||
-                std::ranges::any_of(source_.params, [&](const Buffer &b) { return b->dtype == random.dtype; });
+                std::ranges::any_of(source_.params, [&](const Buffer &b) {
+                  return b->dtype == random.dtype && b->role != Role::output;
+                });
     if (used)
       out_.verbatim(random.text);
   }
@@ -142,6 +154,15 @@ void MainWriter::definitions() {
     out_.verbatim(check_real);
   if (exact)
     out_.verbatim(check_exact);
+  auto outputs = [&](DType type) {
+    return std::ranges::any_of(source_.params, [&](const Buffer &b) { return written(b) && b->dtype == type; });
+  };
+  if (outputs(DType::f32))
+    out_.verbatim(float_value);
+  if (outputs(DType::f16))
+    out_.verbatim(half_value);
+  if (outputs(DType::bf16))
+    out_.verbatim(bfloat_value);
   out_.verbatim(compare);
   out_.blank();
 }
@@ -331,7 +352,7 @@ std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, cons
   return emit_header_comment(info, plan) +
          "//\n// Build and run: nvcc -O3 -arch=native FILE.cu -o a.out && ./a.out\n\n"
          "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n"
-         "#include <cstdlib>\n#include <vector>\n\n" +
+         "#include <cstdlib>\n#include <cstring>\n#include <vector>\n\n" +
          cuda_kernels(plan) + "\n" + emit_launcher(info, plan) + "\n" + MainWriter(info, plan, source).write();
 }
 

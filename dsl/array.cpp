@@ -1,39 +1,34 @@
 #include "dsl/array.h"
 
 #include "dsl/error.h"
+#include "dsl/numbers.h"
 
 namespace nestsmith {
 
 Scalar Scalar::from_double(DType dtype, double value) {
-  switch (dtype) {
-  case DType::boolean:
+  if (dtype == DType::boolean)
     return of<std::uint8_t>(dtype, value != 0);
-  case DType::i32:
-    return of(dtype, static_cast<std::int32_t>(value));
-  case DType::i64:
-    return of(dtype, static_cast<std::int64_t>(value));
-  case DType::u32:
-    return of(dtype, static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
-  case DType::f32:
-    return of(dtype, static_cast<float>(value));
-  }
-  internal_error("unknown dtype");
+  // Integers of 32 bits and fewer wrap around.
+  bool wraps = dtype == DType::u16 || dtype == DType::u32;
+  return with_number(dtype, [&]<class T>() {
+    return wraps ? of(dtype, convert<T>(convert<std::int64_t>(value))) : of(dtype, convert<T>(value));
+  });
 }
 
 double Scalar::to_double() const {
-  switch (dtype) {
-  case DType::boolean:
+  if (dtype == DType::boolean)
     return as<std::uint8_t>();
-  case DType::i32:
-    return as<std::int32_t>();
-  case DType::i64:
-    return static_cast<double>(as<std::int64_t>());
-  case DType::u32:
-    return as<std::uint32_t>();
-  case DType::f32:
-    return as<float>();
-  }
-  internal_error("unknown dtype");
+  return with_number(dtype, [&]<class T>() { return convert<double>(as<T>()); });
+}
+
+Scalar Scalar::to(DType target) const {
+  if (dtype == DType::boolean)
+    return from_double(target, as<std::uint8_t>());
+  return with_number(dtype, [&]<class From>() {
+    if (target == DType::boolean)
+      return of<std::uint8_t>(target, to_double() != 0);
+    return with_number(target, [&]<class To>() { return of(target, convert<To>(as<From>())); });
+  });
 }
 
 Array::Array(DType dtype, std::vector<std::int64_t> shape) : dtype_(dtype), shape_(std::move(shape)), size_(1) {

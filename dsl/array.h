@@ -27,9 +27,11 @@ struct Scalar {
     std::memcpy(&s.bits, &value, sizeof(T));
     return s;
   }
-  /// The number nearest to `value` in `dtype`.
+  /// The number nearest to `value` in `dtype`; u16 and u32 wrap around.
   static Scalar from_double(DType dtype, double value);
   double to_double() const;
+  /// The same number in another type, by the rules of dsl/numbers.h.
+  Scalar to(DType target) const;
   bool operator==(const Scalar &) const = default;
 };
 

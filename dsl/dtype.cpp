@@ -8,7 +8,8 @@
 
 namespace nestsmith {
 
-static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64, DType::u32, DType::f32};
+static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64,  DType::u16,  DType::u32,
+                                      DType::u64,     DType::f16, DType::bf16, DType::tf32, DType::f32};
 
 std::string_view name(DType type) {
   switch (type) {
@@ -18,8 +19,18 @@ std::string_view name(DType type) {
     return "i32";
   case DType::i64:
     return "i64";
+  case DType::u16:
+    return "u16";
   case DType::u32:
     return "u32";
+  case DType::u64:
+    return "u64";
+  case DType::f16:
+    return "f16";
+  case DType::bf16:
+    return "bf16";
+  case DType::tf32:
+    return "tf32";
   case DType::f32:
     return "f32";
   }
@@ -31,6 +42,13 @@ std::optional<DType> parse_dtype(std::string_view text) {
     if (name(type) == text)
       return type;
   return std::nullopt;
+}
+
+std::string dtype_names() {
+  std::string list;
+  for (DType type : dtypes)
+    list += (list.empty() ? "" : ", ") + std::string(name(type));
+  return list;
 }
 
 std::string_view name(Scope scope) {

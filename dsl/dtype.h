@@ -3,27 +3,39 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace nestsmith {
 
 /// `i64` is the type of all index arithmetic in a program; lowering narrows it to `i32` where the
-/// largest value provably fits. `u32` is the ring Z/2^32 of ring mode.
-enum class DType : std::uint8_t { boolean, i32, i64, u32, f32 };
+/// largest value provably fits. `u32` is the ring Z/2^32 of ring mode. `tf32` is f32 rounded to 10 bits of
+/// mantissa: a compute type, which parameters do not have.
+enum class DType : std::uint8_t { boolean, i32, i64, u16, u32, u64, f16, bf16, tf32, f32 };
 
-constexpr bool is_float(DType type) { return type == DType::f32; }
+constexpr bool is_float(DType type) { return type >= DType::f16; }
 constexpr bool is_index(DType type) { return type == DType::i32 || type == DType::i64; }
+/// Types that are stored and converted but not computed in: arithmetic is in f32, and for u16 in u32.
+constexpr bool is_narrow(DType type) {
+  return type == DType::u16 || type == DType::f16 || type == DType::bf16 || type == DType::tf32;
+}
 
 /// Bytes of one element in memory.
 constexpr int byte_size(DType type) {
   switch (type) {
   case DType::boolean:
     return 1;
+  case DType::u16:
+  case DType::f16:
+  case DType::bf16:
+    return 2;
   case DType::i32:
   case DType::u32:
+  case DType::tf32:
   case DType::f32:
     return 4;
   case DType::i64:
+  case DType::u64:
     return 8;
   }
   return 0;
@@ -32,5 +44,7 @@ constexpr int byte_size(DType type) {
 /// The name users write: "f32", "u32", ….
 std::string_view name(DType type);
 std::optional<DType> parse_dtype(std::string_view text);
+/// All names, for messages: "bool, i32, …".
+std::string dtype_names();
 
 } // namespace nestsmith

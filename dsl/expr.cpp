@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/intrinsic.h"
+#include "dsl/numbers.h"
 
 #include <fmt/format.h>
 
@@ -13,19 +14,20 @@ template <class T> Expr make(T kind) {
   return Expr(std::make_shared<const ExprNode>(ExprNode{std::move(kind)}));
 }
 
+/// An integer as `dtype` keeps it; u64 as the i64 of the same bits.
 std::int64_t truncate(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
     return value != 0;
   case DType::i32:
     return static_cast<std::int32_t>(value);
+  case DType::u16:
+    return static_cast<std::uint16_t>(value);
   case DType::u32:
     return static_cast<std::uint32_t>(value);
-  case DType::i64:
-  case DType::f32:
+  default:
     return value;
   }
-  return value;
 }
 
 template <class T> Expr fold_as(BinaryOp op, DType dtype, std::int64_t a, std::int64_t b) {
@@ -48,6 +50,8 @@ Expr fold(BinaryOp op, const IntImm &a, const IntImm &b) {
   switch (a.dtype) {
   case DType::u32:
     return fold_as<std::uint32_t>(op, a.dtype, a.value, b.value);
+  case DType::u64:
+    return fold_as<std::uint64_t>(op, a.dtype, a.value, b.value);
   case DType::i32:
     return fold_as<std::int32_t>(op, a.dtype, a.value, b.value);
   default:
@@ -101,6 +105,11 @@ void unify(Expr &a, Expr &b) {
 
 /// Operators that not every type has.
 void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
+  if (is_narrow(a.dtype()))
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("{} is stored and converted but not computed in; convert with cast(DType::{}, …)",
+                    name(a.dtype()), is_float(a.dtype()) ? "f32" : "u32"));
   bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
   if (bitwise && (is_float(a.dtype()) || a.dtype() == DType::boolean))
     throw UserError(ExitCode::usage,
@@ -158,7 +167,9 @@ int Expr::lanes() const {
 }
 
 Expr int_imm(std::int64_t value, DType dtype) { return make(IntImm{dtype, truncate(dtype, value)}); }
-Expr float_imm(double value, DType dtype) { return make(FloatImm{dtype, value}); }
+Expr float_imm(double value, DType dtype) {
+  return make(FloatImm{dtype, is_narrow(dtype) ? rounded(dtype, value) : value});
+}
 Expr boolean(bool value) { return int_imm(value, DType::boolean); }
 
 Expr constant(DType dtype, double value) {
@@ -194,8 +205,16 @@ Expr branch(Expr condition, Expr when_true, Expr when_false) {
 Expr cast(DType dtype, Expr a) {
   if (a.dtype() == dtype)
     return a;
+  if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype))
+    return float_imm(imm->dtype == DType::u64 ? static_cast<double>(static_cast<std::uint64_t>(imm->value))
+                                              : static_cast<double>(imm->value),
+                     dtype);
   if (const auto *imm = a.as<IntImm>())
-    return constant(dtype, static_cast<double>(imm->value));
+    return int_imm(imm->value, dtype);
+  // Narrow floats are converted from and to f32 only.
+  auto narrow = [](DType type) { return is_narrow(type) && is_float(type); };
+  if ((narrow(dtype) && a.dtype() != DType::f32) || (narrow(a.dtype()) && dtype != DType::f32))
+    return cast(dtype, make(Cast{DType::f32, std::move(a)}));
   return make(Cast{dtype, std::move(a)});
 }
 

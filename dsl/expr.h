@@ -59,7 +59,7 @@ private:
   std::shared_ptr<const ExprNode> node_;
 };
 
-struct IntImm { ///< also `boolean` (0 or 1) and `u32`
+struct IntImm { ///< also `boolean` (0 or 1) and unsigned; u64 as the i64 of the same bits
   DType dtype;
   std::int64_t value;
 };
@@ -129,6 +129,7 @@ Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);
 /// `select` by control flow: threads of one warp that take different sides run both, one after the other.
 Expr branch(Expr condition, Expr when_true, Expr when_false);
+/// By the rules of dsl/numbers.h. A narrow float is converted to and from other types than f32 through f32.
 Expr cast(DType dtype, Expr a);
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {}, int lanes = 1);
 Expr lane(Var vector, int index);

@@ -88,7 +88,7 @@ private:
     }
   }
 
-  /// load(T) + x*y*…, where each factor is a load that is zero past the end of the axis.
+  /// load(T) + x*y*…, where each factor is a load, converted or not, that is zero past the end of the axis.
   bool sum_ignores(const Block &block, const IterVar &iter) const {
     const auto *sum = block.body.value.as<Binary>();
     if (!sum || sum->op != BinaryOp::add)
@@ -105,6 +105,8 @@ private:
         factors.push_back(product->b);
         continue;
       }
+      while (const auto *conversion = factor.as<Cast>()) // of 0 is 0
+        factor = conversion->a;
       const auto *access = factor.as<Load>();
       bool indexed = access && !access->mask &&
                      std::any_of(access->indices.begin(), access->indices.end(),

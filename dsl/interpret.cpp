@@ -1,6 +1,7 @@
 #include "dsl/interpret.h"
 
 #include "dsl/error.h"
+#include "dsl/numbers.h"
 #include "dsl/printer.h"
 
 #include <fmt/format.h>
@@ -27,19 +28,9 @@ template <class T> Scalar apply(BinaryOp op, DType dtype, Scalar a, Scalar b) {
 }
 
 Scalar apply(BinaryOp op, Scalar a, Scalar b) {
-  switch (a.dtype) {
-  case DType::boolean:
+  if (a.dtype == DType::boolean)
     return apply<std::uint8_t>(op, a.dtype, a, b);
-  case DType::i32:
-    return apply<std::int32_t>(op, a.dtype, a, b);
-  case DType::i64:
-    return apply<std::int64_t>(op, a.dtype, a, b);
-  case DType::u32:
-    return apply<std::uint32_t>(op, a.dtype, a, b);
-  case DType::f32:
-    return apply<float>(op, a.dtype, a, b);
-  }
-  internal_error("unknown dtype");
+  return with_arithmetic(a.dtype, [&]<class T>() { return apply<T>(op, a.dtype, a, b); });
 }
 
 bool truth(Scalar s) { return s.bits != 0; }
@@ -53,8 +44,8 @@ Scalar eval(const Expr &e, const Environment &env, Reader read) {
   auto go = [&](const Expr &child) { return eval(child, env, read); };
   return e.visit(Overloaded{
       [](const IntImm &x) {
-        return x.dtype == DType::i64 ? Scalar::of(x.dtype, x.value)
-                                     : Scalar::from_double(x.dtype, static_cast<double>(x.value));
+        return byte_size(x.dtype) == 8 ? Scalar::of(x.dtype, x.value)
+                                       : Scalar::from_double(x.dtype, static_cast<double>(x.value));
       },
       [](const FloatImm &x) { return Scalar::from_double(x.dtype, x.value); },
       [&](const Var &x) {
@@ -77,7 +68,7 @@ Scalar eval(const Expr &e, const Environment &env, Reader read) {
         Scalar when_true = go(x.when_true), when_false = go(x.when_false);
         return truth(go(x.condition)) ? when_true : when_false;
       },
-      [&](const Cast &x) { return Scalar::from_double(x.dtype, go(x.a).to_double()); },
+      [&](const Cast &x) { return go(x.a).to(x.dtype); },
       [&](const Load &x) {
         if (x.mask)
           if (!truth(go(x.mask)))

@@ -41,6 +41,15 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
 
 } // namespace
 
+/// A kernel's caller has f32; what is rounded to tf32 is a decision of the computation.
+static void refuse_compute_type(const std::string &name, DType dtype) {
+  if (dtype == DType::tf32)
+    refuse(
+        fmt::format("'{}' is a parameter of tf32, which is a compute type; make it f32 and round what is read "
+                    "with cast(DType::tf32, …)",
+                    name));
+}
+
 Reduce reduce_axis(std::string name, Expr extent) { return {make_var(std::move(name)), std::move(extent)}; }
 Definition sum(Expr value, const Reduce &axis) { return {std::move(value), {axis}}; }
 Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value), std::move(axes)}; }
@@ -71,6 +80,7 @@ void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
 
 Tensor Workload::placeholder(std::string name, std::vector<Expr> shape, DType dtype) {
   claim(name, shape);
+  refuse_compute_type(name, dtype);
   inputs_.push_back(std::make_shared<const BufferNode>(
       BufferNode{std::move(name), dtype, std::move(shape), Scope::global, Role::input}));
   return Tensor(inputs_.back());
@@ -78,6 +88,7 @@ Tensor Workload::placeholder(std::string name, std::vector<Expr> shape, DType dt
 
 Tensor Workload::inout(std::string name, std::vector<Expr> shape, DType dtype) {
   claim(name, shape);
+  refuse_compute_type(name, dtype);
   inouts_.push_back(std::make_shared<const BufferNode>(
       BufferNode{std::move(name), dtype, std::move(shape), Scope::global, Role::inout}));
   return Tensor(inouts_.back());
@@ -85,6 +96,7 @@ Tensor Workload::inout(std::string name, std::vector<Expr> shape, DType dtype) {
 
 Expr Workload::scalar(std::string name, DType dtype) {
   claim(name, {});
+  refuse_compute_type(name, dtype);
   scalars_.push_back(make_var(std::move(name), dtype));
   return scalars_.back();
 }
@@ -176,6 +188,7 @@ Program Workload::output(std::vector<Tensor> outputs) const {
     const Buffer &old = tensor.buffer();
     if (old->role != Role::temporary)
       refuse(fmt::format("'{}' is no stage of this workload and cannot be its output", old->name));
+    refuse_compute_type(old->name, old->dtype);
     auto output = std::make_shared<const BufferNode>(
         BufferNode{old->name, old->dtype, old->shape, Scope::global, Role::output});
     program.body = replace_buffer(program.body, old, output);

@@ -399,7 +399,7 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   trace.arch = field("target");
   auto dtype = parse_dtype(field("dtype"));
   if (!dtype)
-    broken(where, fmt::format("has the unknown dtype '{}'", field("dtype")));
+    broken(where, fmt::format("has the unknown dtype '{}', expected one of {}", field("dtype"), dtype_names()));
   trace.dtype = *dtype;
   trace.shape = integers(root->getArray("shape"), where, "shape");
   const json::Array *list = root->getArray("directives");

@@ -28,7 +28,8 @@ public:
     return it == narrowed_.end() ? var : it->second;
   }
 
-  /// i32 where this value and all that it is computed from provably fit, else i64.
+  /// i32 where this value and all that it is computed from provably fit, else i64. What is i32 in the program
+  /// is data: indices are i64 there.
   Expr rewrite(const Expr &e) const {
     if (!e)
       return e;
@@ -38,7 +39,7 @@ public:
       return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
     if (Expr shifted = from_zero(e))
       return rewrite(shifted);
-    if (const auto *op = e.as<Binary>(); op && is_index(op->a.dtype())) {
+    if (const auto *op = e.as<Binary>(); op && op->a.dtype() == DType::i64) {
       Expr a = rewrite(op->a), b = rewrite(op->b);
       bool wide_shift = op->op == BinaryOp::shift_right && as_int(op->b).value_or(0) >= 32;
       bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 && !wide_shift &&
@@ -51,6 +52,12 @@ public:
         lanes.push_back(cast(e.dtype(), rewrite(element)));
       return pack(std::move(lanes));
     }
+    if (const auto *choice = e.as<Select>(); choice && e.dtype() == DType::i64)
+      return map_children(e, [&](const Expr &child) { return cast(child.dtype(), rewrite(child)); });
+    if (const auto *access = e.as<Load>(); access && access->fill && access->buffer->dtype == DType::i64)
+      return map_children(e, [&](const Expr &child) {
+        return child.get() == access->fill.get() ? cast(child.dtype(), rewrite(child)) : rewrite(child);
+      });
     return map_children(e, [&](const Expr &child) { return rewrite(child); });
   }
 
@@ -91,6 +98,11 @@ public:
       return make(std::move(copy));
     }
     Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
+    if (const auto *store = as<Store>(result)) { // what is stored has the type of its memory
+      Store copy = *store;
+      copy.value = cast(store->buffer->dtype, store->value);
+      return copy.value.get() == store->value.get() ? result : make(std::move(copy));
+    }
     return map_children(result, [&](const Stmt &child) { return rewrite(child); });
   }
 

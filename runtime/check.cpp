@@ -17,7 +17,8 @@ namespace nestsmith {
 namespace {
 
 /// Quiet NaN with a payload of its own, and for integers a word that random data rarely has.
-constexpr std::uint32_t float_poison = 0x7fc0dead, integer_poison = 0xdeadbeef;
+constexpr std::uint64_t float_poison = 0x7fc0dead, integer_poison = 0xdeadbeefdeadbeef;
+constexpr std::uint64_t half_poison = 0x7fad; ///< a NaN of f16 and of bf16
 constexpr std::size_t messages_for_elements = 3;
 
 class Random {
@@ -37,16 +38,23 @@ private:
 };
 
 void poison(Array &array) {
-  if (byte_size(array.dtype()) != 4)
+  Scalar pattern{array.dtype(), is_float(array.dtype()) ? float_poison : integer_poison};
+  if (array.dtype() == DType::boolean)
     return;
-  std::uint32_t pattern = is_float(array.dtype()) ? float_poison : integer_poison;
-  std::ranges::fill(array.view<std::uint32_t>(), pattern);
+  if (array.dtype() == DType::f16 || array.dtype() == DType::bf16)
+    pattern.bits = half_poison;
+  for (std::int64_t n = 0; n < array.size(); ++n)
+    array.set(n, pattern);
 }
 
 void randomize(Array &array, CheckRun run, int largest, Random &random) {
   if (array.dtype() == DType::f32) {
     for (float &x : array.view<float>())
       x = run == CheckRun::random ? random.symmetric() : static_cast<float>(random.nonzero(largest));
+  } else if (is_float(array.dtype())) {
+    for (std::int64_t n = 0; n < array.size(); ++n)
+      array.set(n, Scalar::from_double(array.dtype(),
+                                       run == CheckRun::random ? random.symmetric() : random.nonzero(largest)));
   } else if (array.dtype() == DType::u32) {
     for (std::uint32_t &x : array.view<std::uint32_t>())
       x = random.word();
@@ -59,9 +67,9 @@ void randomize(Array &array, CheckRun run, int largest, Random &random) {
 Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
   if (dtype == DType::u32)
     return Scalar::of(dtype, random.word() | 1);
-  if (dtype == DType::f32 && run == CheckRun::random) {
+  if (is_float(dtype) && run == CheckRun::random) {
     float x = random.symmetric();
-    return Scalar::of(dtype, std::copysign(std::abs(x) + 0.5F, x));
+    return Scalar::from_double(dtype, std::copysign(std::abs(x) + 0.5F, x));
   }
   return Scalar::from_double(dtype, random.nonzero(3));
 }
@@ -109,7 +117,7 @@ private:
   void compare(std::int64_t n) {
     auto at = static_cast<std::size_t>(n);
     double expected = expected_.value[at];
-    double value = is_float(got_.dtype()) ? got_.view<float>()[at] : got_.at(n).to_double();
+    double value = got_.dtype() == DType::f32 ? got_.view<float>()[at] : got_.at(n).to_double();
     double error = std::abs(value - expected);
     if (result_.run == CheckRun::random) {
       double bound = gamma_ * expected_.magnitude[at];

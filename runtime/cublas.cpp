@@ -20,12 +20,34 @@ struct Cublas::Functions {
   int (*get_property)(int, int *) = nullptr;
   int (*sgemm)(void *, int, int, std::int64_t, std::int64_t, std::int64_t, const float *, const float *,
                std::int64_t, const float *, std::int64_t, const float *, float *, std::int64_t) = nullptr;
+  int (*gemm_ex)(void *, int, int, std::int64_t, std::int64_t, std::int64_t, const void *, const void *, int,
+                 std::int64_t, const void *, int, std::int64_t, const void *, void *, int, std::int64_t, int,
+                 int) = nullptr;
 };
 
 namespace {
 
-constexpr int op_n = 0;                            // CUBLAS_OP_N
+constexpr int op_n = 0, op_t = 1;                  // CUBLAS_OP_N, CUBLAS_OP_T
 constexpr int default_math = 0, pedantic_math = 2; // CUBLAS_DEFAULT_MATH, CUBLAS_PEDANTIC_MATH
+constexpr int real_32f = 0;                        // CUDA_R_32F
+constexpr int default_algorithm = -1;              // CUBLAS_GEMM_DEFAULT
+
+/// cudaDataType of the operands, and cublasComputeType_t of sums in fp32 of their products.
+struct ExtendedType {
+  int data, compute;
+};
+ExtendedType extended_type(DType operands) {
+  switch (operands) {
+  case DType::f16:
+    return {2, 68}; // CUDA_R_16F, CUBLAS_COMPUTE_32F
+  case DType::bf16:
+    return {14, 68}; // CUDA_R_16BF, CUBLAS_COMPUTE_32F
+  case DType::tf32:
+    return {real_32f, 77}; // CUBLAS_COMPUTE_32F_FAST_TF32
+  default:
+    internal_error("cuBLAS has no product of these operands here");
+  }
+}
 
 template <class F> void resolve(F *&function, const Resolver &resolver, const char *name) {
   function = reinterpret_cast<F *>(resolver(name));
@@ -50,16 +72,17 @@ std::string text(const std::array<int, 3> &version) {
   return fmt::format("{}.{}.{}", version[0], version[1], version[2]);
 }
 
-/// Environment variables that let cuBLAS answer an fp32 product with less: they are read when it starts.
-void forbid_reduced_precision() {
-  setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+/// Environment variables that let cuBLAS answer an fp32 product with less, or a tf32 product with more: they
+/// are read when it starts.
+void forbid_other_precision() {
+  unsetenv("NVIDIA_TF32_OVERRIDE");
   setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "0", 1);
 }
 
 Search search_cublas() {
   std::optional<int> driver = driver_version();
   int largest_major = driver ? *driver / 1000 : INT_MAX;
-  forbid_reduced_precision();
+  forbid_other_precision();
   return find_library(LibraryKind::cublas, [&](const Library &library) -> std::string {
     std::array<int, 3> version = version_of(library);
     if (version[0] < 12)
@@ -101,6 +124,7 @@ std::unique_ptr<Cublas> Cublas::open(const Device &device, const Resolver &resol
   resolve(functions.set_math_mode, resolver, "cublasSetMathMode");
   resolve(functions.get_property, resolver, "cublasGetProperty");
   resolve(functions.sgemm, resolver, "cublasSgemm_v2_64");
+  resolve(functions.gemm_ex, resolver, "cublasGemmEx_64");
   cublas->version_ = text(version_of(functions.get_property));
   cublas->check(functions.create(&cublas->handle_), "cublasCreate");
   return cublas;
@@ -121,19 +145,30 @@ void Cublas::check(int status, const char *call) const {
                                                    status_name ? status_name : "unknown status"));
 }
 
-void Cublas::sgemm(Mode mode, GemmShape shape, float alpha, Address a, Address b, float beta, Address c) const {
+void Cublas::gemm(Mode mode, GemmShape shape, DType operands, float alpha, Address a, Address b, float beta,
+                  Address c) const {
   check(functions_->set_math_mode(handle_, mode == Mode::standard ? default_math : pedantic_math),
         "cublasSetMathMode");
   // Row-major X is column-major X transposed, so that the column-major product B^T * A^T = (A * B)^T is what
   // is asked for: the operands change places, and so do m and n. A leading dimension is a row's length.
   auto pointer = [](Address address) { return reinterpret_cast<float *>(address); };
-  check(functions_->sgemm(handle_, op_n, op_n, shape.n, shape.m, shape.k, &alpha, pointer(b), shape.n,
-                          pointer(a), shape.k, &beta, pointer(c), shape.n),
-        "cublasSgemm");
+  int op_a = shape.a_transposed ? op_t : op_n, op_b = shape.b_transposed ? op_t : op_n;
+  std::int64_t row_a = shape.a_transposed ? shape.m : shape.k, row_b = shape.b_transposed ? shape.k : shape.n;
+  if (operands == DType::f32) {
+    check(functions_->sgemm(handle_, op_b, op_a, shape.n, shape.m, shape.k, &alpha, pointer(b), row_b,
+                            pointer(a), row_a, &beta, pointer(c), shape.n),
+          "cublasSgemm");
+    return;
+  }
+  auto [data, compute] = extended_type(operands);
+  check(functions_->gemm_ex(handle_, op_b, op_a, shape.n, shape.m, shape.k, &alpha, pointer(b), data, row_b,
+                            pointer(a), data, row_a, &beta, pointer(c), real_32f, shape.n, compute,
+                            default_algorithm),
+        "cublasGemmEx");
 }
 
-Cublas::Result Cublas::run(GemmShape shape, float alpha, const Array &a, const Array &b, float beta,
-                           const Array &c, const TimingOptions &options) const {
+Cublas::Result Cublas::run(GemmShape shape, DType operands, float alpha, const Array &a, const Array &b,
+                           float beta, const Array &c, const TimingOptions &options) const {
   internal_check(a.size() == shape.m * shape.k && b.size() == shape.k * shape.n &&
                      c.size() == shape.m * shape.n,
                  "matrices of another shape than the product's");
@@ -141,9 +176,12 @@ Cublas::Result Cublas::run(GemmShape shape, float alpha, const Array &a, const A
   device_a.write(0, a.data(), a.bytes());
   device_b.write(0, b.data(), b.bytes());
   Result best;
-  for (Mode mode : {Mode::standard, Mode::pedantic}) {
+  std::vector<Mode> modes = {Mode::standard};
+  if (operands == DType::f32)
+    modes.push_back(Mode::pedantic);
+  for (Mode mode : modes) {
     auto enqueue = [&] {
-      sgemm(mode, shape, alpha, device_a.address(), device_b.address(), beta, device_c.address());
+      gemm(mode, shape, operands, alpha, device_a.address(), device_b.address(), beta, device_c.address());
     };
     device_c.write(0, c.data(), c.bytes());
     enqueue();

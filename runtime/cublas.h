@@ -1,5 +1,6 @@
 #pragma once
-/// cuBLAS beside our kernels: C = alpha * A * B + beta * C in true fp32 on row-major matrices.
+/// cuBLAS beside our kernels: C = alpha * A * B + beta * C on row-major matrices, in true fp32, or with
+/// operands of f16, bf16 or tf32 and sums in fp32.
 
 #include "dsl/array.h"
 #include "runtime/driver.h"
@@ -14,9 +15,10 @@
 
 namespace nestsmith::cuda {
 
-/// Row-major, without padding: A is m x k, B is k x n, C is m x n.
+/// Row-major, without padding: A is m x k, or stored transposed as k x m; B is k x n or n x k; C is m x n.
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
+  bool a_transposed = false, b_transposed = false;
 };
 
 class Cublas {
@@ -35,20 +37,22 @@ public:
 
   /// CUBLAS_DEFAULT_MATH and CUBLAS_PEDANTIC_MATH. Both are true fp32: TF32 and emulation are off, also where
   /// the environment asks for them. Pedantic further keeps to standard arithmetic and the exact type for
-  /// what is stored in between (cublas_api.h).
+  /// what is stored in between (cublas_api.h). Operands of other types than f32 take the first.
   enum class Mode { standard, pedantic };
 
-  /// Queues one product on the default stream.
-  void sgemm(Mode mode, GemmShape shape, float alpha, Address a, Address b, float beta, Address c) const;
+  /// Queues one product on the default stream. `operands` is the type of A and B: f32, f16, bf16, or tf32 for
+  /// f32 that may be rounded to it. C, alpha and beta are f32.
+  void gemm(Mode mode, GemmShape shape, DType operands, float alpha, Address a, Address b, float beta,
+            Address c) const;
 
   struct Result {
     Timing timing; ///< of the faster mode
     Mode mode = Mode::standard;
     Array c; ///< of one product in that mode
   };
-  /// Computes once and times both modes on copies of the arrays.
-  Result run(GemmShape shape, float alpha, const Array &a, const Array &b, float beta, const Array &c,
-             const TimingOptions &options = {}) const;
+  /// Computes once and times the modes that there are on copies of the arrays.
+  Result run(GemmShape shape, DType operands, float alpha, const Array &a, const Array &b, float beta,
+             const Array &c, const TimingOptions &options = {}) const;
 
 private:
   struct Functions;

@@ -88,7 +88,7 @@ DoctorItem examine_headers(const std::filesystem::path &nvrtc) {
     item.detail = folder->string();
     item.facts = {{"path", folder->string()}};
   } else {
-    item.detail = "no cuda_fp16.h found";
+    item.detail = "no cuda_fp16.h found, which kernels of f16 and bf16 include";
     item.advice = get_wheels;
   }
   return item;

@@ -1,6 +1,8 @@
 #include "runtime/element_program.h"
 
 #include "dsl/error.h"
+#include "dsl/numbers.h"
+#include "runtime/workload_info.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,17 +51,30 @@ struct ElementProgram::Operations {
     double value = static_cast<double>(cells[i.a].integer);
     cells[i.result] = {value, std::abs(value), 0};
   }
-  static void float_to_int(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = static_cast<std::int64_t>(cells[i.a].value);
+  static void unsigned_to_float(const Instruction &i, Cell *cells) {
+    double value = static_cast<double>(static_cast<std::uint64_t>(cells[i.a].integer));
+    cells[i.result] = {value, value, 0};
+  }
+  template <class T> static void float_to_int(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = static_cast<std::int64_t>(convert<T>(cells[i.a].value));
+  }
+  /// The bound of what was rounded to a narrow type is taken relative to its magnitude; in the subnormal
+  /// numbers of f16 the error is of the size of those at 2^-14.
+  template <class T> static void round_float(const Instruction &i, Cell *cells) {
+    const Cell &a = cells[i.a];
+    double magnitude = convert<double>(convert<T>(a.magnitude));
+    if (i.extent)
+      magnitude = std::max(magnitude, a.magnitude) + (std::is_same_v<T, F16> ? 0x1p-14 : 0);
+    cells[i.result] = {convert<double>(convert<T>(a.value)), magnitude, 0};
   }
   static void copy(const Instruction &i, Cell *cells) { cells[i.result] = cells[i.a]; }
-  static void wrap_i32(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = static_cast<std::int32_t>(cells[i.a].integer);
-  }
-  static void wrap_u32(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = static_cast<std::uint32_t>(cells[i.a].integer);
+  template <class T> static void wrap(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = static_cast<std::int64_t>(static_cast<T>(cells[i.a].integer));
   }
   static void nonzero(const Instruction &i, Cell *cells) { cells[i.result].integer = cells[i.a].integer != 0; }
+  static void float_nonzero(const Instruction &i, Cell *cells) {
+    cells[i.result].integer = cells[i.a].value != 0;
+  }
 
   /// position = a * extent + b, where 0 <= b < extent; else -1, which stays -1.
   static void advance(const Instruction &i, Cell *cells) {
@@ -122,35 +137,30 @@ struct ElementProgram::Operations {
     });
   }
   static Run binary_op(BinaryOp op, DType operands) {
-    switch (operands) {
-    case DType::f32:
+    if (is_float(operands))
       return float_op(op);
-    case DType::i32:
-      return integer_op<std::int32_t>(op);
-    case DType::u32:
-      return integer_op<std::uint32_t>(op);
-    case DType::i64:
-    case DType::boolean:
+    if (operands == DType::boolean)
       return integer_op<std::int64_t>(op);
-    }
-    internal_error("an operand has a dtype of the closed set");
+    return with_arithmetic(operands, [&]<class T>() -> Run {
+      if constexpr (std::is_integral_v<T>)
+        return integer_op<T>(op);
+      else
+        internal_error("a float among the integers");
+    });
   }
   static Run cast_op(DType from, DType to) {
-    if (is_float(from))
-      return is_float(to) ? &copy : &float_to_int;
-    switch (to) {
-    case DType::f32:
-      return &int_to_float;
-    case DType::i32:
-      return &wrap_i32;
-    case DType::u32:
-      return &wrap_u32;
-    case DType::boolean:
-      return &nonzero;
-    case DType::i64:
-      return &copy;
-    }
-    internal_error("a cast has a dtype of the closed set");
+    if (to == DType::boolean)
+      return is_float(from) ? &float_nonzero : &nonzero;
+    return with_number(to, [&]<class To>() -> Run {
+      if constexpr (is_narrow_float<To>)
+        return &round_float<To>;
+      else if constexpr (std::is_integral_v<To>)
+        return is_float(from) ? &float_to_int<To> : &wrap<To>;
+      else if (from == DType::u64)
+        return &unsigned_to_float;
+      else
+        return is_float(from) ? &copy : &int_to_float;
+    });
   }
 };
 
@@ -204,7 +214,9 @@ int ElementProgram::compile(const Expr &e, const Planes &planes) {
         return emit({&Operations::select, 0, condition, yes, no});
       },
       [&](const Cast &node) {
-        return emit({Operations::cast_op(node.a.dtype(), node.dtype), 0, operand(node.a)});
+        Instruction step{Operations::cast_op(node.a.dtype(), node.dtype), 0, operand(node.a)};
+        step.extent = !is_given(node.a);
+        return emit(step);
       },
       [&](const Load &node) {
         auto found = planes.find(node.buffer.get());

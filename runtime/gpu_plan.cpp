@@ -10,9 +10,10 @@
 namespace nestsmith::cuda {
 namespace {
 
-/// Two poisons, NaN as f32. An integer kernel may compute the first by chance; one that leaves an element
-/// alone leaves the second there too, and one that writes it writes the same value as before.
-constexpr std::uint32_t poisons[] = {0xFFBADBADu, 0xFFFEEDEDu};
+/// Two poisons, NaN as f32 and in each half as f16 and bf16. An integer kernel may compute the first by chance;
+/// one that leaves an element alone leaves the second there too, and one that writes it writes the same value
+/// as before.
+constexpr std::uint32_t poisons[] = {0xFFBAFFDBu, 0xFFFEFFEDu};
 
 std::string element(const Array &array, std::int64_t index) {
   std::string text;

@@ -131,6 +131,12 @@ std::string quoted_line(const std::string &source, llvm::StringRef message) {
                      log);
 }
 
+/// The first header of CUDA in a source: "cuda_fp16.h".
+std::string included_header(llvm::StringRef source) {
+  llvm::StringRef name = source.substr(source.find("#include <cuda_") + 10);
+  return name.substr(0, name.find('>')).str();
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -222,9 +228,16 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, const st
                                              const std::vector<std::string> &options) const {
   std::vector<std::string> line = {"--gpu-architecture=" + arch, "--std=c++17", "--ptxas-options=-v"};
   // Headers cost a search, which most kernels do not need.
-  if (source.find("#include") != std::string::npos)
-    if (auto headers = find_headers(library_.path))
+  if (source.find("#include") != std::string::npos) {
+    auto headers = find_headers(library_.path);
+    if (!headers && source.find("#include <cuda_") != std::string::npos)
+      throw HeadersMissing(
+          fmt::format("the kernel includes {}, and NVRTC brings no header of its own; `nestsmith "
+                      "doctor` says how to get the CUDA headers",
+                      included_header(source)));
+    if (headers)
       line.push_back("--include-path=" + headers->string());
+  }
   // NVRTC's own cache gives the CUBIN without the log, and so without registers and spills.
   if (std::pair(major_, minor_) >= std::pair(12, 9))
     line.emplace_back("--no-cache");

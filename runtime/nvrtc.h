@@ -33,6 +33,12 @@ private:
   std::string log_;
 };
 
+/// The source includes a header of CUDA, such as cuda_fp16.h, and there are none on this machine.
+class HeadersMissing : public UserError {
+public:
+  explicit HeadersMissing(const std::string &message) : UserError(ExitCode::no_device, message) {}
+};
+
 class Nvrtc {
 public:
   /// The one that this process uses, found on the first call: the first by the order of library.h that
@@ -43,8 +49,8 @@ public:
   static Nvrtc find();
 
   /// Compiles the kernel `kernel_name`, which `source` declares `extern "C"`. An unknown `arch` is a
-  /// UserError (usage) that lists the known ones. `options` are added to NVRTC's command line. Results
-  /// come from the cache and go into it where there is one.
+  /// UserError (usage) that lists the known ones; headers that are missing are HeadersMissing. `options` are
+  /// added to NVRTC's command line. Results come from the cache and go into it where there is one.
   Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch,
                    KernelCache *cache = nullptr, const std::vector<std::string> &options = {}) const;
 

@@ -1,6 +1,7 @@
 #include "runtime/reference.h"
 
 #include "dsl/error.h"
+#include "dsl/numbers.h"
 #include "runtime/element_program.h"
 #include "runtime/workload_info.h"
 
@@ -119,10 +120,24 @@ private:
   void contract(const Contraction &c) {
     const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
     Plane &result = planes_.at(c.result.get());
-    bool ring = !is_float(c.result->dtype);
-    result.value = product(c, ring, x.value, y.value);
+    DType type = c.result->dtype;
+    if (!is_float(type) && type != DType::u32) {
+      result.value = integer_product(c, x.value, y.value);
+      return;
+    }
+    bool ring = type == DType::u32;
+    result.value = product(c, ring, rounded_to(c.x_type, x.value), rounded_to(c.y_type, y.value));
     if (!ring)
-      result.magnitude = product(c, ring, magnitude(x), magnitude(y));
+      result.magnitude =
+          product(c, ring, rounded_to(c.x_type, magnitude(x)), rounded_to(c.y_type, magnitude(y)));
+  }
+
+  /// Elements are exact in their own type; what is rounded before a product is rounded here.
+  static std::vector<double> rounded_to(DType type, std::vector<double> values) {
+    if (type == DType::tf32)
+      for (double &value : values)
+        value = rounded(type, value);
+    return values;
   }
 
   /// Inputs keep none: theirs is the absolute value.
@@ -143,6 +158,16 @@ private:
                       as_matrix<std::uint32_t>(y, c.k, c.n, c.y_transposed));
     return multiply(as_matrix<double>(x, c.m, c.k, c.x_transposed),
                     as_matrix<double>(y, c.k, c.n, c.y_transposed));
+  }
+
+  static std::vector<double> integer_product(const Contraction &c, const std::vector<double> &x,
+                                             const std::vector<double> &y) {
+    std::vector<double> result = multiply(as_matrix<std::int64_t>(x, c.m, c.k, c.x_transposed),
+                                          as_matrix<std::int64_t>(y, c.k, c.n, c.y_transposed));
+    if (c.result->dtype == DType::i32)
+      for (double &value : result)
+        value = static_cast<std::int32_t>(static_cast<std::int64_t>(value));
+    return result;
   }
 
   /// Every instance of a block, spatial axes outermost, so that a reduction ends before the next begins.
@@ -223,6 +248,9 @@ private:
     std::int64_t operations = 0, terms = 1;
     bool reduces = false;
     walk(block.body.value, [&](const Expr &e) {
+      // Both the reference and the kernel round, from values that may differ: two units in the last place.
+      if (const auto *cast = e.as<Cast>(); cast && is_narrow(cast->dtype) && !is_given(cast->a))
+        operations += 2 << (cast->dtype == DType::bf16 ? 16 : 13);
       const auto *binary = e.as<Binary>();
       if (!binary || !is_float(e.dtype()))
         return;

@@ -44,8 +44,26 @@ bool same_element(const Load &load, const Store &store) {
                             [](const Expr &a, const Expr &b) { return same(a, b); });
 }
 
+/// A factor of a product: a load, or one that is converted to f32 and perhaps rounded to tf32 before.
+struct Factor {
+  const Load *read = nullptr;
+  DType type = DType::f32;
+};
+Factor match_factor(const Expr &e) {
+  if (const Load *read = e.as<Load>())
+    return {read, read->buffer->dtype};
+  const Cast *widened = e.as<Cast>();
+  if (!widened || widened->dtype != DType::f32)
+    return {};
+  if (const Load *read = widened->a.as<Load>())
+    return is_float(read->buffer->dtype) ? Factor{read, read->buffer->dtype} : Factor{};
+  const Cast *rounded = widened->a.as<Cast>();
+  const Load *read = rounded && rounded->dtype == DType::tf32 ? rounded->a.as<Load>() : nullptr;
+  return read && read->buffer->dtype == DType::f32 ? Factor{read, DType::tf32} : Factor{};
+}
+
 /// The two factors of `T[…] = T[…] + f * g`.
-std::optional<std::pair<const Load *, const Load *>> match_multiply_add(const Store &store) {
+std::optional<std::pair<Factor, Factor>> match_multiply_add(const Store &store) {
   const auto *add = store.value.as<Binary>();
   if (!add || add->op != BinaryOp::add)
     return std::nullopt;
@@ -57,8 +75,8 @@ std::optional<std::pair<const Load *, const Load *>> match_multiply_add(const St
   }
   if (!old || !product || !same_element(*old, store) || product->op != BinaryOp::mul)
     return std::nullopt;
-  const Load *f = product->a.as<Load>(), *g = product->b.as<Load>();
-  if (!f || !g || f->buffer == store.buffer || g->buffer == store.buffer)
+  Factor f = match_factor(product->a), g = match_factor(product->b);
+  if (!f.read || !g.read || f.read->buffer == store.buffer || g.read->buffer == store.buffer)
     return std::nullopt;
   return std::pair(f, g);
 }
@@ -92,14 +110,16 @@ std::optional<Contraction> as_contraction(const Block &block) {
     return std::nullopt;
 
   auto [x, y] = *factors;
-  if (!match_access(*x, *p, *k).matches)
+  if (!match_access(*x.read, *p, *k).matches)
     std::swap(x, y);
-  MatrixAccess left = match_access(*x, *p, *k), right = match_access(*y, *k, *q);
+  MatrixAccess left = match_access(*x.read, *p, *k), right = match_access(*y.read, *k, *q);
   if (!left.matches || !right.matches)
     return std::nullopt;
-  return Contraction{.x = x->buffer,
-                     .y = y->buffer,
+  return Contraction{.x = x.read->buffer,
+                     .y = y.read->buffer,
                      .result = block.body.buffer,
+                     .x_type = x.type,
+                     .y_type = y.type,
                      .x_transposed = left.transposed,
                      .y_transposed = right.transposed,
                      .m = *as_int(p->extent),
@@ -155,7 +175,7 @@ std::optional<Gemm> as_gemm(const Program &program) {
   auto product = as_contraction(*blocks[0]);
   if (!product)
     return std::nullopt;
-  Gemm gemm{*product, product->result, nullptr, nullptr};
+  Gemm gemm{*product, product->result, nullptr, nullptr, false};
   if (blocks.size() == 1)
     return gemm;
 
@@ -173,11 +193,12 @@ std::optional<Gemm> as_gemm(const Program &program) {
     second = match_summand(sum->b);
     if (!reads_product(first))
       std::swap(first, second);
-    // beta * C: its own element, read always or only where beta is not 0.
-    if (!second.read || !second.scalar || second.read->buffer != gemm.c ||
+    // C or beta * C: its own element, read always or only where beta is not 0.
+    if (!second.read || second.read->buffer != gemm.c ||
         !std::ranges::equal(second.read->indices, epilogue.body.indices, same) ||
-        !(is_true(second.read->mask) || switches_on(second.read->mask, second.scalar)))
+        !(is_true(second.read->mask) || (second.scalar && switches_on(second.read->mask, second.scalar))))
       return std::nullopt;
+    gemm.reads_c = true;
   } else {
     first = match_summand(epilogue.body.value);
   }
@@ -186,6 +207,15 @@ std::optional<Gemm> as_gemm(const Program &program) {
   gemm.alpha = first.scalar;
   gemm.beta = second.scalar;
   return gemm;
+}
+
+bool is_given(const Expr &e) {
+  return e.visit(Overloaded{
+      [](const Load &x) { return x.buffer->role == Role::input && (!x.fill || is_given(x.fill)); },
+      [](const Cast &x) { return is_given(x.a); }, [](const Binary &) { return false; },
+      [](const Not &) { return false; }, [](const Select &) { return false; },
+      [](const auto &) { return true; }, // constants and variables
+  });
 }
 
 double operation_count(const Program &program) {

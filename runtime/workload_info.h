@@ -9,11 +9,13 @@
 
 namespace nestsmith {
 
-/// A block that computes T[p, q] = sum_k X(p, k) * Y(k, q) over the whole of T, X and Y.
+/// A block that computes T[p, q] = sum_k X(p, k) * Y(k, q) over the whole of T, X and Y, where each factor may
+/// be rounded first and the product is of two f32 or of two integers.
 struct Contraction {
   Buffer x, y, result;
-  bool x_transposed = false; ///< stored as X[k, p]
-  bool y_transposed = false; ///< stored as Y[q, k]
+  DType x_type = DType::f32, y_type = DType::f32; ///< of the factors once rounded: their buffer's, or tf32
+  bool x_transposed = false;                      ///< stored as X[k, p]
+  bool y_transposed = false;                      ///< stored as Y[q, k]
   std::int64_t m = 0, n = 0, k = 0;
 };
 std::optional<Contraction> as_contraction(const Block &block);
@@ -21,10 +23,15 @@ std::optional<Contraction> as_contraction(const Block &block);
 /// C = alpha * A(M x K) * B(K x N) + beta * C, where every part of the epilogue may be absent.
 struct Gemm {
   Contraction product;
-  Buffer c;        ///< the parameter that is written
-  Var alpha, beta; ///< null: 1 and 0
+  Buffer c;             ///< the parameter that is written
+  Var alpha, beta;      ///< null: 1, and 1 or 0 by:
+  bool reads_c = false; ///< there is a summand of C
 };
 std::optional<Gemm> as_gemm(const Program &program);
+
+/// Whether a float's value was given and not computed: an element of an input, a scalar, a constant, or one
+/// of these converted.
+bool is_given(const Expr &e);
 
 /// Floating-point operations by convention: 2 for each term of a reduction, 1 for each element of the
 /// result where the program has no reduction.

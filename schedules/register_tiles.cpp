@@ -7,7 +7,10 @@ namespace nestsmith {
 void register_tiles(Schedule &s, RegisterTiles tiles) {
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
-  auto [i, j, k] = s.loops<3>(AB);
+  std::vector<Loop> loops = s.loops(AB);
+  Loop i = loops[loops.size() - 3], j = loops[loops.size() - 2], k = loops.back();
+  if (loops.size() == 4) // a batch
+    s.bind(loops[0], Axis::block_z);
   auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, tiles.results});
   auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, tiles.results});
   auto [k_outer, k_inner] = s.split(k, {infer, tiles.k});

@@ -12,8 +12,8 @@ struct RegisterTiles {
 };
 
 /// For a product whose sum is the stage AB and whose result is C: 16 x 16 threads compute a tile of
-/// 16*results squared. Tiles of A and B go through shared memory, the operands of one step of k and all
-/// results through registers.
+/// 16*results squared. A batch of products goes to blockIdx.z. Tiles of A and B go through shared memory, the
+/// operands of one step of k and all results through registers.
 void register_tiles(Schedule &s, RegisterTiles tiles);
 
 } // namespace nestsmith

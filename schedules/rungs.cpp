@@ -4,6 +4,7 @@
 #include "schedules/003/rungs.h"
 #include "schedules/003/tiles.h"
 #include "schedules/004/rungs.h"
+#include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/rung.h"
 #include "schedules/worklog/rungs.h"
@@ -139,6 +140,26 @@ const std::vector<Rung> &builtin_rungs() {
        {256},
        {1 << 16},
        {1 << 26}},
+      {"gemm",
+       "nn",
+       "alpha*A*B + beta*C by 64 x 64 tiles, 4 x 4 results a thread",
+       tutorial_gemm::nn,
+       {64, 64, 16}},
+      {"gemm", "nt", "the same with B stored transposed", tutorial_gemm::nt, {64, 64, 16}},
+      {"gemm", "tn", "the same with A stored transposed", tutorial_gemm::tn, {64, 64, 16}},
+      {"gemm", "tt", "the same with both stored transposed", tutorial_gemm::tt, {64, 64, 16}},
+      {"gemm",
+       "batched",
+       "BxMxNxK: a plane of blocks for each matrix of a batch",
+       tutorial_gemm::batched,
+       {1, 64, 64, 16},
+       {4, 256, 256, 256},
+       {16, 1024, 1024, 1024}},
+      {"gemm",
+       "bias_relu",
+       "relu(alpha*A*B + bias), applied in registers",
+       tutorial_gemm::bias_relu,
+       {64, 64, 16}},
       {"worklog", "1", "naive: 32 x 32 threads, down the rows", worklog::naive, {32, 32, 32}},
       {"worklog", "2", "coalesced", worklog::coalesced, {32, 32, 32}},
       {"worklog", "3", "32 x 32 tiles in shared memory", worklog::shared, {32, 32, 32}},

@@ -5,11 +5,14 @@
 namespace nestsmith {
 
 std::optional<Variant>
-scalar_unless_multiples(const std::vector<std::pair<const char *, std::int64_t>> &extents, std::int64_t lanes) {
+scalar_unless_multiples(DType dtype, const std::vector<std::pair<const char *, std::int64_t>> &extents,
+                        std::int64_t lanes) {
   std::string why;
-  for (auto [name, extent] : extents)
+  if (byte_size(dtype) == 2)
+    why = fmt::format("{} has 2 bytes", name(dtype));
+  for (auto [axis, extent] : extents)
     if (extent % lanes != 0)
-      why += fmt::format("{}{} % {} = {}", why.empty() ? "" : ", ", name, lanes, extent % lanes);
+      why += fmt::format("{}{} % {} = {}", why.empty() ? "" : ", ", axis, lanes, extent % lanes);
   return why.empty() ? std::nullopt : std::optional(Variant{"scalar", why});
 }
 

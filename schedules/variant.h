@@ -7,8 +7,10 @@
 
 namespace nestsmith {
 
-/// "scalar" because "K % 4 = 3" where an extent is no multiple of `lanes`; none where vectors can be used.
+/// "scalar" because "K % 4 = 3" where an extent is no multiple of `lanes`, or because "f16 has 2 bytes" where
+/// operands are no elements of vectors; none where vectors can be used.
 std::optional<Variant>
-scalar_unless_multiples(const std::vector<std::pair<const char *, std::int64_t>> &extents, std::int64_t lanes);
+scalar_unless_multiples(DType dtype, const std::vector<std::pair<const char *, std::int64_t>> &extents,
+                        std::int64_t lanes);
 
 } // namespace nestsmith

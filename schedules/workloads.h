@@ -6,9 +6,25 @@
 
 namespace nestsmith {
 
-/// C = alpha*A*B + beta*C with A: M x K, B: K x N, C: M x N, row-major. The product is the stage AB, C is
-/// read only where beta != 0. Throws UserError(usage) unless `shape` is M, N, K, each at least 1.
-Program gemm(const Shape &shape, DType dtype);
+/// In every product below: f32, u32 (the ring) and other integers are computed as they are. With f16 or bf16
+/// the operands are stored so and everything else is f32; with tf32 all is stored as f32 and the operands are
+/// rounded before they are multiplied.
+
+/// How the operands are stored: A as M x K, transposed as K x M; B as K x N, transposed as N x K; row-major.
+struct Stored {
+  bool a_transposed = false, b_transposed = false;
+};
+
+/// C = alpha*A*B + beta*C with C: M x N. The product is the stage AB, C is read only where beta != 0. Throws
+/// UserError(usage) unless `shape` is M, N, K, each at least 1.
+Program gemm(const Shape &shape, DType dtype, Stored stored = {});
+
+/// The same for each matrix of a batch: the shape is B, M, N, K, and the batch is the first dimension of each
+/// operand.
+Program batched_gemm(const Shape &shape, DType dtype);
+
+/// C = relu(alpha*A*B + bias), where bias is a row of N elements: C is a pure output.
+Program gemm_bias_relu(const Shape &shape, DType dtype);
 
 /// C = A*B, with nothing else: C is a pure output.
 Program matmul(const Shape &shape, DType dtype);

@@ -148,7 +148,11 @@ std::string one_line(const ScheduleError &error) { return error.directive() + ":
 
 Option shape_option() { return {"shape", "MxNxK", "extents of the problem, such as 512x512x512"}; }
 Option dtype_option() {
-  return {"dtype", "T", "f32, or u32 for ring mode: exact in Z/2^32", 0, {"f32", "u32"}};
+  return {"dtype",
+          "T",
+          "f32; f16, bf16 or tf32 for the operands, with sums in f32; u32 for ring mode: exact in Z/2^32",
+          0,
+          {"f32", "f16", "bf16", "tf32", "u32"}};
 }
 
 } // namespace cli

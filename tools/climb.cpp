@@ -53,7 +53,7 @@ Climbed Climb::run(const Choice &given) {
 }
 
 void Climb::measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
-  CheckRun run = it.dtype == DType::f32 ? CheckRun::random : CheckRun::ring;
+  CheckRun run = is_float(it.dtype) ? CheckRun::random : CheckRun::ring;
   Inputs inputs = make_inputs(it.schedule.source(), run, CheckOptions{}.seed);
   result.timing = machine_.gpu().time(plan, inputs.arrays, inputs.scalars);
   result.cublas_ms = cublas_ms(it.schedule.source(), inputs);
@@ -61,11 +61,12 @@ void Climb::measure(const Scheduled &it, const kernel::Plan &plan, Climbed &resu
 
 std::optional<double> Climb::cublas_ms(const Program &source, const Inputs &inputs) {
   auto gemm = as_gemm(source);
-  if (!gemm || gemm->product.x_transposed || gemm->product.y_transposed || !is_float(gemm->c->dtype))
+  if (!gemm || gemm->product.x_type != gemm->product.y_type || gemm->c->dtype != DType::f32)
     return std::nullopt;
   const Contraction &p = gemm->product;
-  Shape shape = {p.m, p.n, p.k};
-  if (auto known = cublas_times_.find(shape); known != cublas_times_.end())
+  std::string problem =
+      fmt::format("{} {}x{}x{} {} {}", name(p.x_type), p.m, p.n, p.k, p.x_transposed, p.y_transposed);
+  if (auto known = cublas_times_.find(problem); known != cublas_times_.end())
     return known->second;
   if (!cublas_ && cublas_note_.empty()) {
     try {
@@ -86,10 +87,11 @@ std::optional<double> Climb::cublas_ms(const Program &source, const Inputs &inpu
     auto at = std::ranges::find(source.scalars, var) - source.scalars.begin();
     return inputs.scalars[static_cast<std::size_t>(at)].as<float>();
   };
-  cuda::Cublas::Result timed = cublas_->run({p.m, p.n, p.k}, scalar(gemm->alpha, 1), array(p.x), array(p.y),
-                                            scalar(gemm->beta, 0), array(gemm->c));
+  cuda::Cublas::Result timed =
+      cublas_->run({p.m, p.n, p.k, p.x_transposed, p.y_transposed}, p.x_type, scalar(gemm->alpha, 1),
+                   array(p.x), array(p.y), scalar(gemm->beta, gemm->reads_c ? 1 : 0), array(gemm->c));
   cublas_name_ = fmt::format("cuBLAS {}, {}", cublas_->version(), cuda::name(timed.mode));
-  return cublas_times_[shape] = timed.timing.median_ms;
+  return cublas_times_[problem] = timed.timing.median_ms;
 }
 
 std::vector<std::string> Climb::notes() const {

@@ -51,7 +51,7 @@ private:
   Checker checker_;
   std::string compiler_note_, cublas_note_, cublas_name_;
   std::unique_ptr<cuda::Cublas> cublas_;
-  std::map<Shape, double> cublas_times_;
+  std::map<std::string, double> cublas_times_; ///< by problem
 };
 
 } // namespace nestsmith::cli

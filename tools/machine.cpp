@@ -45,6 +45,9 @@ std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const 
                                                 std::string &note) {
   try {
     return compile(plan, arch);
+  } catch (const cuda::HeadersMissing &error) {
+    note = fmt::format("registers n/a: {}", error.what());
+    return {};
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device)
       throw;

@@ -13,13 +13,25 @@ namespace {
 void check_width(const Schedule::Edit &edit, const For &loop, const Block &block) {
   std::int64_t lanes = as_int(loop.extent).value();
   DType dtype = block.body.buffer->dtype;
+  for (const Load *access : loads_of(block))
+    if (access->buffer->scope != Scope::local && byte_size(access->buffer->dtype) < 4)
+      edit.refuse(
+          fmt::format("block {} reads {}, whose elements of {} bytes have no vectors; unroll {} instead, or "
+                      "store {} as f32",
+                      block.id->name, access->buffer->name, byte_size(access->buffer->dtype), loop.var->name,
+                      access->buffer->name),
+          {loop.var->name, block.id->name});
   if (is_vector(dtype, lanes))
     return;
   std::int64_t bytes = byte_size(dtype);
+  if (bytes < 4)
+    edit.refuse(fmt::format("block {} writes {}, whose elements of {} bytes have no vectors; unroll {} instead",
+                            block.id->name, block.body.buffer->name, bytes, loop.var->name),
+                {loop.var->name, block.id->name});
   edit.refuse(
       fmt::format("the loop {} has {} iterations of {} bytes each, and a vector has 8 or 16 bytes; split it so "
                   "that the inner part has {} iterations",
-                  loop.var->name, lanes, bytes, std::max<std::int64_t>(2, 16 / bytes)),
+                  loop.var->name, lanes, bytes, 16 / bytes),
       {loop.var->name});
 }
 

@@ -10,7 +10,7 @@ namespace nestsmith::primitives {
 ///     for v < 4: S     =>     for v < 4 vectorized: S
 ///
 /// Requires [vectorize.serial]: v is a serial loop.
-/// Requires [vectorize.width]: its iterations take 8 or 16 bytes: 2 or 4 of f32.
+/// Requires [vectorize.width]: its iterations take 8 or 16 bytes, of elements of 4 or 8: 2 or 4 of f32.
 /// Requires [vectorize.innermost]: there is one block below v, and no other loop of several iterations.
 /// Requires [vectorize.spatial]: each iteration writes an element of its own, and reads nothing that another
 /// one writes.

@@ -54,7 +54,7 @@ ValueId Decoder::value(const Expr &e, Guard guard) {
   return e.visit(Overloaded{
       [&](const IntImm &x) { return values_.constant(x.dtype, x.value); },
       [&](const FloatImm &x) {
-        return values_.constant(x.dtype, std::bit_cast<std::int32_t>(static_cast<float>(x.value)));
+        return values_.constant(x.dtype, static_cast<std::int64_t>(Scalar::from_double(x.dtype, x.value).bits));
       },
       [&](const Var &x) {
         auto it = variables_.find(x);

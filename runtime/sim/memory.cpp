@@ -172,16 +172,18 @@ std::uint64_t get_lane(const Warp &w, DType dtype, std::uint32_t offset, bool un
     return reg<std::uint64_t>(w, offset);
   if (dtype == DType::boolean)
     return reg<Mask>(w, offset) >> lane & 1;
-  return byte_size(dtype) == 8 ? lanes<std::uint64_t>(w, offset)[lane] : lanes<std::uint32_t>(w, offset)[lane];
+  std::uint64_t bits = 0;
+  auto width = static_cast<std::size_t>(byte_size(dtype));
+  std::memcpy(&bits, w.frame + offset + lane * width, width);
+  return bits;
 }
 
 void set_lane(const Warp &w, DType dtype, std::uint32_t offset, std::uint32_t lane, std::uint64_t bits) {
   if (dtype == DType::boolean)
     set_bit(reg<Mask>(w, offset), lane, bits != 0);
-  else if (byte_size(dtype) == 8)
-    lanes<std::uint64_t>(w, offset)[lane] = bits;
   else
-    lanes<std::uint32_t>(w, offset)[lane] = static_cast<std::uint32_t>(bits);
+    std::memcpy(w.frame + offset + lane * static_cast<std::size_t>(byte_size(dtype)), &bits,
+                static_cast<std::size_t>(byte_size(dtype)));
 }
 
 void count(const Access &access, Machine &m, Mask mask) {

@@ -2,8 +2,8 @@
 /// The decoded kernel: flat code over 32-lane registers, and the state that it runs on.
 ///
 /// A warp's registers lie in one *frame* of bytes. A uniform register holds one 64-bit value for the
-/// whole warp (i32 sign-extended, u32 and boolean zero-extended, f32 in the low half). A lane register
-/// holds 32 values side by side: 128 bytes, 256 for i64. A condition that differs between lanes is a
+/// whole warp (i32 sign-extended, the others zero-extended). A lane register holds 32 values side by
+/// side: 128 bytes, 64 or 256 for types of 2 or 8 bytes. A condition that differs between lanes is a
 /// mask of 32 bits. Registers of inactive lanes hold anything: only memory is masked.
 
 #include "runtime/sim/shadow.h"

@@ -12,19 +12,20 @@ namespace {
 
 using Wide = __int128;
 
+/// An integer as a uniform register of `dtype` holds it.
 std::int64_t wrap(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
     return value != 0;
   case DType::i32:
     return static_cast<std::int32_t>(value);
+  case DType::u16:
+    return static_cast<std::uint16_t>(value);
   case DType::u32:
     return static_cast<std::uint32_t>(value);
-  case DType::i64:
-  case DType::f32:
+  default:
     return value;
   }
-  internal_error("no such dtype");
 }
 
 std::int64_t times(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::mul>(a, b); }
@@ -52,6 +53,8 @@ std::int64_t apply(BinaryOp op, DType dtype, std::int64_t a, std::int64_t b) {
     return apply_as<std::int32_t>(op, a, b);
   case DType::u32:
     return apply_as<std::uint32_t>(op, a, b);
+  case DType::u64:
+    return apply_as<std::uint64_t>(op, a, b);
   default:
     return apply_as<std::int64_t>(op, a, b);
   }
@@ -86,7 +89,7 @@ ValueId Values::add(Value value) {
 ValueId Values::constant(DType dtype, std::int64_t bits) {
   Value v{
       .dtype = dtype, .constant = bits, .range = Range{bits, bits}, .recipe = Recipe::constant, .imm = bits};
-  if (dtype == DType::f32)
+  if (is_float(dtype))
     v.range.reset();
   auto [it, fresh] = known_.try_emplace({v.recipe, v.op, dtype, 0, 0, 0, bits}, 0);
   if (fresh)
@@ -205,7 +208,7 @@ ValueId Values::binary(BinaryOp op, ValueId a, ValueId b) {
   const Value &x = values_[a], &y = values_[b];
   DType dtype = x.dtype;
   internal_check(dtype == y.dtype, "the operands of a binary expression differ in dtype");
-  auto known = [](const Value &v) { return v.dtype != DType::f32 && (v.constant || !v.table.empty()); };
+  auto known = [](const Value &v) { return !is_float(v.dtype) && (v.constant || !v.table.empty()); };
   if (known(x) && known(y))
     return fold(op, a, b);
   if (dtype == DType::boolean)

@@ -23,8 +23,8 @@ void fetch(Schedule &s, BlockRef block, Loop k_outer, bool vectors) {
 
 } // namespace
 
-std::optional<Variant> vector_variant(const Shape &shape, DType) {
-  return scalar_unless_multiples({{"N", shape.at(1)}, {"K", shape.at(2)}}, 4);
+std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
+  return scalar_unless_multiples(dtype, {{"N", shape.at(1)}, {"K", shape.at(2)}}, 4);
 }
 
 Schedule in_registers(const Shape &shape, DType dtype, const Target &target, Steps steps) {

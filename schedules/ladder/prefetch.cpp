@@ -5,8 +5,8 @@
 
 namespace nestsmith::ladder {
 
-std::optional<Variant> vector_variant(const Shape &shape, DType) {
-  return scalar_unless_multiples({{"N", shape.at(1)}, {"K", shape.at(2)}}, 4);
+std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
+  return scalar_unless_multiples(dtype, {{"N", shape.at(1)}, {"K", shape.at(2)}}, 4);
 }
 
 /// Two buffers of both tiles: the next one is loaded into registers while this one is used, and stored after

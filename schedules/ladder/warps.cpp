@@ -65,7 +65,7 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
     stage(s, tile, operand, k_outer, vectors);
     auto loops = s.loops_below(fragment, k_inner);
     std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
-    write_out(s, loops, true); // rows of tiles are aligned whatever the shape is
+    write_out(s, loops, byte_size(dtype) >= 4); // rows of tiles are aligned whatever the shape is
   }
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);

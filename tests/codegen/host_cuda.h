@@ -51,6 +51,8 @@ inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t
   *ms = std::chrono::duration<float, std::milli>(to - from).count();
   return cudaSuccess;
 }
+inline unsigned __float_as_uint(float x) { unsigned bits; memcpy(&bits, &x, 4); return bits; }
+inline float __uint_as_float(unsigned bits) { float x; memcpy(&x, &bits, 4); return x; }
 template <class Kernel> void on_host(dim3 grid, dim3 block, const Kernel &kernel) {
   static int launches = 0; // what is launched for its time alone is not worth waiting for
   if (++launches > 8)

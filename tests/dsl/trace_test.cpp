@@ -123,7 +123,7 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
   refused(R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80"})", "has no 'dtype'");
 
   std::string head = R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80", "dtype": )";
-  refused(head + R"("f17"})", "has the unknown dtype 'f17'");
+  refused(head + R"("f17"})", "has the unknown dtype 'f17', expected one of bool, i32,");
   refused(head + R"("f32", "shape": [1, "x"]})", "expected whole numbers in 'shape'");
   refused(head + R"("f32", "shape": [1, 2.5]})", "expected whole numbers in 'shape'");
   refused(head + R"("f32", "shape": [1, 1, 1]})", "has no 'directives'");

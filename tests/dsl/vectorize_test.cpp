@@ -60,6 +60,26 @@ TEST(VectorizeRefuses, WidthsThatNoVectorHas) {
   }
 }
 
+TEST(VectorizeRefuses, ElementsOfTwoBytes) {
+  // refuses: vectorize.width
+  auto stored = [](DType in, DType out) {
+    Workload w("store");
+    Tensor x = w.placeholder("x", {64}, in);
+    Tensor y = w.compute("y", {64}, {"i"}, [&](Expr i) { return cast(out, cast(DType::f32, x(i))); });
+    Schedule s(w.output({y}));
+    s.split(s.loop("i"), {infer, 4});
+    return s;
+  };
+  Schedule reads = stored(DType::f16, DType::f32), writes = stored(DType::f32, DType::bf16);
+  expect_refused(
+      reads, [&] { reads.vectorize(reads.loop("i_inner")); },
+      "block y reads x, whose elements of 2 bytes have no vectors; unroll i_inner instead, or store x as f32",
+      {"i_inner", "y"});
+  expect_refused(writes, [&] { writes.vectorize(writes.loop("i_inner")); },
+                 "block y writes y, whose elements of 2 bytes have no vectors; unroll i_inner instead",
+                 {"i_inner", "y"});
+}
+
 TEST(VectorizeRefuses, LoopsWithMoreBelow) {
   // refuses: vectorize.innermost
   Schedule s(chain(4, 8));

@@ -37,7 +37,7 @@ TEST_F(CublasTest, ComputesTheRowMajorProductOfEveryShape) {
   for (GemmShape shape : {GemmShape{3, 5, 7}, GemmShape{7, 3, 2}, GemmShape{1, 4, 3}, GemmShape{4, 1, 3},
                           GemmShape{3, 4, 1}, GemmShape{1, 1, 1}}) {
     Array a = matrix(shape.m, shape.k, 1), b = matrix(shape.k, shape.n, 2), c = matrix(shape.m, shape.n, 3);
-    Array result = cublas->run(shape, 2, a, b, -3, c).c;
+    Array result = cublas->run(shape, DType::f32, 2, a, b, -3, c).c;
     for (std::int64_t i = 0; i < shape.m; ++i)
       for (std::int64_t j = 0; j < shape.n; ++j) {
         auto at = [](Array &array, std::int64_t index) {
@@ -51,12 +51,37 @@ TEST_F(CublasTest, ComputesTheRowMajorProductOfEveryShape) {
   }
 }
 
+/// 3 x 5 from 7 terms, in every type and with each operand as it is or transposed.
+TEST_F(CublasTest, ComputesProductsOfNarrowAndTransposedOperands) {
+  auto cublas = Cublas::open(*device, test::fake_cublas());
+  auto stored = [](const Array &plain, std::int64_t columns, bool transposed, DType type) {
+    DType element = type == DType::tf32 ? DType::f32 : type;
+    std::int64_t rows = plain.size() / columns;
+    Array result(element, {plain.size()});
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c)
+        result.set(transposed ? c * rows + r : r * columns + c, plain.at(r * columns + c).to(element));
+    return result;
+  };
+  Array a = matrix(3, 7, 1), b = matrix(7, 5, 2), c = matrix(3, 5, 3);
+  Array expected = cublas->run({3, 5, 7}, DType::f32, 2, a, b, -3, c).c;
+  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::tf32})
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        Cublas::Result got =
+            cublas->run({3, 5, 7, ta, tb}, type, 2, stored(a, 7, ta, type), stored(b, 5, tb, type), -3, c);
+        EXPECT_EQ(got.c, expected) << name(type) << ta << tb;
+      }
+  EXPECT_EQ(fake_cuda().count("cublasGemmEx_64") > 0, true);
+}
+
 TEST_F(CublasTest, TakesTheFasterOfTheTwoTrueFp32Modes) {
   auto cublas = Cublas::open(*device, test::fake_cublas());
   auto run = [&](std::vector<float> ms) {
     fake_cuda().elapsed_calls = 0;
     fake_cuda().elapsed_ms = std::move(ms);
-    return cublas->run({2, 2, 2}, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, matrix(2, 2, 3), {.runs = 2});
+    return cublas->run({2, 2, 2}, DType::f32, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, matrix(2, 2, 3),
+                       {.runs = 2});
   };
   Cublas::Result standard = run({2, 2, 3, 3});
   EXPECT_EQ(standard.mode, Cublas::Mode::standard);
@@ -73,7 +98,7 @@ TEST_F(CublasTest, WithBetaZeroTheOldContentDoesNotMatter) {
   auto cublas = Cublas::open(*device, test::fake_cublas());
   Array c = matrix(2, 2, 3);
   c.view<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-  Array result = cublas->run({2, 2, 2}, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, c).c;
+  Array result = cublas->run({2, 2, 2}, DType::f32, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, c).c;
   EXPECT_FALSE(std::isnan(result.view<float>()[0]));
 }
 
@@ -82,7 +107,7 @@ TEST_F(CublasTest, AFailureNamesTheStatusAndLeaksNothing) {
     fake_cuda().fail = {{call, 3}};
     try {
       Cublas::open(*device, test::fake_cublas())
-          ->run({2, 2, 2}, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, matrix(2, 2, 3));
+          ->run({2, 2, 2}, DType::f32, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, matrix(2, 2, 3));
       FAIL() << call;
     } catch (const UserError &error) {
       EXPECT_EQ(error.code(), ExitCode::no_device);

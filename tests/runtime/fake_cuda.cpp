@@ -1,5 +1,7 @@
 #include "tests/runtime/fake_cuda.h"
 
+#include "dsl/numbers.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -236,18 +238,45 @@ int cublasSgemm_v2_64(void *, int transpose_a, int transpose_b, std::int64_t m, 
                       const float *alpha, const float *a, std::int64_t lda, const float *b, std::int64_t ldb,
                       const float *beta, float *c, std::int64_t ldc) {
   ENTER(cublasSgemm_v2_64);
-  if (transpose_a != 0 || transpose_b != 0 || lda < std::max<std::int64_t>(1, m) ||
-      ldb < std::max<std::int64_t>(1, k) || ldc < std::max<std::int64_t>(1, m))
+  if (lda < std::max<std::int64_t>(1, transpose_a ? k : m) ||
+      ldb < std::max<std::int64_t>(1, transpose_b ? n : k) || ldc < std::max<std::int64_t>(1, m))
     return 7;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i) {
       float sum = 0;
       for (std::int64_t p = 0; p < k; ++p)
-        sum += a[i + p * lda] * b[p + j * ldb];
+        sum += a[transpose_a ? p + i * lda : i + p * lda] * b[transpose_b ? j + p * ldb : p + j * ldb];
       float &out = c[i + j * ldc];
       out = *alpha * sum + (*beta == 0 ? 0 : *beta * out);
     }
   return 0;
+}
+
+/// A matrix of the `elements` that a leading dimension and columns take, as f32. 2: CUDA_R_16F, 14:
+/// CUDA_R_16BF.
+std::vector<float> widened(const void *matrix, int type, std::int64_t elements) {
+  std::vector<float> result(static_cast<std::size_t>(elements));
+  for (std::size_t n = 0; n < result.size(); ++n)
+    result[n] = type == 2    ? to_float(static_cast<const F16 *>(matrix)[n])
+                : type == 14 ? to_float(static_cast<const BF16 *>(matrix)[n])
+                             : to_float(round_to<TF32>(static_cast<const float *>(matrix)[n]));
+  return result;
+}
+
+/// The operands are f16 or bf16 with CUBLAS_COMPUTE_32F, or f32 with CUBLAS_COMPUTE_32F_FAST_TF32.
+int cublasGemmEx_64(void *handle, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n,
+                    std::int64_t k, const void *alpha, const void *a, int a_type, std::int64_t lda,
+                    const void *b, int b_type, std::int64_t ldb, const void *beta, void *c, int c_type,
+                    std::int64_t ldc, int compute, int algorithm) {
+  ENTER(cublasGemmEx_64);
+  bool narrow = (a_type == 2 || a_type == 14) && compute == 68, tf32 = a_type == 0 && compute == 77;
+  if (a_type != b_type || c_type != 0 || algorithm != -1 || !(narrow || tf32))
+    return 7;
+  std::vector<float> left = widened(a, a_type, lda * (transpose_a ? m : k));
+  std::vector<float> right = widened(b, b_type, ldb * (transpose_b ? k : n));
+  return cublasSgemm_v2_64(handle, transpose_a, transpose_b, m, n, k, static_cast<const float *>(alpha),
+                           left.data(), lda, right.data(), ldb, static_cast<const float *>(beta),
+                           static_cast<float *>(c), ldc);
 }
 
 #undef ENTER
@@ -283,7 +312,8 @@ Resolver fake_cublas() {
                    {"cublasCreate_v2", address(cublasCreate_v2)},
                    {"cublasDestroy_v2", address(cublasDestroy_v2)},
                    {"cublasSetMathMode", address(cublasSetMathMode)},
-                   {"cublasSgemm_v2_64", address(cublasSgemm_v2_64)}});
+                   {"cublasSgemm_v2_64", address(cublasSgemm_v2_64)},
+                   {"cublasGemmEx_64", address(cublasGemmEx_64)}});
 }
 
 } // namespace nestsmith::test

@@ -32,11 +32,16 @@ struct Case {
 std::vector<Shape> hostile_shapes(const Rung &rung) {
   if (rung.tile.size() == 1)
     return {{1}, {31}, {257}, {4096}};
+  if (rung.tile.size() == 4)
+    return {{1, 1, 1, 1}, {3, 65, 33, 17}, {2, 64, 64, 64}, {5, 31, 67, 13}};
   return {{1, 1, 1}, {65, 33, 17}, {64, 64, 64}, {127, 129, 131}};
 }
 
 /// A shape that no tile divides, small enough for the interpreter.
-Shape ragged_shape(const Rung &rung) { return rung.tile.size() == 1 ? Shape{263} : Shape{9, 33, 7}; }
+Shape ragged_shape(const Rung &rung) {
+  std::size_t rank = rung.tile.size();
+  return rank == 1 ? Shape{263} : rank == 4 ? Shape{3, 9, 33, 7} : Shape{9, 33, 7};
+}
 
 bool is_product(const Rung &rung) { return rung.tile.size() == 3; }
 
@@ -187,6 +192,22 @@ TEST(Rungs, OfVectorsRefuseShapesOfOtherRanks) {
       test::expect_user_error([&] { build({}); }, ExitCode::usage, "got 0 extents in ''");
       test::expect_user_error([&] { build({0}); }, ExitCode::usage, "'x' has an extent of 0");
     }
+}
+
+TEST(Rungs, OfBatchesRefuseShapesOfOtherRanks) {
+  const auto &rungs = builtin_rungs();
+  auto it = std::ranges::find_if(rungs, [](const Rung &rung) { return rung.tile.size() == 4; });
+  ASSERT_NE(it, rungs.end());
+  test::expect_user_error(
+      [&] {
+        it->build({4, 4, 4}, DType::f32, Target{});
+      },
+      ExitCode::usage, "a batch of matrix products takes a shape BxMxNxK, got 3 extents in '4x4x4'");
+  test::expect_user_error(
+      [&] {
+        it->build({0, 4, 4, 4}, DType::f32, Target{});
+      },
+      ExitCode::usage, "'A' has an extent of 0, expected at least 1");
 }
 
 TEST(Workloads, GemmReadsCOnlyWhereBetaIsNotZero) {

@@ -98,11 +98,14 @@ TEST(Vectors, WhereTheLastGroupIsPartialAreRefused) {
 }
 
 TEST(Variants, NameTheExtentsThatAreNoMultiples) {
-  EXPECT_FALSE(scalar_unless_multiples({{"N", 8}, {"K", 12}}, 4));
-  auto variant = scalar_unless_multiples({{"M", 8}, {"N", 129}, {"K", 131}}, 4);
+  EXPECT_FALSE(scalar_unless_multiples(DType::f32, {{"N", 8}, {"K", 12}}, 4));
+  auto variant = scalar_unless_multiples(DType::tf32, {{"M", 8}, {"N", 129}, {"K", 131}}, 4);
   ASSERT_TRUE(variant);
   EXPECT_EQ(variant->name, "scalar");
   EXPECT_EQ(variant->why, "N % 4 = 1, K % 4 = 3");
+  auto narrow = scalar_unless_multiples(DType::bf16, {{"N", 8}, {"K", 13}}, 4);
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(narrow->why, "bf16 has 2 bytes, K % 4 = 1");
 }
 
 TEST(Variants, OfTheFloat4RungsFollowTheShape) {

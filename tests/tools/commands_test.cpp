@@ -113,6 +113,16 @@ TEST(Run, NamesTheFormThatAShapeTakes) {
   EXPECT_TRUE(contains(nestsmith("show 001/float4 --shape 8x8x6").out, "scalar: K % 4 = 2"));
 }
 
+TEST(Run, TakesEveryTypeAndEveryFormOfAProduct) {
+  for (const char *dtype : {"f16", "bf16", "tf32", "u32"}) {
+    Ran ran = nestsmith(std::string("run gemm --shape 65x33x17 --device sim --dtype ") + dtype);
+    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+    for (const char *rung : {"nn", "nt", "tn", "tt", "bias_relu"})
+      EXPECT_TRUE(matches(ran.out, std::string("gemm/") + rung + ".*" + dtype + " 65x33x17.*exact.*PASSED"));
+    EXPECT_TRUE(matches(ran.out, std::string("gemm/batched.*") + dtype + " 4x256x256x256.*exact.*PASSED"));
+  }
+}
+
 TEST(Run, RingModeIsExact) {
   Ran ran = nestsmith("run --dtype u32 --shape 40x24x19 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
@@ -200,6 +210,37 @@ TEST(Check, KernelInEveryMode) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   for (const char *mode : {"floating point", "integer mode", "beta = 0, C full of NaN", "ring mode"})
     EXPECT_TRUE(contains(ran.out, mode));
+}
+
+/// NVRTC alone, without the headers that a toolkit and the wheels of the CUDA runtime have.
+TEST(Compile, SaysWhatIsMissingWhereThereAreNoCudaHeaders) {
+  std::string path;
+  llvm::json::Value items = parsed(nestsmith("doctor --json"));
+  for (const llvm::json::Value &item : *items.getAsArray()) {
+    const llvm::json::Object *facts = item.getAsObject()->getObject("facts");
+    if (item.getAsObject()->getString("key") == llvm::StringRef("nvrtc") && facts && facts->getString("path"))
+      path = facts->getString("path")->str();
+  }
+  if (path.empty())
+    GTEST_SKIP() << "needs NVRTC";
+  Folder cuda, cache;
+  std::filesystem::create_directory(cuda / "lib");
+  for (const auto &entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+    if (contains(entry.path().filename().string(), "libnvrtc"))
+      std::filesystem::create_symlink(entry.path(), cuda / "lib" / entry.path().filename());
+  std::string environment = "NESTSMITH_CUDA_PATH=" + cuda.string() + " NESTSMITH_CACHE=" + cache.string();
+  const char *missing =
+      "the kernel includes cuda_fp16.h, and NVRTC brings no header of its own; `nestsmith doctor` "
+      "says how to get the CUDA headers";
+  Ran half = nestsmith("compile 000/naive --dtype f16", environment);
+  EXPECT_EQ(half.code, 4);
+  EXPECT_TRUE(contains(half.err, missing));
+  EXPECT_EQ(nestsmith("compile 000/naive --dtype tf32", environment).code, 0);
+  Ran run = nestsmith("run 000/naive --dtype f16 --shape 9x9x9 --device sim", environment);
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(matches(run.out, "n/a.*PASSED"));
+  EXPECT_TRUE(contains(run.out, std::string("registers n/a: ") + missing));
+  EXPECT_TRUE(contains(nestsmith("doctor", environment).out, "no cuda_fp16.h found"));
 }
 
 TEST(Doctor, NamesWhatItLookedFor) {

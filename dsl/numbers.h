@@ -1,0 +1,164 @@
+#pragma once
+/// What the bits of each element type mean, and what a conversion between two of them gives. This is the
+/// only implementation: constants, the interpreter, the simulator's lanes and the reference call it.
+///
+/// To a float: the nearest, ties to even (tf32: ties away from zero, as `cvt.rna` does); NaN stays NaN.
+/// From a float to an integer: towards zero, at most as far as the integer reaches; NaN gives 0. Between
+/// integers the low bits are kept.
+
+#include "dsl/dtype.h"
+#include "dsl/error.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace nestsmith {
+
+struct F16 { ///< IEEE binary16: 1, 5 and 10 bits
+  std::uint16_t bits;
+};
+struct BF16 { ///< the upper half of an f32: 1, 8 and 7 bits
+  std::uint16_t bits;
+};
+struct TF32 { ///< an f32 whose lower 13 bits are 0
+  std::uint32_t bits;
+};
+template <class T>
+inline constexpr bool is_narrow_float =
+    std::is_same_v<T, F16> || std::is_same_v<T, BF16> || std::is_same_v<T, TF32>;
+
+// The functions below have no branches, so that loops over lanes become vector code.
+
+inline float to_float(F16 h) {
+  std::uint32_t magnitude = h.bits & 0x7fffU, sign = static_cast<std::uint32_t>(h.bits & 0x8000U) << 16;
+  // Where the exponent is 0, the bits count steps of 2^-24.
+  std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);
+  std::uint32_t usual =
+      (magnitude << 13) + (magnitude < 0x7c00 ? 112U << 23 : 224U << 23); // the exponents' biases
+  return std::bit_cast<float>(sign | (magnitude < 0x400 ? small : usual));
+}
+
+inline float to_float(BF16 b) { return std::bit_cast<float>(static_cast<std::uint32_t>(b.bits) << 16); }
+inline float to_float(TF32 t) { return std::bit_cast<float>(t.bits); }
+
+template <class To> To round_to(float value);
+
+template <> inline F16 round_to<F16>(float value) {
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffU;
+  // Below 2^-14 in steps of 2^-24, which is the last place of 0.5: the addition rounds.
+  std::uint32_t half = 0x3f000000;
+  std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - half;
+  std::uint32_t usual = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112U << 23)) >> 13;
+  std::uint32_t result = magnitude < 0x38800000 ? small : usual;
+  result = magnitude >= 0x477ff000 ? 0x7c00 : result; // from 65520 on: infinity
+  result = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x3ff) : result;
+  return {static_cast<std::uint16_t>((bits >> 16 & 0x8000) | result)};
+}
+
+template <> inline BF16 round_to<BF16>(float value) {
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  return {static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded)};
+}
+
+template <> inline TF32 round_to<TF32>(float value) {
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  return {(nan ? bits | 0x400000 : bits + 0x1000) & 0xffffe000U};
+}
+
+/// f32 that is odd in its last place wherever it is not exact: rounded once more to 22 bits or fewer, it
+/// gives what `value` rounded once would.
+inline float round_to_odd(double value) {
+  auto nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || std::isnan(value))
+    return nearest;
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(nearest);
+  bool too_large = std::abs(static_cast<double>(nearest)) > std::abs(value);
+  return std::bit_cast<float>((bits - too_large) | 1);
+}
+
+template <class To, class From> To convert(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (is_narrow_float<From>) {
+    return convert<To>(to_float(value));
+  } else if constexpr (is_narrow_float<To>) {
+    if constexpr (std::is_same_v<From, double>)
+      return round_to<To>(round_to_odd(value));
+    else
+      return round_to<To>(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    using Limits = std::numeric_limits<To>;
+    if (std::isnan(value))
+      return 0;
+    // The first float past the range: 2^31, 2^32 or 2^63, each exact.
+    const From end = static_cast<From>(std::uint64_t{1} << (Limits::digits - 1)) * From{2};
+    if (value >= end)
+      return Limits::max();
+    return value <= static_cast<From>(Limits::min()) ? Limits::min() : static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+/// Calls `f.template operator()<T>()` with the C++ type of a number. Booleans are the caller's.
+template <class F> decltype(auto) with_number(DType type, F &&f) {
+  switch (type) {
+  case DType::i32:
+    return f.template operator()<std::int32_t>();
+  case DType::i64:
+    return f.template operator()<std::int64_t>();
+  case DType::u16:
+    return f.template operator()<std::uint16_t>();
+  case DType::u32:
+    return f.template operator()<std::uint32_t>();
+  case DType::u64:
+    return f.template operator()<std::uint64_t>();
+  case DType::f16:
+    return f.template operator()<F16>();
+  case DType::bf16:
+    return f.template operator()<BF16>();
+  case DType::tf32:
+    return f.template operator()<TF32>();
+  case DType::f32:
+    return f.template operator()<float>();
+  case DType::boolean:
+    break;
+  }
+  internal_error("a boolean is no number");
+}
+
+/// The same for the types that have arithmetic.
+template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
+  switch (type) {
+  case DType::i32:
+    return f.template operator()<std::int32_t>();
+  case DType::i64:
+    return f.template operator()<std::int64_t>();
+  case DType::u32:
+    return f.template operator()<std::uint32_t>();
+  case DType::u64:
+    return f.template operator()<std::uint64_t>();
+  case DType::f32:
+    return f.template operator()<float>();
+  case DType::boolean:
+  case DType::u16:
+  case DType::f16:
+  case DType::bf16:
+  case DType::tf32:
+    break;
+  }
+  internal_error("arithmetic in a type that has none");
+}
+
+/// `value` as a number of `type` gives it back. `type` is a float.
+inline double rounded(DType type, double value) {
+  return with_number(type, [&]<class T>() -> double { return convert<double>(convert<T>(value)); });
+}
+
+} // namespace nestsmith

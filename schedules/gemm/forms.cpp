@@ -1,0 +1,43 @@
+#include "schedules/gemm/rungs.h"
+#include "schedules/register_tiles.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::tutorial_gemm {
+
+namespace {
+
+Schedule tiled(const Program &program, const Target &target) {
+  Schedule s(program, target);
+  register_tiles(s, {.results = 4, .k = 16});
+  return s;
+}
+
+} // namespace
+
+// Whatever way an operand is stored, neighbouring threads fetch neighbouring elements of its rows.
+
+Schedule nn(const Shape &shape, DType dtype, const Target &target) { return tiled(gemm(shape, dtype), target); }
+
+Schedule nt(const Shape &shape, DType dtype, const Target &target) {
+  return tiled(gemm(shape, dtype, {.b_transposed = true}), target);
+}
+
+Schedule tn(const Shape &shape, DType dtype, const Target &target) {
+  return tiled(gemm(shape, dtype, {.a_transposed = true}), target);
+}
+
+Schedule tt(const Shape &shape, DType dtype, const Target &target) {
+  return tiled(gemm(shape, dtype, {.a_transposed = true, .b_transposed = true}), target);
+}
+
+/// A plane of blocks for each matrix of the batch.
+Schedule batched(const Shape &shape, DType dtype, const Target &target) {
+  return tiled(batched_gemm(shape, dtype), target);
+}
+
+/// Bias and ReLU are applied to the results while they are in registers: C is written once and never read.
+Schedule bias_relu(const Shape &shape, DType dtype, const Target &target) {
+  return tiled(gemm_bias_relu(shape, dtype), target);
+}
+
+} // namespace nestsmith::tutorial_gemm

@@ -1,0 +1,198 @@
+/// Narrow types against LLVM's APFloat, and what is computed in them.
+
+#include "dsl/numbers.h"
+#include "tests/dsl/support.h"
+
+#include <llvm/ADT/APFloat.h>
+#include <llvm/ADT/APInt.h>
+#include <random>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_user_error;
+
+std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+bool is_nan(std::uint32_t bits) { return std::isnan(float_of(bits)); }
+
+template <class T> const llvm::fltSemantics &semantics() {
+  if constexpr (std::is_same_v<T, F16>)
+    return llvm::APFloat::IEEEhalf();
+  else
+    return llvm::APFloat::BFloat();
+}
+
+/// The same conversions by APFloat.
+template <class T> std::uint32_t widened(std::uint16_t bits) {
+  llvm::APFloat value(semantics<T>(), llvm::APInt(16, bits));
+  bool loses = false;
+  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return static_cast<std::uint32_t>(value.bitcastToAPInt().getZExtValue());
+}
+template <class T> std::uint16_t narrowed(llvm::APFloat value) {
+  bool loses = false;
+  value.convert(semantics<T>(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return static_cast<std::uint16_t>(value.bitcastToAPInt().getZExtValue());
+}
+
+/// A NaN is a NaN, whatever its payload.
+template <class T> testing::AssertionResult same_number(T got, std::uint16_t expected) {
+  if (got.bits == expected || (is_nan(widened<T>(got.bits)) && is_nan(widened<T>(expected))))
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << std::hex << got.bits << ", expected " << expected;
+}
+
+template <class T> void check_all_patterns() {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    auto narrow = static_cast<std::uint16_t>(bits);
+    std::uint32_t expected = widened<T>(narrow), got = bits_of(to_float(T{narrow}));
+    ASSERT_TRUE(got == expected || (is_nan(got) && is_nan(expected))) << std::hex << bits;
+    ASSERT_TRUE(same_number(convert<T>(to_float(T{narrow})), narrow)) << "there and back";
+    ASSERT_EQ(convert<double>(T{narrow}) != convert<double>(T{narrow}), is_nan(expected));
+  }
+}
+
+template <class T> void check_rounding_of(std::uint32_t bits) {
+  ASSERT_TRUE(same_number(round_to<T>(float_of(bits)), narrowed<T>(llvm::APFloat(float_of(bits)))))
+      << "rounding " << std::hex << bits;
+}
+
+/// What lies on, beside and halfway between neighbouring numbers of T, and much else.
+template <class T> void check_rounding() {
+  for (std::uint32_t bits = 0; bits < 65535; ++bits) {
+    float a = to_float(T{static_cast<std::uint16_t>(bits)}),
+          b = to_float(T{static_cast<std::uint16_t>(bits + 1)});
+    auto middle = static_cast<float>((static_cast<double>(a) + static_cast<double>(b)) / 2);
+    for (float value : {a, middle})
+      for (std::uint32_t step : {0xffffffffU, 0U, 1U})
+        check_rounding_of<T>(bits_of(value) + step);
+  }
+  std::mt19937 random(1);
+  for (int n = 0; n < 500000; ++n)
+    check_rounding_of<T>(static_cast<std::uint32_t>(random()));
+}
+
+TEST(Numbers, EveryF16IsWhatAPFloatSays) { check_all_patterns<F16>(); }
+TEST(Numbers, EveryBF16IsWhatAPFloatSays) { check_all_patterns<BF16>(); }
+TEST(Numbers, F16RoundsToNearestEven) { check_rounding<F16>(); }
+TEST(Numbers, BF16RoundsToNearestEven) { check_rounding<BF16>(); }
+
+TEST(Numbers, DoublesAreRoundedOnce) {
+  // Just above a tie of f16, nearer to it than f32 can tell.
+  EXPECT_EQ(convert<F16>(1 + 0x1p-11).bits, 0x3c00);
+  EXPECT_EQ(convert<F16>(1 + 0x1p-11 + 0x1p-40).bits, 0x3c01);
+  EXPECT_EQ(convert<F16>(-(1 + 0x1p-11 + 0x1p-40)).bits, 0xbc01);
+  EXPECT_EQ(convert<F16>(65519.999999999).bits, 0x7bff);
+  EXPECT_EQ(convert<F16>(1e300).bits, 0x7c00);
+  EXPECT_EQ(convert<F16>(-1e-300).bits, 0x8000);
+  std::mt19937_64 random(2);
+  for (int n = 0; n < 200000; ++n) {
+    double value = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 60) - 100);
+    value += n % 2 ? 0 : std::ldexp(1.0, -60);
+    ASSERT_TRUE(same_number(convert<F16>(value), narrowed<F16>(llvm::APFloat(value)))) << value;
+    ASSERT_TRUE(same_number(convert<BF16>(value), narrowed<BF16>(llvm::APFloat(value)))) << value;
+  }
+}
+
+/// To 11 significant bits, ties away from zero.
+TEST(Numbers, TF32RoundsToNearestAway) {
+  std::mt19937 random(3);
+  for (int n = 0; n < 500000; ++n) {
+    auto bits = static_cast<std::uint32_t>(random());
+    bits = n % 4 ? bits : (bits & 0xffffe000U) | 0x1000U; // a tie
+    float value = float_of(bits), got = to_float(round_to<TF32>(value));
+    EXPECT_EQ(bits_of(got) & 0x1fff, 0U);
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(got));
+      continue;
+    }
+    int exponent = std::max(std::ilogb(value), -126);
+    double unit = std::ldexp(1.0, exponent - 10),
+           expected = std::round(static_cast<double>(value) / unit) * unit;
+    if (std::isfinite(value) && std::abs(expected) < 0x1p128)
+      ASSERT_EQ(static_cast<double>(got), expected) << std::hex << bits;
+    else
+      ASSERT_EQ(got, std::copysign(INFINITY, value)) << std::hex << bits;
+  }
+  EXPECT_EQ(to_float(round_to<TF32>(0.0F)), 0.0F);
+  EXPECT_EQ(to_float(round_to<TF32>(1 + 0x1p-11F)), 1 + 0x1p-10F);
+  EXPECT_EQ(to_float(round_to<TF32>(1 + 0x1p-11F - 0x1p-23F)), 1.0F);
+}
+
+TEST(Numbers, FloatsBecomeIntegersTowardsZeroAndWithinRange) {
+  EXPECT_EQ(convert<std::int32_t>(-2.9F), -2);
+  EXPECT_EQ(convert<std::int32_t>(3e9F), 2147483647);
+  EXPECT_EQ(convert<std::uint16_t>(70000.0F), 65535);
+  EXPECT_EQ(convert<std::uint32_t>(-1.0F), 0U);
+  EXPECT_EQ(convert<std::uint64_t>(1e30F), ~std::uint64_t{0});
+  EXPECT_EQ(convert<std::int64_t>(std::nanf("")), 0);
+  EXPECT_EQ(convert<std::uint16_t>(std::int64_t{-1}), 65535);
+}
+
+TEST(Numbers, ScalarsKeepTheirBits) {
+  EXPECT_EQ(Scalar::from_double(DType::f16, 65504).bits, 0x7bffU);
+  EXPECT_EQ(Scalar::from_double(DType::bf16, -1).bits, 0xbf80U);
+  EXPECT_EQ(Scalar::from_double(DType::f16, 0.5).to_double(), 0.5);
+  EXPECT_EQ(Scalar::of<std::uint64_t>(DType::u64, ~std::uint64_t{0}).to(DType::f32).as<float>(), 0x1p64F);
+  EXPECT_EQ(Scalar::from_double(DType::f32, -3.7).to(DType::u16).as<std::uint16_t>(), 0);
+  EXPECT_EQ(Scalar::from_double(DType::i32, -1).to(DType::u16).as<std::uint16_t>(), 65535);
+  EXPECT_EQ(Scalar::from_double(DType::f32, 0.5).to(DType::boolean).bits, 1U);
+}
+
+TEST(DTypes, NamesReadBackAndAreListed) {
+  for (const char *text : {"bool", "i32", "i64", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32"}) {
+    auto type = parse_dtype(text);
+    ASSERT_TRUE(type.has_value()) << text;
+    EXPECT_EQ(name(*type), text);
+  }
+  EXPECT_EQ(parse_dtype("f8"), std::nullopt);
+  EXPECT_EQ(dtype_names(), "bool, i32, i64, u16, u32, u64, f16, bf16, tf32, f32");
+  EXPECT_EQ(byte_size(DType::bf16), 2);
+  EXPECT_EQ(byte_size(DType::tf32), 4);
+}
+
+TEST(Casts, OfNarrowFloatsGoThroughF32) {
+  Expr i = make_var("i"), h = make_var("h", DType::f16);
+  EXPECT_EQ(to_string(cast(DType::f16, i)), "f16(f32(i))");
+  EXPECT_EQ(to_string(cast(DType::bf16, h)), "bf16(f32(h))");
+  EXPECT_EQ(to_string(cast(DType::i32, h)), "i32(f32(h))");
+  EXPECT_EQ(cast(DType::f16, Expr(2049)).as<FloatImm>()->value, 2048) << "constants are rounded at once";
+}
+
+TEST(Casts, ArithmeticIsInWiderTypes) {
+  Expr h = make_var("h", DType::f16), t = make_var("t", DType::tf32), u = make_var("u", DType::u16);
+  expect_user_error([&] { h + h; }, ExitCode::usage,
+                    "f16 is stored and converted but not computed in; convert with cast(DType::f32, …)");
+  expect_user_error([&] { t < t; }, ExitCode::usage, "tf32 is stored and converted but not computed in");
+  expect_user_error([&] { u *u; }, ExitCode::usage, "convert with cast(DType::u32, …)");
+}
+
+TEST(Workload, ParametersAreOfNoComputeType) {
+  const char *message =
+      "'x' is a parameter of tf32, which is a compute type; make it f32 and round what is read "
+      "with cast(DType::tf32, …)";
+  expect_user_error([] { Workload("w").placeholder("x", {4}, DType::tf32); }, ExitCode::usage, message);
+  expect_user_error([] { Workload("w").inout("x", {4}, DType::tf32); }, ExitCode::usage, message);
+  expect_user_error([] { Workload("w").scalar("x", DType::tf32); }, ExitCode::usage, message);
+}
+
+/// y = f32(T(x)) for every T: the interpreter rounds as `convert` does.
+TEST(Interpret, RoundsToNarrowTypes) {
+  for (DType type : {DType::f16, DType::bf16, DType::tf32}) {
+    Workload w("w");
+    Tensor x = w.placeholder("x", {5});
+    Tensor t = w.compute("t", {5}, {"i"}, [&](Expr i) { return cast(type, x(i)); });
+    Tensor y = w.compute("y", {5}, {"i"}, [&](Expr i) { return cast(DType::f32, t(i)); });
+    Program p = w.output({y});
+    std::vector<Array> arrays = {Array(DType::f32, {5}), Array(DType::f32, {5})};
+    const float values[] = {0.1F, -1.00048828125F, 3e38F, 1e-6F, 257.0F};
+    std::ranges::copy(values, arrays[0].view<float>().begin());
+    interpret(p, arrays, {});
+    for (std::size_t n = 0; n < 5; ++n)
+      EXPECT_EQ(static_cast<double>(arrays[1].view<float>()[n]), rounded(type, values[n])) << name(type);
+  }
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,291 @@
+/// The element types, from the computation to the compiled kernel.
+
+#include "codegen/cuda.h"
+#include "codegen/standalone.h"
+#include "dsl/math.h"
+#include "dsl/tensor.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/nvrtc.h"
+#include "runtime/sim_executor.h"
+#include "runtime/workload_info.h"
+#include "schedules/rung.h"
+#include "schedules/workloads.h"
+#include "tests/codegen/host_cuda.h"
+#include "tests/codegen/nvcc.h"
+#include "tests/dsl/support.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Rung &rung(const std::string &full_name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == full_name)
+      return rung;
+  throw std::out_of_range(full_name);
+}
+
+std::string all_messages(const CheckResult &result) {
+  std::string text;
+  for (const std::string &message : result.messages())
+    text += message + "\n";
+  return text;
+}
+
+CheckResult checked(const Schedule &schedule, const kernel::Plan &plan) {
+  SimExecutor simulator;
+  return check(schedule, plan, simulator);
+}
+
+// ---- every rung ----------------------------------------------------------------------------------
+
+class NarrowRung : public testing::TestWithParam<const Rung *> {};
+
+/// One tile and one more in each dimension: tails everywhere.
+TEST_P(NarrowRung, IsRightInTheSimulator) {
+  Shape shape = GetParam()->tile;
+  for (std::int64_t &extent : shape)
+    ++extent;
+  for (DType dtype : {DType::f16, DType::bf16, DType::tf32}) {
+    Schedule schedule = GetParam()->build(shape, dtype, Target{});
+    CheckResult result = checked(schedule, lower(schedule));
+    EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
+    EXPECT_EQ(result.exact(), true) << "integers are exact in every type";
+    EXPECT_NE(result.find(CheckRun::random), nullptr);
+  }
+}
+
+std::vector<const Rung *> rungs() {
+  std::vector<const Rung *> all;
+  for (const Rung &rung : builtin_rungs())
+    all.push_back(&rung);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, NarrowRung, testing::ValuesIn(rungs()),
+                         [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
+
+// ---- the check sees the type ---------------------------------------------------------------------
+
+TEST(Types, AMissingOrAnAdditionalRoundingToTF32IsFound) {
+  const Rung &it = rung("000/shared");
+  Shape shape{33, 20, 9};
+  Schedule rounded = it.build(shape, DType::tf32, Target{}), plain = it.build(shape, DType::f32, Target{});
+  EXPECT_FALSE(checked(rounded, lower(plain)).passed);
+  EXPECT_FALSE(checked(plain, lower(rounded)).passed);
+}
+
+TEST(Types, ProductsOfNarrowOperandsAreRecognized) {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::tf32}) {
+    auto found = as_gemm(gemm({3, 4, 5}, dtype, {.a_transposed = true}));
+    ASSERT_TRUE(found.has_value()) << name(dtype);
+    EXPECT_EQ(found->product.x_type, dtype);
+    EXPECT_EQ(found->product.y_type, dtype);
+    EXPECT_EQ(found->c->dtype, DType::f32);
+    EXPECT_TRUE(found->product.x_transposed);
+    EXPECT_FALSE(found->product.y_transposed);
+    EXPECT_TRUE(found->reads_c);
+  }
+  auto sum = as_gemm(accumulate_nt({3, 4, 5}, DType::f32));
+  ASSERT_TRUE(sum.has_value());
+  EXPECT_EQ(sum->alpha, nullptr);
+  EXPECT_EQ(sum->beta, nullptr);
+  EXPECT_TRUE(sum->reads_c && sum->product.y_transposed);
+  EXPECT_FALSE(as_gemm(matmul({3, 4, 5}, DType::f16))->reads_c);
+  EXPECT_FALSE(as_gemm(gemm_bias_relu({3, 4, 5}, DType::f32)).has_value());
+  EXPECT_FALSE(as_gemm(batched_gemm({2, 3, 4, 5}, DType::f32)).has_value());
+}
+
+/// The product path of the reference against the elementwise one, which an added zero leads to.
+TEST(Types, BothPathsOfTheReferenceRoundAlike) {
+  for (DType dtype : {DType::f16, DType::bf16, DType::tf32}) {
+    auto build = [&](bool plain) {
+      Workload w("w");
+      DType stored = dtype == DType::tf32 ? DType::f32 : dtype;
+      Tensor a = w.placeholder("A", {4, 6}, stored), b = w.placeholder("B", {6, 5}, stored);
+      auto factor = [&](Expr e) {
+        return cast(DType::f32, dtype == DType::tf32 ? cast(dtype, std::move(e)) : std::move(e));
+      };
+      Reduce k = reduce_axis("k", 6);
+      Tensor c = w.compute("C", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) {
+        Expr product = factor(a(i, k)) * factor(b(k, j));
+        return sum(plain ? product : product + 0.0F, k);
+      });
+      return w.output({c});
+    };
+    Program plain = build(true), padded = build(false);
+    Inputs in = make_inputs(plain, CheckRun::random, 5);
+    Reference once = reference(plain, in.arrays, in.scalars), twice = reference(padded, in.arrays, in.scalars);
+    ASSERT_TRUE(as_contraction(*blocks_of(plain.body)[0]).has_value());
+    ASSERT_FALSE(as_contraction(*blocks_of(padded.body)[0]).has_value());
+    for (std::size_t n = 0; n < 20; ++n) {
+      EXPECT_NEAR(once.outputs[0].value[n], twice.outputs[0].value[n], 1e-14) << name(dtype);
+      EXPECT_NEAR(once.outputs[0].magnitude[n], twice.outputs[0].magnitude[n], 1e-14) << name(dtype);
+    }
+  }
+}
+
+/// y = T(a*x + b) is rounded from values that differ between the kernel and the reference.
+TEST(Types, ResultsMayBeStoredInNarrowTypes) {
+  for (DType dtype : {DType::f16, DType::bf16}) {
+    auto build = [&](float more) {
+      Workload w("store");
+      Tensor x = w.placeholder("x", {300});
+      Expr a = w.scalar("a"), b = w.scalar("b");
+      Tensor y =
+          w.compute("y", {300}, {"i"}, [&](Expr i) { return cast(dtype, a * x(i) + b * x(i) * x(i) * more); });
+      Schedule s(w.output({y}));
+      s.bind(s.loop("i"), Axis::thread_x);
+      return s;
+    };
+    Schedule s = build(1);
+    CheckResult result = checked(s, lower(s));
+    EXPECT_TRUE(result.passed) << all_messages(result);
+    EXPECT_EQ(result.exact(), true);
+    EXPECT_FALSE(checked(s, lower(build(1.05F))).passed);
+  }
+}
+
+TEST(Types, ProductsOfIntegersAreExact) {
+  for (DType dtype : {DType::i32, DType::i64, DType::u64}) {
+    Schedule s = rung("gemm/tt").build({65, 33, 17}, dtype, Target{});
+    CheckResult result = checked(s, lower(s));
+    EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
+    EXPECT_EQ(result.exact(), true);
+  }
+}
+
+/// y[i] = element(i) for 70 elements, a thread each.
+Schedule elementwise(const std::function<Expr(const Tensor &, Expr)> &element, DType type) {
+  Workload w("elementwise");
+  Tensor x = w.placeholder("x", {70}, type);
+  Tensor y = w.compute("y", {70}, {"i"}, [&](Expr i) { return element(x, i); });
+  Schedule s(w.output({y}));
+  s.bind(s.loop("i"), Axis::thread_x);
+  return s;
+}
+
+/// Index arithmetic is narrowed to i32, data are not.
+TEST(Types, WhatIsStoredHasTheTypeOfItsMemory) {
+  Schedule mixed = elementwise(
+      [](const Tensor &x, Expr i) {
+        return select(i < 9, i * 3, x(i)) + x.where(Expr(5) < i, i - 6) + branch(x(i) < 0, i, x(i));
+      },
+      DType::i64);
+  Schedule index = elementwise([](const Tensor &, Expr i) { return i * 5; }, DType::i64);
+  for (const Schedule &s : {mixed, index}) {
+    CheckResult result = checked(s, lower(s));
+    EXPECT_TRUE(result.passed) << all_messages(result);
+  }
+}
+
+/// The interpreter, the simulator and the reference; and the text.
+void expect_agreement(const Schedule &s, const std::vector<std::string> &parts) {
+  Program p = s.source();
+  kernel::Plan plan = lower(s);
+  test::Values values = test::make_values(p), expected = test::make_values(p);
+  interpret(p, expected.arrays, expected.scalars);
+  Execution execution = SimExecutor().run(plan, values.arrays, values.scalars);
+  EXPECT_TRUE(execution.findings.empty()) << execution.findings.front();
+  Reference right = reference(p, expected.arrays, expected.scalars);
+  EXPECT_EQ(values.arrays[1], expected.arrays[1]) << print(p);
+  for (std::int64_t at = 0; at < 70; ++at)
+    EXPECT_EQ(values.arrays[1].at(at).to_double(), right.outputs[0].value[static_cast<std::size_t>(at)]);
+  for (const std::string &part : parts)
+    EXPECT_THAT(cuda_kernels(plan), HasSubstr(part));
+}
+
+TEST(Types, WideAndNarrowIntegersAgreeInAllThatRunsThem) {
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return cast(DType::u16, cast(DType::u32, x(i)) * 3 + 65535); },
+                  DType::u16),
+      {"const unsigned short *__restrict__ x", "y[i] = (unsigned short)((unsigned int)x[i] * 3u + 65535u);"});
+  expect_agreement(elementwise(
+                       [](const Tensor &x, Expr i) {
+                         return max(shift_right(x(i), 3), bit_xor(x(i), cast(DType::u64, i))) +
+                                cast(DType::u64, i) * 7;
+                       },
+                       DType::u64),
+                   {"unsigned long long *__restrict__ y", "(unsigned long long)i * 7ULL", ">> 3ULL"});
+  expect_agreement(elementwise([](const Tensor &x, Expr i) { return x(i) * x(i) - 1; }, DType::i32),
+                   {"y[i] = x[i] * x[i] - 1;"});
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return cast(DType::f32, x(i)) + cast(DType::f32, i); },
+                  DType::u16),
+      {"(float)x[i] + (float)i"});
+}
+
+// ---- the text ------------------------------------------------------------------------------------
+
+TEST(Types, TheTextIncludesWhatItUsesAndNoMore) {
+  auto text = [&](DType dtype) {
+    return cuda_kernels(lower(rung("000/shared").build({33, 20, 9}, dtype, {})));
+  };
+  std::string half = text(DType::f16), bfloat = text(DType::bf16), tf32 = text(DType::tf32);
+  EXPECT_THAT(text(DType::f32), Not(HasSubstr("#include")));
+  EXPECT_TRUE(half.starts_with("#include <cuda_fp16.h>\n\n")) << half;
+  EXPECT_THAT(half, HasSubstr("const __half *__restrict__ A"));
+  EXPECT_THAT(half, HasSubstr("__half2float(A_shared["));
+  EXPECT_THAT(half, HasSubstr(": __float2half_rn(0.0f);"));
+  EXPECT_TRUE(bfloat.starts_with("#include <cuda_bf16.h>\n\n")) << bfloat;
+  EXPECT_THAT(bfloat, HasSubstr("__bfloat162float(A_shared["));
+  EXPECT_THAT(tf32, Not(HasSubstr("#include")));
+  EXPECT_THAT(tf32, HasSubstr("round_tf32(A_shared["));
+  EXPECT_THAT(tf32, HasSubstr("__device__ __forceinline__ float round_tf32(float x) {"));
+}
+
+TEST(Types, NvrtcCompilesThemForEveryArchitecture) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  if (!cuda::find_headers(nvrtc->library().path))
+    GTEST_SKIP() << "needs cuda_fp16.h";
+  for (const char *name : {"000/tile1d", "gemm/tn"})
+    for (DType dtype : {DType::f16, DType::bf16, DType::tf32})
+      for (const char *arch : {"sm_75", "sm_80", "sm_90"}) {
+        kernel::Kernel kernel = lower(rung(name).build({129, 130, 131}, dtype, Target{})).only();
+        cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
+        EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0) << name << " " << arch;
+        EXPECT_EQ(compiled.shared_bytes, kernel.shared_bytes);
+      }
+}
+
+std::string standalone(const std::string &name, const Shape &shape, DType dtype) {
+  Schedule schedule = rung(name).build(shape, dtype, Target{});
+  return emit_standalone({}, lower(schedule), schedule.source());
+}
+
+TEST(Types, AStandaloneFileChecksTF32OnTheHost) {
+  EXPECT_EQ(run_on_host(standalone("000/naive", {33, 20, 9}, DType::tf32)), 0);
+  std::string unrounded = standalone("000/naive", {33, 20, 9}, DType::tf32);
+  std::size_t at = unrounded.find("is_nan ? x : __uint");
+  ASSERT_NE(at, std::string::npos);
+  unrounded.replace(at, 6, "true  ");
+  EXPECT_EQ(run_on_host(unrounded), 1) << "a rounding that is missing is found";
+}
+
+TEST(Types, NvccTakesStandaloneFilesOfNarrowTypes) {
+  Nvcc nvcc;
+  if (!nvcc.found())
+    GTEST_SKIP() << "no nvcc on this machine";
+  for (DType dtype : {DType::f16, DType::bf16, DType::tf32})
+    EXPECT_EQ(nvcc.messages(standalone("gemm/nt", {65, 33, 17}, dtype), {"-arch=sm_80", "-c"}), "")
+        << name(dtype);
+  Workload w("store");
+  Tensor x = w.placeholder("x", {300}, DType::bf16);
+  Tensor y =
+      w.compute("y", {300}, {"i"}, [&](Expr i) { return cast(DType::f16, relu(cast(DType::f32, x(i)))); });
+  Schedule s(w.output({y}));
+  s.bind(s.loop("i"), Axis::thread_x);
+  EXPECT_EQ(nvcc.messages(emit_standalone({}, lower(s), s.source()), {"-arch=sm_80", "-c"}), "");
+}
+
+} // namespace
+} // namespace nestsmith
