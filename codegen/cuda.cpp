@@ -95,6 +95,8 @@ void declare_parameters(NameTable &names, const kernel::Plan &plan) {
     names.claim(entry_name(kernel));
   for (const Buffer &buffer : plan.params)
     names.declare(buffer);
+  for (const kernel::SizeParameter &size : plan.sizes)
+    names.declare(size.var);
   for (const Var &scalar : plan.scalars)
     names.declare(scalar);
 }
@@ -140,6 +142,8 @@ void KernelWriter::signature() {
   std::vector<std::string> parameters;
   for (const Parameter &pointer : pointer_parameters(kernel_))
     parameters.push_back(pointer.declaration("__restrict__ "));
+  for (const Parameter &size : size_parameters(kernel_))
+    parameters.push_back(size.declaration());
   for (const Parameter &scalar : scalar_parameters(kernel_))
     parameters.push_back(scalar.declaration());
   std::string blocks = kernel_.min_blocks != 0 ? fmt::format(", {}", kernel_.min_blocks) : "";
@@ -328,6 +332,15 @@ std::vector<Parameter> pointer_parameters(const kernel::Plan &plan) {
   for (const Buffer &buffer : plan.params)
     result.push_back({fmt::format("{}{} *", is_written(plan, buffer) ? "" : "const ", c_type(buffer->dtype)),
                       names[buffer]});
+  return result;
+}
+
+std::vector<Parameter> size_parameters(const kernel::Plan &plan) {
+  NameTable names;
+  declare_parameters(names, plan);
+  std::vector<Parameter> result;
+  for (const kernel::SizeParameter &size : plan.sizes)
+    result.push_back({std::string(c_type(size.var->dtype)), names[size.var]});
   return result;
 }
 

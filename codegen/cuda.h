@@ -26,6 +26,7 @@ struct Parameter {
   std::string declaration(const std::string &qualifier = {}) const; ///< `const float *__restrict__ A`
 };
 std::vector<Parameter> pointer_parameters(const kernel::Plan &plan);
+std::vector<Parameter> size_parameters(const kernel::Plan &plan);
 std::vector<Parameter> scalar_parameters(const kernel::Plan &plan);
 
 /// "32 x 4 x 1" as far as it is not 1: "32 x 4".

@@ -5,12 +5,15 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/error.h"
+#include "dsl/printer.h"
+#include "dsl/simplify.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
+#include <map>
 
 namespace nestsmith {
 
@@ -48,12 +51,24 @@ std::string joined(const Range &range, std::string_view separator, const F &cond
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
+/// Expressions of sizes, in 64 bits.
+class SizeSpeller : public ExprSpeller {
+public:
+  explicit SizeSpeller(const std::map<Var, std::string> &names) : names_(names) {}
+
+private:
+  std::string variable(const Var &var) const override { return names_.at(var); }
+  std::string element(const Load &) const override { internal_error("a size that is read from memory"); }
+  const std::map<Var, std::string> &names_;
+};
+
 /// What the launcher's text names.
 struct Launcher {
   std::vector<Parameter> pointers, sizes, scalars;
   std::vector<std::int64_t> values; ///< of the sizes
   std::string workspace, workspace_bytes;
   std::vector<Parameter> workspaces; ///< the parts of the workspace
+  std::map<Var, std::string> names;  ///< of the plan's sizes
 
   std::vector<std::string> declarations() const {
     std::vector<std::string> result;
@@ -72,6 +87,9 @@ struct Launcher {
     std::vector<std::string> names;
     for (std::size_t n : plan.arguments(kernel))
       names.push_back((n < pointers.size() ? pointers[n] : workspaces[n - pointers.size()]).name);
+    if (!plan.sizes.empty())
+      for (const Parameter &size : sizes)
+        names.push_back(size.name);
     for (std::size_t n : plan.scalar_arguments(kernel))
       names.push_back(scalars[n].name);
     return fmt::format("{}", fmt::join(names, ", "));
@@ -79,7 +97,7 @@ struct Launcher {
 };
 
 Launcher launcher_of(const EmitInfo &info, const kernel::Plan &plan) {
-  Launcher result{pointer_parameters(plan), {}, scalar_parameters(plan), {}, {}, {}, {}};
+  Launcher result{pointer_parameters(plan), {}, scalar_parameters(plan), {}, {}, {}, {}, {}};
   NameTable names;
   for (const kernel::Kernel &kernel : plan.kernels)
     names.claim(entry_name(kernel));
@@ -87,10 +105,13 @@ Launcher launcher_of(const EmitInfo &info, const kernel::Plan &plan) {
     for (const Parameter &parameter : *group)
       names.claim(parameter.name);
   for (const NamedExtent &size : launcher_sizes(info, plan)) {
-    bool small = size.value <= std::numeric_limits<std::int32_t>::max();
+    // What is to be checked must not have been cut off on its way here.
+    bool small = plan.sizes.empty() && size.value <= std::numeric_limits<std::int32_t>::max();
     result.sizes.push_back({small ? "int" : "long long", names.claim(size.name)});
     result.values.push_back(size.value);
   }
+  for (std::size_t n = 0; n < plan.sizes.size(); ++n)
+    result.names[plan.sizes[n].size] = result.sizes[n].name;
   result.workspace = names.claim("workspace");
   result.workspace_bytes = names.claim("workspace_bytes");
   for (const kernel::Workspace &workspace : plan.workspaces)
@@ -102,9 +123,17 @@ Launcher launcher_of(const EmitInfo &info, const kernel::Plan &plan) {
 /// Pairs of arrays of which one is written: they must not overlap.
 std::vector<std::string> overlaps(const kernel::Plan &plan, const Launcher &launcher) {
   std::vector<std::string> conditions;
+  SizeSpeller speller(launcher.names);
+  auto bytes_text = [&](const Expr &bytes) {
+    return as_int(bytes) ? std::to_string(*as_int(bytes)) : speller(bytes);
+  };
   auto bytes = [&](std::size_t n) {
     const Buffer &buffer = plan.params[n];
-    return fmt::format("{}LL * sizeof({})", kernel::element_count(buffer), c_type(buffer->dtype));
+    Expr elements = simplify(span_of(*buffer));
+    std::string count = as_int(elements) ? fmt::format("{}LL", *as_int(elements)) : speller(elements);
+    if (elements.as<Binary>())
+      count = "(" + count + ")";
+    return fmt::format("{} * sizeof({})", count, c_type(buffer->dtype));
   };
   for (std::size_t a = 0; a < plan.params.size(); ++a) {
     for (std::size_t b = a + 1; b < plan.params.size(); ++b)
@@ -113,7 +142,7 @@ std::vector<std::string> overlaps(const kernel::Plan &plan, const Launcher &laun
                                          launcher.pointers[b].name, bytes(b)));
     if (!plan.workspaces.empty())
       conditions.push_back(fmt::format("overlap({}, {}, {}, {})", launcher.pointers[a].name, bytes(a),
-                                       launcher.workspace, plan.workspace_bytes));
+                                       launcher.workspace, bytes_text(plan.workspace_bytes)));
   }
   return conditions;
 }
@@ -161,11 +190,28 @@ std::vector<std::string> misalignments(const kernel::Plan &plan, const Launcher 
 }
 
 /// A CUDA extent list: "dim3(25, 32)", "512".
-std::string dim3_text(const std::array<std::int64_t, 3> &extents) {
-  if (extents[1] == 1 && extents[2] == 1)
-    return std::to_string(extents[0]);
-  std::string z = extents[2] == 1 ? "" : fmt::format(", {}", extents[2]);
-  return fmt::format("dim3({}, {}{})", extents[0], extents[1], z);
+std::string dim3_text(const std::array<Expr, 3> &extents, const ExprSpeller &speller) {
+  std::vector<std::string> texts;
+  for (const Expr &extent : extents)
+    texts.push_back(as_int(extent) ? std::to_string(*as_int(extent)) : speller(cast(DType::u32, extent)));
+  while (texts.size() > 1 && as_int(extents[texts.size() - 1]) == 1)
+    texts.pop_back();
+  std::string list = fmt::format("{}", fmt::join(texts, ", "));
+  return texts.size() == 1 ? list : fmt::format("dim3({})", list);
+}
+
+std::array<Expr, 3> exprs(const std::array<std::int64_t, 3> &values) {
+  return {Expr(values[0]), Expr(values[1]), Expr(values[2])};
+}
+
+/// What holds where the condition does not.
+Expr opposite(const Expr &condition) {
+  const auto *op = condition.as<Binary>();
+  if (op && op->op == BinaryOp::le)
+    return op->b < op->a;
+  if (op && op->op == BinaryOp::eq)
+    return not_equal(op->a, op->b);
+  return logical_not(condition);
 }
 
 } // namespace
@@ -182,7 +228,12 @@ std::string launcher_name(const kernel::Plan &plan) { return function_name(plan,
 std::string workspace_bytes_name(const kernel::Plan &plan) { return function_name(plan, "_workspace_bytes"); }
 
 std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan &plan) {
-  std::vector<NamedExtent> sizes = info.shape;
+  std::vector<NamedExtent> sizes;
+  for (std::size_t n = 0; n < plan.sizes.size(); ++n)
+    sizes.push_back({plan.sizes[n].size->name, plan.values.empty() ? 0 : plan.values[n]});
+  if (!sizes.empty())
+    return sizes;
+  sizes = info.shape;
   for (const Buffer &buffer : plan.params) {
     std::vector<std::int64_t> shape = extents(buffer);
     if (info.shape.empty()) {
@@ -201,8 +252,13 @@ std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan
 namespace {
 
 std::string array_text(const Buffer &buffer) {
-  return fmt::format("{}: {} [{}], row-major, {}", buffer->name, c_type(buffer->dtype),
-                     fmt::join(extents(buffer), ", "), role_text(buffer->role));
+  std::string shape, rows = "row-major";
+  for (const Expr &extent : buffer->shape)
+    shape += (shape.empty() ? "" : ", ") + to_string(extent);
+  if (buffer->strides)
+    rows += fmt::format(", rows {} apart", to_string((*buffer->strides)[buffer->shape.size() - 2]));
+  return fmt::format("{}: {} [{}], {}, {}", buffer->name, c_type(buffer->dtype), shape, rows,
+                     role_text(buffer->role));
 }
 
 void launch_comments(TextWriter &out, const kernel::Plan &plan) {
@@ -210,9 +266,28 @@ void launch_comments(TextWriter &out, const kernel::Plan &plan) {
     std::string which = plan.kernels.size() > 1 ? entry_name(kernel) + ", " : "";
     std::string shared =
         kernel.shared_bytes ? fmt::format(", {} bytes of shared memory a block", kernel.shared_bytes) : "";
-    out.comment(fmt::format("Launch: {}grid {}, block {}{}", which, extents_text(kernel.grid()),
-                            extents_text(kernel.block()), shared));
+    std::array<Expr, 3> grid = kernel.grid_exprs();
+    std::string extents;
+    if (plan.sizes.empty())
+      extents = extents_text(kernel.grid());
+    else
+      for (std::size_t n = 0; n < 3 && (n == 0 || as_int(grid[n]) != 1); ++n)
+        extents += (n == 0 ? "" : " x ") + to_string(grid[n]);
+    out.comment(
+        fmt::format("Launch: {}grid {}, block {}{}", which, extents, extents_text(kernel.block()), shared));
   }
+}
+
+/// A line for each thing that something is assumed of.
+void assumption_comments(TextWriter &out, const kernel::Plan &plan) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const kernel::Assumption &assumption : plan.assumptions()) {
+    if (lines.empty() || lines.back().first != assumption.what)
+      lines.emplace_back(assumption.what, "");
+    lines.back().second += (lines.back().second.empty() ? "" : ", ") + assumption.text;
+  }
+  for (const auto &[what, text] : lines)
+    out.comment(fmt::format("Requires: {} {}", what, text));
 }
 
 } // namespace
@@ -230,9 +305,10 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
   out.comment("");
   launch_comments(out, plan);
   if (!plan.workspaces.empty())
-    out.comment(fmt::format("Workspace: {} bytes", plan.workspace_bytes));
-  out.comment("Requires: exactly these shapes, rows without gaps, no written array overlapping another" +
-              alignment_text(plan));
+    out.comment(fmt::format("Workspace: {} bytes", to_string(plan.workspace_bytes)));
+  assumption_comments(out, plan);
+  std::string shapes = plan.sizes.empty() ? "exactly these shapes, rows without gaps, " : "";
+  out.comment("Requires: " + shapes + "no written array overlapping another" + alignment_text(plan));
   if (!info.target.empty())
     out.comment("Target: " + info.target);
   for (const std::string &note : info.notes)
@@ -251,15 +327,14 @@ namespace {
 class LauncherWriter {
 public:
   LauncherWriter(const EmitInfo &info, const kernel::Plan &plan)
-      : plan_(plan), launcher_(launcher_of(info, plan)) {}
+      : plan_(plan), launcher_(launcher_of(info, plan)), speller_(launcher_.names) {}
 
   std::string write() {
     std::vector<std::string> shared = overlaps(plan_, launcher_);
     if (!shared.empty())
       out_.verbatim(overlap_function);
     if (!plan_.workspaces.empty())
-      out_.verbatim(fmt::format("extern \"C\" size_t {}() {{ return {}; }}\n\n", workspace_bytes_name(plan_),
-                                plan_.workspace_bytes));
+      workspace_function();
     comment(!shared.empty());
     out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.declarations(), " {");
     out_.indent();
@@ -273,50 +348,89 @@ public:
   }
 
 private:
+  /// Of the sizes where there are any.
+  void workspace_function() {
+    std::vector<std::string> sizes;
+    for (const Parameter &size : launcher_.sizes)
+      if (!plan_.sizes.empty())
+        sizes.push_back(size.declaration());
+    out_.verbatim(fmt::format("extern \"C\" size_t {}({}) {{ return {}; }}\n\n", workspace_bytes_name(plan_),
+                              fmt::join(sizes, ", "), speller_(plan_.workspace_bytes)));
+  }
+  std::string workspace_call() const {
+    std::vector<std::string> sizes;
+    for (const Parameter &size : launcher_.sizes)
+      if (!plan_.sizes.empty())
+        sizes.push_back(size.name);
+    return fmt::format("{}({})", workspace_bytes_name(plan_), fmt::join(sizes, ", "));
+  }
+
   /// What stands above the launcher.
   void comment(bool overlaps) {
     bool one = plan_.kernels.size() == 1;
+    std::string first = fmt::format("/// Launches {} on `stream` and does not wait.",
+                                    one ? entry_name(plan_.only()) : "all kernels in order");
+    std::string end = overlaps ? ", and where an array\n/// that is written overlaps another" : "";
+    std::string misaligned = alignments(plan_).empty() ? "" : "or misaligned ";
     out_.verbatim(
-        fmt::format("/// Launches {} on `stream` and does not wait. {} generated for one\n"
-                    "/// shape: returns cudaErrorInvalidValue for any other, for a null {}pointer{}.\n",
-                    one ? entry_name(plan_.only()) : "all kernels in order",
-                    one ? "The kernel was" : "They were", alignments(plan_).empty() ? "" : "or misaligned ",
-                    overlaps ? ", and where an array\n/// that is written overlaps another" : ""));
+        plan_.sizes.empty()
+            ? fmt::format("{} {} generated for one\n"
+                          "/// shape: returns cudaErrorInvalidValue for any other, for a null {}pointer{}.\n",
+                          first, one ? "The kernel was" : "They were", misaligned, end)
+            : fmt::format(
+                  "{} Returns\n/// cudaErrorInvalidValue for sizes that break a requirement, for a null "
+                  "{}pointer{}.\n",
+                  first, misaligned, end));
     if (!plan_.workspaces.empty())
-      out_.verbatim(
-          fmt::format("/// `{}` is for what the kernels hand on: {}() bytes or more, aligned to {}.\n",
-                      launcher_.workspace, workspace_bytes_name(plan_), kernel::workspace_alignment));
+      out_.verbatim(fmt::format("/// `{}` is for what the kernels hand on: {} bytes or more, aligned to {}.\n",
+                                launcher_.workspace, workspace_call(), kernel::workspace_alignment));
   }
 
-  void refuse_if(const std::string &condition) {
+  void refuse_if(const std::string &condition, const std::string &unless = {}) {
     if (condition.empty())
       return;
-    out_.open(fmt::format("if ({})", condition));
+    out_.open(fmt::format("if ({})", condition), unless);
     out_.line("return cudaErrorInvalidValue;");
     out_.close();
   }
 
   void refusals(const std::vector<std::string> &shared) {
     std::vector<std::string> mismatches;
-    for (std::size_t n = 0; n < launcher_.sizes.size(); ++n)
+    for (std::size_t n = 0; n < launcher_.sizes.size() && plan_.sizes.empty(); ++n)
       mismatches.push_back(fmt::format("{} != {}{}", launcher_.sizes[n].name, launcher_.values[n],
                                        launcher_.sizes[n].type == "int" ? "" : "LL"));
     refuse_if(joined(launcher_.pointers, " || ", [](const Parameter &p) { return p.name + " == nullptr"; }));
     refuse_if(fmt::format("{}", fmt::join(mismatches, " || ")));
+    assumptions();
     if (!plan_.workspaces.empty())
-      refuse_if(fmt::format("{} == nullptr || (size_t){} % {} != 0 || {} < {}()", launcher_.workspace,
+      refuse_if(fmt::format("{} == nullptr || (size_t){} % {} != 0 || {} < {}", launcher_.workspace,
                             launcher_.workspace, kernel::workspace_alignment, launcher_.workspace_bytes,
-                            workspace_bytes_name(plan_)));
+                            workspace_call()));
     refuse_if(fmt::format("{}", fmt::join(misalignments(plan_, launcher_), " || ")));
     refuse_if(fmt::format("{}", fmt::join(shared, " || ")));
+  }
+
+  /// Ranges and divisibility together, what relates sizes to each other with its reason.
+  void assumptions() {
+    std::vector<std::string> ranges;
+    for (const kernel::Assumption &assumption : plan_.assumptions()) {
+      std::string broken = speller_(opposite(assumption.holds));
+      if (assumption.got.as<Var>() && assumption.what == (*assumption.got.as<Var>())->name)
+        ranges.push_back(broken);
+    }
+    refuse_if(fmt::format("{}", fmt::join(ranges, " || ")));
+    for (const kernel::Assumption &assumption : plan_.assumptions())
+      if (!assumption.got.as<Var>() || assumption.what != (*assumption.got.as<Var>())->name)
+        refuse_if(speller_(opposite(assumption.holds)), fmt::format("{} {}", assumption.what, assumption.text));
   }
 
   void workspaces() {
     for (std::size_t n = 0; n < plan_.workspaces.size(); ++n) {
       const Parameter &part = launcher_.workspaces[n];
-      std::int64_t offset = plan_.workspaces[n].byte_offset;
-      std::string start =
-          offset == 0 ? launcher_.workspace : fmt::format("((char *){} + {})", launcher_.workspace, offset);
+      const Expr &offset = plan_.workspaces[n].byte_offset;
+      std::string start = as_int(offset) == 0
+                              ? launcher_.workspace
+                              : fmt::format("((char *){} + {})", launcher_.workspace, speller_(offset));
       out_.line(fmt::format("{} = ({}){};", part.declaration(), part.type, start));
     }
   }
@@ -332,13 +446,14 @@ private:
       out_.line(fmt::format("return {};", allowed));
       out_.close();
     }
-    out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel), dim3_text(kernel.grid()),
-                          dim3_text(kernel.block()), kernel.dynamic_shared_bytes(),
-                          launcher_.arguments(plan_, kernel)));
+    out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel),
+                          dim3_text(kernel.grid_exprs(), speller_), dim3_text(exprs(kernel.block()), speller_),
+                          kernel.dynamic_shared_bytes(), launcher_.arguments(plan_, kernel)));
   }
 
   const kernel::Plan &plan_;
   Launcher launcher_;
+  SizeSpeller speller_;
   TextWriter out_;
 };
 

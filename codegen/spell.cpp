@@ -242,7 +242,12 @@ std::string ExprSpeller::binary(const Binary &b, int context) const {
   bool flat = op.chains && inner && inner->op == b.op &&
               (is_logical(b.op) || (is_index(type) && !negative(inner->a) && !negative(inner->b)));
   bool left_associative = op.level == op.context && !flat;
-  std::string right = operand(b.b, b.a, flat ? op.level : op.context + (left_associative ? 1 : 0));
+  // Beside a long long an int becomes one by itself.
+  const Cast *widened = b.b.as<Cast>();
+  bool implied = widened && widened->dtype == DType::i64 && widened->a.dtype() == DType::i32 &&
+                 !b.a.as<IntImm>() && !b.a.as<Select>();
+  std::string right =
+      operand(implied ? widened->a : b.b, b.a, flat ? op.level : op.context + (left_associative ? 1 : 0));
   return in_parentheses_if(op.level < context, fmt::format("{} {} {}", left, op.text, right));
 }
 

@@ -117,6 +117,7 @@ private:
   void run_reference();
   void compare_results();
   void time();
+  std::string workspace_bytes() const;
   std::string launch() const;
   std::string element_type(DType type) const { // std::vector<bool> is no array
     return type == DType::boolean ? "char" : std::string(c_type(type));
@@ -206,6 +207,10 @@ void MainWriter::inputs() {
   }
 }
 
+std::string MainWriter::workspace_bytes() const {
+  return fmt::format("{}({})", workspace_bytes_name(plan_), fmt::join(plan_.values, ", "));
+}
+
 std::string MainWriter::launch() const {
   std::vector<std::string> arguments;
   for (std::size_t n = 0; n < arrays_.size(); ++n)
@@ -216,7 +221,7 @@ std::string MainWriter::launch() const {
   for (const std::string &scalar : scalars_)
     arguments.push_back(scalar);
   if (!plan_.workspaces.empty())
-    arguments.insert(arguments.end(), {"workspace", workspace_bytes_name(plan_) + "()"});
+    arguments.insert(arguments.end(), {"workspace", workspace_bytes()});
   return fmt::format("{}({}, nullptr)", launcher_name(plan_), fmt::join(arguments, ", "));
 }
 
@@ -229,7 +234,7 @@ void MainWriter::run_kernel() {
                             arrays_[n], arrays_[n]));
   }
   if (!plan_.workspaces.empty()) {
-    std::string bytes = workspace_bytes_name(plan_) + "()";
+    std::string bytes = workspace_bytes();
     out_.line("void *workspace;");
     out_.line(fmt::format("must(cudaMalloc(&workspace, {}), \"cudaMalloc\");", bytes));
     out_.line(fmt::format("must(cudaMemset(workspace, 0xff, {}), \"cudaMemset\");", bytes));

@@ -37,6 +37,10 @@ public:
     if (result_.buffer->scope != Scope::local)
       for (Span &span : result_.region)
         span.runs.clear();
+    result_.elements = 0;
+    if (std::any_of(result_.region.begin(), result_.region.end(),
+                    [](const Span &span) { return !as_int(span.extent); }))
+      return std::move(result_);
     result_.filled_by_owner = owners_fill();
     result_.slots = slots_of(result_.buffer, result_.loops);
     std::int64_t elements = PlacedLayout(*result_.buffer, result_.box()).elements();

@@ -22,7 +22,8 @@ struct Placement {
   std::vector<const For *> loops; ///< around every access, outermost first
   Region region;                  ///< the box that is touched in one iteration of them
   Slots slots;                    ///< copies of the box for iterations in flight
-  std::int64_t elements = 1;      ///< that all copies take in memory, with what the layout pads
+  std::int64_t elements =
+      1; ///< that all copies take in memory, with what the layout pads; 0 where it depends on sizes
   /// Whether each thread writes all of the box that it touches, where nests below `loops` bind thread axes
   /// again and so run their iterations on the threads of these axes.
   bool filled_by_owner = true;

@@ -29,8 +29,16 @@ struct BufferNode {
   Scope scope;
   Role role;
   std::shared_ptr<const Layout> layout = nullptr; ///< of a temporary; null: row-major (dsl/layout.h)
+  /// Elements from one index to the next, for each dimension; null: rows without gaps. Parameters only: it is
+  /// how the caller's memory lies.
+  std::shared_ptr<const std::vector<Expr>> strides = nullptr;
 };
 using Buffer = std::shared_ptr<const BufferNode>;
+
+/// The strides of a buffer, stated or those of rows without gaps.
+std::vector<Expr> strides_of(const BufferNode &buffer);
+/// Elements from the first to the last, gaps between rows included.
+Expr span_of(const BufferNode &buffer);
 
 std::string_view name(Scope scope);
 

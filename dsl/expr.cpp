@@ -137,6 +137,10 @@ Var make_var(std::string name, DType dtype, int lanes) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, lanes});
 }
 
+Var make_size(std::string name, Size size, DType dtype) {
+  return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, 1, size});
+}
+
 Expr::Expr(std::int64_t value) : Expr(int_imm(value)) {}
 Expr::Expr(float value) : Expr(float_imm(static_cast<double>(value))) {}
 Expr::Expr(Var var) : Expr(make(std::move(var))) {}
@@ -391,6 +395,15 @@ bool uses(const Expr &e, const Var &var) {
       found = found || *other == var;
     if (const auto *element = node.as<Lane>())
       found = found || element->vector == var;
+  });
+  return found;
+}
+
+bool uses_size(const Expr &e) {
+  bool found = false;
+  walk(e, [&](const Expr &node) {
+    if (const Var *var = node.as<Var>())
+      found = found || (*var)->size.has_value();
   });
   return found;
 }

@@ -22,15 +22,24 @@
 
 namespace nestsmith {
 
-/// A variable: a loop's, a block's, a thread index, or a scalar parameter. Identity is the node's
+/// What is stated of a size: an extent or a leading dimension that is known only when the kernel is launched.
+/// The launcher checks it. The largest by default leaves room for a tile above it in 32 bits.
+struct Size {
+  std::int64_t min = 1, max = std::int64_t{1} << 30, multiple_of = 1;
+  bool operator==(const Size &) const = default;
+};
+
+/// A variable: a loop's, a block's, a thread index, a scalar parameter, or a size. Identity is the node's
 /// address, never the name.
 struct Symbol {
   std::string name;
-  DType dtype;   ///< of one lane
-  int lanes = 1; ///< more than 1: a vector, which only a kernel has
+  DType dtype;                             ///< of one lane
+  int lanes = 1;                           ///< more than 1: a vector, which only a kernel has
+  std::optional<Size> size = std::nullopt; ///< set exactly for a size; it has one value for the whole launch
 };
 using Var = std::shared_ptr<const Symbol>;
 Var make_var(std::string name, DType dtype = DType::i64, int lanes = 1);
+Var make_size(std::string name, Size size, DType dtype = DType::i64);
 
 struct ExprNode;
 struct Intrinsic; // dsl/intrinsic.h
@@ -169,5 +178,6 @@ void walk(const Expr &e, const std::function<void(const Expr &)> &f);
 /// `f` gives the replacement of a variable, or null to keep it.
 Expr substitute(const Expr &e, const std::function<Expr(const Var &)> &f);
 bool uses(const Expr &e, const Var &var);
+bool uses_size(const Expr &e); ///< whether its value is known only at launch
 
 } // namespace nestsmith

@@ -12,8 +12,8 @@ namespace {
 
 /// What is known of a temporary's dimension past the shape of what it holds.
 struct Padding {
-  std::int64_t extent; ///< elements that exist and have been written
-  bool zero;           ///< they are 0 past the shape
+  Expr extent; ///< elements that exist and have been written
+  bool zero;   ///< they are 0 past the shape
 };
 
 class Filler {
@@ -36,7 +36,10 @@ public:
   }
 
 private:
-  std::int64_t reach(const IterVar &iter) const { return range_of(iter.binding, bounds_).value().high + 1; }
+  Expr reach(const IterVar &iter) const {
+    return simplify(highest(iter.binding, bounds_).value() + Expr(1), bounds_);
+  }
+  bool holds(const Expr &condition) const { return proves(condition, bounds_); }
 
   static bool is_copy(const Block &block) {
     const auto *access = block.body.value.as<Load>();
@@ -44,14 +47,14 @@ private:
   }
 
   /// Whether every load of the block that this axis indexes exists up to `extent`.
-  bool loads_reach(const Block &block, const Var &axis, std::int64_t extent, bool zero) const {
+  bool loads_reach(const Block &block, const Var &axis, const Expr &extent, bool zero) const {
     for (const Load *access : loads_of(block))
       for (std::size_t d = 0; d < access->indices.size(); ++d) {
         if (!uses(access->indices[d], axis) || access->buffer == block.body.buffer)
           continue;
         auto it = padding_.find({access->buffer, d});
         const Var *plain = access->indices[d].as<Var>();
-        if (!plain || it == padding_.end() || it->second.extent < extent || (zero && !it->second.zero))
+        if (!plain || it == padding_.end() || !holds(extent <= it->second.extent) || (zero && !it->second.zero))
           return false;
       }
     return true;
@@ -62,7 +65,7 @@ private:
     std::vector<const Block *> writers = blocks_of(program_.body);
     std::erase_if(writers, [&](const Block *block) { return block->body.buffer != buffer; });
     for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
-      std::int64_t extent = as_int(buffer->shape[d]).value();
+      Expr extent = buffer->shape[d];
       bool possible = true, zero = true;
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();
@@ -72,7 +75,7 @@ private:
           possible = false;
           break;
         }
-        extent = std::max(extent, reach(*iter));
+        extent = simplify(max(extent, reach(*iter)), bounds_);
       }
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();
@@ -131,7 +134,7 @@ private:
         mask = mask ? mask && inside : inside;
       }
       iter.guarded = false;
-      iter.extent = Expr(reach(iter));
+      iter.extent = reach(iter);
     }
     if (mask) {
       const auto *access = copy.body.value.as<Load>();
@@ -146,7 +149,7 @@ private:
     for (std::size_t d = 0; d < block.body.indices.size(); ++d)
       if (const Var *axis = block.body.indices[d].as<Var>(); axis && *axis == iter.var) {
         auto it = padding_.find({block.body.buffer, d});
-        return it != padding_.end() && it->second.extent >= reach(iter);
+        return it != padding_.end() && holds(reach(iter) <= it->second.extent);
       }
     return false;
   }
@@ -156,7 +159,7 @@ private:
     for (const auto &[key, padding] : padding_) {
       auto [buffer, d] = key;
       auto it = nodes.try_emplace(buffer, *buffer).first;
-      it->second.shape[d] = Expr(padding.extent);
+      it->second.shape[d] = padding.extent;
     }
     std::map<Buffer, Buffer> result;
     for (auto &[buffer, node] : nodes)

@@ -32,7 +32,7 @@ public:
       : schedule_(schedule), program_(as_program(schedule.program(), nest)), bounds_(loop_bounds(nest)) {
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis)
-        extents_[*loop->axis] = as_int(loop->extent).value();
+        extents_[*loop->axis] = range_of(loop->extent, {}).value().high;
       return true;
     });
   }
@@ -89,6 +89,12 @@ private:
                         buffer->name, name(buffer->scope), buffer->scope == Scope::local ? "thread" : "block",
                         name(axis)));
     }
+    if (placement.elements == 0)
+      return owe(culprit,
+                 fmt::format("{} is {} elements in {} memory, which depends on sizes that are known only at "
+                             "launch; bring it under a loop over a constant tile with compute_at, and split "
+                             "the loops of its readers first",
+                             buffer->name, box_text(placement.region), name(buffer->scope)));
     if (buffer->layout && buffer->layout->map)
       if (auto collision = not_invertible(*buffer->layout->map, placement.box()))
         return owe({"transform_layout"}, culprit,
@@ -97,6 +103,13 @@ private:
                                buffer->name, fmt::join(placement.box(), " x "), *collision));
     if (buffer->scope == Scope::local)
       check_owner(buffer, placement);
+  }
+
+  static std::string box_text(const Region &region) {
+    std::string text;
+    for (const Span &span : region)
+      text += fmt::format("{}{}", text.empty() ? "" : " x ", to_string(span.extent));
+    return text;
   }
 
   /// A nest that binds a thread axis again runs its iterations on other threads, which must be those that
@@ -271,6 +284,8 @@ private:
         continue;
       Placement placement = place(program_, buffer);
       std::int64_t elements = placement.elements;
+      if (elements == 0) // what depends on sizes is owed for itself
+        continue;
       if (!padded) {
         elements = 1;
         for (std::int64_t extent : placement.box())

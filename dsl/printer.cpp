@@ -162,7 +162,24 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
 }
 
 std::string shape_text(const Buffer &buffer) {
-  return fmt::format("{}: {}[{}]", buffer->name, name(buffer->dtype), join(buffer->shape));
+  std::string strides = buffer->strides ? " strides " + join(*buffer->strides) : "";
+  return fmt::format("{}: {}[{}]{}", buffer->name, name(buffer->dtype), join(buffer->shape), strides);
+}
+
+/// "M, K multiple of 4, lda up to 65536": what is not said is what goes without saying.
+std::string sizes_text(const std::vector<Var> &sizes) {
+  std::string text;
+  for (const Var &var : sizes) {
+    const Size &size = *var->size;
+    text += (text.empty() ? "size " : ", ") + var->name;
+    if (size.min != Size{}.min)
+      text += fmt::format(" from {}", size.min);
+    if (size.max != Size{}.max)
+      text += fmt::format(" up to {}", size.max);
+    if (size.multiple_of != 1)
+      text += fmt::format(" multiple of {}", size.multiple_of);
+  }
+  return text.empty() ? text : text + "\n";
 }
 
 const char *role_text(Role role) {
@@ -190,7 +207,7 @@ std::string header(const Program &program) {
                            buffer->layout ? ", " + to_string(*buffer->layout) : "");
   if (program.min_blocks != 0)
     temps += fmt::format("at least {} blocks on an SM\n", program.min_blocks);
-  return fmt::format("{}({}):\n{}", program.name, params, temps);
+  return fmt::format("{}({}):\n{}{}", program.name, params, sizes_text(program.sizes), temps);
 }
 
 } // namespace

@@ -10,9 +10,10 @@
 ///   store := buffer[expr, …] = expr
 ///
 /// The invariant (dsl/verify.h checks it after every directive): inside a block tile every loop extent
-/// is constant; partiality lives only in block predicates, one `binding < extent` per axis; bindings
-/// are quasi-affine in the loops; a body indexes by block variables only; a buffer has one producer,
-/// or an init and an update. Regions are computed (dsl/region.h), never stored.
+/// is constant, and an extent that is known only at launch (an expression of sizes) stands outside of it, on
+/// a loop that is serial or bound to a block axis; partiality lives only in block predicates, one `binding <
+/// extent` per axis; bindings are quasi-affine in the loops; a body indexes by block variables only; a buffer
+/// has one producer, or an init and an update. Regions are computed (dsl/region.h), never stored.
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
@@ -116,6 +117,7 @@ struct Program {
   std::vector<Var> scalars;   ///< such as alpha and beta
   Stmt body;
   std::int64_t min_blocks = 0; ///< thread blocks that one SM is to hold at a time; 0: nothing is asked for
+  std::vector<Var> sizes = {}; ///< extents and leading dimensions that the caller passes
 };
 
 /// Rebuilds with `f` applied to direct sub-statements; a null result drops the statement. The same

@@ -78,20 +78,23 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
   Region region;
   for (std::size_t n = 0; n < indices.size(); ++n) {
     Linear fixed, varying;
-    bool mixed = false;
+    bool mixed = false, endless = false; // endless: as long as a size
     Linear linear = linearize(indices[n], bounds);
     for (const Term &term : linear.terms) {
       bool moves = false, stays = false;
       walk(term.digit.base, [&](const Expr &e) {
-        if (const Var *var = e.as<Var>())
-          (varies(*var) ? moves : stays) = true;
+        const Var *var = e.as<Var>();
+        if (!var || (*var)->size)
+          return;
+        (varies(*var) ? moves : stays) = true;
+        endless = endless || (varies(*var) && bounds.find_extent(*var));
       });
       mixed = mixed || (moves && stays);
       (moves ? varying : fixed).terms.push_back(term);
     }
     fixed.constant = linear.constant;
     auto range = range_of(to_expr(varying), bounds);
-    if (mixed || !range) {
+    if (mixed || endless || !range) {
       region.push_back({Expr(0), shape[n]});
       continue;
     }
@@ -165,21 +168,65 @@ std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
   return collector.region;
 }
 
+namespace {
+
+/// How many values var // div has as var runs below `extent`.
+Expr values_of(const Expr &extent, const Expr &div) {
+  return simplify(floordiv(extent - Expr(1), div) + Expr(1));
+}
+
+/// var // size or var % size, where `base` is one of them.
+std::optional<LoopDigit> digit_by_size(const Expr &base, std::int64_t scale, const Bounds &bounds) {
+  const auto *op = base.as<Binary>();
+  const Var *var = op ? op->a.as<Var>() : nullptr;
+  const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
+  if (!whole || !uses_size(op->b))
+    return std::nullopt;
+  if (op->op == BinaryOp::floormod)
+    return LoopDigit{*var, 1, op->b, scale};
+  if (op->op == BinaryOp::floordiv)
+    return LoopDigit{*var, op->b, values_of(*whole, op->b), scale};
+  return std::nullopt;
+}
+
+} // namespace
+
 std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds) {
   std::vector<LoopDigit> digits;
   for (const Term &term : linearize(binding, bounds).terms) {
-    const Var *var = term.digit.base.as<Var>();
-    if (!var)
+    const auto &[factor, digit] = term;
+    const Var *var = digit.base.as<Var>();
+    auto range = var ? bounds.find(*var) : std::nullopt;
+    const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
+    std::optional<LoopDigit> found;
+    if (!var && digit.div == 1 && digit.mod == 0)
+      found = digit_by_size(digit.base, factor, bounds);
+    else if (whole)
+      found = LoopDigit{*var, digit.div, digit.mod ? Expr(digit.mod) : values_of(*whole, digit.div), factor};
+    else if (range) {
+      std::int64_t extent = floor_div(range->high, digit.div) + 1;
+      found = LoopDigit{*var, digit.div, digit.mod ? std::min(extent, digit.mod) : extent, factor};
+    }
+    if (!found || factor < 1)
       return std::nullopt;
-    auto range = bounds.find(*var);
-    if (!range || term.coefficient < 1)
-      return std::nullopt;
-    std::int64_t extent = floor_div(range->high, term.digit.div) + 1;
-    if (term.digit.mod != 0)
-      extent = std::min(extent, term.digit.mod);
-    digits.push_back({*var, term.digit.div, extent, term.coefficient});
+    digits.push_back(*found);
   }
   return digits;
+}
+
+/// The product of the digits from the lowest on, where each begins where those below it end; null where they do
+/// not.
+static Expr chained(std::vector<LoopDigit> digits) {
+  Expr reached = 1;
+  while (!digits.empty()) {
+    auto next = std::find_if(digits.begin(), digits.end(),
+                             [&](const LoopDigit &digit) { return same(digit.div, reached); });
+    if (next == digits.end())
+      return {};
+    reached = simplify(reached * next->extent);
+    digits.erase(next);
+  }
+  return reached;
 }
 
 bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds) {
@@ -188,31 +235,22 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
     auto digits = loop_digits(binding, bounds);
     if (!digits)
       return false;
-    std::erase_if(*digits, [](const LoopDigit &digit) { return digit.extent == 1; });
+    std::erase_if(*digits, [](const LoopDigit &digit) { return as_int(digit.extent) == 1; });
     std::sort(digits->begin(), digits->end(), [](const auto &a, const auto &b) { return a.scale < b.scale; });
-    std::int64_t radix = 1;
+    Expr radix = 1;
     for (const LoopDigit &digit : *digits) {
-      if (digit.scale != radix)
+      if (as_int(radix) != digit.scale)
         return false;
-      radix *= digit.extent;
+      radix = simplify(radix * digit.extent);
     }
     all.insert(all.end(), digits->begin(), digits->end());
   }
   for (const For *loop : loops) {
-    auto extent = as_int(loop->extent);
-    if (!extent)
-      return false;
     std::vector<LoopDigit> own;
     std::copy_if(all.begin(), all.end(), std::back_inserter(own),
                  [&](const LoopDigit &digit) { return digit.var == loop->var; });
-    std::sort(own.begin(), own.end(), [](const auto &a, const auto &b) { return a.div < b.div; });
-    std::int64_t reached = 1;
-    for (const LoopDigit &digit : own) {
-      if (digit.div != reached)
-        return false;
-      reached *= digit.extent;
-    }
-    if (reached < *extent)
+    Expr reached = chained(std::move(own));
+    if (!reached || !proves(loop->extent <= reached, bounds))
       return false;
   }
   return true;
@@ -224,7 +262,7 @@ bool is_fixed(const Expr &e, const std::function<bool(const Var &)> &fixed) {
   bool result = true;
   walk(e, [&](const Expr &node) {
     if (const Var *var = node.as<Var>())
-      result = result && fixed(*var);
+      result = result && ((*var)->size || fixed(*var));
   });
   return result;
 }
@@ -242,12 +280,20 @@ std::vector<Digit> separate(const Linear &sum, const std::function<bool(const Va
     auto range = range_of(to_expr(Linear{{{1, term.digit}}, 0}), bounds);
     if (range && range->low == range->high)
       continue;
-    if (!range || term.coefficient <= reached)
+    std::int64_t steps = 0;
+    if (!range || term.coefficient <= reached ||
+        __builtin_mul_overflow(term.coefficient, range->high - range->low, &steps) ||
+        __builtin_add_overflow(reached, steps, &reached))
       return {};
-    reached += term.coefficient * (range->high - range->low);
     digits.push_back(term.digit);
   }
   return digits;
+}
+
+bool quotient_and_remainder(const Expr &a, const Expr &b) {
+  const auto *p = a.as<Binary>(), *q = b.as<Binary>();
+  return p && q && p->op == BinaryOp::floordiv && q->op == BinaryOp::floormod && same(p->a, q->a) &&
+         same(p->b, q->b);
 }
 
 /// Whether the digits of one base that are known give its value.
@@ -290,6 +336,10 @@ bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
     bases.push_back(base);
     if (!base.as<Var>())
       add(base);
+    // x // M and x % M give x.
+    for (const Expr &other : bases)
+      if (quotient_and_remainder(base, other) || quotient_and_remainder(other, base))
+        known.push_back({base.as<Binary>()->a});
   }
   return std::all_of(wanted.begin(), wanted.end(), [&](const Var &var) {
     auto range = bounds.find(var);

@@ -52,12 +52,14 @@ std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer,
 std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
                                      const std::function<bool(const Var &)> &varies, const Bounds &bounds);
 
-/// A digit of a loop variable inside a binding: scale * (var // div % extent).
+/// A digit of a loop variable inside a binding: scale * (var // div % extent). `div` and `extent` are constants
+/// or of sizes.
 struct LoopDigit {
   Var var;
-  std::int64_t div, extent, scale;
+  Expr div, extent;
+  std::int64_t scale;
 };
-/// The binding as a sum of digits, or none where it is not quasi-affine with constant extents.
+/// The binding as a sum of digits, or none where it is not quasi-affine.
 std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds);
 
 /// True where the bindings give every point of their product space exactly once as the loops run: each

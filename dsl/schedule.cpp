@@ -2,6 +2,7 @@
 
 #include "dsl/primitives/edit.h"
 #include "dsl/primitives/primitives.h"
+#include "dsl/printer.h"
 #include "dsl/verify.h"
 
 #include <algorithm>
@@ -40,8 +41,9 @@ Schedule::Schedule(Program program, Target target) : target_(std::move(target)) 
     taken.insert(buffer->name);
   for (const Block *block : blocks_of(program.body))
     taken.insert(block->id->name);
-  for (const Var &scalar : program.scalars)
-    taken.insert(scalar->name);
+  for (const auto *vars : {&program.scalars, &program.sizes})
+    for (const Var &var : *vars)
+      taken.insert(var->name);
   program.body = with_unique_loops(program.body, taken);
   if (auto breach = find_breach(program))
     throw UserError(ExitCode::usage,
@@ -111,7 +113,13 @@ std::int64_t Schedule::extent(Loop handle) const {
   if (!loop)
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("the loop {} is not in the program any more", name(handle)));
-  return as_int(loop->extent).value();
+  if (auto extent = as_int(loop->extent))
+    return *extent;
+  throw UserError(
+      ExitCode::illegal_schedule,
+      fmt::format("the loop {} has {} iterations, which is known only at launch; ask for the extent of a "
+                  "loop inside of a tile",
+                  name(handle), to_string(loop->extent)));
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {

@@ -57,7 +57,7 @@ public:
   std::vector<Loop> loops_below(BlockRef block, Loop loop) const; ///< those of them inside of `loop`
   std::string name(Loop loop) const { return loop.var->name; }
   std::string name(BlockRef block) const { return block.id->name; }
-  std::int64_t extent(Loop loop) const; ///< iterations
+  std::int64_t extent(Loop loop) const; ///< iterations; throws UserError where they depend on sizes
 
   // Loops.
   template <std::size_t N> std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N]) {

@@ -11,6 +11,27 @@ namespace nestsmith {
 
 namespace {
 
+/// A size is a multiple of its unit: M = unit * (M // unit) exactly, and is kept as such, so that what divides
+/// the unit divides M. Terms of sizes come back as M in `to_expr`.
+std::int64_t unit_of(const Expr &e) {
+  const Var *var = e.as<Var>();
+  return var && (*var)->size ? (*var)->size->multiple_of : 1;
+}
+bool is_whole_size(const Digit &digit) {
+  const Var *var = digit.base.as<Var>();
+  return var && (*var)->size && digit.div == unit_of(digit.base) && digit.mod == 0;
+}
+/// Whether its value is one for the whole launch and known only then.
+bool is_of_sizes(const Expr &e) {
+  bool sizes = false, others = false;
+  walk(e, [&](const Expr &node) {
+    if (const Var *var = node.as<Var>())
+      ((*var)->size ? sizes : others) = true;
+    others = others || node.as<Load>() || node.as<Lane>() || node.as<Call>();
+  });
+  return sizes && !others;
+}
+
 /// Rewrites one expression under fixed bounds. Notation: x, y are integer expressions, c, d, m > 0.
 class Rewriter {
 public:
@@ -19,6 +40,8 @@ public:
   Linear linearize(const Expr &e) {
     if (auto value = as_int(e))
       return {{}, *value};
+    if (std::int64_t unit = unit_of(e); unit > 1)
+      return {{{unit, {e, unit, 0}}}, 0};
     const auto *op = e.as<Binary>();
     if (!op)
       return rest_of(e);
@@ -34,15 +57,22 @@ public:
         return scale(std::move(a), b.constant);
       if (a.terms.empty())
         return scale(std::move(b), a.constant);
-      return atom(to_expr(a) * to_expr(b));
+      Expr x = to_expr(a), y = to_expr(b);
+      if (is_of_sizes(x) && is_of_sizes(y) && to_string(y) < to_string(x))
+        std::swap(x, y); // M*N and N*M are one
+      return atom(x * y);
     }
     case BinaryOp::floordiv:
       if (divisor && *divisor > 0)
         return divide(linearize(op->a), *divisor);
+      if (auto result = divide(*op))
+        return *result;
       break;
     case BinaryOp::floormod:
       if (divisor && *divisor > 0)
         return modulo(linearize(op->a), *divisor);
+      if (auto result = divide(*op))
+        return *result;
       break;
     case BinaryOp::min:
     case BinaryOp::max: {
@@ -71,7 +101,47 @@ public:
     return same(result, e) ? e : result;
   }
 
+  /// The interval of the terms one by one, and, where sizes are in it, that of what is left when variables have
+  /// gone to the ends of their extents and the sizes have cancelled: i - M < 0 where i runs over M.
   std::optional<Range> range(const Linear &linear) {
+    auto result = interval(linear);
+    if (linear.terms.size() < 2 || !depends_on_sizes(linear))
+      return result;
+    auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
+    if (high && (!result || *high < result->high))
+      result = Range{result ? result->low : std::numeric_limits<std::int64_t>::min(), *high};
+    if (low && (!result || -*low > result->low))
+      result = Range{-*low, result ? result->high : std::numeric_limits<std::int64_t>::max()};
+    bool known = result && result->low != std::numeric_limits<std::int64_t>::min() &&
+                 result->high != std::numeric_limits<std::int64_t>::max();
+    return known ? result : std::nullopt;
+  }
+
+  /// At least x, with every variable that has an extent of sizes at its end, or at 0 where it is subtracted.
+  /// Terms of sizes alone stay.
+  std::optional<Linear> at_ends(const Linear &x) {
+    Linear result{{}, x.constant};
+    for (const Term &term : x.terms) {
+      auto end = at_end(term);
+      if (!end)
+        return std::nullopt;
+      result = sum(std::move(result), *end, 1);
+    }
+    return result;
+  }
+
+  bool depends_on_sizes(const Linear &x) const {
+    return std::any_of(x.terms.begin(), x.terms.end(), [&](const Term &term) {
+      bool found = false;
+      walk(term.digit.base, [&](const Expr &node) {
+        if (const Var *var = node.as<Var>())
+          found = found || (*var)->size || bounds_.find_extent(*var);
+      });
+      return found;
+    });
+  }
+
+  std::optional<Range> interval(const Linear &linear) {
     Range total{linear.constant, linear.constant};
     for (const Term &term : linear.terms) {
       auto r = range(term.digit);
@@ -86,6 +156,54 @@ public:
   }
 
 private:
+  std::optional<std::int64_t> highest_constant(const Linear &x) {
+    auto ends = at_ends(x);
+    if (!ends)
+      return std::nullopt;
+    auto best = interval(*ends);
+    if (auto without = interval(without_divisions(*ends)); without && (!best || without->high < best->high))
+      best = without;
+    return best ? std::optional(best->high) : std::nullopt;
+  }
+
+  std::optional<Linear> at_end(const Term &term) {
+    auto [factor, digit] = term;
+    if (is_of_sizes(digit.base))
+      return Linear{{term}, 0};
+    const Var *var = digit.base.as<Var>();
+    const Expr *extent = var ? bounds_.find_extent(*var) : nullptr;
+    const auto *op = digit.base.as<Binary>();
+    bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.div == 1 && digit.mod == 0;
+    if (factor > 0 && digit.mod == 0 && extent)
+      return scale(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
+    if (factor > 0 && divides && op->op == BinaryOp::floormod)
+      return scale(sum(linearize(op->b), {{}, 1}, -1), factor);
+    if (factor > 0 && divides && op->op == BinaryOp::floordiv)
+      if (auto end = at_ends(linearize(op->a))) // x // M grows with x
+        return scale(linearize(floordiv(to_expr(*end), op->b)), factor);
+    auto r = range(digit);
+    std::int64_t most = 0;
+    if (!r || __builtin_mul_overflow(factor > 0 ? r->high : r->low, factor, &most))
+      return std::nullopt;
+    return Linear{{}, most};
+  }
+
+  /// At least x, which is of sizes: k*c*(y // c) lies in k*y - k*(c-1) … k*y for k > 0.
+  Linear without_divisions(const Linear &x) {
+    Linear result{{}, x.constant};
+    for (const Term &term : x.terms) {
+      auto [factor, digit] = term;
+      if (digit.mod != 0 || digit.div == 1 || is_whole_size(digit) || factor % digit.div != 0) {
+        result = sum(std::move(result), {{term}, 0}, 1);
+        continue;
+      }
+      std::int64_t k = factor / digit.div;
+      result = sum(std::move(result), scale(linearize(digit.base), k), 1);
+      result.constant += k < 0 ? -k * (digit.div - 1) : 0;
+    }
+    return result;
+  }
+
   std::optional<Range> range(const Digit &digit) {
     auto r = base_range(digit.base);
     if (r)
@@ -114,6 +232,11 @@ private:
         return Range{0, fill_bits(std::max(a->high, b->high))};
       if (op->op == BinaryOp::shift_right && b->low == b->high)
         return Range{a->low >> b->low, a->high >> b->low};
+      if (op->op == BinaryOp::floordiv && b->low > 0)
+        return Range{floor_div(a->low, a->low < 0 ? b->low : b->high),
+                     floor_div(a->high, a->high < 0 ? b->high : b->low)};
+      if (op->op == BinaryOp::floormod && b->low > 0)
+        return Range{0, a->low < 0 ? b->high - 1 : std::min(a->high, b->high - 1)};
       if (op->op == BinaryOp::add || op->op == BinaryOp::sub)
         return range(linearize(base));
     }
@@ -217,6 +340,52 @@ private:
     return {quotient, rest};
   }
 
+  /// x = y*quotient + rest, by factors, where y is one term.
+  std::pair<Linear, Linear> split(const Linear &x, const Linear &y) {
+    const Term &unit = y.terms[0];
+    Expr divisor = to_expr(y);
+    Linear quotient, rest{{}, x.constant};
+    for (const Term &term : x.terms) {
+      const auto *product = term.digit.base.as<Binary>();
+      bool plain = product && product->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0;
+      if (same_digit(term.digit, unit.digit) && term.coefficient % unit.coefficient == 0)
+        quotient.constant += term.coefficient / unit.coefficient;
+      else if (plain && same(product->b, divisor))
+        quotient = sum(std::move(quotient), scale(linearize(product->a), term.coefficient), 1);
+      else if (plain && same(product->a, divisor))
+        quotient = sum(std::move(quotient), scale(linearize(product->b), term.coefficient), 1);
+      else
+        rest.terms.push_back(term);
+    }
+    return {quotient, rest};
+  }
+
+  /// x // y and x % y where y > 0 is no constant; none where nothing can be taken out.
+  std::optional<Linear> divide(const Binary &e) {
+    Linear x = linearize(e.a), y = linearize(e.b);
+    auto positive = range(y);
+    if (y.terms.empty()) // it has become a constant
+      return y.constant > 0
+                 ? std::optional(e.op == BinaryOp::floordiv ? divide(x, y.constant) : modulo(x, y.constant))
+                 : std::nullopt;
+    if (!positive || positive->low < 1 || y.terms.size() != 1 || y.constant != 0)
+      return std::nullopt;
+    auto [quotient, rest] = split(x, y);
+    auto in = [&](std::int64_t n) { // n*y <= rest < (n+1)*y
+      auto low = range(sum(rest, y, -n)), high = range(sum(rest, y, -n - 1));
+      return low && high && low->low >= 0 && high->high < 0;
+    };
+    for (std::int64_t n : {0, -1})
+      if (in(n)) {
+        quotient.constant += n;
+        return e.op == BinaryOp::floordiv ? quotient : sum(std::move(rest), scale(y, -n), 1);
+      }
+    if (quotient.terms.empty() && quotient.constant == 0)
+      return std::nullopt;
+    Linear left = atom(binary(e.op, to_expr(rest), to_expr(y)));
+    return e.op == BinaryOp::floordiv ? sum(std::move(quotient), left, 1) : left;
+  }
+
   /// A divisor g > 1 of c such that x = g*y + r with 0 <= r < g; gives y and r.
   std::optional<std::pair<Linear, Linear>> common_factor(const Linear &x, std::int64_t c,
                                                          std::int64_t &factor) {
@@ -265,6 +434,8 @@ private:
   Linear digit_of(const Linear &rest, std::int64_t div, std::int64_t mod) {
     if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.constant == 0) {
       const Digit &inner = rest.terms[0].digit;
+      if (inner.mod == 0 && mod == 0 && is_whole_size(inner))
+        return one({inner.base, inner.div * div, 0});
       if (inner.mod == 0 && mod == 0 && inner.div != 1)
         return divide(linearize(inner.base), inner.div * div);
       if (inner.mod == 0)
@@ -274,6 +445,10 @@ private:
       if (div == 1 && inner.mod % mod == 0)
         return one({inner.base, inner.div, mod});
     }
+    if (mod == 0) // (M//2 + 63) // 64 reads better as (M + 126) // 128
+      for (const Term &term : rest.terms)
+        if (is_whole_size(term.digit) && term.coefficient % term.digit.div != 0)
+          return one({to_expr(scale(rest, term.digit.div)), div * term.digit.div, 0});
     return one({to_expr(rest), div, mod});
   }
 
@@ -330,6 +505,25 @@ static void order(std::vector<Term> &terms) {
     terms[n] = std::move(keyed[n].second);
 }
 
+void Bounds::set_extent(const Var &var, const Expr &extent) {
+  if (auto value = as_int(extent)) {
+    ranges_[var] = {0, *value - 1};
+    return;
+  }
+  extents_[var] = extent;
+  if (auto range = range_of(extent, {}))
+    ranges_[var] = {0, range->high - 1};
+}
+
+std::optional<Range> Bounds::find(const Var &var) const {
+  if (auto it = ranges_.find(var); it != ranges_.end())
+    return it->second;
+  if (!var->size)
+    return std::nullopt;
+  std::int64_t unit = var->size->multiple_of;
+  return Range{-floor_div(-var->size->min, unit) * unit, floor_div(var->size->max, unit) * unit};
+}
+
 Linear linearize(const Expr &e, const Bounds &bounds) {
   Linear linear = Rewriter(bounds).linearize(e);
   order(linear.terms);
@@ -342,11 +536,17 @@ Expr to_expr(const Linear &linear, DType dtype) {
   std::vector<Term> terms = linear.terms;
   order(terms);
   for (const Term &term : terms) {
-    Expr digit = to_expr(term.digit, dtype);
-    if (static_cast<bool>(result) && term.coefficient < 0)
-      result = result - digit * int_imm(-term.coefficient, dtype);
+    auto [coefficient, factor] = term;
+    if (is_whole_size(factor)) { // k*g * (M // (u*g)) is k * (M // u)
+      std::int64_t g = std::gcd(coefficient, factor.div);
+      coefficient /= g;
+      factor.div /= g;
+    }
+    Expr digit = to_expr(factor, dtype);
+    if (static_cast<bool>(result) && coefficient < 0)
+      result = result - digit * int_imm(-coefficient, dtype);
     else
-      append(digit * int_imm(term.coefficient, dtype));
+      append(digit * int_imm(coefficient, dtype));
   }
   if (!result)
     return int_imm(linear.constant, dtype);
@@ -359,6 +559,17 @@ Expr simplify(const Expr &e, const Bounds &bounds) { return Rewriter(bounds).sim
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds) {
   Rewriter rewriter(bounds);
   return rewriter.range(rewriter.linearize(e));
+}
+
+std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {
+  Rewriter rewriter(bounds);
+  Linear linear = rewriter.linearize(e);
+  if (rewriter.depends_on_sizes(linear)) {
+    auto ends = rewriter.at_ends(linear);
+    return ends ? std::optional(to_expr(*ends)) : std::nullopt;
+  }
+  auto range = rewriter.range(linear);
+  return range ? std::optional(Expr(range->high)) : std::nullopt;
 }
 
 bool proves(const Expr &condition, const Bounds &bounds) { return is_true(simplify(condition, bounds)); }

@@ -13,22 +13,23 @@ struct Range {
   std::int64_t low, high;
 };
 
-/// What is known of variables. A variable that is not in it may have any value.
+/// What is known of variables. A variable that is not in it may have any value, but for a size, which has
+/// what its symbol states.
 class Bounds {
 public:
   void set(const Var &var, Range range) { ranges_[var] = range; }
-  /// [0, extent) where the extent is constant.
-  void set_extent(const Var &var, const Expr &extent) {
-    if (auto value = as_int(extent))
-      ranges_[var] = {0, *value - 1};
-  }
-  std::optional<Range> find(const Var &var) const {
-    auto it = ranges_.find(var);
-    return it == ranges_.end() ? std::nullopt : std::optional(it->second);
+  /// [0, extent), where the extent is constant or an expression of sizes.
+  void set_extent(const Var &var, const Expr &extent);
+  std::optional<Range> find(const Var &var) const;
+  /// The extent of a variable that has one which is an expression of sizes, or null.
+  const Expr *find_extent(const Var &var) const {
+    auto it = extents_.find(var);
+    return it == extents_.end() ? nullptr : &it->second;
   }
 
 private:
   std::map<Var, Range> ranges_;
+  std::map<Var, Expr> extents_;
 };
 
 /// coefficient * base // div % mod; mod 0 stands for no modulo.
@@ -56,5 +57,9 @@ Expr simplify(const Expr &e, const Bounds &bounds = {});
 /// The smallest interval that the rules can show to hold every value.
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
 bool proves(const Expr &condition, const Bounds &bounds);
+
+/// The largest value that `e` may have, in the sizes: variables of an extent are at their end. A constant where
+/// no extent is of sizes. None where it is not known.
+std::optional<Expr> highest(const Expr &e, const Bounds &bounds);
 
 } // namespace nestsmith

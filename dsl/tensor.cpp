@@ -1,6 +1,8 @@
 #include "dsl/tensor.h"
 
 #include "dsl/error.h"
+#include "dsl/printer.h"
+#include "dsl/simplify.h"
 
 #include <algorithm>
 #include <cctype>
@@ -73,24 +75,73 @@ void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
     if (value && __builtin_mul_overflow(elements, *value, &elements))
       refuse(fmt::format("'{}' has more elements than fit in 64 bits; make its shape smaller", name));
   }
+  Expr all = 1;
+  for (const Expr &extent : shape) {
+    auto range = range_of(extent, {});
+    if (!range || range->low < 1)
+      refuse(fmt::format("'{}' has the extent {}, expected a constant or an expression of sizes, at least 1",
+                         name, to_string(extent)));
+    all = all * extent;
+  }
+  if (auto range = range_of(all, {}); uses_size(all) && (!range || range->high > std::int64_t{1} << 60))
+    refuse(fmt::format("'{}' may have more than 2^60 elements; state smaller sizes: size(\"…\", {{.max = …}})",
+                       name));
   if (elements > std::int64_t{1} << 60)
     refuse(fmt::format("'{}' has {} elements, expected at most 2^60; make its shape smaller", name, elements));
   names_.push_back(name);
 }
 
-Tensor Workload::placeholder(std::string name, std::vector<Expr> shape, DType dtype) {
+Expr Workload::size(std::string name, Size stated) {
+  claim(name, {});
+  std::int64_t unit = stated.multiple_of, most = std::int64_t{1} << 40;
+  if (unit < 1 || unit > most)
+    refuse(fmt::format("the size '{}' is to be a multiple of {}, expected 1 to 2^40", name, unit));
+  if (stated.min < 1 || stated.max > most || stated.max / unit * unit < stated.min)
+    refuse(
+        fmt::format("the size '{}' is to be from {} to {} and a multiple of {}, which no number from 1 to 2^40 "
+                    "is; state another range",
+                    name, stated.min, stated.max, unit));
+  sizes_.push_back(make_size(std::move(name), stated));
+  return sizes_.back();
+}
+
+std::shared_ptr<const std::vector<Expr>>
+Workload::strides(const std::string &name, const std::vector<Expr> &shape, const Stored &stored) const {
+  if (!stored.leading)
+    return nullptr;
+  if (shape.size() < 2)
+    refuse(
+        fmt::format("'{}' has {} dimensions, and only a tensor of rows has a leading dimension; leave it out",
+                    name, shape.size()));
+  const Var *size = stored.leading.as<Var>();
+  if (!(size && (*size)->size) && !as_int(stored.leading))
+    refuse(
+        fmt::format("the leading dimension of '{}' is no size and no constant; make it one with size()", name));
+  if (as_int(simplify(stored.leading < shape.back())) == 1)
+    refuse(fmt::format("the leading dimension of '{}' is {}, expected at least the length of a row, {}", name,
+                       to_string(stored.leading), to_string(shape.back())));
+  std::vector<Expr> strides(shape.size(), Expr(1));
+  strides[shape.size() - 2] = stored.leading;
+  for (std::size_t d = shape.size() - 2; d-- > 0;)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  return std::make_shared<const std::vector<Expr>>(std::move(strides));
+}
+
+Tensor Workload::placeholder(std::string name, std::vector<Expr> shape, DType dtype, const Stored &stored) {
   claim(name, shape);
   refuse_compute_type(name, dtype);
-  inputs_.push_back(std::make_shared<const BufferNode>(
-      BufferNode{std::move(name), dtype, std::move(shape), Scope::global, Role::input}));
+  auto rows = strides(name, shape, stored);
+  inputs_.push_back(std::make_shared<const BufferNode>(BufferNode{
+      std::move(name), dtype, std::move(shape), Scope::global, Role::input, nullptr, std::move(rows)}));
   return Tensor(inputs_.back());
 }
 
-Tensor Workload::inout(std::string name, std::vector<Expr> shape, DType dtype) {
+Tensor Workload::inout(std::string name, std::vector<Expr> shape, DType dtype, const Stored &stored) {
   claim(name, shape);
   refuse_compute_type(name, dtype);
-  inouts_.push_back(std::make_shared<const BufferNode>(
-      BufferNode{std::move(name), dtype, std::move(shape), Scope::global, Role::inout}));
+  auto rows = strides(name, shape, stored);
+  inouts_.push_back(std::make_shared<const BufferNode>(BufferNode{
+      std::move(name), dtype, std::move(shape), Scope::global, Role::inout, nullptr, std::move(rows)}));
   return Tensor(inouts_.back());
 }
 
@@ -179,18 +230,20 @@ void Workload::update(const Tensor &target, std::vector<std::string> axes,
   stages_.push_back(stage(buffer->name, buffer, axes, element));
 }
 
-Program Workload::output(std::vector<Tensor> outputs) const {
+Program Workload::output(std::vector<Result> outputs) const {
   Program program{name_, inputs_, scalars_, nullptr};
+  program.sizes = sizes_;
   if (stages_.empty())
     refuse(fmt::format("workload '{}' computes nothing; add a stage", name_));
   program.body = make_seq(stages_);
-  for (const Tensor &tensor : outputs) {
-    const Buffer &old = tensor.buffer();
+  for (const Result &result : outputs) {
+    const Buffer &old = result.tensor.buffer();
     if (old->role != Role::temporary)
       refuse(fmt::format("'{}' is no stage of this workload and cannot be its output", old->name));
     refuse_compute_type(old->name, old->dtype);
-    auto output = std::make_shared<const BufferNode>(
-        BufferNode{old->name, old->dtype, old->shape, Scope::global, Role::output});
+    auto output = std::make_shared<const BufferNode>(BufferNode{old->name, old->dtype, old->shape,
+                                                                Scope::global, Role::output, nullptr,
+                                                                strides(old->name, old->shape, result.stored)});
     program.body = replace_buffer(program.body, old, output);
     program.params.push_back(output);
   }

@@ -62,15 +62,33 @@ private:
   Buffer buffer_;
 };
 
+/// How the caller's memory holds a tensor. A size may be the leading dimension: elements from one row to the
+/// next, at least the length of a row.
+struct Stored {
+  Expr leading = {}; ///< null: rows without gaps
+};
+
+/// A stage that is an output, and how it is stored.
+struct Result {
+  Result(Tensor tensor, Stored stored = {}) : tensor(std::move(tensor)), stored(std::move(stored)) {}
+  Tensor tensor;
+  Stored stored;
+};
+
 /// Collects the stages of one computation. Throws UserError (usage) on a shape that is not positive, a
 /// name that is taken or is no identifier, or an access of the wrong rank.
 class Workload {
 public:
   explicit Workload(std::string name);
 
-  Tensor placeholder(std::string name, std::vector<Expr> shape, DType dtype = DType::f32);
+  /// An extent, or a leading dimension, that the caller passes at launch: one kernel serves all that is stated
+  /// of it. What is stated is checked at launch.
+  Expr size(std::string name, Size stated = {});
+
+  Tensor placeholder(std::string name, std::vector<Expr> shape, DType dtype = DType::f32,
+                     const Stored &stored = {});
   /// An array that the computation reads and then overwrites: C in C = alpha*A*B + beta*C.
-  Tensor inout(std::string name, std::vector<Expr> shape, DType dtype = DType::f32);
+  Tensor inout(std::string name, std::vector<Expr> shape, DType dtype = DType::f32, const Stored &stored = {});
   /// A scalar parameter.
   Expr scalar(std::string name, DType dtype = DType::f32);
 
@@ -90,17 +108,19 @@ public:
 
   /// The program that computes the inout tensors, or `outputs`. Stages in between are temporaries of
   /// scope global until the schedule gives them another.
-  Program output(std::vector<Tensor> outputs = {}) const;
+  Program output(std::vector<Result> outputs = {}) const;
 
 private:
   Stmt stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
              const std::function<Definition(const std::vector<Expr> &)> &element);
   void claim(const std::string &name, const std::vector<Expr> &shape);
+  std::shared_ptr<const std::vector<Expr>> strides(const std::string &name, const std::vector<Expr> &shape,
+                                                   const Stored &stored) const;
 
   std::string name_;
   std::vector<std::string> names_;
   std::vector<Buffer> inputs_, inouts_;
-  std::vector<Var> scalars_;
+  std::vector<Var> scalars_, sizes_;
   std::vector<Stmt> stages_;
 };
 

@@ -339,8 +339,16 @@ std::string trace_to_cpp(const Schedule &schedule) {
   return text;
 }
 
+static std::vector<std::pair<std::string, Size>> sizes_of(const Program &program) {
+  std::vector<std::pair<std::string, Size>> sizes;
+  for (const Var &var : program.sizes)
+    sizes.emplace_back(var->name, *var->size);
+  return sizes;
+}
+
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype) {
-  return {schedule.program().name, std::move(shape), dtype, schedule.target().arch, schedule.trace()};
+  return {schedule.program().name, std::move(shape), dtype,
+          schedule.target().arch,  schedule.trace(), sizes_of(schedule.source())};
 }
 
 std::string to_json(const TraceFile &trace) {
@@ -354,16 +362,34 @@ std::string to_json(const TraceFile &trace) {
       object["results"] = json::Array(directive.results);
     list.push_back(std::move(object));
   }
-  json::Value root = json::Object{{"nestsmith_trace", format_version},
-                                  {"workload", trace.workload},
-                                  {"shape", json::Array(trace.shape)},
-                                  {"dtype", std::string(name(trace.dtype))},
-                                  {"target", trace.arch},
-                                  {"directives", std::move(list)}};
+  json::Object object{{"nestsmith_trace", format_version},
+                      {"workload", trace.workload},
+                      {"shape", json::Array(trace.shape)},
+                      {"dtype", std::string(name(trace.dtype))},
+                      {"target", trace.arch},
+                      {"directives", std::move(list)}};
+  json::Array sizes;
+  for (const auto &[name, size] : trace.sizes)
+    sizes.push_back(
+        json::Object{{"name", name}, {"min", size.min}, {"max", size.max}, {"multiple_of", size.multiple_of}});
+  if (!sizes.empty())
+    object["sizes"] = std::move(sizes);
+  json::Value root = std::move(object);
   std::string text;
   llvm::raw_string_ostream out(text);
   out << llvm::formatv("{0:2}\n", root);
   return out.str();
+}
+
+static std::pair<std::string, Size> parse_size(const json::Value &value, const std::string &where) {
+  const json::Object *object = value.getAsObject();
+  auto name = object ? object->getString("name") : decltype(object->getString("")){};
+  auto min = object ? object->getInteger("min") : decltype(object->getInteger("")){};
+  auto max = object ? object->getInteger("max") : decltype(object->getInteger("")){};
+  auto unit = object ? object->getInteger("multiple_of") : decltype(object->getInteger("")){};
+  if (!name || !min || !max || !unit)
+    broken(where, "a size has no 'name', 'min', 'max' or 'multiple_of'");
+  return {name->str(), Size{*min, *max, *unit}};
 }
 
 /// How deep brackets nest; the JSON parser is recursive, and a trace is six deep.
@@ -402,6 +428,9 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
     broken(where, fmt::format("has the unknown dtype '{}', expected one of {}", field("dtype"), dtype_names()));
   trace.dtype = *dtype;
   trace.shape = integers(root->getArray("shape"), where, "shape");
+  if (const json::Array *sizes = root->getArray("sizes"))
+    for (const json::Value &value : *sizes)
+      trace.sizes.push_back(parse_size(value, where));
   const json::Array *list = root->getArray("directives");
   if (!list)
     broken(where, "has no 'directives'");
@@ -411,6 +440,8 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
 }
 
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where) {
+  if (sizes_of(program) != trace.sizes)
+    broken(where, "its sizes are not those of the computation; it was made for another");
   Schedule schedule(std::move(program), std::move(target));
   for (const Directive &directive : trace.directives) {
     auto known = directives().find(directive.op);

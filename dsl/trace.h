@@ -21,6 +21,8 @@ struct TraceFile {
   DType dtype = DType::f32;
   std::string arch; ///< of the target
   std::vector<Directive> directives;
+  std::vector<std::pair<std::string, Size>> sizes =
+      {}; ///< by name, as stated; then `shape` says where it is run
 };
 
 std::string to_json(const TraceFile &trace);

@@ -8,7 +8,9 @@
 #include "dsl/region.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace nestsmith {
@@ -55,11 +57,20 @@ std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t 
   return result;
 }
 
-bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds) {
+/// A number that every value is a multiple of; 0 where that is 0.
+static std::int64_t factor_of(const Expr &e, const Bounds &bounds) {
   Linear sum = linearize(e, bounds);
-  return sum.constant % n == 0 && std::all_of(sum.terms.begin(), sum.terms.end(),
-                                              [&](const Term &term) { return term.coefficient % n == 0; });
+  std::int64_t factor = std::abs(sum.constant);
+  for (const Term &term : sum.terms) {
+    const auto *op = term.digit.base.as<Binary>();
+    bool product = op && op->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0;
+    std::int64_t inside = product ? factor_of(op->a, bounds) * factor_of(op->b, bounds) : 1;
+    factor = std::gcd(factor, term.coefficient * inside);
+  }
+  return factor;
 }
+
+bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds) { return factor_of(e, bounds) % n == 0; }
 
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
   const auto *op = condition.as<Binary>();
@@ -101,11 +112,13 @@ Expr flat_offset(const Program &program, const Buffer &buffer, const std::vector
     Placement placement = place(program, buffer);
     for (std::size_t d = 0; d < inside.size(); ++d)
       inside[d] = simplify(inside[d] - placement.region[d].min, bounds);
-    return PlacedLayout(*buffer, placement.box()).offset(inside, bounds);
+    if (placement.elements != 0) // else it is owed that it gets a constant size
+      return PlacedLayout(*buffer, placement.box()).offset(inside, bounds);
   }
   Expr offset = 0;
+  std::vector<Expr> strides = strides_of(*buffer);
   for (std::size_t d = 0; d < inside.size(); ++d)
-    offset = offset * buffer->shape[d] + inside[d];
+    offset = offset + inside[d] * strides[d];
   return simplify(offset, bounds);
 }
 
@@ -212,7 +225,9 @@ private:
            block_.id->name, verb, buffer->name, lanes_, to_string(first), lanes_,
            parameter
                ? fmt::format(": rows of {} elements do not start at one; take a scalar loop for this shape",
-                             to_string(buffer->shape.back()))
+                             to_string(buffer->strides && buffer->shape.size() > 1
+                                           ? (*buffer->strides)[buffer->shape.size() - 2]
+                                           : buffer->shape.back()))
                : fmt::format("; pad or lay out {} so that its rows start at one, or leave {} serial",
                              buffer->name, loop_.var->name));
   }

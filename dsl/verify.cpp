@@ -32,9 +32,13 @@ private:
   void visit_stmt(const Stmt &stmt) {
     visit(stmt, Overloaded{
                     [&](const For &loop) {
-                      auto extent = as_int(loop.extent);
-                      if (!extent || *extent < 1)
+                      auto range = range_of(loop.extent, {});
+                      if (!range || range->low < 1)
                         fail("loop {} has the extent {}", loop.var->name, to_string(loop.extent));
+                      bool open = loop.kind == LoopKind::serial || (loop.axis && !is_thread(*loop.axis));
+                      if (!as_int(loop.extent) && !open)
+                        fail("loop {} has the extent {}, which is no constant, and is {}", loop.var->name,
+                             to_string(loop.extent), loop.axis ? name(*loop.axis) : "unrolled");
                       if (!loops_.insert(loop.var).second)
                         fail("loop {} encloses itself", loop.var->name);
                       if ((loop.kind == LoopKind::bound) != loop.axis.has_value())
@@ -55,6 +59,7 @@ private:
 
   void visit_block(const Block &block) {
     std::set<Var> inside(program_.scalars.begin(), program_.scalars.end());
+    inside.insert(program_.sizes.begin(), program_.sizes.end());
     for (const IterVar &iter : block.iters) {
       inside.insert(iter.var);
       check_binding(block, iter);
@@ -88,21 +93,20 @@ private:
 
   void check_binding(const Block &block, const IterVar &iter) {
     walk(iter.binding, [&](const Expr &node) {
-      if (const Var *var = node.as<Var>(); var && !loops_.count(*var))
+      if (const Var *var = node.as<Var>(); var && !loops_.count(*var) && !(*var)->size)
         fail("block {} binds {} to {}, which is not a loop around it", block.id->name, iter.var->name,
              (*var)->name);
       if (node.as<Load>() || node.as<Select>())
         fail("block {} binds {} to what is not quasi-affine", block.id->name, iter.var->name);
     });
     auto range = range_of(iter.binding, bounds_);
-    auto extent = as_int(iter.extent);
-    if (!range || !extent)
+    if (!range)
       return fail("block {} binds {} to a value of unknown range", block.id->name, iter.var->name);
     if (range->low < 0)
       fail("block {} binds {} below 0", block.id->name, iter.var->name);
-    if (range->high >= *extent && !iter.guarded)
+    if (!iter.guarded && !proves(iter.binding < iter.extent, bounds_))
       fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,
-           range->high, *extent);
+           range->high, to_string(iter.extent));
   }
 
   void check_first(const Block &block, const IterVar &axis) {
@@ -112,9 +116,9 @@ private:
       fail("block {} gives its spatial axis {} a first value", block.id->name, axis.var->name);
     walk(axis.first, [&](const Expr &node) {
       const Var *var = node.as<Var>();
-      if (var && std::none_of(block.iters.begin(), block.iters.end(), [&](const IterVar &iter) {
-            return iter.var == *var && iter.kind == IterKind::spatial;
-          }))
+      if (var && !(*var)->size &&
+          std::none_of(block.iters.begin(), block.iters.end(),
+                       [&](const IterVar &iter) { return iter.var == *var && iter.kind == IterKind::spatial; }))
         fail("block {} begins its sum over {} at {}, which is no spatial axis of it", block.id->name,
              axis.var->name, (*var)->name);
     });

@@ -9,11 +9,12 @@
 namespace nestsmith {
 
 /// What is broken, or none:
-///   - every loop extent is constant and positive, a loop variable is bound once;
-///   - bindings use enclosing loops only and are quasi-affine; they never fall below 0;
+///   - every loop extent is positive and a constant, or of sizes where the loop is serial or bound to a block
+///     axis; a loop variable is bound once;
+///   - bindings use enclosing loops and sizes only and are quasi-affine; they never fall below 0;
 ///   - an axis whose binding may reach its extent is guarded;
 ///   - a reduction axis has its first value in the block's spatial axes;
-///   - bodies use their block's variables and the program's scalars only;
+///   - bodies use their block's variables and the program's scalars and sizes only;
 ///   - a buffer has one producer, or an init and an update;
 ///   - a temporary that is no parameter is written before it is read, in program order.
 std::optional<std::string> find_breach(const Program &program);

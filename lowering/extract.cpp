@@ -1,5 +1,6 @@
 #include "dsl/allocation.h"
 #include "dsl/error.h"
+#include "dsl/printer.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -17,7 +18,9 @@ using kernel::Kernel;
 /// to it, and as CUDA programmers do where several share it.
 class Indices {
 public:
-  explicit Indices(const Program &program) {
+  Indices(const Program &program, const Target &target) {
+    for (std::size_t n = 0; n < 3; ++n)
+      limits_[static_cast<Axis>(n)] = target.grid_extent[n];
     walk(program.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis)
         bound_[*loop->axis].push_back(loop);
@@ -28,8 +31,10 @@ public:
   std::vector<kernel::ThreadIndex> make() const {
     std::vector<kernel::ThreadIndex> indices;
     for (const auto &[axis, loops] : bound_)
-      if (std::int64_t extent = as_int(loops.front()->extent).value(); extent > 1)
-        indices.push_back({axis, make_var(name_of(axis, loops)), extent, loops.front()->partitioned});
+      if (const Expr &extent = loops.front()->extent; as_int(extent) != 1)
+        indices.push_back({axis, make_var(name_of(axis, loops)), extent,
+                           limits_.count(axis) ? limits_.at(axis) : as_int(extent).value(),
+                           loops.front()->partitioned});
     return indices;
   }
 
@@ -45,20 +50,54 @@ private:
   }
 
   std::map<Axis, std::vector<const For *>> bound_;
+  std::map<Axis, std::int64_t> limits_;
 };
+
+/// What the sizes must be for the kernel to be right: as stated, no row longer than the distance to the next,
+/// and a grid that the device can launch.
+std::vector<kernel::Assumption> assumptions_of(const Program &program, const Kernel &kernel) {
+  std::vector<kernel::Assumption> result;
+  for (const Var &var : program.sizes) {
+    const Size &size = *var->size;
+    Expr value(var);
+    result.push_back({Expr(size.min) <= value, value, var->name, fmt::format("at least {}", size.min)});
+    result.push_back({value <= Expr(size.max), value, var->name, fmt::format("at most {}", size.max)});
+    if (size.multiple_of != 1)
+      result.push_back({equal(floormod(value, size.multiple_of), 0), value, var->name,
+                        fmt::format("a multiple of {}", size.multiple_of)});
+  }
+  for (const Buffer &buffer : program.params) {
+    std::size_t rank = buffer->shape.size();
+    if (!buffer->strides)
+      continue;
+    Expr leading = (*buffer->strides)[rank - 2], holds = buffer->shape[rank - 1] <= leading;
+    if (!proves(holds, {}))
+      result.push_back({holds, leading,
+                        fmt::format("{}, the leading dimension of {},", to_string(leading), buffer->name),
+                        fmt::format("at least {}", to_string(buffer->shape[rank - 1]))});
+  }
+  for (const kernel::ThreadIndex &index : kernel.indices)
+    if (Expr holds = index.extent <= Expr(index.most); !proves(holds, {}))
+      result.push_back({holds, index.extent, fmt::format("the grid's extent on {}", name(index.axis)),
+                        fmt::format("at most {}", index.most)});
+  return result;
+}
 
 class Extractor {
 public:
-  explicit Extractor(const Program &program) : program_(program) {}
+  Extractor(const Program &program, const Target &target) : program_(program), target_(target) {}
 
   Kernel run() {
     kernel_.name = program_.name;
     kernel_.params = program_.params;
     kernel_.scalars = program_.scalars;
     kernel_.min_blocks = program_.min_blocks;
-    kernel_.indices = Indices(program_).make();
+    for (const Var &size : program_.sizes)
+      kernel_.sizes.push_back({size, size});
+    kernel_.indices = Indices(program_, target_).make();
+    kernel_.assumptions = assumptions_of(program_, kernel_);
     for (const kernel::ThreadIndex &index : kernel_.indices)
-      bounds_.set(index.var, {0, index.extent - 1});
+      set_range(bounds_, index);
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis)
         loops_[loop->var] = index_of(*loop);
@@ -283,6 +322,7 @@ private:
   }
 
   const Program &program_;
+  const Target &target_;
   Kernel kernel_;
   Values loops_;
   Bounds bounds_;
@@ -293,7 +333,7 @@ private:
 } // namespace
 
 void extract(Unit &unit) {
-  unit.kernel = Extractor(unit.program).run();
+  unit.kernel = Extractor(unit.program, unit.schedule.target()).run();
   unit.extracted = true;
 }
 

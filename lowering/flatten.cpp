@@ -14,6 +14,12 @@ namespace {
 /// Row-major.
 Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
   Expr result = indices.empty() ? Expr(0) : indices[0];
+  if (buffer->strides) {
+    result = 0;
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      result = result + indices[d] * (*buffer->strides)[d];
+    return result;
+  }
   for (std::size_t d = 1; d < indices.size(); ++d)
     result = result * buffer->shape[d] + indices[d];
   return result;
@@ -23,7 +29,7 @@ class Flattener {
 public:
   explicit Flattener(const Kernel &kernel) {
     for (const ThreadIndex &index : kernel.indices)
-      bounds_.set(index.var, {0, index.extent - 1});
+      set_range(bounds_, index);
     walk(kernel.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<Loop>(stmt))
         bounds_.set_extent(loop->var, loop->extent);

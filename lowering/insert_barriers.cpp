@@ -250,11 +250,13 @@ private:
       body.certain = true;
     }
     auto extent = as_int(loop.extent);
-    bool runs = extent && *extent > 0;
+    auto iterations = range_of(loop.extent, {});
+    bool runs = iterations && iterations->low > 0;
     std::optional<std::int64_t> first, last;
     if (body.certain && runs) {
       first = 0;
-      last = *extent - 1;
+      if (extent)
+        last = *extent - 1;
     }
     Segment result{nullptr, body.head.outside(loop.var, first), body.tail.outside(loop.var, last),
                    body.certain && runs};

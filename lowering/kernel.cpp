@@ -1,10 +1,11 @@
 #include "lowering/kernel.h"
 
+#include "dsl/error.h"
 #include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 
+#include <algorithm>
 #include <fmt/format.h>
-
 #include <map>
 #include <set>
 
@@ -101,11 +102,31 @@ void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f) {
                          [](const Store &) {}, [](const Barrier &) {}});
 }
 
-std::int64_t Kernel::extent(Axis axis) const {
+Range ThreadIndex::range() const {
+  auto range = range_of(extent, {});
+  return {0, range ? std::min(range->high, most) - 1 : most - 1};
+}
+
+void set_range(Bounds &bounds, const ThreadIndex &index) {
+  bounds.set_extent(index.var, index.extent);
+  bounds.set(index.var, index.range());
+}
+
+Expr Kernel::extent_expr(Axis axis) const {
   for (const ThreadIndex &index : indices)
     if (index.axis == axis)
       return index.extent;
   return 1;
+}
+
+std::int64_t Kernel::extent(Axis axis) const {
+  auto value = as_int(extent_expr(axis));
+  internal_check(value.has_value(), "an extent that depends on sizes; specialise the kernel first");
+  return *value;
+}
+
+std::array<Expr, 3> Kernel::grid_exprs() const {
+  return {extent_expr(Axis::block_x), extent_expr(Axis::block_y), extent_expr(Axis::block_z)};
 }
 
 std::array<std::int64_t, 3> Kernel::grid() const {
@@ -119,6 +140,62 @@ std::array<std::int64_t, 3> Kernel::block() const {
 std::int64_t Kernel::threads() const {
   auto [x, y, z] = block();
   return x * y * z;
+}
+
+namespace {
+
+void set_sizes(Specialiser &specialiser, const Kernel &kernel, std::span<const std::int64_t> sizes) {
+  internal_check(sizes.size() == kernel.sizes.size(), "a kernel is launched with another number of sizes");
+  for (std::size_t n = 0; n < sizes.size(); ++n)
+    for (const Var &var : {kernel.sizes[n].size, kernel.sizes[n].var})
+      specialiser.set(var, sizes[n]);
+}
+
+Stmt put(Specialiser &specialiser, const Stmt &stmt) {
+  Stmt result = map_exprs(stmt, [&](const Expr &e) { return specialiser(e); });
+  if (const Store *store = as<Store>(result)) {
+    Store copy = *store;
+    copy.buffer = specialiser(store->buffer);
+    return make(std::move(copy));
+  }
+  return map_children(result, [&](const Stmt &child) { return put(specialiser, child); });
+}
+
+} // namespace
+
+void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes) {
+  Specialiser specialiser;
+  set_sizes(specialiser, kernel, sizes);
+  for (const Assumption &assumption : kernel.assumptions)
+    if (!is_true(specialiser(assumption.holds)))
+      throw UserError(ExitCode::usage,
+                      fmt::format("{} is {}, but the kernel {} was made for sizes where it is {}",
+                                  assumption.what, to_string(specialiser(assumption.got)), kernel.name,
+                                  assumption.text));
+}
+
+Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes) {
+  Specialiser specialiser;
+  return specialise(kernel, sizes, specialiser);
+}
+
+Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Specialiser &specialiser) {
+  check_assumptions(kernel, sizes);
+  if (sizes.empty())
+    return kernel;
+  set_sizes(specialiser, kernel, sizes);
+  Kernel result = kernel;
+  result.sizes.clear();
+  result.assumptions.clear();
+  for (Buffer &param : result.params)
+    param = specialiser(param);
+  result.aligned.clear();
+  for (auto [buffer, bytes] : kernel.aligned)
+    result.aligned[specialiser(buffer)] = bytes;
+  for (ThreadIndex &index : result.indices)
+    index.extent = specialiser(index.extent);
+  result.body = put(specialiser, kernel.body);
+  return result;
 }
 
 namespace {
@@ -167,9 +244,13 @@ std::string Printer::access(const Buffer &buffer, const std::vector<Expr> &indic
 
 std::string Printer::parameters(const Kernel &k) {
   std::string list;
+  for (const SizeParameter &size : k.sizes)
+    symbols_[size.size] = distinct(size.var);
   auto add = [&](const std::string &parameter) { list += (list.empty() ? "" : ", ") + parameter; };
   for (const Buffer &buffer : k.params)
     add(fmt::format("{}: {}", access(buffer, buffer->shape), name(buffer->dtype)));
+  for (const SizeParameter &size : k.sizes)
+    add(fmt::format("{}: {} size", distinct(size.var)->name, name(size.var->dtype)));
   for (const Var &scalar : k.scalars)
     add(fmt::format("{}: {}", distinct(scalar)->name, name(scalar->dtype)));
   return list;
@@ -228,7 +309,7 @@ std::string Printer::kernel(const Kernel &k) {
   line(0, fmt::format("kernel {}({}):", k.name, parameters(k)));
   for (const ThreadIndex &index : k.indices)
     line(1, fmt::format("let {}: {} = {} of {}", distinct(index.var)->name, name(index.var->dtype),
-                        name(index.axis), index.extent));
+                        name(index.axis), text(index.extent)));
   for (const Allocation &a : k.shared)
     allocation("shared", a);
   for (const Allocation &a : k.local)

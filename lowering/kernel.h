@@ -9,11 +9,15 @@
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
+#include "dsl/simplify.h"
+#include "dsl/specialise.h"
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -103,16 +107,37 @@ struct Allocation {
 
 struct ThreadIndex {
   Axis axis;
-  Var var; ///< its value is this thread's index on the axis
-  std::int64_t extent;
-  bool partitioned = false; ///< blocks of full tiles get code of their own
+  Var var;     ///< its value is this thread's index on the axis
+  Expr extent; ///< constant on thread axes; on block axes an expression of the sizes
+  std::int64_t most = std::numeric_limits<std::int32_t>::max(); ///< no launch has a larger extent
+  bool partitioned = false;                                     ///< blocks of full tiles get code of their own
+
+  Range range() const; ///< of the index
+};
+/// What is known of the index.
+void set_range(Bounds &bounds, const ThreadIndex &index);
+
+/// A size that the caller passes.
+struct SizeParameter {
+  Var size; ///< as stated: in the shapes of parameters, the extents of the grid and the assumptions
+  Var var;  ///< the parameter, in the body; i32 where all that it may be fits
+};
+
+/// What a kernel takes for granted of its sizes. It is checked at every launch.
+struct Assumption {
+  Expr holds;       ///< a condition on the sizes
+  Expr got;         ///< the value that it is about
+  std::string what; ///< "lda", "the grid's extent on blockIdx.y"
+  std::string text; ///< "at least K"
 };
 
 struct Kernel {
   std::string name;           ///< a C identifier
   std::vector<Buffer> params; ///< each flat, shape: logical; scope: global
   std::vector<Var> scalars;
-  std::vector<ThreadIndex> indices; ///< axes in use; the extent of any other is 1
+  std::vector<SizeParameter> sizes;    ///< parameters too, between the buffers and the scalars
+  std::vector<Assumption> assumptions; ///< of the sizes; besides, no written array overlaps another
+  std::vector<ThreadIndex> indices;    ///< axes in use; the extent of any other is 1
   std::vector<Allocation> shared, local;
   std::int64_t shared_bytes = 0; ///< shared memory of a block, in bytes
   std::int64_t min_blocks = 0;   ///< blocks that one SM is to hold; 0: nothing is asked for
@@ -122,11 +147,20 @@ struct Kernel {
 
   /// The size of the arena that a launch must name: all of `shared_bytes`, or 0 where arrays are declared.
   std::int64_t dynamic_shared_bytes() const { return shared_bytes > static_shared_limit ? shared_bytes : 0; }
-  std::int64_t extent(Axis axis) const;
-  std::array<std::int64_t, 3> grid() const;  ///< x, y, z in blocks
+  Expr extent_expr(Axis axis) const;
+  std::int64_t extent(Axis axis) const;      ///< the same, where it is constant
+  std::array<Expr, 3> grid_exprs() const;    ///< x, y, z in blocks
+  std::array<std::int64_t, 3> grid() const;  ///< the same, of a kernel without sizes
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads
   std::int64_t threads() const;              ///< per block
 };
+
+/// The kernel for these sizes, in the order of `kernel.sizes`: the same code with constants in their place.
+Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes);
+/// The same, where `specialiser` makes the buffers that several kernels share.
+Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Specialiser &specialiser);
+/// Throws UserError(usage) that names the assumption which these sizes break.
+void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes);
 
 /// The kernel as text, for `show --lowered` and tests.
 std::string print(const Kernel &kernel);

@@ -80,6 +80,8 @@ kernel::Plan lower(const Schedule &schedule, const std::function<void(const Pass
   kernel::Plan plan;
   plan.name = program.name;
   plan.params = program.params;
+  for (const Var &size : program.sizes)
+    plan.sizes.push_back({size, size});
   plan.scalars = program.scalars;
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)

@@ -23,6 +23,14 @@ public:
       bounds_.set(var, *range);
     narrowed_[var] = fits(range) ? make_var(var->name, DType::i32) : var;
   }
+  void define(const ThreadIndex &index) {
+    define(index.var, index.range());
+    set_range(bounds_, index);
+  }
+  Var define_size(const Var &size) {
+    Var var = fits(range_of(size, bounds_)) ? make_size(size->name, *size->size, DType::i32) : size;
+    return narrowed_[size] = var;
+  }
   Var narrowed(const Var &var) const {
     auto it = narrowed_.find(var);
     return it == narrowed_.end() ? var : it->second;
@@ -70,14 +78,15 @@ public:
       return {};
     auto range = range_of(op->a, bounds_);
     auto divisor = as_int(op->b);
+    auto least = range_of(op->b, bounds_);
+    if (range && range->low >= 0 && least && least->low >= 1)
+      return {};
     if (!range || !divisor || *divisor < 1)
       throw UserError(
           ExitCode::illegal_schedule,
           fmt::format("the index arithmetic {} has no constant bounds or no positive constant divisor; "
                       "compute with loop variables and constants only",
                       to_string(e)));
-    if (range->low >= 0)
-      return {};
     std::int64_t n = -floor_div(range->low, *divisor);
     Expr shifted = binary(op->op, op->a + Expr(n * *divisor), op->b);
     return op->op == BinaryOp::floordiv ? shifted - Expr(n) : shifted;
@@ -90,10 +99,12 @@ public:
       return make(Declare{var, cast(var->dtype, rewrite(declare->value))});
     }
     if (const auto *loop = as<Loop>(stmt)) {
-      define(loop->var, Range{0, *as_int(loop->extent) - 1});
+      auto range = range_of(loop->extent, bounds_);
+      define(loop->var, range ? std::optional(Range{0, range->high}) : std::nullopt); // `var < extent` ends it
+      bounds_.set_extent(loop->var, loop->extent);
       Loop copy = *loop;
       copy.var = narrowed(loop->var);
-      copy.extent = int_imm(*as_int(loop->extent), copy.var->dtype);
+      copy.extent = cast(copy.var->dtype, rewrite(loop->extent));
       copy.body = rewrite(loop->body);
       return make(std::move(copy));
     }
@@ -115,8 +126,10 @@ private:
 
 void narrow_indices(Unit &unit) {
   Narrower narrower;
+  for (SizeParameter &size : unit.kernel.sizes)
+    size.var = narrower.define_size(size.size);
   for (ThreadIndex &index : unit.kernel.indices) {
-    narrower.define(index.var, Range{0, index.extent - 1});
+    narrower.define(index);
     index.var = narrower.narrowed(index.var);
   }
   unit.kernel.body = narrower.rewrite(unit.kernel.body);

@@ -43,6 +43,7 @@ private:
                      [&](const Declare &x) -> Stmt {
                        Expr value = rewrite(x.value);
                        Var var = fresh(x.var);
+                       definitions_[var] = in_full(value);
                        if (auto range = range_of(value, bounds_))
                          bounds_.set(var, *range);
                        return make(Declare{var, value});
@@ -99,7 +100,15 @@ private:
       Expr a = left_of(both->a), b = left_of(both->b);
       return is_true(a) ? b : (is_true(b) ? a : a && b);
     }
-    return proves(condition, bounds_) ? boolean(true) : condition;
+    return proves(condition, bounds_) || proves(in_full(condition), bounds_) ? boolean(true) : condition;
+  }
+
+  /// With what declared variables stand for: against sizes an interval is not enough.
+  Expr in_full(const Expr &e) const {
+    return substitute(e, [&](const Var &var) {
+      auto it = definitions_.find(var);
+      return it == definitions_.end() ? Expr() : it->second;
+    });
   }
 
   Stmt rewrite_branch(const If &x) {
@@ -120,14 +129,14 @@ private:
   }
 
   Bounds bounds_;
-  std::map<Var, Expr> values_;
+  std::map<Var, Expr> values_, definitions_;
 };
 
 class Partitioner {
 public:
   explicit Partitioner(Kernel &kernel) : kernel_(kernel) {
     for (const ThreadIndex &index : kernel.indices)
-      bounds_.set(index.var, {0, index.extent - 1});
+      set_range(bounds_, index);
   }
 
   void run() { kernel_.body = split_blocks(rewrite(kernel_.body)); }
@@ -153,23 +162,26 @@ private:
   };
 
   /// The iterations first … first + count - 1 of a loop.
-  Part part(const Loop &loop, std::int64_t first, std::int64_t count) const {
+  Part part(const Loop &loop, const Expr &first, const Expr &count) const {
     Bounds bounds = bounds_;
     Loop copy = loop;
     copy.partitioned = false;
     copy.var = make_var(loop.var->name, loop.var->dtype);
-    copy.extent = Expr(count);
-    bounds.set(copy.var, {0, count - 1});
+    copy.extent = count;
+    bounds.set_extent(copy.var, count);
     Specializer specializer(bounds);
-    specializer.replace(loop.var, count == 1 ? Expr(first) : Expr(copy.var) + Expr(first));
+    bool once = as_int(count) == 1;
+    specializer.replace(loop.var, once ? first : Expr(copy.var) + first);
     copy.body = specializer.rewrite_body(loop.body);
-    Stmt stmt = count == 1 || !copy.body ? copy.body : make(std::move(copy));
+    Stmt stmt = once || !copy.body ? copy.body : make(std::move(copy));
     return {stmt, specializer.conditions};
   }
 
   /// As many iterations as have no more conditions than the first one has alone, then the others.
   Stmt split_loop(const Loop &loop) const {
-    std::int64_t extent = as_int(loop.extent).value();
+    if (!as_int(loop.extent))
+      return split_last(loop);
+    std::int64_t extent = *as_int(loop.extent);
     std::int64_t best = part(loop, 0, 1).conditions, full = extent;
     while (full > 0 && part(loop, 0, full).conditions > best)
       --full;
@@ -178,14 +190,26 @@ private:
     return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
   }
 
+  /// All iterations but the last, then that one: what can be said where the extent is of sizes.
+  Stmt split_last(const Loop &loop) const {
+    Expr full = simplify(loop.extent - Expr(1));
+    Part inside = part(loop, 0, full);
+    if (inside.conditions >= part(loop, 0, loop.extent).conditions)
+      return make(Loop{loop.var, loop.extent, loop.unrolled, loop.body});
+    return make_seq({inside.stmt, part(loop, full, 1).stmt});
+  }
+
   /// if (no block index is its last) code without guards, else the code as it is.
   Stmt split_blocks(const Stmt &body) const {
     Bounds full = bounds_;
     Expr condition;
     for (const ThreadIndex &index : kernel_.indices)
       if (index.partitioned) {
-        full.set(index.var, {0, index.extent - 2});
-        Expr inside = Expr(index.var) < Expr(index.extent - 1);
+        Expr others = simplify(index.extent - Expr(1));
+        full.set_extent(index.var, others);
+        if (!as_int(others))
+          full.set(index.var, index.range());
+        Expr inside = Expr(index.var) < others;
         condition = condition ? condition && inside : inside;
       }
     if (!condition)

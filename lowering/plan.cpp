@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/printer.h"
+#include "dsl/simplify.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,7 +10,8 @@
 
 namespace nestsmith::kernel {
 
-Plan::Plan(Kernel kernel) : name(kernel.name), params(kernel.params), scalars(kernel.scalars) {
+Plan::Plan(Kernel kernel)
+    : name(kernel.name), params(kernel.params), sizes(kernel.sizes), scalars(kernel.scalars) {
   kernels.push_back(std::move(kernel));
 }
 
@@ -26,9 +28,19 @@ std::int64_t Plan::shared_bytes() const {
 }
 
 void Plan::add_workspace(const Buffer &buffer) {
-  std::int64_t start = (workspace_bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+  Expr start = simplify(ceildiv(workspace_bytes, Expr(workspace_alignment)) * Expr(workspace_alignment));
   workspaces.push_back({buffer, start});
-  workspace_bytes = start + element_count(buffer) * byte_size(buffer->dtype);
+  workspace_bytes = simplify(start + span_of(*buffer) * Expr(byte_size(buffer->dtype)));
+}
+
+std::vector<Assumption> Plan::assumptions() const {
+  std::vector<Assumption> all;
+  for (const Kernel &kernel : kernels)
+    for (const Assumption &assumption : kernel.assumptions)
+      if (std::ranges::none_of(all,
+                               [&](const Assumption &other) { return same(other.holds, assumption.holds); }))
+        all.push_back(assumption);
+  return all;
 }
 
 std::vector<std::size_t> Plan::arguments(const Kernel &kernel) const {
@@ -54,12 +66,42 @@ std::vector<std::size_t> Plan::scalar_arguments(const Kernel &kernel) const {
   return positions;
 }
 
+Plan with_sizes(const Plan &plan, std::span<const std::int64_t> values) {
+  for (const Kernel &kernel : plan.kernels)
+    check_assumptions(kernel, values);
+  Plan result = plan;
+  result.values.assign(values.begin(), values.end());
+  return result;
+}
+
+Plan specialise(const Plan &plan) {
+  if (plan.sizes.empty())
+    return plan;
+  internal_check(plan.values.size() == plan.sizes.size(), "a plan with sizes is run without values for them");
+  Specialiser specialiser;
+  for (std::size_t n = 0; n < plan.values.size(); ++n)
+    specialiser.set(plan.sizes[n].size, plan.values[n]);
+  Plan result = plan;
+  result.sizes.clear();
+  result.values.clear();
+  for (Buffer &param : result.params)
+    param = specialiser(param);
+  for (Workspace &workspace : result.workspaces)
+    workspace = {specialiser(workspace.buffer), specialiser(workspace.byte_offset)};
+  result.workspace_bytes = specialiser(result.workspace_bytes);
+  for (Kernel &kernel : result.kernels)
+    kernel = specialise(kernel, plan.values, specialiser);
+  return result;
+}
+
 std::int64_t element_count(const Buffer &buffer) {
   std::int64_t product = 1;
   for (const Expr &extent : buffer->shape)
     product *= as_int(extent).value();
   return product;
 }
+
+std::int64_t workspace_bytes(const Plan &plan) { return as_int(specialise(plan).workspace_bytes).value(); }
 
 std::string print(const Plan &plan) {
   std::string text;
@@ -68,7 +110,7 @@ std::string print(const Plan &plan) {
     for (const Expr &extent : workspace.buffer->shape)
       extents.push_back(to_string(extent));
     text += fmt::format("workspace {}[{}]: {} at byte {}\n", workspace.buffer->name, fmt::join(extents, ", "),
-                        name(workspace.buffer->dtype), workspace.byte_offset);
+                        name(workspace.buffer->dtype), to_string(workspace.byte_offset));
   }
   for (const Kernel &kernel : plan.kernels)
     text += (text.empty() ? "" : "\n") + print(kernel);

@@ -13,7 +13,7 @@ namespace nestsmith::kernel {
 /// A global temporary: one kernel writes it, a later one reads it. Nobody sees it but the kernels.
 struct Workspace {
   Buffer buffer;
-  std::int64_t byte_offset = 0; ///< in the one block of memory that all workspaces share
+  Expr byte_offset = 0; ///< in the one block of memory that all workspaces share; a constant, or of sizes
 };
 
 /// Workspaces start at multiples of 256 bytes, as allocations of the CUDA runtime do.
@@ -21,11 +21,13 @@ inline constexpr std::int64_t workspace_alignment = 256;
 
 /// Kernels run in order on one stream: all that one has written is there when the next begins.
 struct Plan {
-  std::string name;           ///< a C identifier
-  std::vector<Buffer> params; ///< what the caller passes, in order
+  std::string name;                 ///< a C identifier
+  std::vector<Buffer> params;       ///< what the caller passes, in order
+  std::vector<SizeParameter> sizes; ///< every kernel takes all of them
+  std::vector<std::int64_t> values; ///< of the sizes, in a plan for one launch (see `with_sizes`); else empty
   std::vector<Var> scalars;
   std::vector<Workspace> workspaces;
-  std::int64_t workspace_bytes = 0;
+  Expr workspace_bytes = 0;    ///< a constant, or of sizes
   std::vector<Kernel> kernels; ///< each takes some of the parameters and workspaces, and some of the scalars
 
   Plan() = default;
@@ -34,6 +36,8 @@ struct Plan {
   const Kernel &only() const;        ///< the kernel, where there is one
   std::int64_t shared_bytes() const; ///< of a block: the most that a kernel takes
   void add_workspace(const Buffer &buffer);
+  /// What the kernels assume of the sizes, each condition once.
+  std::vector<Assumption> assumptions() const;
 
   /// Where each parameter of the kernel stands among the plan's parameters, followed by its workspaces.
   std::vector<std::size_t> arguments(const Kernel &kernel) const;
@@ -41,8 +45,18 @@ struct Plan {
   std::vector<std::size_t> scalar_arguments(const Kernel &kernel) const;
 };
 
+/// The plan for one launch: the same kernels. `values` has one for each size.
+/// Throws UserError(usage) that names the assumption which they break.
+Plan with_sizes(const Plan &plan, std::span<const std::int64_t> values);
+
+/// The kernels of a plan for one launch with constants in the place of sizes, so that they have none.
+Plan specialise(const Plan &plan);
+
 /// The elements of a buffer of constant shape.
 std::int64_t element_count(const Buffer &buffer);
+
+/// The bytes of all workspaces in a launch for the plan's values.
+std::int64_t workspace_bytes(const Plan &plan);
 
 /// All kernels as text, after the workspaces.
 std::string print(const Plan &plan);

@@ -74,6 +74,7 @@ std::vector<Program> split_nests(const Program &program) {
     for (const Var &scalar : program.scalars)
       if (used.vars.count(scalar))
         nest.scalars.push_back(scalar);
+    nest.sizes = program.sizes;
     nest.body = stmt;
     nest.min_blocks = program.min_blocks;
     nests.push_back(std::move(nest));

@@ -222,7 +222,7 @@ void vectorize(Unit &unit) {
   std::map<Var, Expr> definitions;
   Bounds bounds;
   for (const ThreadIndex &index : kernel.indices)
-    bounds.set(index.var, {0, index.extent - 1});
+    set_range(bounds, index);
   walk(kernel.body, [&](const Stmt &stmt) {
     if (const auto *loop = as<Loop>(stmt))
       bounds.set_extent(loop->var, loop->extent);

@@ -17,7 +17,9 @@ class Verifier {
 public:
   Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel) {
     for (const ThreadIndex &index : kernel.indices)
-      define(index.var, Range{0, index.extent - 1});
+      define(index.var, index.range());
+    for (const SizeParameter &size : kernel.sizes)
+      visible_.insert(size.var);
     for (const Var &scalar : kernel.scalars)
       visible_.insert(scalar);
     buffers_.insert(kernel.params.begin(), kernel.params.end());
@@ -55,8 +57,8 @@ private:
           (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
         return;
       auto range = range_of(op->a, bounds_);
-      auto divisor = as_int(op->b);
-      if (!range || range->low < 0 || !divisor || *divisor < 1)
+      auto divisor = range_of(op->b, bounds_);
+      if (!range || range->low < 0 || !divisor || divisor->low < 1)
         fail("{} has operands that may be negative", to_string(node));
     });
   }
@@ -106,54 +108,54 @@ private:
   }
 
   void check(const Stmt &stmt, bool divergent) {
-    visit(stmt,
-          Overloaded{
-              [&](const Declare &x) {
-                check(x.value);
-                check_lanes(x.value, x.var->lanes);
-                define(x.var, range_of(x.value, bounds_));
-                uniform_.declare(x);
-              },
-              [&](const Loop &x) {
-                if (finished_ && (x.vectorized || x.intrinsic))
-                  fail("the loop {} over lanes is left", x.var->name);
-                check(x.extent);
-                std::set<Var> outside = visible_;
-                define(x.var, as_int(x.extent) ? std::optional(Range{0, *as_int(x.extent) - 1}) : std::nullopt);
-                check(x.body, divergent);
-                visible_ = std::move(outside);
-              },
-              [&](const If &x) {
-                check(x.condition);
-                std::set<Var> outside = visible_;
-                bool splits = !uniform_.uniform(x.condition);
-                check(x.body, divergent || splits);
-                visible_ = outside;
-                if (x.otherwise)
-                  check(x.otherwise, divergent || splits);
-                visible_ = std::move(outside);
-              },
-              [&](const Seq &x) {
-                for (const Stmt &child : x.stmts)
-                  check(child, divergent);
-              },
-              [&](const Store &x) {
-                for (const Expr &index : x.indices)
-                  check(index);
-                check(x.value);
-                check_lanes(x.value, x.lanes);
-                if (x.lanes > 1)
-                  check_access(x.buffer, x.lanes, "written");
-                if (!buffers_.count(x.buffer))
-                  fail("{} is written but not allocated", x.buffer->name);
-                if (x.buffer->role == Role::input)
-                  fail("the input {} is written", x.buffer->name);
-              },
-              [&](const Barrier &) {
-                if (divergent)
-                  fail("a barrier stands below a guard that differs between the threads of a block");
-              },
-          });
+    visit(stmt, Overloaded{
+                    [&](const Declare &x) {
+                      check(x.value);
+                      check_lanes(x.value, x.var->lanes);
+                      define(x.var, range_of(x.value, bounds_));
+                      uniform_.declare(x);
+                    },
+                    [&](const Loop &x) {
+                      if (finished_ && (x.vectorized || x.intrinsic))
+                        fail("the loop {} over lanes is left", x.var->name);
+                      check(x.extent);
+                      std::set<Var> outside = visible_;
+                      define(x.var, std::nullopt);
+                      bounds_.set_extent(x.var, x.extent);
+                      check(x.body, divergent);
+                      visible_ = std::move(outside);
+                    },
+                    [&](const If &x) {
+                      check(x.condition);
+                      std::set<Var> outside = visible_;
+                      bool splits = !uniform_.uniform(x.condition);
+                      check(x.body, divergent || splits);
+                      visible_ = outside;
+                      if (x.otherwise)
+                        check(x.otherwise, divergent || splits);
+                      visible_ = std::move(outside);
+                    },
+                    [&](const Seq &x) {
+                      for (const Stmt &child : x.stmts)
+                        check(child, divergent);
+                    },
+                    [&](const Store &x) {
+                      for (const Expr &index : x.indices)
+                        check(index);
+                      check(x.value);
+                      check_lanes(x.value, x.lanes);
+                      if (x.lanes > 1)
+                        check_access(x.buffer, x.lanes, "written");
+                      if (!buffers_.count(x.buffer))
+                        fail("{} is written but not allocated", x.buffer->name);
+                      if (x.buffer->role == Role::input)
+                        fail("the input {} is written", x.buffer->name);
+                    },
+                    [&](const Barrier &) {
+                      if (divergent)
+                        fail("a barrier stands below a guard that differs between the threads of a block");
+                    },
+                });
   }
 
   bool finished_;

@@ -66,8 +66,9 @@ public:
   /// Large products of the reference are made by `multiplier`, where there is one; it outlives the checker.
   explicit Checker(Multiplier *multiplier = nullptr) : multiplier_(multiplier) {}
 
-  /// Runs `plan`, which is `schedule` lowered, once for each kind of input that its dtype allows. Every
-  /// element is compared. A wrong result is a failed result and never an exception.
+  /// Runs `plan`, which is `schedule` lowered (and given sizes, where it has any), once for each kind of input
+  /// that its dtype allows. Every element is compared. A wrong result is a failed result and never an
+  /// exception.
   CheckResult check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
                     const CheckOptions &options = {});
 

@@ -1,6 +1,7 @@
 #include "runtime/gpu_executor.h"
 
 #include "codegen/cuda.h"
+#include "dsl/printer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,13 +24,22 @@ std::vector<cuda::Compiled> compile(const kernel::Plan &plan, const std::string 
 GpuExecutor::GpuExecutor(const cuda::Device &device, Compile compile)
     : device_(device), compile_(std::move(compile)) {}
 
+static std::string grid_text(const kernel::Kernel &kernel) {
+  std::string text;
+  for (const Expr &extent : kernel.grid_exprs())
+    text += to_string(extent) + " ";
+  return text;
+}
+
 const cuda::GpuPlan &GpuExecutor::loaded(const kernel::Plan &plan) {
   std::string key;
   for (const kernel::Workspace &workspace : plan.workspaces)
-    key += fmt::format("{} {}\n", workspace.buffer->name, kernel::element_count(workspace.buffer));
+    key += fmt::format("{} {}\n", workspace.buffer->name, to_string(workspace.byte_offset));
+  key += to_string(plan.workspace_bytes) + "\n";
   for (const kernel::Kernel &kernel : plan.kernels) // the extents of the launch need not show in the text
-    key += fmt::format("{} x {} takes {}\n{}", extents_text(kernel.grid()), extents_text(kernel.block()),
-                       fmt::join(plan.arguments(kernel), ", "), cuda_kernel(kernel));
+    key +=
+        fmt::format("{} x {} takes {} and {}\n{}", grid_text(kernel), extents_text(kernel.block()),
+                    fmt::join(plan.arguments(kernel), ", "), fmt::join(plan.values, ", "), cuda_kernel(kernel));
   auto &slot = plans_[key];
   if (!slot)
     slot = std::make_unique<cuda::GpuPlan>(device_, plan, compile_(plan, device_.info().arch()));

@@ -30,14 +30,17 @@ std::string element(const Array &array, std::int64_t index) {
 GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Compiled> &compiled)
     : device_(device), plan_(std::move(plan)) {
   internal_check(compiled.size() == plan_.kernels.size(), "each kernel of a plan is compiled");
+  const kernel::Plan constant = specialise(plan_);
+  for (const Buffer &param : constant.params)
+    params_.emplace_back(param);
   for (std::size_t n = 0; n < compiled.size(); ++n) {
-    const kernel::Kernel &kernel = plan_.kernels[n];
+    const kernel::Kernel &kernel = plan_.kernels[n], &launched = constant.kernels[n];
     Module module(device, compiled[n].cubin, compiled[n].arch);
     FunctionHandle function = module.function(compiled[n].kernel_name);
     std::int64_t shared_bytes = kernel.dynamic_shared_bytes();
     if (shared_bytes != 0)
       allow_shared(device, function, compiled[n].kernel_name, shared_bytes);
-    stages_.push_back({compiled[n].kernel_name, std::move(module), function, kernel.grid(), kernel.block(),
+    stages_.push_back({compiled[n].kernel_name, std::move(module), function, launched.grid(), launched.block(),
                        shared_bytes, plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
   }
 }
@@ -49,7 +52,7 @@ void GpuPlan::check_arguments(std::size_t arrays, std::size_t scalars) const {
 
 std::vector<Array> GpuPlan::workspaces() const {
   std::vector<Array> arrays;
-  for (const kernel::Workspace &workspace : plan_.workspaces)
+  for (const kernel::Workspace &workspace : specialise(plan_).workspaces)
     arrays.emplace_back(workspace.buffer->dtype, std::vector{kernel::element_count(workspace.buffer)});
   return arrays;
 }
@@ -59,6 +62,8 @@ void GpuPlan::enqueue(std::span<const Address> addresses, std::span<const Scalar
     std::vector<void *> arguments;
     for (std::size_t n : stage.arguments)
       arguments.push_back(const_cast<Address *>(&addresses[n]));
+    for (const std::int64_t &size : plan_.values)
+      arguments.push_back(const_cast<std::int64_t *>(&size));
     for (std::size_t n : stage.scalars) // the low bytes come first, so this serves every width
       arguments.push_back(const_cast<std::uint64_t *>(&scalars[n].bits));
     launch(device_, stage.function, stage.name, stage.grid, stage.block, std::move(arguments),
@@ -97,8 +102,10 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
   auto unwritten = [&](const std::vector<Array> &results, std::uint32_t poison) {
     std::vector<std::vector<std::int64_t>> found(results.size());
     for (std::size_t i = 0; i < arrays.size(); ++i) // of a workspace not all need be written
-      if (plan_.params[i]->role == Role::output)
+      if (plan_.params[i]->role == Role::output) {
         found[i] = poisoned_elements(results[i], poison);
+        std::erase_if(found[i], [&](std::int64_t place) { return !params_[i].is_element(place); });
+      }
     return found;
   };
 

@@ -5,6 +5,7 @@
 #include "lowering/plan.h"
 #include "runtime/driver.h"
 #include "runtime/nvrtc.h"
+#include "runtime/stored_array.h"
 
 #include <span>
 #include <string>
@@ -48,6 +49,7 @@ private:
 
   const Device &device_;
   kernel::Plan plan_;
+  std::vector<StoredArray> params_;
   std::vector<Stage> stages_;
 };
 

@@ -7,7 +7,9 @@
 
 namespace nestsmith {
 
-Execution SimExecutor::run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) {
+Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
+                           std::span<const Scalar> scalars) {
+  const kernel::Plan plan = specialise(given);
   internal_check(arrays.size() == plan.params.size(), "an array for each parameter");
   internal_check(scalars.size() == plan.scalars.size(), "a value for each scalar");
   std::vector<sim::Argument> all;

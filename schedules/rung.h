@@ -11,8 +11,21 @@
 
 namespace nestsmith {
 
-/// Extents as the user gave them: M, N, K for a matrix product, N for a vector.
-using Shape = std::vector<std::int64_t>;
+/// Extents as the user gave them: M, N, K for a matrix product, N for a vector. A symbolic shape asks for a
+/// program of sizes, one for all extents: then the numbers say where it is run, and a schedule must not depend
+/// on them.
+class Shape : public std::vector<std::int64_t> {
+public:
+  using vector::vector;
+  Shape(std::vector<std::int64_t> extents) : vector(std::move(extents)) {}
+
+  /// Whether extent `n` is a multiple of `unit` in every run.
+  bool is_multiple(std::size_t n, std::int64_t unit) const {
+    return (stated ? stated->multiple_of : at(n)) % unit == 0;
+  }
+
+  std::optional<Size> stated; ///< of every extent and leading dimension; set where the shape is symbolic
+};
 
 /// One of several forms of a rung, for the shapes that its usual one does not serve.
 struct Variant {

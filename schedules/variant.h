@@ -8,9 +8,10 @@
 namespace nestsmith {
 
 /// "scalar" because "K % 4 = 3" where an extent is no multiple of `lanes`, or because "f16 has 2 bytes" where
-/// operands are no elements of vectors; none where vectors can be used.
-std::optional<Variant>
-scalar_unless_multiples(DType dtype, const std::vector<std::pair<const char *, std::int64_t>> &extents,
-                        std::int64_t lanes);
+/// operands are no elements of vectors; none where vectors can be used. `extents` are those of rows, by name
+/// and position in the shape; of a symbolic shape it counts what is stated.
+std::optional<Variant> scalar_unless_multiples(const Shape &shape, DType dtype,
+                                               const std::vector<std::pair<const char *, std::size_t>> &extents,
+                                               std::int64_t lanes);
 
 } // namespace nestsmith

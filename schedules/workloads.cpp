@@ -15,17 +15,27 @@ std::string to_string(const Shape &shape) { return fmt::format("{}", fmt::join(s
 
 namespace {
 
-/// As many extents as the computation has, or a refusal.
-template <std::size_t n> std::array<Expr, n> extents(const Shape &shape, const char *what, const char *form) {
+/// As many extents as the computation has, or a refusal; of a symbolic shape they are sizes with these names.
+template <std::size_t n>
+std::array<Expr, n> extents(Workload &w, const Shape &shape, const char *what, const char *form,
+                            const std::array<const char *, n> &names) {
   if (shape.size() != n)
     throw UserError(ExitCode::usage, fmt::format("{} takes a shape {}, got {} extents in '{}'", what, form,
                                                  shape.size(), to_string(shape)));
   std::array<Expr, n> result;
-  std::ranges::copy(shape, result.begin());
+  for (std::size_t d = 0; d < n; ++d)
+    result[d] = shape.stated ? w.size(names[d], *shape.stated) : Expr(shape[d]);
   return result;
 }
 
-std::array<Expr, 3> extents(const Shape &shape) { return extents<3>(shape, "a matrix product", "MxNxK"); }
+std::array<Expr, 3> extents(Workload &w, const Shape &shape) {
+  return extents<3>(w, shape, "a matrix product", "MxNxK", {"M", "N", "K"});
+}
+
+/// A leading dimension where the shape is symbolic.
+Stored rows(Workload &w, const Shape &shape, const char *name) {
+  return {shape.stated ? w.size(name, *shape.stated) : Expr()};
+}
 
 /// The types of a product that is asked for in `dtype`.
 DType operand_type(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
@@ -41,36 +51,43 @@ Expr factor(DType dtype, Expr element) {
 /// The operands of a product and the sum over k of an element of it, AB(i, j).
 class Product {
 public:
-  Product(Workload &w, DType dtype, const Expr &M, const Expr &N, const Expr &K, Stored stored = {})
-      : A_(w.placeholder("A", stored.a_transposed ? std::vector{K, M} : std::vector{M, K},
-                         operand_type(dtype))),
-        B_(w.placeholder("B", stored.b_transposed ? std::vector{N, K} : std::vector{K, N},
-                         operand_type(dtype))),
-        k_(reduce_axis("k", K)), dtype_(dtype), stored_(stored) {}
+  /// `MNK` are the extents.
+  Product(Workload &w, const Shape &shape, DType dtype, const std::array<Expr, 3> &MNK,
+          Transposed transposed = {})
+      : A_(operand(w, shape, dtype, "A", {MNK[0], MNK[2]}, transposed.a)),
+        B_(operand(w, shape, dtype, "B", {MNK[2], MNK[1]}, transposed.b)), k_(reduce_axis("k", MNK[2])),
+        dtype_(dtype), transposed_(transposed) {}
 
   Definition operator()(const Expr &i, const Expr &j) const {
-    Expr a = stored_.a_transposed ? A_(k_, i) : A_(i, k_), b = stored_.b_transposed ? B_(j, k_) : B_(k_, j);
+    Expr a = transposed_.a ? A_(k_, i) : A_(i, k_), b = transposed_.b ? B_(j, k_) : B_(k_, j);
     return sum(factor(dtype_, a) * factor(dtype_, b), k_);
   }
 
 private:
+  static Tensor operand(Workload &w, const Shape &shape, DType dtype, const std::string &name,
+                        std::vector<Expr> extents, bool transposed) {
+    if (transposed)
+      std::swap(extents[0], extents[1]);
+    return w.placeholder(name, extents, operand_type(dtype), rows(w, shape, name == "A" ? "lda" : "ldb"));
+  }
+
   Tensor A_, B_;
   Reduce k_;
   DType dtype_;
-  Stored stored_;
+  Transposed transposed_;
 };
 
 } // namespace
 
-Program gemm(const Shape &shape, DType dtype, Stored stored) {
-  auto [M, N, K] = extents(shape);
+Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
   std::string name = "gemm";
-  if (stored.a_transposed || stored.b_transposed)
-    name += std::string("_") + (stored.a_transposed ? "t" : "n") + (stored.b_transposed ? "t" : "n");
+  if (transposed.a || transposed.b)
+    name += std::string("_") + (transposed.a ? "t" : "n") + (transposed.b ? "t" : "n");
   Workload w(name);
-  Product product(w, dtype, M, N, K, stored);
+  auto [M, N, K] = extents(w, shape);
+  Product product(w, shape, dtype, {M, N, K}, transposed);
   DType result = result_type(dtype);
-  Tensor C = w.inout("C", {M, N}, result);
+  Tensor C = w.inout("C", {M, N}, result, rows(w, shape, "ldc"));
   Expr alpha = w.scalar("alpha", result), beta = w.scalar("beta", result);
   Tensor AB = w.compute("AB", {M, N}, {"i", "j"}, product);
   w.update(C, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition {
@@ -80,13 +97,16 @@ Program gemm(const Shape &shape, DType dtype, Stored stored) {
   return w.output();
 }
 
-Program batched_gemm(const Shape &shape, DType dtype) {
-  auto [B, M, N, K] = extents<4>(shape, "a batch of matrix products", "BxMxNxK");
+Program batched_gemm(const Shape &given, DType dtype) {
   Workload w("batched_gemm");
-  Tensor left = w.placeholder("A", {B, M, K}, operand_type(dtype));
-  Tensor right = w.placeholder("B", {B, K, N}, operand_type(dtype));
+  Shape shape = given;
+  if (shape.stated) // all elements of a batch are counted in 64 bits
+    shape.stated->max = std::min(shape.stated->max, std::int64_t{65535});
+  auto [B, M, N, K] = extents<4>(w, shape, "a batch of matrix products", "BxMxNxK", {"batch", "M", "N", "K"});
+  Tensor left = w.placeholder("A", {B, M, K}, operand_type(dtype), rows(w, shape, "lda"));
+  Tensor right = w.placeholder("B", {B, K, N}, operand_type(dtype), rows(w, shape, "ldb"));
   DType result = result_type(dtype);
-  Tensor C = w.inout("C", {B, M, N}, result);
+  Tensor C = w.inout("C", {B, M, N}, result, rows(w, shape, "ldc"));
   Expr alpha = w.scalar("alpha", result), beta = w.scalar("beta", result);
   Reduce k = reduce_axis("k", K);
   Tensor AB = w.compute("AB", {B, M, N}, {"b", "i", "j"}, [&](Expr b, Expr i, Expr j) {
@@ -99,30 +119,31 @@ Program batched_gemm(const Shape &shape, DType dtype) {
 }
 
 Program gemm_bias_relu(const Shape &shape, DType dtype) {
-  auto [M, N, K] = extents(shape);
   Workload w("gemm_bias_relu");
-  Product product(w, dtype, M, N, K);
+  auto [M, N, K] = extents(w, shape);
+  Product product(w, shape, dtype, {M, N, K});
   DType result = result_type(dtype);
   Tensor bias = w.placeholder("bias", {N}, result);
   Expr alpha = w.scalar("alpha", result);
   Tensor AB = w.compute("AB", {M, N}, {"i", "j"}, product);
   Tensor C =
       w.compute("C", {M, N}, {"i", "j"}, [&](Expr i, Expr j) { return relu(alpha * AB(i, j) + bias(j)); });
-  return w.output({C});
+  return w.output({{C, rows(w, shape, "ldc")}});
 }
 
 Program matmul(const Shape &shape, DType dtype) {
-  auto [M, N, K] = extents(shape);
   Workload w("matmul");
-  Product product(w, dtype, M, N, K);
-  return w.output({w.compute("C", {M, N}, {"i", "j"}, product)});
+  auto [M, N, K] = extents(w, shape);
+  Product product(w, shape, dtype, {M, N, K});
+  Tensor C = w.compute("C", {M, N}, {"i", "j"}, product);
+  return w.output({{C, rows(w, shape, "ldc")}});
 }
 
 Program accumulate_nt(const Shape &shape, DType dtype) {
-  auto [M, N, K] = extents(shape);
   Workload w("accumulate_nt");
-  Product product(w, dtype, M, N, K, {.b_transposed = true});
-  Tensor C = w.inout("C", {M, N}, result_type(dtype));
+  auto [M, N, K] = extents(w, shape);
+  Product product(w, shape, dtype, {M, N, K}, {.b = true});
+  Tensor C = w.inout("C", {M, N}, result_type(dtype), rows(w, shape, "ldc"));
   Tensor AB = w.compute("AB", {M, N}, {"i", "j"}, product);
   w.update(C, {"i", "j"},
            [&](const std::vector<Expr> &x) -> Definition { return C(x[0], x[1]) + AB(x[0], x[1]); });
@@ -131,8 +152,8 @@ Program accumulate_nt(const Shape &shape, DType dtype) {
 
 Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr)> &condition,
                   Expr (*choose)(Expr, Expr, Expr)) {
-  auto [N] = extents<1>(shape, "a vector", "N");
   Workload w("alternate");
+  auto [N] = extents<1>(w, shape, "a vector", "N", {"N"});
   Tensor x = w.placeholder("x", {N}, operand_type(dtype));
   Tensor y = w.compute("y", {N}, {"i"}, [&](Expr i) {
     Expr value = factor(dtype, x(i));
@@ -142,10 +163,10 @@ Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr
 }
 
 Program shifted_relu(const Shape &shape, DType dtype) {
-  auto [N] = extents<1>(shape, "a vector", "N");
   Workload w("shifted_relu");
-  Tensor x = w.placeholder("x", {N}, dtype);
-  Tensor t = w.compute("t", {N}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+  auto [N] = extents<1>(w, shape, "a vector", "N", {"N"});
+  Tensor x = w.placeholder("x", {N}, operand_type(dtype));
+  Tensor t = w.compute("t", {N}, {"i"}, [&](Expr i) -> Definition { return factor(dtype, x(i)) + 1; });
   Tensor y = w.compute("y", {N}, {"i"}, [&](Expr i) -> Definition { return relu(t(i)); });
   return w.output({y});
 }

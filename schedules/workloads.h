@@ -11,13 +11,13 @@ namespace nestsmith {
 /// rounded before they are multiplied.
 
 /// How the operands are stored: A as M x K, transposed as K x M; B as K x N, transposed as N x K; row-major.
-struct Stored {
-  bool a_transposed = false, b_transposed = false;
+struct Transposed {
+  bool a = false, b = false;
 };
 
 /// C = alpha*A*B + beta*C with C: M x N. The product is the stage AB, C is read only where beta != 0. Throws
 /// UserError(usage) unless `shape` is M, N, K, each at least 1.
-Program gemm(const Shape &shape, DType dtype, Stored stored = {});
+Program gemm(const Shape &shape, DType dtype, Transposed transposed = {});
 
 /// The same for each matrix of a batch: the shape is B, M, N, K, and the batch is the first dimension of each
 /// operand.

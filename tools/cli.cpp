@@ -147,6 +147,12 @@ int report(const std::string &message, const std::string &details, ExitCode code
 std::string one_line(const ScheduleError &error) { return error.directive() + ": " + error.message(); }
 
 Option shape_option() { return {"shape", "MxNxK", "extents of the problem, such as 512x512x512"}; }
+Option symbolic_option() {
+  return {"symbolic", "", "one kernel for every shape, with leading dimensions; --shape says where it is run"};
+}
+Option multiple_of_option() {
+  return {"multiple-of", "N", "what all sizes of a symbolic kernel are multiples of; its launcher checks it"};
+}
 Option dtype_option() {
   return {"dtype",
           "T",

@@ -28,9 +28,9 @@ Climbed Climb::run(const Choice &given) {
   try {
     Scheduled it = schedule_choice(context_, choice, machine_.target);
     result.variant = it.variant;
-    check_memory(it.schedule.source(), it.shape);
-    kernel::Plan plan = lower(it.schedule);
-    result.operations = operation_count(it.schedule.source());
+    check_memory(it.source(), it.shape);
+    kernel::Plan plan = it.plan(checked_gap);
+    result.operations = operation_count(it.source());
     result.shared_bytes = plan.shared_bytes();
     std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
     result.compiled = compile_if_possible(plan, arch, compiler_note_);
@@ -38,7 +38,7 @@ Climbed Climb::run(const Choice &given) {
     if (!result.check.passed)
       result.code = ExitCode::wrong_result;
     if (!machine_.simulated())
-      measure(it, plan, result);
+      measure(it, it.plan(), result);
   } catch (const ScheduleError &error) {
     result.error = one_line(error);
     result.error_details = error.marked();
@@ -54,9 +54,9 @@ Climbed Climb::run(const Choice &given) {
 
 void Climb::measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
   CheckRun run = is_float(it.dtype) ? CheckRun::random : CheckRun::ring;
-  Inputs inputs = make_inputs(it.schedule.source(), run, CheckOptions{}.seed);
+  Inputs inputs = make_inputs(it.source(), run, CheckOptions{}.seed);
   result.timing = machine_.gpu().time(plan, inputs.arrays, inputs.scalars);
-  result.cublas_ms = cublas_ms(it.schedule.source(), inputs);
+  result.cublas_ms = cublas_ms(it.source(), inputs);
 }
 
 std::optional<double> Climb::cublas_ms(const Program &source, const Inputs &inputs) {

@@ -1,7 +1,6 @@
 #include "dsl/error.h"
 #include "dsl/interpret.h"
 #include "dsl/printer.h"
-#include "lowering/lower.h"
 #include "runtime/check.h"
 #include "runtime/workload_info.h"
 #include "tools/command.h"
@@ -36,15 +35,15 @@ std::string run_line(const RunResult &run, const Style &style) {
 ExitCode check_kernel(const Context &context, const Choice &choice) {
   Machine machine = choose_machine(context);
   Scheduled it = schedule_choice(context, choice, machine.target);
-  check_memory(it.schedule.source(), it.shape);
+  check_memory(it.source(), it.shape);
   Checker checker(machine.multiplier.get());
   Progress progress;
   progress.show(fmt::format("{} …", title(it)));
-  CheckResult result = checker.check(it.schedule, lower(it.schedule), *machine.executor);
+  CheckResult result = checker.check(it.schedule, it.plan(checked_gap), *machine.executor);
   if (it.dtype != DType::u32 && !context.arguments.has("dtype")) {
-    Schedule ring = choice.build(it.shape, DType::u32, machine.target);
+    Scheduled ring{choice, it.shape, DType::u32, choice.build(it.shape, DType::u32, machine.target), {}};
     progress.show(fmt::format("{} in ring mode …", title(it)));
-    CheckResult exact = checker.check(ring, lower(ring), *machine.executor);
+    CheckResult exact = checker.check(ring.schedule, ring.plan(checked_gap), *machine.executor);
     exact.runs.resize(1); // the run with beta = 0 is in the result of f32
     result.passed &= exact.runs[0].passed;
     result.runs.push_back(exact.runs[0]);
@@ -144,7 +143,7 @@ double instances(const Stmt &stmt) {
 void check_interpretable(const Schedule &schedule, const Scheduled &it) {
   double total = 0;
   for (std::size_t n = 0; n <= schedule.trace().size(); ++n)
-    total += instances(schedule.step(n).body);
+    total += instances(it.step(n).body);
   if (total > 2e9)
     throw UserError(
         ExitCode::usage,
@@ -159,16 +158,16 @@ ExitCode check_each_step(const Context &context, Choice choice) {
   choice.default_dtype = DType::u32;
   Scheduled it = schedule_choice(context, choice);
   const Schedule &schedule = it.schedule;
-  check_memory(schedule.source(), it.shape);
+  check_memory(it.source(), it.shape);
   check_interpretable(schedule, it);
   CheckRun run = it.dtype == DType::u32 ? CheckRun::ring : CheckRun::integers;
-  Inputs inputs = make_inputs(schedule.source(), run, CheckOptions{}.seed);
-  Reference expected = reference(schedule.source(), inputs.arrays, inputs.scalars);
+  Inputs inputs = make_inputs(it.source(), run, CheckOptions{}.seed);
+  Reference expected = reference(it.source(), inputs.arrays, inputs.scalars);
   std::vector<std::string> faults;
   Progress progress;
   for (std::size_t n = 0; n <= schedule.trace().size(); ++n) {
     progress.show(fmt::format("step {} of {} …", n, schedule.trace().size()));
-    faults.push_back(fault_of(schedule.step(n), inputs, expected));
+    faults.push_back(fault_of(it.step(n), inputs, expected));
     if (!faults.back().empty())
       break;
   }
@@ -228,6 +227,8 @@ Command check_command() {
           1,
           1,
           {shape_option(),
+           symbolic_option(),
+           multiple_of_option(),
            dtype_option(),
            device_option(),
            {"each-step", "", "interpret the program after every directive, and name the one at fault"}},

@@ -78,7 +78,11 @@ Command compile_command() {
           "RUNG",
           1,
           1,
-          {shape_option(), dtype_option(), {"arch", "ARCH", "such as sm_90a; default: this GPU's, else sm_80"}},
+          {shape_option(),
+           symbolic_option(),
+           multiple_of_option(),
+           dtype_option(),
+           {"arch", "ARCH", "such as sm_90a; default: this GPU's, else sm_80"}},
           "",
           run};
 }

@@ -93,6 +93,8 @@ Command diff_command() {
           1,
           2,
           {shape_option(),
+           symbolic_option(),
+           multiple_of_option(),
            dtype_option(),
            {"lowered", "", "with two rungs: their kernels instead of their programs"}},
           "examples:\n  nestsmith diff 000/shared\n  nestsmith diff 000/naive 000/coalesced --color always | "

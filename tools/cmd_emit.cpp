@@ -2,7 +2,6 @@
 #include "codegen/standalone.h"
 #include "dsl/error.h"
 #include "dsl/trace.h"
-#include "lowering/lower.h"
 #include "runtime/workload_info.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -23,8 +22,8 @@ EmitInfo info_of(const Scheduled &it, const std::string &arch) {
   info.title = fmt::format("{}{}: {}", it.choice.name, form, it.choice.summary);
   info.target = arch;
   info.trace = split_lines(trace_to_cpp(it.schedule));
-  info.operations = operation_count(it.schedule.source());
-  if (auto gemm = as_gemm(it.schedule.source()))
+  info.operations = operation_count(it.source());
+  if (auto gemm = as_gemm(it.source()))
     info.shape = {{"M", gemm->product.m}, {"N", gemm->product.n}, {"K", gemm->product.k}};
   return info;
 }
@@ -42,14 +41,13 @@ ExitCode run(const Context &context) {
   std::string arch = default_arch();
   Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
-  kernel::Plan plan = lower(it.schedule);
+  kernel::Plan plan = it.plan();
   EmitInfo info = info_of(it, arch);
   std::string note;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))
     info.notes.push_back((plan.kernels.size() > 1 ? compiled.kernel_name + ", " : "") +
                          resources_note(compiled));
-  std::string text =
-      arguments.has("standalone") ? emit_standalone(info, plan, it.schedule.source()) : emit(info, plan);
+  std::string text = arguments.has("standalone") ? emit_standalone(info, plan, it.source()) : emit(info, plan);
 
   auto path = arguments.value("output");
   if (path)
@@ -64,7 +62,7 @@ ExitCode run(const Context &context) {
             json.value(entry_name(kernel));
         });
         json.attribute("launcher", launcher_name(plan));
-        json.attribute("workspace_bytes", plan.workspace_bytes);
+        json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
         json.attribute("arch", arch);
         json.attribute("standalone", arguments.has("standalone"));
         if (path)
@@ -90,8 +88,11 @@ Command emit_command() {
           {{"output", "FILE", "write there and not to stdout; whole or not at all", 'o'},
            {"standalone", "", "with a main that checks and times it, for nvcc alone"},
            shape_option(),
+           symbolic_option(),
+           multiple_of_option(),
            dtype_option()},
           "examples:\n  nestsmith emit 000/shared --shape 1000x777x333 -o shared.cu\n"
+          "  nestsmith emit 000/shared --symbolic -o shared.cu\n"
           "  nestsmith emit tile1d --standalone -o tile1d.cu && nvcc -O3 -arch=native tile1d.cu && ./a.out\n",
           run};
 }

@@ -284,7 +284,7 @@ Command run_command() {
           "[RUNG or TUTORIAL …]",
           0,
           1000,
-          {shape_option(), dtype_option(), device_option()},
+          {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option()},
           "Without a RUNG: the first tutorial, which is the ladder. error/bound: the largest error of an "
           "element against its bound\n"
           "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); integers: small integers, bit for bit.\n\n"

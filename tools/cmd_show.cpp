@@ -110,6 +110,8 @@ Command show_command() {
           1,
           1,
           {shape_option(),
+           symbolic_option(),
+           multiple_of_option(),
            dtype_option(),
            {"step", "N", "the program after the first N directives; 0 is the computation itself"},
            {"lowered", "", "the kernel that lowering makes of it"},

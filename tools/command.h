@@ -36,6 +36,8 @@ std::string one_line(const ScheduleError &error);
 
 /// Options that several commands have.
 Option shape_option();
+Option symbolic_option();
+Option multiple_of_option();
 Option dtype_option();
 
 Command run_command();

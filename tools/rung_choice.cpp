@@ -1,7 +1,10 @@
 #include "tools/rung_choice.h"
 
 #include "dsl/error.h"
+#include "dsl/specialise.h"
 #include "dsl/trace.h"
+#include "lowering/lower.h"
+#include "runtime/stored_array.h"
 #include "runtime/workload_info.h"
 
 #include <algorithm>
@@ -56,14 +59,17 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
   } catch (const UserError &error) {
     throw UserError(ExitCode::usage, fmt::format("{}: {}", path, error.what()));
   }
+  Shape shape = trace.shape;
+  if (!trace.sizes.empty())
+    shape.stated = trace.sizes.front().second;
   auto build = [&rungs, trace, path](const Shape &shape, DType dtype, const Target &target) {
     return replay(trace, traced_program(rungs, trace, shape, dtype, target, path), target, path);
   };
   return {.name = path,
           .summary = fmt::format("a trace of {} directives", trace.directives.size()),
-          .default_shape = trace.shape,
-          .gpu_shape = trace.shape,
-          .tile = trace.shape,
+          .default_shape = shape,
+          .gpu_shape = shape,
+          .tile = shape,
           .default_dtype = trace.dtype,
           .fixed_shape = true,
           .build = build};
@@ -215,7 +221,18 @@ std::string spare_other_ranks(const Context &context, std::vector<Choice> &choic
 
 Shape chosen_shape(const Context &context, const Choice &choice) {
   auto given = context.arguments.value("shape");
-  return given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
+  Shape shape =
+      given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
+  auto unit = context.arguments.number("multiple-of");
+  if (unit && !context.arguments.has("symbolic"))
+    throw UserError(ExitCode::usage,
+                    "--multiple-of says what the sizes of a symbolic kernel are multiples of; give "
+                    "--symbolic too");
+  if (!shape.stated)
+    shape.stated = choice.default_shape.stated; // a trace file's
+  if (context.arguments.has("symbolic"))
+    shape.stated = Size{.multiple_of = unit.value_or(1)};
+  return shape;
 }
 
 DType chosen_dtype(const Context &context, const Choice &choice) {
@@ -230,11 +247,21 @@ Scheduled schedule_choice(const Context &context, const Choice &choice, const Ta
           choice.variant ? choice.variant(shape, dtype) : std::nullopt};
 }
 
+Program Scheduled::step(std::size_t n) const {
+  const Program &program = schedule.step(n);
+  return shape.stated ? specialise(program, sizes_for(program, shape, 0)) : program;
+}
+
+kernel::Plan Scheduled::plan(std::int64_t gap) const {
+  kernel::Plan lowered = lower(schedule);
+  return shape.stated ? with_sizes(lowered, sizes_for(schedule.source(), shape, gap)) : lowered;
+}
+
 std::string title(const Scheduled &scheduled) {
   std::string form =
       scheduled.variant ? fmt::format("  {}: {}", scheduled.variant->name, scheduled.variant->why) : "";
-  return fmt::format("{}  {} {}{}", scheduled.choice.name, name(scheduled.dtype), to_text(scheduled.shape),
-                     form);
+  return fmt::format("{}  {} {}{}{}", scheduled.choice.name, name(scheduled.dtype), to_text(scheduled.shape),
+                     scheduled.shape.stated ? " by one kernel for all shapes" : "", form);
 }
 
 void check_memory(const Program &source, const Shape &shape) {

@@ -2,6 +2,7 @@
 /// From the words of a command line to schedules: names of rungs and tutorials, trace files, shapes,
 /// dtypes.
 
+#include "lowering/plan.h"
 #include "tools/command.h"
 
 #include <functional>
@@ -41,6 +42,10 @@ std::string to_text(const Shape &shape);
 Shape chosen_shape(const Context &context, const Choice &choice);
 DType chosen_dtype(const Context &context, const Choice &choice);
 
+/// In a check the rows of a symbolic kernel's matrices are this much further apart than they are long, so that
+/// a leading dimension which is lost shows.
+inline constexpr std::int64_t checked_gap = 3;
+
 /// The schedule of a choice for --shape and --dtype.
 struct Scheduled {
   Choice choice;
@@ -48,6 +53,12 @@ struct Scheduled {
   DType dtype;
   Schedule schedule;
   std::optional<Variant> variant; ///< which form of the rung it is, where not the usual one
+
+  /// The computation at the shape, and what it is after the first n directives.
+  Program source() const { return step(0); }
+  Program step(std::size_t n) const;
+  /// The lowered schedule, to be launched at the shape; a symbolic one has rows that are `gap` elements apart.
+  kernel::Plan plan(std::int64_t gap = 0) const;
 };
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
 /// "000/naive  f32 256x256x256".

@@ -1,6 +1,7 @@
 #include "dsl/primitives/bind.h"
 
 #include "dsl/primitives/edit.h"
+#include "dsl/printer.h"
 
 #include <fmt/format.h>
 #include <map>
@@ -39,31 +40,38 @@ void check_reductions(const Schedule::Edit &edit, const For &loop) {
             {loop.var->name, block->id->name});
 }
 
+std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {
+  const Target &target = edit.schedule().target();
+  auto index = static_cast<std::size_t>(axis) % 3;
+  return is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
+}
+
+/// An extent of sizes is checked at launch against the limit of the grid.
 void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                   const std::vector<const For *> &bound) {
-  const Target &target = edit.schedule().target();
-  std::int64_t extent = as_int(loop.extent).value();
-  auto index = static_cast<std::size_t>(axis) % 3;
-  std::int64_t limit = is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
-  if (extent > limit)
+  if (is_thread(axis))
+    edit.require_constant(loop, "bound to " + std::string(name(axis)));
+  std::int64_t limit = limit_of(edit, axis);
+  if (auto range = range_of(loop.extent, {}); range && range->low > limit)
     edit.refuse(fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
-                            loop.var->name, extent, name(axis), limit),
+                            loop.var->name, to_string(loop.extent), name(axis), limit),
                 {loop.var->name});
   for (const For *other : bound)
-    if (*other->axis == axis && as_int(other->extent) != extent)
+    if (*other->axis == axis && !same(simplify(other->extent), simplify(loop.extent)))
       edit.refuse(fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
-                              loop.var->name, extent, other->var->name, name(axis),
-                              as_int(other->extent).value()),
+                              loop.var->name, to_string(loop.extent), other->var->name, name(axis),
+                              to_string(other->extent)),
                   {loop.var->name, other->var->name});
   if (!is_thread(axis))
     return;
-  std::map<Axis, std::int64_t> extents{{axis, extent}};
+  std::map<Axis, std::int64_t> extents{{axis, as_int(loop.extent).value()}};
   for (const For *other : bound)
     if (is_thread(*other->axis))
       extents[*other->axis] = as_int(other->extent).value();
   std::int64_t threads = 1;
   for (auto [other, value] : extents)
     threads *= value;
+  const Target &target = edit.schedule().target();
   if (threads > target.threads_per_block)
     edit.refuse(
         fmt::format(

@@ -17,8 +17,9 @@ std::set<std::string> names_in(const Program &program) {
   std::set<std::string> names;
   for (const Buffer &buffer : program.params)
     names.insert(buffer->name);
-  for (const Var &scalar : program.scalars)
-    names.insert(scalar->name);
+  for (const auto *vars : {&program.scalars, &program.sizes})
+    for (const Var &var : *vars)
+      names.insert(var->name);
   walk(program.body, [&](const Stmt &stmt) {
     if (const auto *loop = as<For>(stmt))
       names.insert(loop->var->name);
@@ -105,6 +106,16 @@ void Schedule::Edit::require_serial(const For &loop) const {
          {loop.var->name});
 }
 
+std::int64_t Schedule::Edit::require_constant(const For &loop, const std::string &done) const {
+  if (auto extent = as_int(loop.extent))
+    return *extent;
+  refuse(
+      fmt::format("the loop {} has {} iterations, which is known only at launch, and only a loop of a constant "
+                  "extent can be {}; split it and take the inner part",
+                  loop.var->name, to_string(loop.extent), done),
+      {loop.var->name});
+}
+
 std::string loop_name(const Loop &loop) { return loop.var ? loop.var->name : "(no loop)"; }
 std::string block_name(const BlockRef &block) { return block.id ? block.id->name : "(no block)"; }
 
@@ -141,12 +152,13 @@ namespace {
 
 /// How a reduction axis runs from its first value on: in this many steps of this size.
 struct Steps {
-  std::int64_t count, size;
+  Expr count;
+  std::int64_t size;
 };
 
 Steps steps_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
   if (!axis.first)
-    return {as_int(axis.extent).value(), 1};
+    return {axis.extent, 1};
   Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
   std::int64_t size = 0;
   for (const Term &term : run.terms)
@@ -154,8 +166,9 @@ Steps steps_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
   if (size == 0) // one step
     return {1, 1};
   auto range = range_of(to_expr(run), bounds);
-  internal_check(range && range->low == 0, "a reduction axis does not begin at its first value");
-  return {range->high / size + 1, size};
+  auto last = highest(to_expr(run), bounds);
+  internal_check(range && range->low == 0 && last, "a reduction axis does not begin at its first value");
+  return {simplify(floordiv(*last, Expr(size)) + Expr(1)), size};
 }
 
 } // namespace
@@ -167,18 +180,17 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
   std::size_t dimension = 0;
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
-    Steps steps = spatial ? Steps{0, 1} : steps_of(before, iter, bounds);
-    Span span = spatial ? region.at(dimension) : Span{Expr(0), Expr(steps.count)};
+    Steps steps = spatial ? Steps{Expr(0), 1} : steps_of(before, iter, bounds);
+    Span span = spatial ? region.at(dimension) : Span{Expr(0), steps.count};
     dimension += spatial;
     iter.binding = span.min;
-    if (span.runs.empty())
-      span.runs = {{steps.size, as_int(span.extent).value()}};
-    for (std::size_t n = 0; n < span.runs.size(); ++n) {
+    bool whole = span.runs.empty();
+    for (std::size_t n = 0; n < (whole ? 1 : span.runs.size()); ++n) {
       std::string wanted = "ax_" + iter.var->name + (span.runs.size() > 1 ? fmt::format("_{}", n) : "");
       Var var = make_var(edit.name(wanted));
-      Expr count(span.runs[n].count);
+      Expr count = whole ? span.extent : Expr(span.runs[n].count);
       inner.set_extent(var, count);
-      iter.binding = iter.binding + Expr(var) * Expr(span.runs[n].step);
+      iter.binding = iter.binding + Expr(var) * Expr(whole ? steps.size : span.runs[n].step);
       loops.push_back({var, count, LoopKind::serial, std::nullopt, nullptr});
     }
   }

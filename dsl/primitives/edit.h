@@ -33,6 +33,8 @@ public:
   const For &loop(Loop handle) const;
   const Block &block(BlockRef handle) const;
   void require_serial(const For &loop) const;
+  /// The extent; refuses one of sizes. `done` is what cannot be done with it: "unrolled".
+  std::int64_t require_constant(const For &loop, const std::string &done) const;
 
 private:
   Schedule &schedule_;

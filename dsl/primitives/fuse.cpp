@@ -20,15 +20,17 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
                     outer.var->name, inner.var->name),
         {outer.var->name, inner.var->name});
 
-  std::int64_t iterations = 0, most = std::int64_t{1} << 60;
-  if (__builtin_mul_overflow(as_int(outer.extent).value(), as_int(inner.extent).value(), &iterations) ||
-      iterations > most)
-    edit.refuse(fmt::format("{} and {} have more than 2^60 iterations together; fuse fewer loops",
-                            outer.var->name, inner.var->name),
-                {outer.var->name, inner.var->name});
+  auto most = [](const For &loop) { return range_of(loop.extent, {}).value().high; };
+  std::int64_t iterations = 0;
+  if (__builtin_mul_overflow(most(outer), most(inner), &iterations) || iterations > std::int64_t{1} << 60)
+    edit.refuse(
+        fmt::format("{} and {} have more than 2^60 iterations together; fuse fewer loops{}", outer.var->name,
+                    inner.var->name,
+                    uses_size(outer.extent) || uses_size(inner.extent) ? ", or state smaller sizes" : ""),
+        {outer.var->name, inner.var->name});
 
+  Expr extent = simplify(outer.extent * inner.extent);
   Loop fused{make_var(edit.name(fmt::format("{}_{}", outer.var->name, inner.var->name)))};
-  Expr extent(iterations);
   Bounds bounds = loop_bounds(edit.body());
   bounds.set_extent(fused.var, extent);
   Stmt nest = substitute_loops(inner.body, [&](const Var &var) {

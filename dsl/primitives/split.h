@@ -12,6 +12,8 @@ namespace nestsmith::primitives {
 ///
 /// Requires [split.serial]: i is a serial loop.
 /// Requires [split.factors]: 1 to 16 factors, each at least 1, at most one of them `infer`.
+/// Requires [split.outermost]: where the extent is of sizes, the first factor is `infer`: what is known only at
+///   launch is outside of the tile.
 /// Requires [split.covers]: the product of given factors is at least the extent.
 /// Requires [split.tail]: where the factors do not divide the extent, i is the outermost part of an axis
 ///   of every block below, so that the iterations past its end are past the end of that axis too.

@@ -80,7 +80,7 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   if (as_int(loop.extent) != intrinsic.extent)
     edit.refuse(
         fmt::format("the loop {} has {} iterations, and {} takes {}; split it so that the inner part has {}",
-                    loop.var->name, as_int(loop.extent).value(), name, intrinsic.extent, intrinsic.extent),
+                    loop.var->name, to_string(loop.extent), name, intrinsic.extent, intrinsic.extent),
         {loop.var->name});
   check_meaning(edit, loop, *block, intrinsic);
   For copy = loop;

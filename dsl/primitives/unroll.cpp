@@ -10,7 +10,7 @@ void unroll(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "unroll", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
   edit.require_serial(loop);
-  std::int64_t extent = as_int(loop.extent).value();
+  std::int64_t extent = edit.require_constant(loop, "unrolled");
   if (extent > 1024)
     edit.refuse(fmt::format("the loop {} has {} iterations, expected at most 1024; split it and unroll a part",
                             loop.var->name, extent),

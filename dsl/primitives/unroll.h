@@ -9,6 +9,7 @@ namespace nestsmith::primitives {
 ///     for i < n: S     =>     for i < n unrolled: S
 ///
 /// Requires [unroll.serial]: i is a serial loop.
+/// Requires [unroll.constant]: its extent is constant, not one that is known only at launch.
 /// Requires [unroll.extent]: at most 1024 iterations: a longer body does not fit the instruction cache.
 /// Ensures: every iteration runs once, in the same order.
 void unroll(Schedule &schedule, Loop loop);

@@ -11,7 +11,7 @@ namespace nestsmith::primitives {
 namespace {
 
 void check_width(const Schedule::Edit &edit, const For &loop, const Block &block) {
-  std::int64_t lanes = as_int(loop.extent).value();
+  std::int64_t lanes = edit.require_constant(loop, "vectorized");
   DType dtype = block.body.buffer->dtype;
   for (const Load *access : loads_of(block))
     if (access->buffer->scope != Scope::local && byte_size(access->buffer->dtype) < 4)

@@ -3,13 +3,13 @@
 
 namespace nestsmith::tutorial_003 {
 
-/// i to blocks, j to threads. Rows longer than 1024 take several blocks.
+/// i to blocks, j to threads. Rows that are, or may be, longer than 1024 take several blocks.
 Schedule step1(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(matmul(shape, dtype), target);
   auto C = s.block("C");
   auto [i, j, k] = s.loops<3>(C);
   s.bind(i, Axis::block_x);
-  if (s.extent(j) <= target.threads_per_block) {
+  if (!shape.stated && s.extent(j) <= target.threads_per_block) {
     s.bind(j, Axis::thread_x);
     return s;
   }

@@ -19,15 +19,15 @@ Schedule tiled(const Program &program, const Target &target) {
 Schedule nn(const Shape &shape, DType dtype, const Target &target) { return tiled(gemm(shape, dtype), target); }
 
 Schedule nt(const Shape &shape, DType dtype, const Target &target) {
-  return tiled(gemm(shape, dtype, {.b_transposed = true}), target);
+  return tiled(gemm(shape, dtype, {.b = true}), target);
 }
 
 Schedule tn(const Shape &shape, DType dtype, const Target &target) {
-  return tiled(gemm(shape, dtype, {.a_transposed = true}), target);
+  return tiled(gemm(shape, dtype, {.a = true}), target);
 }
 
 Schedule tt(const Shape &shape, DType dtype, const Target &target) {
-  return tiled(gemm(shape, dtype, {.a_transposed = true, .b_transposed = true}), target);
+  return tiled(gemm(shape, dtype, {.a = true, .b = true}), target);
 }
 
 /// A plane of blocks for each matrix of the batch.

@@ -6,7 +6,7 @@
 namespace nestsmith::ladder {
 
 std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
-  return scalar_unless_multiples(dtype, {{"N", shape.at(1)}, {"K", shape.at(2)}}, 4);
+  return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
 }
 
 /// Two buffers of both tiles: the next one is loaded into registers while this one is used, and stored after

@@ -2,7 +2,7 @@
 #include "schedules/ladder/rungs.h"
 #include "schedules/workloads.h"
 
-#include <tuple>
+#include <utility>
 
 namespace nestsmith::ladder {
 
@@ -70,10 +70,11 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
   write_out(s, s.loops_below(C, thread), vectors);
-  for (auto [loop, extent, tile] : {std::tuple{i_block, shape[0], 128}, {j_block, shape[1], 128}})
-    if (extent % tile != 0)
+  for (auto [loop, extent] : {std::pair{i_block, 0U}, {j_block, 1U}})
+    if (!shape.is_multiple(extent, 128))
       s.partition(loop);
-  s.launch_bounds(2);
+  if (!shape.stated) // index arithmetic in sizes takes registers that two blocks would not leave
+    s.launch_bounds(2);
   return s;
 }
 

@@ -154,13 +154,13 @@ TEST(CudaKernel, a_buffer_that_is_only_read_is_const) {
 TEST(CudaKernel, a_scalar_is_declared_by_its_first_assignment) {
   Elementwise e;
   Buffer x = storage("x", Scope::local, 1);
-  auto text = [&](std::vector<Stmt> body) {
+  auto text = [&](std::vector<kernel::Stmt> body) {
     Kernel k = e.kernel(std::move(body));
     k.local = {{x, 0, "", {1}}};
     return cuda_kernel(k);
   };
   Expr zero = i32(0);
-  Stmt out = set(e.out, e.i, get(x, zero));
+  kernel::Stmt out = set(e.out, e.i, get(x, zero));
   EXPECT_THAT(text({set(x, zero, e.at_a()), out}), HasSubstr("\n  const float x = a[i];\n"));
   EXPECT_THAT(text({set(x, zero, e.at_a()), set(x, zero, get(x, zero) + e.at_b()), out}),
               HasSubstr("\n  float x = a[i];\n  x += b[i];\n"));

@@ -51,6 +51,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 extern "C" __global__ void __launch_bounds__(512)
@@ -191,6 +192,7 @@ static double error_of(float got, const Real &expected) {
   return error == 0 ? 0 : error / bound;
 }
 static double value_of(const Real &x) { return x.value; }
+static double value_of(float x) { return x; }
 
 template <class T, class R>
 static bool same(const char *name, const std::vector<T> &got, const std::vector<R> &expected) {
@@ -202,7 +204,7 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
       largest = error;
     }
     if (!(error <= 1) && ++wrong <= 5) {
-      printf("wrong: %s[%zu] is %.10g, expected %.10g\n", name, n, (double)got[n], value_of(expected[n]));
+      printf("wrong: %s[%zu] is %.10g, expected %.10g\n", name, n, value_of(got[n]), value_of(expected[n]));
     }
   }
   printf("check: %s %s, %zu of %zu elements wrong, largest error %.3g of its bound\n", name,

@@ -18,7 +18,7 @@ TEST(Plan, OfOneNestIsItsKernel) {
   EXPECT_EQ(plan.only().name, "product");
   EXPECT_EQ(plan.only().params, plan.params);
   EXPECT_TRUE(plan.workspaces.empty());
-  EXPECT_EQ(plan.workspace_bytes, 0);
+  EXPECT_EQ(workspace_bytes(plan), 0);
 }
 
 TEST(Plan, MakesAKernelOfEachNestWithWhatItUses) {
@@ -42,9 +42,9 @@ TEST(Plan, MakesAKernelOfEachNestWithWhatItUses) {
 TEST(Plan, AlignsWorkspaces) {
   kernel::Plan plan = lower(Schedule(chain(3, 23)));
   ASSERT_EQ(plan.workspaces.size(), 2U);
-  EXPECT_EQ(plan.workspaces[0].byte_offset, 0);
-  EXPECT_EQ(plan.workspaces[1].byte_offset, 512); // after 276 bytes
-  EXPECT_EQ(plan.workspace_bytes, 512 + 276);
+  EXPECT_EQ(as_int(plan.workspaces[0].byte_offset), 0);
+  EXPECT_EQ(as_int(plan.workspaces[1].byte_offset), 512); // after 276 bytes
+  EXPECT_EQ(workspace_bytes(plan), 512 + 276);
 }
 
 TEST(Plan, EachKernelHasAGridOfItsOwn) {

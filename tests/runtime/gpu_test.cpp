@@ -125,6 +125,34 @@ TEST_F(Gpu, RunsAKernelOnHostArrays) {
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1);
 }
 
+/// Sizes stand between pointers and scalars, the grid follows from them, and what lies between rows need not be
+/// written.
+TEST_F(Gpu, LaunchesOneKernelForTheSizesOfThePlan) {
+  Var rows = make_size("R", {}), distance = make_size("ld", {});
+  auto strides = std::make_shared<const std::vector<Expr>>(std::vector<Expr>{distance, 1});
+  kernel::Kernel kernel = scale_kernel();
+  for (Buffer &param : kernel.params) {
+    BufferNode node = *param;
+    node.shape = {rows, 3};
+    node.strides = strides;
+    param = std::make_shared<const BufferNode>(std::move(node));
+  }
+  kernel.sizes = {{rows, make_size("R", {}, DType::i32)}, {distance, make_size("ld", {}, DType::i32)}};
+  kernel.indices = {{Axis::block_x, make_var("b"), rows}, {Axis::thread_x, make_var("t"), 3}};
+  kernel.body = kernel::make(kernel::Seq{});
+  fake_cuda().kernels["scale"] = [](const FakeLaunch &launch) {
+    EXPECT_EQ(launch.grid[0], 2);
+    EXPECT_EQ(launch.scalar<int>(3), 2);
+    EXPECT_EQ(launch.scalar<int>(4), 5);
+    EXPECT_EQ(launch.scalar<float>(5), 2);
+    for (int i : {0, 1, 2, 5, 6, 7})
+      launch.pointer<float>(1)[i] = 1;
+  };
+  std::vector<Array> memory(3, Array(DType::f32, {8}));
+  GpuPlan plan(*device, with_sizes(kernel, std::vector<std::int64_t>{2, 5}), {compiled_scale()});
+  EXPECT_EQ(plan.run(memory, std::vector{factor}), std::vector<std::string>());
+}
+
 TEST_F(Gpu, BuffersAreAlignedAsAllocationsAre) {
   EXPECT_EQ(run([](float *in, float *out, float *acc) {
               for (float *p : {in, out, acc})

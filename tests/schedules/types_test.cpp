@@ -81,7 +81,7 @@ TEST(Types, AMissingOrAnAdditionalRoundingToTF32IsFound) {
 
 TEST(Types, ProductsOfNarrowOperandsAreRecognized) {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::tf32}) {
-    auto found = as_gemm(gemm({3, 4, 5}, dtype, {.a_transposed = true}));
+    auto found = as_gemm(gemm({3, 4, 5}, dtype, {.a = true}));
     ASSERT_TRUE(found.has_value()) << name(dtype);
     EXPECT_EQ(found->product.x_type, dtype);
     EXPECT_EQ(found->product.y_type, dtype);

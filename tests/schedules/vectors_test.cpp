@@ -98,14 +98,21 @@ TEST(Vectors, WhereTheLastGroupIsPartialAreRefused) {
 }
 
 TEST(Variants, NameTheExtentsThatAreNoMultiples) {
-  EXPECT_FALSE(scalar_unless_multiples(DType::f32, {{"N", 8}, {"K", 12}}, 4));
-  auto variant = scalar_unless_multiples(DType::tf32, {{"M", 8}, {"N", 129}, {"K", 131}}, 4);
+  EXPECT_FALSE(scalar_unless_multiples({1, 8, 12}, DType::f32, {{"N", 1}, {"K", 2}}, 4));
+  auto variant = scalar_unless_multiples({8, 129, 131}, DType::tf32, {{"M", 0}, {"N", 1}, {"K", 2}}, 4);
   ASSERT_TRUE(variant);
   EXPECT_EQ(variant->name, "scalar");
   EXPECT_EQ(variant->why, "N % 4 = 1, K % 4 = 3");
-  auto narrow = scalar_unless_multiples(DType::bf16, {{"N", 8}, {"K", 13}}, 4);
+  auto narrow = scalar_unless_multiples({1, 8, 13}, DType::bf16, {{"N", 1}, {"K", 2}}, 4);
   ASSERT_TRUE(narrow);
   EXPECT_EQ(narrow->why, "bf16 has 2 bytes, K % 4 = 1");
+  Shape sizes = {8, 8, 8};
+  sizes.stated = Size{.multiple_of = 8};
+  EXPECT_FALSE(scalar_unless_multiples(sizes, DType::f32, {{"N", 1}}, 4));
+  sizes.stated->multiple_of = 6;
+  auto symbolic = scalar_unless_multiples(sizes, DType::f32, {{"N", 1}}, 4);
+  ASSERT_TRUE(symbolic);
+  EXPECT_EQ(symbolic->why, "sizes are multiples of 6, not of 4");
 }
 
 TEST(Variants, OfTheFloat4RungsFollowTheShape) {

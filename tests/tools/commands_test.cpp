@@ -115,11 +115,14 @@ TEST(Run, NamesTheFormThatAShapeTakes) {
 
 TEST(Run, TakesEveryTypeAndEveryFormOfAProduct) {
   for (const char *dtype : {"f16", "bf16", "tf32", "u32"}) {
-    Ran ran = nestsmith(std::string("run gemm --shape 65x33x17 --device sim --dtype ") + dtype);
+    Ran ran = nestsmith(std::string("run gemm/nn gemm/nt gemm/tn gemm/tt gemm/bias_relu --shape 65x33x17 "
+                                    "--device sim --dtype ") +
+                        dtype);
     EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
     for (const char *rung : {"nn", "nt", "tn", "tt", "bias_relu"})
-      EXPECT_TRUE(matches(ran.out, std::string("gemm/") + rung + ".*" + dtype + " 65x33x17.*exact.*PASSED"));
-    EXPECT_TRUE(matches(ran.out, std::string("gemm/batched.*") + dtype + " 4x256x256x256.*exact.*PASSED"));
+      EXPECT_TRUE(matches(ran.out, std::string("gemm/") + rung + ".*exact.*PASSED"));
+    Ran batched = nestsmith(std::string("run gemm/batched --shape 3x33x17x9 --device sim --dtype ") + dtype);
+    EXPECT_TRUE(matches(batched.out, std::string(dtype) + " 3x33x17x9(.|\n)*gemm/batched.*exact.*PASSED"));
   }
 }
 
@@ -312,7 +315,7 @@ TEST(SeveralKernels, AreSeenByEveryCommand) {
   EXPECT_TRUE(contains(emit.out, "\"workspace_bytes\": 4000"));
   EXPECT_FALSE(contains(nestsmith("emit 004/fused --shape 1000").out, "workspace"));
   EXPECT_EQ(nestsmith("check 004/unfused --each-step").code, 0);
-  EXPECT_TRUE(contains(nestsmith("diff 004/unfused 004/fused --lowered").out, "-kernel shifted_relu_t("));
+  EXPECT_TRUE(contains(nestsmith("diff 004/unfused 004/fused --lowered").out, "- kernel shifted_relu_t("));
 }
 
 } // namespace

@@ -1,0 +1,71 @@
+// relu(x + 1), unfused
+//
+// x: float [1000], row-major, read
+// y: float [1000], row-major, written
+// t: float [1000], row-major, workspace
+//
+// Launch: shifted_relu_t, grid 4, block 256
+// Launch: shifted_relu_y, grid 4, block 256
+// Workspace: 4000 bytes
+// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }
+
+extern "C" __global__ void __launch_bounds__(256)
+shifted_relu_t(const float *__restrict__ x, float *__restrict__ t) {
+  const int i_outer = blockIdx.x;
+  const int i_inner = threadIdx.x;
+
+  const int i = i_outer * 256 + i_inner;
+  if (i < 1000) {  // tail of i
+    t[i] = x[i] + 1.0f;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+shifted_relu_y(float *__restrict__ y, const float *__restrict__ t) {
+  const int y_i_outer = blockIdx.x;
+  const int y_i_inner = threadIdx.x;
+
+  const int i = y_i_outer * 256 + y_i_inner;
+  if (i < 1000) {  // tail of i
+    y[i] = max_f32(t[i], 0.0f);
+  }
+}
+
+/// Whether two arrays share a byte.
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  const char *a_begin = (const char *)a, *b_begin = (const char *)b;
+  return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
+}
+
+extern "C" size_t shifted_relu_workspace_bytes() { return 4000; }
+
+/// Launches all kernels in order on `stream` and does not wait. They were generated for one
+/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
+/// that is written overlaps another.
+/// `workspace` is for what the kernels hand on: shifted_relu_workspace_bytes() bytes or more, aligned to 256.
+extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, int N, void *workspace,
+                                        size_t workspace_bytes, cudaStream_t stream) {
+  if (x == nullptr || y == nullptr) {
+    return cudaErrorInvalidValue;
+  }
+  if (N != 1000) {
+    return cudaErrorInvalidValue;
+  }
+  if (workspace == nullptr || (size_t)workspace % 256 != 0 ||
+      workspace_bytes < shifted_relu_workspace_bytes()) {
+    return cudaErrorInvalidValue;
+  }
+  if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float)) ||
+      overlap(x, 1000LL * sizeof(float), workspace, 4000) ||
+      overlap(y, 1000LL * sizeof(float), workspace, 4000)) {
+    return cudaErrorInvalidValue;
+  }
+  float *t = (float *)workspace;
+  shifted_relu_t<<<4, 256, 0, stream>>>(x, t);
+  shifted_relu_y<<<4, 256, 0, stream>>>(y, t);
+  return cudaGetLastError();
+}

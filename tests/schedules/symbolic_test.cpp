@@ -1,0 +1,159 @@
+/// One kernel of every rung for every M, N and K.
+
+#include "codegen/cuda.h"
+#include "codegen/emit.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/nvrtc.h"
+#include "runtime/sim_executor.h"
+#include "runtime/stored_array.h"
+#include "schedules/rung.h"
+#include "tests/dsl/support.h"
+#include "tests/golden.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+Shape symbolic(Shape shape, Size stated = {}) {
+  shape.stated = stated;
+  return shape;
+}
+
+std::string text_of(const kernel::Plan &plan) {
+  std::string text;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    text += cuda_kernel(kernel);
+  return text;
+}
+
+std::vector<const Rung *> rungs() {
+  std::vector<const Rung *> all;
+  for (const Rung &rung : builtin_rungs())
+    all.push_back(&rung);
+  return all;
+}
+
+const Rung &rung(const std::string &name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == name)
+      return rung;
+  throw std::out_of_range(name);
+}
+
+class OneKernel : public testing::TestWithParam<const Rung *> {};
+
+/// Rows lie further apart than they are long, by a distance of their own for each matrix.
+TEST_P(OneKernel, ServesEveryShape) {
+  const Rung &rung = *GetParam();
+  Shape ragged = rung.tile, small = rung.tile;
+  for (std::int64_t &extent : ragged)
+    ++extent;
+  small.assign(small.size(), 1);
+  std::set<Shape> shapes = {small, rung.tile, ragged};
+  if (rung.tile.size() == 3)
+    shapes.insert({65, 33, 17});
+  SimExecutor simulator;
+  for (DType dtype : {DType::u32, DType::f32}) {
+    std::string text;
+    for (const Shape &shape : shapes) {
+      Schedule schedule = rung.build(symbolic(shape), dtype, Target{});
+      kernel::Plan plan = lower(schedule);
+      if (text.empty())
+        text = text_of(plan);
+      EXPECT_EQ(text_of(plan), text) << "the text depends on the shape";
+      std::vector<std::int64_t> sizes = sizes_for(schedule.source(), shape, 3);
+      for (std::size_t n = shape.size(); n < sizes.size(); ++n)
+        sizes[n] += static_cast<std::int64_t>(n);
+      CheckResult result = check(schedule, with_sizes(plan, sizes), simulator, {.exact_only = true});
+      EXPECT_TRUE(result.passed) << testing::PrintToString(shape);
+      for (const std::string &message : result.messages())
+        ADD_FAILURE() << message;
+    }
+  }
+}
+
+TEST_P(OneKernel, IsTakenByEveryArchitecture) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  kernel::Plan plan = lower(GetParam()->build(symbolic(GetParam()->tile), DType::f32, Target{}));
+  for (const char *arch : {"sm_75", "sm_90"})
+    for (const kernel::Kernel &kernel : plan.kernels) {
+      cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
+      EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
+      EXPECT_EQ(compiled.shared_bytes, kernel.shared_bytes);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rungs, OneKernel, testing::ValuesIn(rungs()),
+                         [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
+
+TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
+  for (const char *name : {"000/naive", "000/shared"}) {
+    const Rung &it = rung(name);
+    kernel::Plan plan = lower(it.build(symbolic({1, 1, 1}), DType::f32, Target{}));
+    EmitInfo info;
+    info.title = name;
+    EXPECT_TRUE(matches_golden(it.tutorial + "_" + it.name + "_symbolic.cu", emit(info, plan)));
+  }
+}
+
+/// Where all that is stated fits, offsets are of 32 bits, and what divides the tile needs no guard.
+TEST(Symbolic, KernelOfSmallMultiplesHasNeitherGuardsNorWideOffsets) {
+  const Rung &it = rung("000/shared");
+  Size stated{.max = 32768, .multiple_of = 32};
+  kernel::Plan plan = lower(it.build(symbolic({32, 32, 32}, stated), DType::f32, Target{}));
+  std::string text = text_of(plan);
+  EXPECT_FALSE(test::contains(text, "long long")) << text;
+  EXPECT_FALSE(test::contains(text, "if (")) << text;
+  EXPECT_TRUE(matches_golden("000_shared_symbolic_multiples.cu", text));
+}
+
+TEST(Symbolic, KernelOfLargeSizesHasWideOffsets) {
+  const Rung &it = rung("000/shared");
+  std::string text = text_of(lower(it.build(symbolic({1, 1, 1}, {.max = 70000}), DType::f32, Target{})));
+  EXPECT_TRUE(test::contains(text, "(long long)")) << text;
+}
+
+TEST(Symbolic, SizesThatBreakAnAssumptionAreRefused) {
+  const Rung &it = rung("000/shared");
+  Schedule schedule =
+      it.build(symbolic({4, 4, 4}, {.min = 4, .max = 1 << 22, .multiple_of = 4}), DType::f32, Target{});
+  kernel::Plan plan = lower(schedule);
+  auto refused = [&](std::vector<std::int64_t> sizes, const std::string &message) {
+    test::expect_user_error([&] { with_sizes(plan, sizes); }, ExitCode::usage, message);
+  };
+  EXPECT_EQ(with_sizes(plan, std::vector<std::int64_t>{4, 8, 12, 12, 8, 16}).values.size(), 6U);
+  refused({6, 8, 12, 12, 8, 8}, "M is 6, but the kernel gemm was made for sizes where it is a multiple of 4");
+  refused({4, 0, 12, 12, 8, 8}, "N is 0, but the kernel gemm was made for sizes where it is at least 4");
+  refused({4, 8, 1 << 23, 1 << 23, 8, 8},
+          "K is 8388608, but the kernel gemm was made for sizes where it is at most "
+          "4194304");
+  refused({4, 8, 12, 8, 8, 8},
+          "lda, the leading dimension of A, is 8, but the kernel gemm was made for sizes where it "
+          "is at least K");
+  refused({1 << 22, 8, 12, 12, 8, 8},
+          "the grid's extent on blockIdx.y is 131072, but the kernel gemm was made for "
+          "sizes where it is at most 65535");
+}
+
+/// What the launcher checks, line by line, is what the plan assumes.
+TEST(Symbolic, LauncherChecksEveryAssumption) {
+  const Rung &it = rung("worklog/5");
+  kernel::Plan plan = lower(it.build(symbolic({1, 1, 1}, {.multiple_of = 2}), DType::f32, Target{}));
+  std::string text = emit({}, plan);
+  for (const char *check : {"M < 1", "1073741824 < M", "M % 2 != 0", "if (lda < K) {", "if (ldb < N) {",
+                            "if (ldc < N) {", "if (65535 < (M + 126) / 128) {",
+                            "overlap(A, ((M - 1) * lda + K) * sizeof(float), C, ((M - 1) * ldc + N) * "
+                            "sizeof(float))"})
+    EXPECT_TRUE(test::contains(text, check)) << check << " is not in\n" << text;
+}
+
+} // namespace
+} // namespace nestsmith
