@@ -307,13 +307,15 @@ bool same(const Expr &a, const Expr &b) {
 /// The results of `f`, or none where it changed nothing.
 static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
                                                const std::function<Expr(const Expr &)> &f) {
-  std::vector<Expr> result;
-  bool kept = true;
-  for (const Expr &e : list) {
-    result.push_back(f(e));
-    kept = kept && result.back().get() == e.get();
+  std::optional<std::vector<Expr>> changed;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    Expr result = f(list[n]);
+    if (!changed && result.get() != list[n].get())
+      changed = list; // those before it are kept
+    if (changed)
+      (*changed)[n] = std::move(result);
   }
-  return kept ? std::nullopt : std::optional(std::move(result));
+  return changed;
 }
 
 Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
@@ -340,17 +342,10 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
         return a.get() == x.a.get() ? e : cast(x.dtype, a);
       },
       [&](const Load &x) {
-        bool kept = true;
-        auto apply = [&](const Expr &child) {
-          Expr result = child ? f(child) : child;
-          kept = kept && result.get() == child.get();
-          return result;
-        };
-        std::vector<Expr> indices;
-        for (const Expr &index : x.indices)
-          indices.push_back(apply(index));
-        Expr mask = apply(x.mask), fill = apply(x.fill);
-        return kept ? e : load(x.buffer, std::move(indices), mask, fill, x.lanes);
+        auto indices = mapped(x.indices, f);
+        Expr mask = x.mask ? f(x.mask) : x.mask, fill = x.fill ? f(x.fill) : x.fill;
+        bool kept = !indices && mask.get() == x.mask.get() && fill.get() == x.fill.get();
+        return kept ? e : load(x.buffer, indices ? std::move(*indices) : x.indices, mask, fill, x.lanes);
       },
       [&](const Lane &) { return e; },
       [&](const Pack &x) {
@@ -365,9 +360,34 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
 }
 
 void for_each_child(const Expr &e, const std::function<void(const Expr &)> &f) {
-  (void)map_children(e, [&](const Expr &child) {
-    f(child);
-    return child;
+  auto each = [&](const std::vector<Expr> &children) {
+    for (const Expr &child : children)
+      f(child);
+  };
+  e.visit(Overloaded{
+      [](const IntImm &) {},
+      [](const FloatImm &) {},
+      [](const Var &) {},
+      [&](const Binary &x) {
+        f(x.a);
+        f(x.b);
+      },
+      [&](const Not &x) { f(x.a); },
+      [&](const Select &x) {
+        f(x.condition);
+        f(x.when_true);
+        f(x.when_false);
+      },
+      [&](const Cast &x) { f(x.a); },
+      [&](const Load &x) {
+        each(x.indices);
+        for (const Expr *child : {&x.mask, &x.fill})
+          if (*child)
+            f(*child);
+      },
+      [](const Lane &) {},
+      [&](const Pack &x) { each(x.lanes); },
+      [&](const Call &x) { each(x.arguments); },
   });
 }
 

@@ -67,6 +67,11 @@ private:
     }
     internal_error("no directive owes: " + message);
   }
+  const Placement &placement_of(const Buffer &buffer) {
+    auto known = placements_.find(buffer);
+    return known == placements_.end() ? placements_.emplace(buffer, place(program_, buffer)).first->second
+                                      : known->second;
+  }
   std::string writer_of(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))
       if (block->body.buffer == buffer)
@@ -76,7 +81,7 @@ private:
 
   void check_temporary(const Buffer &buffer) {
     std::string culprit = writer_of(buffer);
-    Placement placement = place(program_, buffer);
+    const Placement &placement = placement_of(buffer);
     for (auto [axis, extent] : extents_) {
       bool needed = buffer->scope == Scope::local || !is_thread(axis);
       bool around = std::any_of(placement.loops.begin(), placement.loops.end(),
@@ -167,7 +172,7 @@ private:
       return;
     std::set<Var> fixed; // one iteration of these is over before the next begins
     if (buffer->scope == Scope::shared)
-      for (const For *loop : place(program_, buffer).loops)
+      for (const For *loop : placement_of(buffer).loops)
         if (!loop->axis || !is_thread(*loop->axis))
           fixed.insert(loop->var);
     std::vector<Expr> element = written_element(block);
@@ -277,12 +282,12 @@ private:
     std::int64_t bytes = 0;
     std::string list, last;
   };
-  Arena shared_arena(bool padded) const {
+  Arena shared_arena(bool padded) {
     Arena arena;
     for (const Buffer &buffer : temporaries(program_)) {
       if (buffer->scope != Scope::shared)
         continue;
-      Placement placement = place(program_, buffer);
+      const Placement &placement = placement_of(buffer);
       std::int64_t elements = placement.elements;
       if (elements == 0) // what depends on sizes is owed for itself
         continue;
@@ -336,6 +341,7 @@ private:
   Program program_; ///< the nest
   Bounds bounds_;
   std::map<Axis, std::int64_t> extents_;
+  std::map<Buffer, Placement> placements_; ///< of those that were asked for
   std::vector<Obligation> found_;
 };
 

@@ -125,28 +125,31 @@ private:
   bool is_private(const Buffer &buffer) const {
     if (buffer->role != Role::temporary || buffer->scope == Scope::global)
       return false;
-    std::size_t all = 0, below = 0;
-    for (const Block *block : blocks_of(program_.body))
-      all += accesses(*block, buffer);
-    for (const Block *block : blocks_of(loop_.body))
-      below += accesses(*block, buffer);
-    return all == below;
+    auto users = [&](const Stmt &stmt) {
+      auto blocks = blocks_of(stmt);
+      return std::count_if(blocks.begin(), blocks.end(), [&](const Block *x) { return accesses(*x, buffer); });
+    };
+    return users(program_.body) == users(loop_.body);
   }
 
   void check_buffer(const Buffer &buffer) {
-    bool shared_by_iterations = !is_private(buffer);
+    bool each_its_own = is_private(buffer);
     for (std::size_t p = 0; p < children_.size(); ++p)
-      for (std::size_t q = p + 1; q < children_.size(); ++q)
+      for (std::size_t q = p + 1; q < children_.size(); ++q) {
+        bool turned = time(q, 0) < time(p, 0), overtaken = !each_its_own && time(p, 1) < time(q, 0);
+        if (!turned && !overtaken)
+          continue;
         for (const Block *first : blocks_of(children_[p]))
           for (const Block *second : blocks_of(children_[q])) {
             if (breach_ || !conflict(*first, *second, buffer))
               continue;
-            if (time(q, 0) < time(p, 0))
+            if (turned)
               fail_order(*first, *second, buffer, 0);
-            else if (shared_by_iterations && time(p, 1) < time(q, 0) && !apart(*first, *second, buffer))
+            else if (!apart(*first, *second, buffer))
               fail_order(*second, *first, buffer, 1);
           }
-    if (!breach_ && !shared_by_iterations)
+      }
+    if (!breach_ && each_its_own && buffer->scope == Scope::local)
       check_registers(buffer);
   }
 
@@ -199,7 +202,7 @@ private:
   }
 
   void check_registers(const Buffer &buffer) {
-    Slots slots = buffer->scope == Scope::local ? slots_of(buffer, {&loop_}) : Slots{};
+    Slots slots = slots_of(buffer, {&loop_});
     if (slots.count > 1 && loop_.kind != LoopKind::unrolled)
       fail(fmt::format("{} is local and would need {} copies, chosen by {}, but registers cannot be indexed by "
                        "an iteration; order its readers before its writers and one stage apart, use the same "

@@ -187,28 +187,33 @@ Stmt substitute_loops(const Stmt &stmt, const std::function<Expr(const Var &)> &
   return kept ? stmt : make_block(std::move(copy));
 }
 
-std::vector<const Load *> loads_of(const Block &block) {
-  std::vector<const Load *> loads;
-  auto collect = [&](const Expr &e) {
+static void for_each_load(const Block &block, const std::function<void(const Load &)> &f) {
+  auto visit_expr = [&](const Expr &e) {
     walk(e, [&](const Expr &node) {
       if (const auto *found = node.as<Load>())
-        loads.push_back(found);
+        f(*found);
     });
   };
-  auto collect_store = [&](const Store &store) {
+  auto visit_store = [&](const Store &store) {
     for (const Expr &index : store.indices)
-      collect(index);
-    collect(store.value);
+      visit_expr(index);
+    visit_expr(store.value);
   };
   if (block.init)
-    collect_store(*block.init);
-  collect_store(block.body);
+    visit_store(*block.init);
+  visit_store(block.body);
+}
+
+std::vector<const Load *> loads_of(const Block &block) {
+  std::vector<const Load *> loads;
+  for_each_load(block, [&](const Load &x) { loads.push_back(&x); });
   return loads;
 }
 
 bool reads(const Block &block, const Buffer &buffer) {
-  auto loads = loads_of(block);
-  return std::any_of(loads.begin(), loads.end(), [&](const Load *x) { return x->buffer == buffer; });
+  bool found = false;
+  for_each_load(block, [&](const Load &x) { found = found || x.buffer == buffer; });
+  return found;
 }
 
 std::vector<Buffer> temporaries(const Program &program) {

@@ -38,19 +38,19 @@ public:
   explicit Rewriter(const Bounds &bounds) : bounds_(bounds) {}
 
   Linear linearize(const Expr &e) {
-    if (auto value = as_int(e))
-      return {{}, *value};
-    if (std::int64_t unit = unit_of(e); unit > 1)
-      return {{{unit, {e, unit, 0}}}, 0};
+    Linear result;
+    gather(e, 1, result);
+    merge(result);
+    return result;
+  }
+
+  /// The same where `e` is no sum and no multiple of anything by a constant.
+  Linear linearize_term(const Expr &e) {
     const auto *op = e.as<Binary>();
     if (!op)
       return rest_of(e);
     auto divisor = as_int(op->b);
     switch (op->op) {
-    case BinaryOp::add:
-      return sum(linearize(op->a), linearize(op->b), 1);
-    case BinaryOp::sub:
-      return sum(linearize(op->a), linearize(op->b), -1);
     case BinaryOp::mul: {
       Linear a = linearize(op->a), b = linearize(op->b);
       if (b.terms.empty())
@@ -271,6 +271,31 @@ private:
     return result;
   }
 
+  /// Adds factor * e, term by term.
+  void gather(const Expr &e, std::int64_t factor, Linear &into) {
+    const auto *op = e.as<Binary>();
+    bool adds = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub);
+    auto multiplier = op && op->op == BinaryOp::mul ? as_int(op->b) : std::nullopt;
+    if (factor == 0)
+      return;
+    if (auto value = as_int(e)) {
+      into.constant += factor * *value;
+    } else if (adds) {
+      gather(op->a, factor, into);
+      gather(op->b, op->op == BinaryOp::add ? factor : -factor, into);
+    } else if (multiplier) {
+      gather(op->a, factor * *multiplier, into);
+    } else if (e.as<Var>()) {
+      std::int64_t unit = unit_of(e);
+      add(into, {factor * unit, {e, unit, 0}});
+    } else {
+      Linear terms = linearize_term(e);
+      for (Term &term : terms.terms)
+        add(into, {factor * term.coefficient, std::move(term.digit)});
+      into.constant += factor * terms.constant;
+    }
+  }
+
   Linear atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }
 
   Linear scale(Linear linear, std::int64_t factor) {
@@ -307,7 +332,8 @@ private:
 
   /// k*(x//d % m) + k*m*(x//(d*m) [% n])  =  k*(x//d [% (m*n)])
   void merge(Linear &linear) {
-    for (bool changed = true; changed;) {
+    bool changed = std::ranges::any_of(linear.terms, [](const Term &term) { return term.digit.mod != 0; });
+    while (changed) {
       changed = false;
       for (std::size_t low = 0; low < linear.terms.size() && !changed; ++low)
         for (std::size_t high = 0; high < linear.terms.size() && !changed; ++high)
@@ -315,10 +341,11 @@ private:
     }
   }
   bool merge(Linear &linear, std::size_t low, std::size_t high) {
-    Term a = linear.terms[low], b = linear.terms[high];
-    if (low == high || a.digit.mod == 0 || b.coefficient != a.coefficient * a.digit.mod ||
-        b.digit.div != a.digit.div * a.digit.mod || !same(a.digit.base, b.digit.base))
+    const Term &first = linear.terms[low], &second = linear.terms[high];
+    if (low == high || first.digit.mod == 0 || second.coefficient != first.coefficient * first.digit.mod ||
+        second.digit.div != first.digit.div * first.digit.mod || !same(first.digit.base, second.digit.base))
       return false;
+    Term a = first, b = second;
     linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
     linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));
     Digit joined{a.digit.base, a.digit.div, b.digit.mod == 0 ? 0 : a.digit.mod * b.digit.mod};
@@ -493,16 +520,24 @@ static Expr to_expr(const Digit &digit, DType dtype) {
   return result;
 }
 
+/// The term as it is written: k*g * (M // (u*g)) is k * (M // u).
+static Term in_lowest_terms(Term term) {
+  if (is_whole_size(term.digit)) {
+    std::int64_t g = std::gcd(term.coefficient, term.digit.div);
+    term.coefficient /= g;
+    term.digit.div /= g;
+  }
+  return term;
+}
+
 /// Larger coefficients first, then by spelling: equal sums come out in the same order.
 static void order(std::vector<Term> &terms) {
-  std::vector<std::pair<std::string, Term>> keyed;
-  for (Term &term : terms)
-    keyed.emplace_back(terms.size() > 1 ? to_string(to_expr(term.digit, DType::i64)) : "", std::move(term));
-  std::stable_sort(keyed.begin(), keyed.end(), [](const auto &a, const auto &b) {
-    return std::tuple(-a.second.coefficient, a.first) < std::tuple(-b.second.coefficient, b.first);
+  std::stable_sort(terms.begin(), terms.end(), [&](const Term &a, const Term &b) {
+    Term x = in_lowest_terms(a), y = in_lowest_terms(b);
+    return x.coefficient != y.coefficient
+               ? x.coefficient > y.coefficient
+               : to_string(to_expr(x.digit, DType::i64)) < to_string(to_expr(y.digit, DType::i64));
   });
-  for (std::size_t n = 0; n < terms.size(); ++n)
-    terms[n] = std::move(keyed[n].second);
 }
 
 void Bounds::set_extent(const Var &var, const Expr &extent) {
@@ -536,12 +571,7 @@ Expr to_expr(const Linear &linear, DType dtype) {
   std::vector<Term> terms = linear.terms;
   order(terms);
   for (const Term &term : terms) {
-    auto [coefficient, factor] = term;
-    if (is_whole_size(factor)) { // k*g * (M // (u*g)) is k * (M // u)
-      std::int64_t g = std::gcd(coefficient, factor.div);
-      coefficient /= g;
-      factor.div /= g;
-    }
+    auto [coefficient, factor] = in_lowest_terms(term);
     Expr digit = to_expr(factor, dtype);
     if (static_cast<bool>(result) && coefficient < 0)
       result = result - digit * int_imm(-coefficient, dtype);

@@ -12,9 +12,31 @@ namespace nestsmith {
 
 namespace {
 
+/// The variables and extents of the loops around a block, outermost first.
+using Around = std::vector<std::pair<const Symbol *, const ExprNode *>>;
+
+void find_blocks(const Stmt &stmt, Around &around, std::map<const Block *, Around> &found) {
+  visit(stmt, Overloaded{
+                  [&](const For &loop) {
+                    around.emplace_back(loop.var.get(), loop.extent.get());
+                    find_blocks(loop.body, around, found);
+                    around.pop_back();
+                  },
+                  [&](const Seq &seq) {
+                    for (const Stmt &child : seq.stmts)
+                      find_blocks(child, around, found);
+                  },
+                  [&](const Block &block) { found.emplace(&block, around); },
+              });
+}
+
 class Verifier {
 public:
-  explicit Verifier(const Program &program) : program_(program) {}
+  Verifier(const Program &program, const Program *verified) : program_(program) {
+    Around around;
+    if (verified)
+      find_blocks(verified->body, around, verified_);
+  }
 
   std::optional<std::string> run() {
     visit_stmt(program_.body);
@@ -46,7 +68,9 @@ private:
                       if ((loop.kind == LoopKind::tensorized) != (loop.intrinsic != nullptr))
                         fail("loop {} is tensorized without an intrinsic or the reverse", loop.var->name);
                       bounds_.set_extent(loop.var, loop.extent);
+                      around_.emplace_back(loop.var.get(), loop.extent.get());
                       visit_stmt(loop.body);
+                      around_.pop_back();
                       loops_.erase(loop.var);
                     },
                     [&](const Seq &seq) {
@@ -58,6 +82,18 @@ private:
   }
 
   void visit_block(const Block &block) {
+    auto known = verified_.find(&block);
+    if (known == verified_.end() || known->second != around_)
+      check_block(block);
+    for (const Load *access : loads_of(block))
+      if (access->buffer->role == Role::temporary && access->buffer != block.body.buffer &&
+          !writers_.count(access->buffer) && !is_param(access->buffer))
+        fail("block {} reads {} before it is written", block.id->name, access->buffer->name);
+    writers_[block.body.buffer].push_back(&block);
+  }
+
+  /// What does not depend on other blocks.
+  void check_block(const Block &block) {
     std::set<Var> inside(program_.scalars.begin(), program_.scalars.end());
     inside.insert(program_.sizes.begin(), program_.sizes.end());
     for (const IterVar &iter : block.iters) {
@@ -80,11 +116,6 @@ private:
     check_store(block.body);
     if (block.init)
       check_store(*block.init);
-    for (const Load *access : loads_of(block))
-      if (access->buffer->role == Role::temporary && access->buffer != block.body.buffer &&
-          !writers_.count(access->buffer) && !is_param(access->buffer))
-        fail("block {} reads {} before it is written", block.id->name, access->buffer->name);
-    writers_[block.body.buffer].push_back(&block);
   }
 
   bool is_param(const Buffer &buffer) const {
@@ -104,7 +135,8 @@ private:
       return fail("block {} binds {} to a value of unknown range", block.id->name, iter.var->name);
     if (range->low < 0)
       fail("block {} binds {} below 0", block.id->name, iter.var->name);
-    if (!iter.guarded && !proves(iter.binding < iter.extent, bounds_))
+    auto extent = as_int(iter.extent);
+    if (!(iter.guarded || (extent ? range->high < *extent : proves(iter.binding < iter.extent, bounds_))))
       fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,
            range->high, to_string(iter.extent));
   }
@@ -134,6 +166,8 @@ private:
   }
 
   const Program &program_;
+  std::map<const Block *, Around> verified_; ///< blocks that were checked where they stood
+  Around around_;
   std::set<Var> loops_;
   Bounds bounds_;
   std::map<Buffer, std::vector<const Block *>> writers_;
@@ -142,6 +176,8 @@ private:
 
 } // namespace
 
-std::optional<std::string> find_breach(const Program &program) { return Verifier(program).run(); }
+std::optional<std::string> find_breach(const Program &program, const Program *verified) {
+  return Verifier(program, verified).run();
+}
 
 } // namespace nestsmith

@@ -17,6 +17,9 @@ namespace nestsmith {
 ///   - bodies use their block's variables and the program's scalars and sizes only;
 ///   - a buffer has one producer, or an init and an update;
 ///   - a temporary that is no parameter is written before it is read, in program order.
-std::optional<std::string> find_breach(const Program &program);
+///
+/// Of a program that was made from `verified`, in which nothing is broken, a block is looked at again only
+/// where it or a loop around it is another.
+std::optional<std::string> find_breach(const Program &program, const Program *verified = nullptr);
 
 } // namespace nestsmith

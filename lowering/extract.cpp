@@ -281,14 +281,15 @@ private:
       Expr slot = floormod(loops_.at(slots.loop), Expr(slots.count));
       result.push_back(as_int(simplify(slot)) ? simplify(slot) : slot);
     }
+    if (placement == placements_.end()) {
+      for (const Expr &index : logical)
+        result.push_back(simplify(put(index, axes), bounds_));
+      return result;
+    }
+    Values bindings;
+    for (const IterVar &iter : block.iters)
+      bindings[iter.var] = put(iter.binding, loops_);
     for (std::size_t d = 0; d < logical.size(); ++d) {
-      if (placement == placements_.end()) {
-        result.push_back(simplify(put(logical[d], axes), bounds_));
-        continue;
-      }
-      Values bindings;
-      for (const IterVar &iter : block.iters)
-        bindings[iter.var] = put(iter.binding, loops_);
       Expr start = put(placement->second.region[d].min, loops_);
       Expr distance = simplify(put(logical[d], bindings) - start, bounds_);
       result.push_back(packed(distance, placement->second.region[d].runs));

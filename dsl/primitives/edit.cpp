@@ -65,7 +65,7 @@ void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
 }
 
 void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
-  if (auto breach = find_breach(next))
+  if (auto breach = find_breach(next, &program()))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
   if (auto breach = find_pipeline_breach(next))
     refuse(breach->message, breach->culprits);
