@@ -123,9 +123,14 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
                                        plan_.params[i]->name, element(arrays[i], never.front())));
     }
   }
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    if (plan_.params[i]->role != Role::input)
-      arrays[i] = std::move(results[i]);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (plan_.params[i]->role == Role::input)
+      continue;
+    for (std::int64_t place : poisoned_elements(results[i], poisons[0]))
+      if (!params_[i].is_element(place)) // what lies between the rows is the caller's
+        results[i].set(place, arrays[i].at(place));
+    arrays[i] = std::move(results[i]);
+  }
   return problems;
 }
 

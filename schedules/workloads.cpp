@@ -23,8 +23,12 @@ std::array<Expr, n> extents(Workload &w, const Shape &shape, const char *what, c
     throw UserError(ExitCode::usage, fmt::format("{} takes a shape {}, got {} extents in '{}'", what, form,
                                                  shape.size(), to_string(shape)));
   std::array<Expr, n> result;
-  for (std::size_t d = 0; d < n; ++d)
-    result[d] = shape.stated ? w.size(names[d], *shape.stated) : Expr(shape[d]);
+  for (std::size_t d = 0; d < n; ++d) {
+    Size stated = shape.stated.value_or(Size{});
+    if (n == 4 && d == 0)
+      stated.multiple_of = 1; // a batch is of any number
+    result[d] = shape.stated ? w.size(names[d], stated) : Expr(shape[d]);
+  }
   return result;
 }
 

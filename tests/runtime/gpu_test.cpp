@@ -149,8 +149,11 @@ TEST_F(Gpu, LaunchesOneKernelForTheSizesOfThePlan) {
       launch.pointer<float>(1)[i] = 1;
   };
   std::vector<Array> memory(3, Array(DType::f32, {8}));
+  memory[1].view<float>()[3] = memory[1].view<float>()[4] = 7;
   GpuPlan plan(*device, with_sizes(kernel, std::vector<std::int64_t>{2, 5}), {compiled_scale()});
   EXPECT_EQ(plan.run(memory, std::vector{factor}), std::vector<std::string>());
+  const float written[] = {1, 1, 1, 7, 7, 1, 1, 1};
+  EXPECT_TRUE(std::ranges::equal(memory[1].view<float>(), written)) << "what lies between the rows is kept";
 }
 
 TEST_F(Gpu, BuffersAreAlignedAsAllocationsAre) {
