@@ -117,19 +117,31 @@ private:
       std::ranges::transform(plane.value, plane.magnitude.begin(), [](double v) { return std::abs(v); });
   }
 
+  /// Matrix by matrix.
   void contract(const Contraction &c) {
     const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
     Plane &result = planes_.at(c.result.get());
     DType type = c.result->dtype;
-    if (!is_float(type) && type != DType::u32) {
-      result.value = integer_product(c, x.value, y.value);
-      return;
+    bool ring = type == DType::u32, integers = !is_float(type) && !ring;
+    std::vector<double> xs_magnitude, ys_magnitude;
+    if (is_float(type)) {
+      xs_magnitude = magnitude(x);
+      ys_magnitude = magnitude(y);
     }
-    bool ring = type == DType::u32;
-    result.value = product(c, ring, rounded_to(c.x_type, x.value), rounded_to(c.y_type, y.value));
-    if (!ring)
-      result.magnitude =
-          product(c, ring, rounded_to(c.x_type, magnitude(x)), rounded_to(c.y_type, magnitude(y)));
+    for (std::int64_t b = 0; b < c.batch; ++b) {
+      auto multiply_parts = [&](const std::vector<double> &left, const std::vector<double> &right,
+                                std::vector<double> &into) {
+        auto part = [&](const std::vector<double> &values, DType as, std::int64_t size) {
+          return rounded_to(as, {values.begin() + b * size, values.begin() + (b + 1) * size});
+        };
+        auto xs = part(left, c.x_type, c.m * c.k), ys = part(right, c.y_type, c.k * c.n);
+        std::ranges::copy(integers ? integer_product(c, xs, ys) : product(c, ring, xs, ys),
+                          into.begin() + b * c.m * c.n);
+      };
+      multiply_parts(x.value, y.value, result.value);
+      if (is_float(type))
+        multiply_parts(xs_magnitude, ys_magnitude, result.magnitude);
+    }
   }
 
   /// Elements are exact in their own type; what is rounded before a product is rounded here.

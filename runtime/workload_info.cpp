@@ -20,22 +20,26 @@ bool is_zero(const Expr &e) {
   return i && i->value == 0;
 }
 
-/// Whether `load` is an unmasked read of the full matrix with indices (row, column), or transposed.
+/// Whether the indices are these iters, each over the whole of its dimension.
+bool covers(const Buffer &buffer, const std::vector<Expr> &indices, const std::vector<const IterVar *> &iters) {
+  bool all = indices.size() == iters.size();
+  for (std::size_t d = 0; all && d < iters.size(); ++d)
+    all = is_var(indices[d], iters[d]->var) && as_int(buffer->shape[d]) == as_int(iters[d]->extent);
+  return all;
+}
+
+/// Whether `load` is an unmasked read of the full matrix with indices (row, column), or transposed; with the
+/// batch before them, where there is one.
 struct MatrixAccess {
   bool matches = false, transposed = false;
 };
-MatrixAccess match_access(const Load &load, const IterVar &row, const IterVar &column) {
-  if (load.indices.size() != 2 || !is_true(load.mask))
-    return {};
-  const IterVar *first = &row, *second = &column;
-  bool transposed = is_var(load.indices[0], column.var);
-  if (transposed)
-    std::swap(first, second);
-  if (!is_var(load.indices[0], first->var) || !is_var(load.indices[1], second->var))
-    return {};
-  auto covers = [](const Expr &extent, const IterVar &iter) { return as_int(extent) == as_int(iter.extent); };
-  bool full = covers(load.buffer->shape[0], *first) && covers(load.buffer->shape[1], *second);
-  return {full, transposed};
+MatrixAccess match_access(const Load &load, const IterVar *batch, const IterVar *row, const IterVar *column) {
+  std::vector<const IterVar *> straight = {row, column}, crossed = {column, row};
+  if (batch)
+    for (auto *order : {&straight, &crossed})
+      order->insert(order->begin(), batch);
+  bool transposed = !covers(load.buffer, load.indices, straight);
+  return {is_true(load.mask) && (!transposed || covers(load.buffer, load.indices, crossed)), transposed};
 }
 
 bool same_element(const Load &load, const Store &store) {
@@ -91,10 +95,13 @@ const IterVar *find_iter(const Block &block, const Expr &index) {
 } // namespace
 
 std::optional<Contraction> as_contraction(const Block &block) {
-  if (block.iters.size() != 3 || !block.init || block.body.indices.size() != 2 || !is_zero(block.init->value))
+  const std::vector<Expr> &indices = block.body.indices;
+  bool batched = indices.size() == 3;
+  if (block.iters.size() != indices.size() + 1 || (!batched && indices.size() != 2) || !block.init ||
+      !is_zero(block.init->value))
     return std::nullopt;
-  const IterVar *p = find_iter(block, block.body.indices[0]);
-  const IterVar *q = find_iter(block, block.body.indices[1]);
+  const IterVar *b = batched ? find_iter(block, indices[0]) : nullptr;
+  const IterVar *p = find_iter(block, indices[batched ? 1 : 0]), *q = find_iter(block, indices.back());
   const IterVar *k = nullptr;
   for (const IterVar &iter : block.iters) {
     if (iter.guarded || !as_int(iter.extent))
@@ -103,16 +110,21 @@ std::optional<Contraction> as_contraction(const Block &block) {
       k = &iter;
   }
   auto factors = match_multiply_add(block.body);
-  if (!p || !q || !k || p == q || p == k || q == k || !factors)
+  if (batched != (b != nullptr) || !p || !q || !k || !factors)
     return std::nullopt;
-  const Expr &rows = block.body.buffer->shape[0], &columns = block.body.buffer->shape[1];
-  if (as_int(rows) != as_int(p->extent) || as_int(columns) != as_int(q->extent))
+  std::vector<const IterVar *> all = {p, q, k}, results = {p, q};
+  if (batched) {
+    all.push_back(b);
+    results.insert(results.begin(), b);
+  }
+  std::ranges::sort(all);
+  if (std::ranges::adjacent_find(all) != all.end() || !covers(block.body.buffer, indices, results))
     return std::nullopt;
 
   auto [x, y] = *factors;
-  if (!match_access(*x.read, *p, *k).matches)
+  if (!match_access(*x.read, b, p, k).matches)
     std::swap(x, y);
-  MatrixAccess left = match_access(*x.read, *p, *k), right = match_access(*y.read, *k, *q);
+  MatrixAccess left = match_access(*x.read, b, p, k), right = match_access(*y.read, b, k, q);
   if (!left.matches || !right.matches)
     return std::nullopt;
   return Contraction{.x = x.read->buffer,
@@ -124,7 +136,8 @@ std::optional<Contraction> as_contraction(const Block &block) {
                      .y_transposed = right.transposed,
                      .m = *as_int(p->extent),
                      .n = *as_int(q->extent),
-                     .k = *as_int(k->extent)};
+                     .k = *as_int(k->extent),
+                     .batch = batched ? *as_int(b->extent) : 1};
 }
 
 namespace {
@@ -173,7 +186,7 @@ std::optional<Gemm> as_gemm(const Program &program) {
   if (blocks.empty() || blocks.size() > 2)
     return std::nullopt;
   auto product = as_contraction(*blocks[0]);
-  if (!product)
+  if (!product || product->batch != 1)
     return std::nullopt;
   Gemm gemm{*product, product->result, nullptr, nullptr, false};
   if (blocks.size() == 1)

@@ -10,13 +10,14 @@
 namespace nestsmith {
 
 /// A block that computes T[p, q] = sum_k X(p, k) * Y(k, q) over the whole of T, X and Y, where each factor may
-/// be rounded first and the product is of two f32 or of two integers.
+/// be rounded first and the product is of two f32 or of two integers; or one such product for each matrix of a
+/// batch, which is the first dimension of all three.
 struct Contraction {
   Buffer x, y, result;
   DType x_type = DType::f32, y_type = DType::f32; ///< of the factors once rounded: their buffer's, or tf32
   bool x_transposed = false;                      ///< stored as X[k, p]
   bool y_transposed = false;                      ///< stored as Y[q, k]
-  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
 };
 std::optional<Contraction> as_contraction(const Block &block);
 

@@ -117,6 +117,36 @@ TEST(Reference, TransposedContractionAgreesWithTheElementwiseEvaluator) {
   EXPECT_EQ(twice.roundings, 5 + 3);
 }
 
+/// A batch is one product after the other; what is no product of whole matrices is computed element by element.
+TEST(Reference, BatchesAreProducts) {
+  auto build = [](bool plain) {
+    Workload w("batch");
+    Tensor x = w.placeholder("X", {3, 4, 6}), y = w.placeholder("Y", {3, 5, 6});
+    Reduce k = reduce_axis("k", 6);
+    return w.output({w.compute("T", {3, 4, 5}, {"b", "i", "j"}, [&](Expr b, Expr i, Expr j) {
+      return sum(x(b, i, k) * y(plain ? b : Expr(2) - b, j, k), k);
+    })});
+  };
+  Program plain = build(true), turned = build(false);
+  auto contraction = as_contraction(*blocks_of(plain.body)[0]);
+  ASSERT_TRUE(contraction.has_value());
+  EXPECT_EQ(contraction->batch, 3);
+  EXPECT_TRUE(contraction->y_transposed && !contraction->x_transposed);
+  EXPECT_FALSE(as_contraction(*blocks_of(turned.body)[0]).has_value());
+  EXPECT_FALSE(as_gemm(plain).has_value());
+
+  Inputs in = make_inputs(plain, CheckRun::random, 5), back = in;
+  for (std::int64_t b = 0; b < 3; ++b)
+    for (std::int64_t e = 0; e < 30; ++e)
+      back.arrays[1].set(b * 30 + e, in.arrays[1].at((2 - b) * 30 + e));
+  Reference once = reference(plain, in.arrays, in.scalars),
+            other = reference(turned, back.arrays, back.scalars);
+  for (std::size_t n = 0; n < 60; ++n) {
+    EXPECT_NEAR(once.outputs[0].value[n], other.outputs[0].value[n], 1e-14);
+    EXPECT_NEAR(once.outputs[0].magnitude[n], other.outputs[0].magnitude[n], 1e-14);
+  }
+}
+
 TEST(Reference, StagesMasksAndSelects) {
   Workload w("stencil");
   Tensor x = w.placeholder("X", {8});
