@@ -15,7 +15,8 @@ Schedule prefetch(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vector_variant(shape, dtype);
   vector_tiles(s, {.results = 8, .k = 8, .vectors = vectors, .prefetch = true}, "k, j -> k, j//4%2, j//8, j%4");
-  s.launch_bounds(2);
+  if (!shape.stated) // index arithmetic in sizes takes registers that two blocks would not leave
+    s.launch_bounds(2);
   return s;
 }
 
