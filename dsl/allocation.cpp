@@ -91,13 +91,14 @@ private:
 
   void add(const Block &block, const std::vector<Expr> &indices, bool write) {
     Access access{&block, {}, write};
-    for (const Expr &index : indices)
-      access.indices.push_back(simplify(substitute(in_loops(index, block, bounds_),
-                                                   [&](const Var &var) {
-                                                     auto it = renamed_.find(var);
-                                                     return it == renamed_.end() ? Expr() : Expr(it->second);
-                                                   }),
-                                        bounds_));
+    auto rename = [&](const Var &var) {
+      auto it = renamed_.find(var);
+      return it == renamed_.end() ? Expr() : Expr(it->second);
+    };
+    for (const Expr &index : indices) {
+      Expr inside = in_loops(index, block, bounds_);
+      access.indices.push_back(renamed_.empty() ? inside : simplify(substitute(inside, rename), bounds_));
+    }
     accesses_.push_back(std::move(access));
   }
 

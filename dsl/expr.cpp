@@ -170,7 +170,17 @@ int Expr::lanes() const {
   return access ? access->lanes : 1;
 }
 
-Expr int_imm(std::int64_t value, DType dtype) { return make(IntImm{dtype, truncate(dtype, value)}); }
+Expr int_imm(std::int64_t value, DType dtype) {
+  static const std::vector<Expr> small = [] { // indices are full of them
+    std::vector<Expr> made;
+    for (std::int64_t n = 0; n <= 256; ++n)
+      made.push_back(make(IntImm{DType::i64, n}));
+    return made;
+  }();
+  if (dtype == DType::i64 && value >= 0 && value <= 256)
+    return small[static_cast<std::size_t>(value)];
+  return make(IntImm{dtype, truncate(dtype, value)});
+}
 Expr float_imm(double value, DType dtype) {
   return make(FloatImm{dtype, is_narrow(dtype) ? rounded(dtype, value) : value});
 }

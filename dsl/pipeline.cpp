@@ -34,7 +34,14 @@ using Time = std::tuple<std::int64_t, std::int64_t, std::size_t>;
 class Checker {
 public:
   Checker(const Program &program, const For &loop)
-      : program_(program), loop_(loop), children_(children_of(loop)), bounds_(loop_bounds(program.body)) {}
+      : program_(program), loop_(loop), children_(children_of(loop)), all_(blocks_of(program.body)),
+        below_(blocks_of(loop.body)), bounds_(loop_bounds(program.body)) {
+    for (const Stmt &child : children_)
+      nests_.push_back(blocks_of(child));
+    for (const Block *block : all_)
+      for (auto &buffers = read_[block]; const Load *access : loads_of(*block))
+        buffers.insert(access->buffer.get());
+  }
 
   std::optional<PipelineBreach> run() {
     check_blocks();
@@ -42,7 +49,7 @@ public:
       check_nests();
     bool in_steps = !breach_;
     std::vector<Buffer> seen;
-    for (const Block *block : blocks_of(loop_.body)) {
+    for (const Block *block : below_) {
       if (breach_)
         break;
       const Buffer &buffer = block->body.buffer;
@@ -64,7 +71,7 @@ private:
   const std::string &name() const { return loop_.var->name; }
 
   void check_blocks() {
-    for (const Block *block : blocks_of(loop_.body))
+    for (const Block *block : below_)
       if (!staged(loop_, block->id))
         fail(fmt::format("block {} stands below {} and has no stage; name every block below it once, and bring "
                          "them there before this",
@@ -79,7 +86,7 @@ private:
   void fail_outside(const BlockId &id) {
     const Block *outside = find_block(program_.body, id);
     if (outside)
-      for (const Block *block : blocks_of(loop_.body))
+      for (const Block *block : below_)
         if (reads(*outside, block->body.buffer) && sums_over_loop(*block))
           return fail(
               fmt::format("block {} reads {}, which {} sums over {}: it is complete only after the last "
@@ -93,7 +100,7 @@ private:
 
   bool sums_over_loop(const Block &block) const {
     return std::any_of(block.iters.begin(), block.iters.end(), [&](const IterVar &iter) {
-      return iter.kind == IterKind::reduction && uses(iter.binding, loop_.var);
+      return iter.kind == IterKind::reduction && nestsmith::uses(iter.binding, loop_.var);
     });
   }
 
@@ -103,8 +110,7 @@ private:
                               "producers of what it reads under {} with compute_at first",
                               name(), name()),
                   {name()});
-    for (const Stmt &child : children_) {
-      auto blocks = blocks_of(child);
+    for (const auto &blocks : nests_) {
       const Staged &first = *staged(loop_, blocks.front()->id);
       for (const Block *block : blocks)
         if (const Staged &own = *staged(loop_, block->id); own.stage != first.stage || own.order != first.order)
@@ -117,7 +123,7 @@ private:
   }
 
   Time time(std::size_t child, std::int64_t iteration) const {
-    const Staged &x = *staged(loop_, blocks_of(children_[child]).front()->id);
+    const Staged &x = *staged(loop_, nests_[child].front()->id);
     return {iteration + x.stage, x.order, child};
   }
 
@@ -125,11 +131,10 @@ private:
   bool is_private(const Buffer &buffer) const {
     if (buffer->role != Role::temporary || buffer->scope == Scope::global)
       return false;
-    auto users = [&](const Stmt &stmt) {
-      auto blocks = blocks_of(stmt);
-      return std::count_if(blocks.begin(), blocks.end(), [&](const Block *x) { return accesses(*x, buffer); });
+    auto users = [&](const std::vector<const Block *> &blocks) {
+      return std::count_if(blocks.begin(), blocks.end(), [&](const Block *x) { return uses(*x, buffer); });
     };
-    return users(program_.body) == users(loop_.body);
+    return users(all_) == users(below_);
   }
 
   void check_buffer(const Buffer &buffer) {
@@ -139,8 +144,8 @@ private:
         bool turned = time(q, 0) < time(p, 0), overtaken = !each_its_own && time(p, 1) < time(q, 0);
         if (!turned && !overtaken)
           continue;
-        for (const Block *first : blocks_of(children_[p]))
-          for (const Block *second : blocks_of(children_[q])) {
+        for (const Block *first : nests_[p])
+          for (const Block *second : nests_[q]) {
             if (breach_ || !conflict(*first, *second, buffer))
               continue;
             if (turned)
@@ -153,8 +158,14 @@ private:
       check_registers(buffer);
   }
 
-  static bool conflict(const Block &a, const Block &b, const Buffer &buffer) {
-    return (a.body.buffer == buffer && accesses(b, buffer)) || (b.body.buffer == buffer && reads(a, buffer));
+  bool has_read(const Block &block, const Buffer &buffer) const {
+    return read_.at(&block).count(buffer.get()) > 0;
+  }
+  bool uses(const Block &block, const Buffer &buffer) const {
+    return block.body.buffer == buffer || has_read(block, buffer);
+  }
+  bool conflict(const Block &a, const Block &b, const Buffer &buffer) const {
+    return (a.body.buffer == buffer && uses(b, buffer)) || (b.body.buffer == buffer && has_read(a, buffer));
   }
 
   /// `early` comes first in the program, `late` so many iterations later; the steps turn them round.
@@ -214,6 +225,9 @@ private:
   const Program &program_;
   const For &loop_;
   std::vector<Stmt> children_;
+  std::vector<const Block *> all_, below_;        ///< of the program, and of the loop
+  std::vector<std::vector<const Block *>> nests_; ///< of each child
+  std::map<const Block *, std::set<const BufferNode *>> read_;
   Bounds bounds_;
   std::optional<PipelineBreach> breach_;
 };

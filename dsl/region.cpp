@@ -32,7 +32,7 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds) {
 static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
   std::map<std::int64_t, std::int64_t> steps; // how often each coefficient may count at most
   for (const Term &term : sum.terms) {
-    auto range = range_of(to_expr(Linear{{{1, term.digit}}, 0}), bounds);
+    auto range = range_of(term.digit, bounds);
     if (!range || term.coefficient < 1)
       return {};
     if (range->high > range->low)
@@ -277,7 +277,7 @@ std::vector<Digit> separate(const Linear &sum, const std::function<bool(const Va
   std::vector<Digit> digits;
   std::int64_t reached = 0;
   for (const Term &term : terms) {
-    auto range = range_of(to_expr(Linear{{{1, term.digit}}, 0}), bounds);
+    auto range = range_of(term.digit, bounds);
     if (range && range->low == range->high)
       continue;
     std::int64_t steps = 0;

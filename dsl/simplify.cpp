@@ -39,6 +39,7 @@ public:
 
   Linear linearize(const Expr &e) {
     Linear result;
+    result.terms.reserve(8);
     gather(e, 1, result);
     merge(result);
     return result;
@@ -541,18 +542,26 @@ static void order(std::vector<Term> &terms) {
 }
 
 void Bounds::set_extent(const Var &var, const Expr &extent) {
-  if (auto value = as_int(extent)) {
-    ranges_[var] = {0, *value - 1};
-    return;
-  }
+  if (auto value = as_int(extent))
+    return set(var, {0, *value - 1});
   extents_[var] = extent;
   if (auto range = range_of(extent, {}))
-    ranges_[var] = {0, range->high - 1};
+    set(var, {0, range->high - 1});
+}
+
+void Bounds::set(const Var &var, Range range) {
+  for (auto &[known, its_range] : ranges_)
+    if (known == var) {
+      its_range = range;
+      return;
+    }
+  ranges_.emplace_back(var, range);
 }
 
 std::optional<Range> Bounds::find(const Var &var) const {
-  if (auto it = ranges_.find(var); it != ranges_.end())
-    return it->second;
+  for (const auto &[known, range] : ranges_)
+    if (known == var)
+      return range;
   if (!var->size)
     return std::nullopt;
   std::int64_t unit = var->size->multiple_of;
@@ -589,6 +598,10 @@ Expr simplify(const Expr &e, const Bounds &bounds) { return Rewriter(bounds).sim
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds) {
   Rewriter rewriter(bounds);
   return rewriter.range(rewriter.linearize(e));
+}
+
+std::optional<Range> range_of(const Digit &digit, const Bounds &bounds) {
+  return Rewriter(bounds).range(Linear{{{1, digit}}, 0});
 }
 
 std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {

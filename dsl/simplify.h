@@ -5,6 +5,8 @@
 
 #include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace nestsmith {
 
@@ -17,7 +19,7 @@ struct Range {
 /// what its symbol states.
 class Bounds {
 public:
-  void set(const Var &var, Range range) { ranges_[var] = range; }
+  void set(const Var &var, Range range);
   /// [0, extent), where the extent is constant or an expression of sizes.
   void set_extent(const Var &var, const Expr &extent);
   std::optional<Range> find(const Var &var) const;
@@ -28,7 +30,7 @@ public:
   }
 
 private:
-  std::map<Var, Range> ranges_;
+  std::vector<std::pair<Var, Range>> ranges_; ///< few, and made anew often
   std::map<Var, Expr> extents_;
 };
 
@@ -56,6 +58,7 @@ Expr simplify(const Expr &e, const Bounds &bounds = {});
 
 /// The smallest interval that the rules can show to hold every value.
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
+std::optional<Range> range_of(const Digit &digit, const Bounds &bounds);
 bool proves(const Expr &condition, const Bounds &bounds);
 
 /// The largest value that `e` may have, in the sizes: variables of an extent are at their end. A constant where

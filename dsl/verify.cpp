@@ -54,11 +54,12 @@ private:
   void visit_stmt(const Stmt &stmt) {
     visit(stmt, Overloaded{
                     [&](const For &loop) {
-                      auto range = range_of(loop.extent, {});
+                      auto constant = as_int(loop.extent);
+                      auto range = constant ? Range{*constant, *constant} : range_of(loop.extent, {});
                       if (!range || range->low < 1)
                         fail("loop {} has the extent {}", loop.var->name, to_string(loop.extent));
                       bool open = loop.kind == LoopKind::serial || (loop.axis && !is_thread(*loop.axis));
-                      if (!as_int(loop.extent) && !open)
+                      if (!constant && !open)
                         fail("loop {} has the extent {}, which is no constant, and is {}", loop.var->name,
                              to_string(loop.extent), loop.axis ? name(*loop.axis) : "unrolled");
                       if (!loops_.insert(loop.var).second)

@@ -42,14 +42,15 @@ void Schedule::Edit::refuse(const std::string &message, const std::vector<std::s
 }
 
 std::string Schedule::Edit::name(const std::string &wanted) {
-  std::set<std::string> taken = names_in(program());
-  for (const std::string &released : released_)
-    taken.erase(released);
-  taken.insert(taken_.begin(), taken_.end());
+  if (!present_)
+    present_ = names_in(program());
+  auto taken = [&](const std::string &name) {
+    return given_.count(name) || (present_->count(name) && !released_.count(name));
+  };
   std::string result = wanted;
-  for (int n = 1; taken.count(result); ++n)
+  for (int n = 1; taken(result); ++n)
     result = fmt::format("{}_{}", wanted, n);
-  taken_.insert(result);
+  given_.insert(result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "dsl/region.h"
 #include "dsl/schedule.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ public:
 private:
   Schedule &schedule_;
   Directive directive_;
-  std::set<std::string> taken_, released_;
+  std::optional<std::set<std::string>> present_; ///< names in the program, once one was asked for
+  std::set<std::string> given_, released_;
 };
 
 /// Names for messages; "(no loop)" and "(no block)" for handles that were never set.
