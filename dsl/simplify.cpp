@@ -174,7 +174,8 @@ private:
     const Var *var = digit.base.as<Var>();
     const Expr *extent = var ? bounds_.find_extent(*var) : nullptr;
     const auto *op = digit.base.as<Binary>();
-    bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.div == 1 && digit.mod == 0;
+    bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.div == 1 && digit.mod == 0 &&
+                   is_positive(op->b);
     if (factor > 0 && digit.mod == 0 && extent)
       return scale(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
     if (factor > 0 && divides && op->op == BinaryOp::floormod)
@@ -187,6 +188,11 @@ private:
     if (!r || __builtin_mul_overflow(factor > 0 ? r->high : r->low, factor, &most))
       return std::nullopt;
     return Linear{{}, most};
+  }
+
+  bool is_positive(const Expr &e) {
+    auto r = range(linearize(e));
+    return r && r->low > 0;
   }
 
   /// At least x, which is of sizes: k*c*(y // c) lies in k*y - k*(c-1) … k*y for k > 0.
@@ -246,8 +252,12 @@ private:
       if (a && b)
         return Range{std::min(a->low, b->low), std::max(a->high, b->high)};
     }
-    if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype()))
-      return range_of(conversion->a, bounds_);
+    if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype())) {
+      auto r = range_of(conversion->a, bounds_);
+      constexpr Range i32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+      bool kept = r && (conversion->dtype == DType::i64 || (i32.low <= r->low && r->high <= i32.high));
+      return kept ? r : std::nullopt;
+    }
     return std::nullopt;
   }
 

@@ -222,6 +222,14 @@ TEST_F(Canonical, UnknownVariablesHaveNoRange) {
   EXPECT_EQ(digit->high, 4);
 }
 
+/// 2^31 becomes -2^31 as an i32.
+TEST_F(Canonical, CastsThatWrapAreUnknown) {
+  bounds.set(u, {0, std::int64_t{1} << 31});
+  EXPECT_FALSE(range_of(cast(DType::i32, u), bounds));
+  EXPECT_FALSE(proves(int_imm(0, DType::i32) <= cast(DType::i32, u), bounds));
+  EXPECT_TRUE(proves(int_imm(0, DType::i32) <= cast(DType::i32, x), bounds));
+}
+
 TEST_F(Canonical, RangesThatOverflowAreUnknown) {
   EXPECT_FALSE(range_of(Expr(x) * (std::numeric_limits<std::int64_t>::max() / 2), bounds));
 }

@@ -62,6 +62,14 @@ TEST(Sizes, DivideAFusedLoop) {
   EXPECT_EQ(simplified(floordiv(Expr(M) * Expr(N), N)), "M");
 }
 
+/// What M - 5 divides is below it only where it is positive: M may be 3.
+TEST(Sizes, ThatMayBeNegativeBoundNoRemainder) {
+  Loops l;
+  Expr less = Expr(M) - 5, more = Expr(M) + 5;
+  EXPECT_FALSE(proves(floormod(l.i, less) < less, l.bounds));
+  EXPECT_TRUE(proves(floormod(l.i, more) < more, l.bounds));
+}
+
 TEST(Sizes, HaveARange) {
   auto range = range_of(K, {});
   ASSERT_TRUE(range);
