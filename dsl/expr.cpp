@@ -59,7 +59,10 @@ Expr fold(BinaryOp op, const IntImm &a, const IntImm &b) {
   }
 }
 
-/// x+0, x-0, x*1, x*0, x//1, x%1, x^0, x>>0 on integers; true && x and the like. Null where none applies.
+/// On integers, and true && x and the like. Null where none applies.
+/// [rule.identity.sum] x + 0 = x, 0 + x = x, x - 0 = x
+/// [rule.identity.product] x*1 = x, 1*x = x, x*0 = 0, 0*x = 0, x//1 = x, x % 1 = 0
+/// [rule.identity.bits] x ^ 0 = x, 0 ^ x = x, x >> 0 = x
 Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
   auto x = as_int(a), y = as_int(b);
   switch (op) {

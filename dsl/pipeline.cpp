@@ -259,6 +259,9 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
   return breach;
 }
 
+/// Iteration i writes its copy in step i + w and reads it in step i + r at the latest; the next to have that
+/// copy, or one after it, writes it in a later step.
+/// [rule.slots.lifetimes] i + r < i + c*(n + 1) + w where n >= 0, 0 <= w, w <= r, r - w + 1 <= c
 Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
   if (loops.empty() || loops.back()->pipeline.empty())
     return {};

@@ -1,6 +1,7 @@
 #include "dsl/simplify.h"
 
 #include "dsl/printer.h"
+#include "dsl/watch_answers.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,6 +14,7 @@ namespace {
 
 /// A size is a multiple of its unit: M = unit * (M // unit) exactly, and is kept as such, so that what divides
 /// the unit divides M. Terms of sizes come back as M in `to_expr`.
+/// [rule.size.unit] M = u*(M//u) where u > 0, M % u = 0
 std::int64_t unit_of(const Expr &e) {
   const Var *var = e.as<Var>();
   return var && (*var)->size ? (*var)->size->multiple_of : 1;
@@ -32,7 +34,12 @@ bool is_of_sizes(const Expr &e) {
   return sizes && !others;
 }
 
-/// Rewrites one expression under fixed bounds. Notation: x, y are integer expressions, c, d, m > 0.
+/// Rewrites one expression under fixed bounds. Each rule is written beside its code, in integers without
+/// bounds, with a name in brackets, and tests/proofs/rule.h proves it as it stands there.
+///
+/// A linear form is kept by:
+/// [rule.linear.collect] k*x + l*x = (k + l)*x
+/// [rule.linear.scale] f*(k*x + n) = (f*k)*x + f*n
 class Rewriter {
 public:
   explicit Rewriter(const Bounds &bounds) : bounds_(bounds) {}
@@ -60,7 +67,7 @@ public:
         return scale(std::move(b), a.constant);
       Expr x = to_expr(a), y = to_expr(b);
       if (is_of_sizes(x) && is_of_sizes(y) && to_string(y) < to_string(x))
-        std::swap(x, y); // M*N and N*M are one
+        std::swap(x, y); // [rule.mul.order] x*y = y*x
       return atom(x * y);
     }
     case BinaryOp::floordiv:
@@ -79,8 +86,10 @@ public:
     case BinaryOp::max: {
       auto difference = range(sum(linearize(op->a), linearize(op->b), -1));
       bool is_min = op->op == BinaryOp::min;
+      // [rule.order.below] min(x, y) = x, max(x, y) = y where x - y <= 0
       if (difference && difference->high <= 0)
         return linearize(is_min ? op->a : op->b);
+      // [rule.order.above] min(x, y) = y, max(x, y) = x where x - y >= 0
       if (difference && difference->low >= 0)
         return linearize(is_min ? op->b : op->a);
       break;
@@ -142,6 +151,8 @@ public:
     });
   }
 
+  /// [rule.interval.term] n + k*l <= n + k*x, n + k*x <= n + k*h where k >= 0, l <= x, x <= h
+  /// [rule.interval.subtracted] n + k*h <= n + k*x, n + k*x <= n + k*l where k < 0, l <= x, x <= h
   std::optional<Range> interval(const Linear &linear) {
     Range total{linear.constant, linear.constant};
     for (const Term &term : linear.terms) {
@@ -167,6 +178,10 @@ private:
     return best ? std::optional(best->high) : std::nullopt;
   }
 
+  /// [rule.end.extent] x//d <= (n - 1)//d, k*(x//d) <= k*((n - 1)//d) where k > 0, d > 0, 0 <= x, x < n
+  /// [rule.end.modulo] k*(x % y) <= k*(y - 1) where k > 0, y > 0
+  /// [rule.end.quotient] x//y <= e//y, k*(x//y) <= k*(e//y) where k > 0, y > 0, x <= e
+  /// [rule.end.range] k*x <= max(k*l, k*h) where l <= x, x <= h
   std::optional<Linear> at_end(const Term &term) {
     auto [factor, digit] = term;
     if (is_of_sizes(digit.base))
@@ -181,7 +196,7 @@ private:
     if (factor > 0 && divides && op->op == BinaryOp::floormod)
       return scale(sum(linearize(op->b), {{}, 1}, -1), factor);
     if (factor > 0 && divides && op->op == BinaryOp::floordiv)
-      if (auto end = at_ends(linearize(op->a))) // x // M grows with x
+      if (auto end = at_ends(linearize(op->a)))
         return scale(linearize(floordiv(to_expr(*end), op->b)), factor);
     auto r = range(digit);
     std::int64_t most = 0;
@@ -195,7 +210,9 @@ private:
     return r && r->low > 0;
   }
 
-  /// At least x, which is of sizes: k*c*(y // c) lies in k*y - k*(c-1) … k*y for k > 0.
+  /// At least x, which is of sizes.
+  /// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
+  /// [rule.end.undivided_subtracted] k*c*(y//c) <= k*y - k*(c - 1) where k < 0, c > 0
   Linear without_divisions(const Linear &x) {
     Linear result{{}, x.constant};
     for (const Term &term : x.terms) {
@@ -211,6 +228,9 @@ private:
     return result;
   }
 
+  /// [rule.range.quotient] l//d <= x//d, x//d <= h//d where d > 0, l <= x, x <= h
+  /// [rule.range.same_turn] x//m = l//m, l % m <= x % m, x % m <= h % m where m > 0, l <= x, x <= h, l//m =
+  /// h//m [rule.range.remainder] 0 <= x % m, x % m <= m - 1 where m > 0
   std::optional<Range> range(const Digit &digit) {
     auto r = base_range(digit.base);
     if (r)
@@ -222,6 +242,21 @@ private:
     return Range{0, digit.mod - 1};
   }
 
+  /// [rule.range.min] min(a, b) <= min(x, y), min(x, y) <= min(c, d) where a <= x, x <= c, b <= y, y <= d
+  /// [rule.range.max] max(a, b) <= max(x, y), max(x, y) <= max(c, d) where a <= x, x <= c, b <= y, y <= d
+  /// [rule.range.mul] min(min(a*b, a*d), min(c*b, c*d)) <= x*y, x*y <= max(max(a*b, a*d), max(c*b, c*d))
+  ///     where a <= x, x <= c, b <= y, y <= d
+  /// [rule.range.xor] 0 <= x ^ y, x ^ y <= h where h & (h + 1) = 0, 0 <= x, x <= h, 0 <= y, y <= h
+  /// [rule.range.shift] l >> s <= x >> s, x >> s <= h >> s where l <= x, x <= h, 0 <= s, s < 64
+  /// [rule.range.by_sizes.negative] l//a < 0, l//a <= x//y where 0 < a, a <= y, l <= x, l < 0
+  /// [rule.range.by_sizes.low] 0 <= l//b, l//b <= x//y where 0 < y, y <= b, l <= x, 0 <= l
+  /// [rule.range.by_sizes.below_0] h//b < 0, x//y <= h//b where 0 < y, y <= b, x <= h, h < 0
+  /// [rule.range.by_sizes.high] 0 <= h//a, x//y <= h//a where 0 < a, a <= y, x <= h, 0 <= h
+  /// [rule.range.modulo_sizes] 0 <= x % y, x % y <= b - 1 where 0 < y, y <= b
+  /// [rule.range.modulo_sizes.small] 0 <= x//y, x % y <= h where 0 < y, 0 <= x, x <= h
+  /// [rule.range.select] min(a, b) <= select(q, x, y), select(q, x, y) <= max(c, d)
+  ///     where a <= x, x <= c, b <= y, y <= d
+  /// [rule.range.cast] (x + 2147483648) % 4294967296 - 2147483648 = x where x + 2147483648 >= 0, x < 2147483648
   std::optional<Range> base_range(const Expr &base) {
     if (const Var *var = base.as<Var>())
       return bounds_.find(*var);
@@ -341,7 +376,9 @@ private:
     linear.terms.push_back(std::move(term));
   }
 
-  /// k*(x//d % m) + k*m*(x//(d*m) [% n])  =  k*(x//d [% (m*n)])
+  /// [rule.digits.join] x//d//m = x//(d*m), k*(x//d % m) + k*m*(x//(d*m)) = k*(x//d) where d > 0, m > 0
+  /// [rule.digits.join_within] x//d//m = x//(d*m), x//d//(m*n) = x//(d*m)//n,
+  ///     k*(x//d % m) + k*m*(x//(d*m) % n) = k*(x//d % (m*n)) where d > 0, m > 0, n > 0
   void merge(Linear &linear) {
     bool changed = std::ranges::any_of(linear.terms, [](const Term &term) { return term.digit.mod != 0; });
     while (changed) {
@@ -366,6 +403,8 @@ private:
   }
 
   /// x = c*quotient + rest, by coefficients.
+  /// [rule.split.term] k*x = c*((k//c)*x) where c > 0, k % c = 0
+  /// [rule.split.constant] n = c*(n//c) + n % c where c > 0
   static std::pair<Linear, Linear> split(const Linear &x, std::int64_t c) {
     Linear quotient, rest;
     for (const Term &term : x.terms)
@@ -399,6 +438,8 @@ private:
   }
 
   /// x // y and x % y where y > 0 is no constant; none where nothing can be taken out.
+  /// [rule.sizes.decided] (y*q + r)//y = q + n, (y*q + r) % y = r - n*y where y > 0, n*y <= r, r < (n + 1)*y
+  /// [rule.sizes.taken_out] (y*q + r)//y = q + r//y, (y*q + r) % y = r % y where y > 0
   std::optional<Linear> divide(const Binary &e) {
     Linear x = linearize(e.a), y = linearize(e.b);
     auto positive = range(y);
@@ -440,6 +481,9 @@ private:
   }
 
   /// x // c
+  /// [rule.divide.decided] (c*q + r)//c = q + n where c > 0, n*c <= r, r < (n + 1)*c
+  /// [rule.divide.common] (g*y + r)//(g*c) = y//c where g > 0, c > 0, 0 <= r, r < g
+  /// [rule.divide.taken_out] (c*q + r)//c = q + r//c where c > 0
   Linear divide(const Linear &x, std::int64_t c) {
     if (c == 1)
       return x;
@@ -449,12 +493,16 @@ private:
       return quotient;
     }
     std::int64_t g = 1;
-    if (auto parts = common_factor(rest, c, g)) // (g*y + r) // (g*c') = y // c'  where 0 <= r < g
+    if (auto parts = common_factor(rest, c, g))
       return sum(std::move(quotient), divide(parts->first, c / g), 1);
     return sum(std::move(quotient), digit_of(rest, c, 0), 1);
   }
 
   /// x % c
+  /// [rule.modulo.decided] (c*q + r)//c = q + n, (c*q + r) % c = r - n*c where c > 0, n*c <= r, r < (n + 1)*c
+  /// [rule.modulo.common] (g*y + r)//(g*c) = y//c, (g*y + r) % (g*c) = g*(y % c) + r
+  ///     where g > 0, c > 0, 0 <= r, r < g
+  /// [rule.modulo.taken_out] (c*q + r)//c = q + r//c, (c*q + r) % c = r % c where c > 0
   Linear modulo(const Linear &x, std::int64_t c) {
     Linear rest = split(x, c).second;
     if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
@@ -462,13 +510,18 @@ private:
       return rest;
     }
     std::int64_t g = 1;
-    if (auto parts = common_factor(rest, c, g)) // (g*y + r) % (g*c') = g*(y % c') + r  where 0 <= r < g
+    if (auto parts = common_factor(rest, c, g))
       return sum(scale(modulo(parts->first, c / g), g), parts->second, 1);
     return digit_of(rest, 1, c);
   }
 
   /// rest // div % mod as one digit, through a digit that rest may already be:
-  ///   (x//d) // c = x//(d*c)      (x//d % (c*m)) // c = x//(d*c) % m      (x//d % (c*m)) % c = x//d % c
+  /// [rule.digit.quotient] x//d//c = x//(d*c) where d > 0, c > 0
+  /// [rule.digit.middle] x//d//c = x//(d*c), x//d//(c*m) = x//(d*c)//m, x//d % (c*m)//c = x//(d*c) % m
+  ///     where d > 0, c > 0, m > 0
+  /// [rule.digit.low] x//d % (c*m)//c = x//d//c - m*(x//d//(c*m)), x//d % (c*m) % c = x//d % c
+  ///     where d > 0, c > 0, m > 0
+  /// [rule.digit.expand] x//d = (u*x)//(u*d) where u > 0, d > 0
   Linear digit_of(const Linear &rest, std::int64_t div, std::int64_t mod) {
     if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.constant == 0) {
       const Digit &inner = rest.terms[0].digit;
@@ -491,15 +544,23 @@ private:
   }
 
   /// A digit whose range is a single value is that value.
+  /// [rule.digit.whole] x//m = 0, x % m = x where m > 0, 0 <= x, x < m
   Linear one(Digit digit) {
     if (auto r = range(digit); r && r->low == r->high)
       return {{}, r->low};
-    if (digit.mod != 0) // x//d % m = x//d where x//d < m anyway
+    if (digit.mod != 0)
       if (auto r = range(Digit{digit.base, digit.div, 0}); r && r->low >= 0 && r->high < digit.mod)
         digit.mod = 0;
     return {{{1, std::move(digit)}}, 0};
   }
 
+  /// [rule.compare.lt] x < y where x - y < 0
+  /// [rule.compare.not_lt] y <= x where 0 <= x - y
+  /// [rule.compare.le] x <= y where x - y <= 0
+  /// [rule.compare.not_le] y < x where 0 < x - y
+  /// [rule.compare.eq] x = y where x - y <= 0, 0 <= x - y
+  /// [rule.compare.above] x != y where 0 < x - y
+  /// [rule.compare.below] x != y where x - y < 0
   Expr compare(const Binary &op, const Expr &e) {
     auto difference = range(sum(linearize(op.a), linearize(op.b), -1));
     if (difference) {
@@ -531,7 +592,8 @@ static Expr to_expr(const Digit &digit, DType dtype) {
   return result;
 }
 
-/// The term as it is written: k*g * (M // (u*g)) is k * (M // u).
+/// The term as it is written.
+/// [rule.size.whole] M//u = g*(M//(u*g)), k*g*(M//(u*g)) = k*(M//u) where u > 0, g > 0, M % (u*g) = 0
 static Term in_lowest_terms(Term term) {
   if (is_whole_size(term.digit)) {
     std::int64_t g = std::gcd(term.coefficient, term.digit.div);
@@ -568,6 +630,8 @@ void Bounds::set(const Var &var, Range range) {
   ranges_.emplace_back(var, range);
 }
 
+/// [rule.size.range] -(-l//u) <= M//u, M//u <= h//u, u*(-(-l//u)) <= M, M <= u*(h//u)
+///     where u > 0, M % u = 0, l <= M, M <= h
 std::optional<Range> Bounds::find(const Var &var) const {
   for (const auto &[known, range] : ranges_)
     if (known == var)
@@ -581,6 +645,7 @@ std::optional<Range> Bounds::find(const Var &var) const {
 Linear linearize(const Expr &e, const Bounds &bounds) {
   Linear linear = Rewriter(bounds).linearize(e);
   order(linear.terms);
+  AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.simplified(e, to_expr(linear), bounds); });
   return linear;
 }
 
@@ -603,11 +668,18 @@ Expr to_expr(const Linear &linear, DType dtype) {
                              : result + int_imm(linear.constant, dtype);
 }
 
-Expr simplify(const Expr &e, const Bounds &bounds) { return Rewriter(bounds).simplify(e); }
+Expr simplify(const Expr &e, const Bounds &bounds) {
+  Expr result = Rewriter(bounds).simplify(e);
+  AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.simplified(e, result, bounds); });
+  return result;
+}
 
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds) {
   Rewriter rewriter(bounds);
-  return rewriter.range(rewriter.linearize(e));
+  auto range = rewriter.range(rewriter.linearize(e));
+  if (range)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(e, *range, bounds); });
+  return range;
 }
 
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds) {
@@ -617,12 +689,15 @@ std::optional<Range> range_of(const Digit &digit, const Bounds &bounds) {
 std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {
   Rewriter rewriter(bounds);
   Linear linear = rewriter.linearize(e);
+  std::optional<Expr> most;
   if (rewriter.depends_on_sizes(linear)) {
-    auto ends = rewriter.at_ends(linear);
-    return ends ? std::optional(to_expr(*ends)) : std::nullopt;
-  }
-  auto range = rewriter.range(linear);
-  return range ? std::optional(Expr(range->high)) : std::nullopt;
+    if (auto ends = rewriter.at_ends(linear))
+      most = to_expr(*ends);
+  } else if (auto range = rewriter.range(linear))
+    most = Expr(range->high);
+  if (most)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.at_most(e, *most, bounds); });
+  return most;
 }
 
 bool proves(const Expr &condition, const Bounds &bounds) { return is_true(simplify(condition, bounds)); }

@@ -6,6 +6,7 @@
 #include "dsl/layout.h"
 #include "dsl/printer.h"
 #include "dsl/region.h"
+#include "dsl/watch_answers.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -58,6 +59,8 @@ std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t 
 }
 
 /// A number that every value is a multiple of; 0 where that is 0.
+/// [rule.multiple.sum] (x + y)//g = x//g + y//g, (x + y) % g = 0 where g > 0, x % g = 0, y % g = 0
+/// [rule.multiple.product] x*y//(f*g) = (x//f)*(y//g), x*y % (f*g) = 0 where f > 0, g > 0, x % f = 0, y % g = 0
 static std::int64_t factor_of(const Expr &e, const Bounds &bounds) {
   Linear sum = linearize(e, bounds);
   std::int64_t factor = std::abs(sum.constant);
@@ -70,8 +73,15 @@ static std::int64_t factor_of(const Expr &e, const Bounds &bounds) {
   return factor;
 }
 
-bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds) { return factor_of(e, bounds) % n == 0; }
+bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds) {
+  bool found = factor_of(e, bounds) % n == 0;
+  if (found)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.multiple(e, n, bounds); });
+  return found;
+}
 
+/// [rule.lanes.inside] (x - y)//m < 0, x + n < y where m > 0, (x - y) % m = 0, x < y, 0 <= n, n < m
+/// [rule.lanes.outside] y <= x + n where y <= x, 0 <= n
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
   const auto *op = condition.as<Binary>();
   if (!uses(condition, loop) || proves(condition, bounds))

@@ -298,6 +298,7 @@ private:
   }
 
   /// The number of an element among those of the runs.
+  /// [rule.runs.digit] (s*a + r)//s = a, (s*a + r) % s = r where s > 0, 0 <= r, r < s
   Expr packed(const Expr &distance, const std::vector<Run> &runs) const {
     if (runs.empty())
       return distance;

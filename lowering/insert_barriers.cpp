@@ -30,6 +30,8 @@ struct Access {
 };
 
 /// Whether two accesses may be of one copy, the second made `distance` iterations of `loop` later.
+/// [rule.slots.meet] (b + d - a)//c = (i + d + b)//c - (i + a)//c, (b + d - a) % c = 0
+///     where c > 0, (i + a) % c = (i + d + b) % c
 bool meet(const Access &first, const Access &second, const Var &loop, std::int64_t distance) {
   if (first.buffer != second.buffer)
     return false;

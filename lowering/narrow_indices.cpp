@@ -70,7 +70,8 @@ public:
   }
 
   /// A floor operator on what may be negative, shifted by a multiple of the divisor so that it cannot be:
-  ///     x // c = (x + n*c) // c - n      x % c = (x + n*c) % c      where x >= -n*c
+  /// [rule.from_zero] x//c = (x + n*c)//c - n, x % c = (x + n*c) % c, 0 <= x + n*c where c > 0, -n*c <= x
+  /// [rule.from_zero.least] -n*c <= x where c > 0, n = -(l//c), l <= x
   /// Null where nothing needs to be done.
   Expr from_zero(const Expr &e) const {
     const auto *op = e.as<Binary>();

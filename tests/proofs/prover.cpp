@@ -1,0 +1,311 @@
+#include "tests/proofs/prover.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <z3++.h>
+
+namespace nestsmith::proofs {
+
+std::string to_string(const Verdict &verdict) {
+  switch (verdict.kind) {
+  case Verdict::Kind::proved:
+    return "proved";
+  case Verdict::Kind::refuted:
+    return "refuted by " + verdict.counterexample;
+  case Verdict::Kind::unknown:
+    break;
+  }
+  return "unknown";
+}
+
+/// Facts as Z3 has them: a product of atoms is a constant of its own.
+struct Prover::Engine {
+  explicit Engine(std::chrono::milliseconds limit) : limit(static_cast<unsigned>(limit.count())) {}
+
+  z3::expr monomial(const Monomial &atoms, bool rational) {
+    auto &known = rational ? rationals : wholes;
+    auto it = known.find(atoms);
+    if (it != known.end())
+      return it->second;
+    std::string name = rational ? "r" : "i";
+    for (int atom : atoms)
+      name += "_" + std::to_string(atom);
+    z3::expr made = rational ? context.real_const(name.c_str()) : context.int_const(name.c_str());
+    known.emplace(atoms, made);
+    return made;
+  }
+
+  z3::expr translate(const Poly &p, bool rational) {
+    z3::expr_vector sum(context);
+    for (const auto &[atoms, coefficient] : p.terms()) {
+      std::string digits = proofs::to_string(coefficient);
+      z3::expr number =
+          rational ? context.real_val(digits.c_str()) : context.int_val(digits.c_str());
+      sum.push_back(atoms.empty() ? number : number * monomial(atoms, rational));
+    }
+    return sum.empty() ? (rational ? context.real_val(0) : context.int_val(0)) : z3::sum(sum);
+  }
+
+  z3::expr translate(const Formula &f, bool rational) {
+    if (f.kind == Formula::Kind::at_least_0)
+      return translate(f.poly, rational) >= 0;
+    z3::expr_vector parts(context);
+    for (const Formula &part : f.parts)
+      parts.push_back(translate(part, rational));
+    return f.kind == Formula::Kind::all ? z3::mk_and(parts) : z3::mk_or(parts);
+  }
+
+  z3::context context;
+  unsigned limit;
+  std::map<Monomial, z3::expr> wholes, rationals;
+};
+
+Prover::Prover(std::chrono::milliseconds limit) : engine_(std::make_unique<Engine>(limit)) {}
+Prover::~Prover() = default;
+
+Poly Prover::fresh(const std::string &name) {
+  names_.push_back(name);
+  return Poly::atom(static_cast<int>(names_.size()) - 1);
+}
+
+void Prover::define(const Formula &fact) { definitions_.push_back(fact); }
+
+void Prover::assume(const Formula &fact) {
+  if (fact.kind != Formula::Kind::all) {
+    facts_.push_back(fact);
+    return;
+  }
+  for (const Formula &part : fact.parts)
+    assume(part);
+}
+
+Poly Prover::normal(const Poly &p) const {
+  Poly result;
+  for (const auto &[atoms, coefficient] : p.terms()) {
+    Poly product(coefficient);
+    for (int atom : atoms) {
+      auto it = replaced_.find(atom);
+      product = product * (it == replaced_.end() ? Poly::atom(atom) : normal(it->second));
+    }
+    result += product;
+  }
+  return result;
+}
+
+Formula Prover::normal(const Formula &f) const {
+  if (f.kind == Formula::Kind::at_least_0)
+    return at_least_0(normal(f.poly));
+  Formula result{f.kind, {}, {}};
+  for (const Formula &part : f.parts)
+    result.parts.push_back(normal(part));
+  return result;
+}
+
+void Prover::assume_zero(const Poly &given) {
+  Poly p = normal(given);
+  std::map<int, int> count;
+  for (const auto &[atoms, coefficient] : p.terms())
+    for (int atom : atoms)
+      ++count[atom];
+  for (auto it = count.rbegin(); it != count.rend(); ++it) {
+    auto term = p.terms().find({it->first});
+    if (it->second != 1 || term == p.terms().end() || (term->second != 1 && term->second != -1))
+      continue;
+    Poly rest = p - Poly(term->second) * Poly::atom(it->first);
+    replaced_[it->first] = Poly(-term->second) * rest;
+    for (auto *list : {&definitions_, &facts_})
+      for (Formula &fact : *list)
+        fact = normal(fact);
+    std::map<std::vector<Poly>, Poly> quotients;
+    for (const auto &[key, value] : quotients_)
+      quotients.emplace(std::vector<Poly>{normal(key[0]), normal(key[1])}, normal(value));
+    quotients_ = std::move(quotients);
+    return;
+  }
+  assume(equal(p, Poly(0)));
+}
+
+Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
+  Poly x = normal(dividend), y = normal(divisor);
+  if (auto it = quotients_.find({x, y}); it != quotients_.end())
+    return it->second;
+  if (x.is_constant() && y.is_constant() && y.constant() > 0) {
+    Integer a = x.constant(), b = y.constant();
+    return Poly(a / b - (a % b < 0 ? 1 : 0));
+  }
+  Poly q = fresh(fmt::format("quotient{}", names_.size()));
+  bool positive = y.is_constant() ? y.constant() > 0 : prove(at_least_0(y - Poly(1))).proved();
+  surely_ = surely_ && positive;
+  if (!positive)
+    return q;
+  quotients_.emplace(std::vector<Poly>{x, y}, q);
+  define(at_least_0(x - y * q));
+  define(at_least_0(y - Poly(1) - (x - y * q)));
+  return q;
+}
+
+Poly Prover::choose(const Formula &condition, const Poly &x, const Poly &y) {
+  Poly chosen = fresh(fmt::format("choice{}", names_.size()));
+  define(any({negate(condition), equal(chosen, x)}));
+  define(any({condition, equal(chosen, y)}));
+  return chosen;
+}
+
+Poly Prover::min(const Poly &x, const Poly &y) {
+  Poly least = choose(less_equal(x, y), x, y);
+  define(less_equal(least, x));
+  define(less_equal(least, y));
+  return least;
+}
+
+Poly Prover::max(const Poly &x, const Poly &y) { return -min(-x, -y); }
+
+Poly Prover::bit_xor(const Poly &x, const Poly &y) {
+  if (auto it = xors_.find({x, y}); it != xors_.end())
+    return it->second;
+  Poly result = fresh(fmt::format("xor{}", names_.size()));
+  Formula negative = any({less(x, Poly(0)), less(y, Poly(0))});
+  define(any({negative, at_least_0(result)}));
+  for (int bits = 0; bits <= 31; ++bits) { // [rule.range.xor]
+    Poly most((Integer(1) << bits) - 1);
+    define(any({negative, less(most, x), less(most, y), less_equal(result, most)}));
+  }
+  xors_.emplace(std::vector<Poly>{x, y}, result);
+  return result;
+}
+
+/// The facts that share unknowns with the claim, directly or through others, and the negated claim.
+std::vector<Formula> Prover::relevant(const Formula &claim) const {
+  std::vector<const Formula *> left;
+  for (const auto *list : {&definitions_, &facts_})
+    for (const Formula &fact : *list)
+      left.push_back(&fact);
+  std::set<int> atoms;
+  claim.collect_atoms(atoms);
+  std::vector<Formula> result;
+  auto add = [&](const Formula &fact, const auto &self) -> void {
+    if (fact.kind != Formula::Kind::all)
+      return result.push_back(fact);
+    for (const Formula &part : fact.parts)
+      self(part, self);
+  };
+  add(negate(claim), add);
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const Formula *&fact : left) {
+      if (!fact)
+        continue;
+      std::set<int> own;
+      fact->collect_atoms(own);
+      bool touches =
+          own.empty() || std::any_of(own.begin(), own.end(), [&](int atom) { return atoms.count(atom) > 0; });
+      if (!touches)
+        continue;
+      atoms.insert(own.begin(), own.end());
+      add(*fact, add);
+      fact = nullptr;
+      grown = true;
+    }
+  }
+  return result;
+}
+
+/// All products of two facts p >= 0; of many, of those whose unknowns stand in products. With `signs` also
+/// products with an unknown, for both signs that it may have.
+static std::vector<Formula> products(const std::vector<Formula> &facts, bool signs) {
+  std::set<int> in_products;
+  std::vector<Poly> factors;
+  auto note = [&](const Formula &f, const auto &self) -> void {
+    for (const auto &[atoms, coefficient] : f.poly.terms())
+      if (atoms.size() > 1)
+        in_products.insert(atoms.begin(), atoms.end());
+    for (const Formula &part : f.parts)
+      self(part, self);
+  };
+  for (const Formula &fact : facts) {
+    note(fact, note);
+    if (fact.kind == Formula::Kind::at_least_0 && std::find(factors.begin(), factors.end(), fact.poly) == factors.end())
+      factors.push_back(fact.poly);
+  }
+  constexpr std::size_t few = 24;
+  auto wanted = [&](const Poly &p) {
+    std::set<int> own;
+    p.collect_atoms(own);
+    return factors.size() <= few ||
+           std::all_of(own.begin(), own.end(), [&](int atom) { return in_products.count(atom) > 0; });
+  };
+  std::vector<Formula> result;
+  for (std::size_t a = 0; a < factors.size(); ++a)
+    for (std::size_t b = a; b < factors.size(); ++b)
+      if (wanted(factors[a]) && wanted(factors[b]))
+        result.push_back(at_least_0(factors[a] * factors[b]));
+  if (signs)
+    for (int atom : in_products)
+      for (const Poly &factor : factors)
+        if (wanted(factor)) {
+          Poly x = Poly::atom(atom);
+          result.push_back(any({less(x, Poly(0)), at_least_0(factor * x)}));
+          result.push_back(any({less(Poly(0), x), at_least_0(-factor * x)}));
+        }
+  return result;
+}
+
+static bool is_linear(const Formula &f) {
+  return f.poly.is_linear() && std::all_of(f.parts.begin(), f.parts.end(), is_linear);
+}
+
+Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
+  ++questions_;
+  bool rational = help == Help::rational || help == Help::signs;
+  z3::solver solver(engine_->context);
+  z3::params params(engine_->context);
+  params.set("timeout", engine_->limit);
+  solver.set(params);
+  for (const Formula &fact : facts)
+    solver.add(engine_->translate(fact, rational));
+  if (help != Help::none)
+    for (const Formula &product : products(facts, help == Help::signs))
+      solver.add(engine_->translate(product, rational));
+  z3::check_result result = solver.check();
+  if (result == z3::unsat)
+    return {Verdict::Kind::proved, ""};
+  if (result == z3::unknown)
+    return {};
+  Verdict verdict{Verdict::Kind::refuted, ""};
+  std::set<int> atoms;
+  for (const Formula &fact : facts)
+    fact.collect_atoms(atoms);
+  z3::model model = solver.get_model();
+  for (int atom : atoms)
+    verdict.counterexample +=
+        fmt::format("{}{} = {}", verdict.counterexample.empty() ? "" : ", ", names_[static_cast<std::size_t>(atom)],
+                    model.eval(engine_->monomial({atom}, rational), true).to_string());
+  return verdict;
+}
+
+Verdict Prover::prove(const Formula &given) {
+  Formula claim = normal(given);
+  if (claim.kind == Formula::Kind::all) { // part by part, so that each is asked with what it needs
+    for (const Formula &part : claim.parts)
+      if (Verdict verdict = prove(part); !verdict.proved())
+        return verdict;
+    return {Verdict::Kind::proved, ""};
+  }
+  std::vector<Formula> facts = relevant(claim);
+  bool linear = std::all_of(facts.begin(), facts.end(), is_linear);
+  Verdict verdict = refute(facts, Help::none);
+  if (verdict.proved() || linear)
+    return verdict;
+  for (Help help : {Help::rational, Help::signs, Help::whole})
+    if (refute(facts, help).proved())
+      return {Verdict::Kind::proved, ""};
+  return {}; // what refutes it need not respect the products
+}
+
+bool Prover::consistent() {
+  std::vector<Formula> facts = facts_;
+  facts.insert(facts.end(), definitions_.begin(), definitions_.end());
+  return refute(facts, Help::none).kind == Verdict::Kind::refuted;
+}
+
+} // namespace nestsmith::proofs
