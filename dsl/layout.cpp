@@ -359,8 +359,8 @@ std::vector<std::int64_t> PlacedLayout::extents() const {
 /// [rule.swizzle] ((x >> (b + n)) << (b + n)) + ((x >> b & (1 << n) - 1 ^ x >> (b + s) & (1 << n) - 1) << b) +
 ///     (x & (1 << b) - 1) = x ^ (x >> s & ((1 << n) - 1 << b))
 ///     where 0 <= x, 0 <= b, b < 8, 0 < n, n < 8, n <= s, s < 16
-/// [rule.swizzle.digits] (x >> f << f) + (x & (1 << f) - 1) = x, 0 <= x & (1 << f) - 1, x & (1 << f) - 1 < 1 << f
-///     where 0 <= f, f < 32
+/// [rule.swizzle.digits] (x >> f << f) + (x & (1 << f) - 1) = x, 0 <= x & (1 << f) - 1,
+///     x & (1 << f) - 1 < 1 << f where 0 <= f, f < 32
 Expr PlacedLayout::offset(const std::vector<Expr> &indices, const Bounds &bounds) const {
   std::vector<Expr> physical = layout_.map ? (*layout_.map)(indices) : indices;
   Expr flat = 0;

@@ -1,6 +1,7 @@
 #include "tests/proofs/poly.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace nestsmith::proofs {
 
@@ -10,11 +11,26 @@ std::string to_string(Integer value) {
   bool negative = value < 0;
   std::string digits;
   for (; value != 0; value /= 10)
-    digits += static_cast<char>('0' + (negative ? -static_cast<int>(value % 10) : static_cast<int>(value % 10)));
+    digits +=
+        static_cast<char>('0' + (negative ? -static_cast<int>(value % 10) : static_cast<int>(value % 10)));
   if (negative)
     digits += '-';
   std::reverse(digits.begin(), digits.end());
   return digits;
+}
+
+Integer plus(Integer a, Integer b) {
+  Integer sum = 0;
+  if (__builtin_add_overflow(a, b, &sum))
+    throw std::overflow_error("a sum does not fit in 128 bits");
+  return sum;
+}
+
+Integer times(Integer a, Integer b) {
+  Integer product = 0;
+  if (__builtin_mul_overflow(a, b, &product))
+    throw std::overflow_error("a product does not fit in 128 bits");
+  return product;
 }
 
 Poly::Poly(Integer constant) { add({}, constant); }
@@ -27,7 +43,7 @@ Poly Poly::atom(int number) {
 
 void Poly::add(const Monomial &monomial, Integer coefficient) {
   auto it = terms_.try_emplace(monomial, 0).first;
-  it->second += coefficient;
+  it->second = plus(it->second, coefficient);
   if (it->second == 0)
     terms_.erase(it);
 }
@@ -48,6 +64,14 @@ void Poly::collect_atoms(std::set<int> &atoms) const {
     atoms.insert(monomial.begin(), monomial.end());
 }
 
+Poly Poly::multiples(Integer n) const {
+  Poly result;
+  for (const auto &[monomial, coefficient] : terms_)
+    if (coefficient % n == 0)
+      result.add(monomial, coefficient / n);
+  return result;
+}
+
 Poly &Poly::operator+=(const Poly &other) {
   for (const auto &[monomial, coefficient] : other.terms_)
     add(monomial, coefficient);
@@ -57,7 +81,7 @@ Poly &Poly::operator+=(const Poly &other) {
 Poly operator-(const Poly &a, const Poly &b) {
   Poly result = a;
   for (const auto &[monomial, coefficient] : b.terms_)
-    result.add(monomial, -coefficient);
+    result.add(monomial, times(coefficient, -1));
   return result;
 }
 
@@ -67,7 +91,7 @@ Poly operator*(const Poly &a, const Poly &b) {
     for (const auto &[y, n] : b.terms_) {
       Monomial product(x.size() + y.size());
       std::merge(x.begin(), x.end(), y.begin(), y.end(), product.begin());
-      result.add(product, m * n);
+      result.add(product, times(m, n));
     }
   return result;
 }
@@ -100,8 +124,6 @@ Formula negate(const Formula &f) {
   return f.kind == Formula::Kind::all ? any(std::move(parts)) : all(std::move(parts));
 }
 
-Formula iff(const Formula &a, const Formula &b) {
-  return all({any({negate(a), b}), any({a, negate(b)})});
-}
+Formula iff(const Formula &a, const Formula &b) { return all({any({negate(a), b}), any({a, negate(b)})}); }
 
 } // namespace nestsmith::proofs

@@ -1,5 +1,6 @@
 #pragma once
-/// Polynomials with integer coefficients in atoms, which are integers known by a number, and formulas over them.
+/// Polynomials with integer coefficients in atoms, which are integers known by a number, and formulas over
+/// them.
 
 #include <map>
 #include <set>
@@ -11,6 +12,9 @@ namespace nestsmith::proofs {
 /// Wide enough for products of two bounds of 2^60.
 using Integer = __int128;
 std::string to_string(Integer value);
+/// Throw std::overflow_error where the result does not fit; so do all operations on polynomials.
+Integer plus(Integer a, Integer b);
+Integer times(Integer a, Integer b);
 
 using Monomial = std::vector<int>; ///< atoms in ascending order; empty: 1
 
@@ -24,6 +28,7 @@ public:
   Integer constant() const; ///< the coefficient of 1
   bool is_linear() const;
   void collect_atoms(std::set<int> &atoms) const;
+  Poly multiples(Integer n) const; ///< of those terms whose coefficients n > 0 divides, the n-th part
 
   Poly &operator+=(const Poly &other);
   friend Poly operator+(Poly a, const Poly &b) { return a += b; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <stdexcept>
 #include <z3++.h>
 
 namespace nestsmith::proofs {
@@ -20,7 +21,7 @@ std::string to_string(const Verdict &verdict) {
 
 /// Facts as Z3 has them: a product of atoms is a constant of its own.
 struct Prover::Engine {
-  explicit Engine(std::chrono::milliseconds limit) : limit(static_cast<unsigned>(limit.count())) {}
+  explicit Engine(unsigned limit) : limit(limit) {}
 
   z3::expr monomial(const Monomial &atoms, bool rational) {
     auto &known = rational ? rationals : wholes;
@@ -39,8 +40,7 @@ struct Prover::Engine {
     z3::expr_vector sum(context);
     for (const auto &[atoms, coefficient] : p.terms()) {
       std::string digits = proofs::to_string(coefficient);
-      z3::expr number =
-          rational ? context.real_val(digits.c_str()) : context.int_val(digits.c_str());
+      z3::expr number = rational ? context.real_val(digits.c_str()) : context.int_val(digits.c_str());
       sum.push_back(atoms.empty() ? number : number * monomial(atoms, rational));
     }
     return sum.empty() ? (rational ? context.real_val(0) : context.int_val(0)) : z3::sum(sum);
@@ -60,12 +60,84 @@ struct Prover::Engine {
   std::map<Monomial, z3::expr> wholes, rationals;
 };
 
-Prover::Prover(std::chrono::milliseconds limit) : engine_(std::make_unique<Engine>(limit)) {}
+Prover::Prover(unsigned limit) : engine_(std::make_unique<Engine>(limit)) {}
 Prover::~Prover() = default;
 
 Poly Prover::fresh(const std::string &name) {
   names_.push_back(name);
   return Poly::atom(static_cast<int>(names_.size()) - 1);
+}
+
+Poly Prover::fresh(const std::string &name, Integer low, Integer high) {
+  Poly made = fresh(name);
+  bounds_[static_cast<int>(names_.size()) - 1] = {low, high};
+  define(less_equal(Poly(low), made));
+  define(less_equal(made, Poly(high)));
+  return made;
+}
+
+std::optional<Prover::Interval> Prover::interval(const Poly &p) const {
+  if (auto it = remainders_.find(p); it != remainders_.end())
+    return Interval{0, it->second};
+  Interval sum{0, 0};
+  for (const auto &[atoms, coefficient] : p.terms()) {
+    auto term = interval(atoms);
+    if (!term)
+      return std::nullopt;
+    constexpr Integer large = Integer(1) << 62; // far from what does not fit
+    if (coefficient > large || coefficient < -large)
+      return std::nullopt;
+    Integer a = times(term->low, coefficient), b = times(term->high, coefficient);
+    sum = {plus(sum.low, std::min(a, b)), plus(sum.high, std::max(a, b))};
+  }
+  return sum;
+}
+
+std::optional<Prover::Interval> Prover::interval(const Monomial &atoms) const {
+  Interval product{1, 1};
+  constexpr Integer large = Integer(1) << 62;
+  for (int atom : atoms) {
+    auto it = bounds_.find(atom);
+    if (it == bounds_.end())
+      return std::nullopt;
+    auto [low, high] = it->second;
+    for (Integer end : {low, high, product.low, product.high})
+      if (end > large || end < -large)
+        return std::nullopt;
+    auto ends = {times(product.low, low), times(product.low, high), times(product.high, low),
+                 times(product.high, high)};
+    product = {std::min(ends), std::max(ends)};
+  }
+  if (product.low < -large || large < product.high)
+    return std::nullopt;
+  return product;
+}
+
+std::vector<Formula> Prover::bounds_of_products(const std::vector<Formula> &facts) const {
+  std::set<Monomial> found;
+  auto note = [&](const Formula &f, const auto &self) -> void {
+    for (const auto &[atoms, coefficient] : f.poly.terms())
+      if (atoms.size() > 1) {
+        found.insert(atoms);
+        for (std::size_t a = 0; a < atoms.size(); ++a)
+          for (std::size_t b = a + 1; b < atoms.size(); ++b)
+            found.insert({atoms[a], atoms[b]});
+      }
+    for (const Formula &part : f.parts)
+      self(part, self);
+  };
+  for (const Formula &fact : facts)
+    note(fact, note);
+  std::vector<Formula> result;
+  for (const Monomial &atoms : found)
+    if (auto range = interval(atoms)) {
+      Poly product(1);
+      for (int atom : atoms)
+        product = product * Poly::atom(atom);
+      result.push_back(less_equal(Poly(range->low), product));
+      result.push_back(less_equal(product, Poly(range->high)));
+    }
+  return result;
 }
 
 void Prover::define(const Formula &fact) { definitions_.push_back(fact); }
@@ -129,18 +201,28 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   Poly x = normal(dividend), y = normal(divisor);
   if (auto it = quotients_.find({x, y}); it != quotients_.end())
     return it->second;
-  if (x.is_constant() && y.is_constant() && y.constant() > 0) {
-    Integer a = x.constant(), b = y.constant();
-    return Poly(a / b - (a % b < 0 ? 1 : 0));
-  }
-  Poly q = fresh(fmt::format("quotient{}", names_.size()));
+  auto floored = [](Integer a, Integer b) { return a / b - (a % b < 0 ? 1 : 0); };
+  std::string name = fmt::format("quotient{}", names_.size());
   bool positive = y.is_constant() ? y.constant() > 0 : prove(at_least_0(y - Poly(1))).proved();
   surely_ = surely_ && positive;
   if (!positive)
-    return q;
+    return fresh(name);
+  if (Poly taken; y.is_constant()) // [rule.divide.taken_out]
+    if (taken = x.multiples(y.constant()); !(taken == Poly(0)))
+      return taken + quotient(x - y * taken, y);
+  std::optional<Interval> range = interval(x);
+  if (range && y.is_constant())
+    range = {floored(range->low, y.constant()), floored(range->high, y.constant())};
+  else if (range) // [rule.range.by_sizes.low], [rule.range.by_sizes.high] for y >= 1
+    range = {std::min(range->low, Integer(0)), std::max(range->high, Integer(0))};
+  if (range && range->low == range->high)
+    return Poly(range->low);
+  Poly q = range ? fresh(name, range->low, range->high) : fresh(name);
   quotients_.emplace(std::vector<Poly>{x, y}, q);
   define(at_least_0(x - y * q));
   define(at_least_0(y - Poly(1) - (x - y * q)));
+  if (y.is_constant())
+    remainders_[x - y * q] = y.constant() - 1;
   return q;
 }
 
@@ -211,8 +293,9 @@ std::vector<Formula> Prover::relevant(const Formula &claim) const {
 }
 
 /// All products of two facts p >= 0; of many, of those whose unknowns stand in products. With `signs` also
-/// products with an unknown, for both signs that it may have.
-static std::vector<Formula> products(const std::vector<Formula> &facts, bool signs) {
+/// products with an unknown, for both signs that it may have. With `focused` of those facts alone whose
+/// unknowns stand in the products of the first one.
+static std::vector<Formula> products(const std::vector<Formula> &facts, bool signs, bool focused) {
   std::set<int> in_products;
   std::vector<Poly> factors;
   auto note = [&](const Formula &f, const auto &self) -> void {
@@ -223,22 +306,27 @@ static std::vector<Formula> products(const std::vector<Formula> &facts, bool sig
       self(part, self);
   };
   for (const Formula &fact : facts) {
-    note(fact, note);
-    if (fact.kind == Formula::Kind::at_least_0 && std::find(factors.begin(), factors.end(), fact.poly) == factors.end())
+    if (!focused || &fact == &facts.front())
+      note(fact, note);
+    if (fact.kind == Formula::Kind::at_least_0 &&
+        std::find(factors.begin(), factors.end(), fact.poly) == factors.end())
       factors.push_back(fact.poly);
   }
   constexpr std::size_t few = 24;
   auto wanted = [&](const Poly &p) {
     std::set<int> own;
     p.collect_atoms(own);
-    return factors.size() <= few ||
+    return (!focused && factors.size() <= few) ||
            std::all_of(own.begin(), own.end(), [&](int atom) { return in_products.count(atom) > 0; });
   };
   std::vector<Formula> result;
   for (std::size_t a = 0; a < factors.size(); ++a)
     for (std::size_t b = a; b < factors.size(); ++b)
       if (wanted(factors[a]) && wanted(factors[b]))
-        result.push_back(at_least_0(factors[a] * factors[b]));
+        try {
+          result.push_back(at_least_0(factors[a] * factors[b]));
+        } catch (const std::overflow_error &) { // one fact fewer
+        }
   if (signs)
     for (int atom : in_products)
       for (const Poly &factor : factors)
@@ -256,15 +344,15 @@ static bool is_linear(const Formula &f) {
 
 Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
   ++questions_;
-  bool rational = help == Help::rational || help == Help::signs;
-  z3::solver solver(engine_->context);
+  bool rational = help == Help::rational || help == Help::signs || help == Help::focused;
+  z3::solver solver(engine_->context, z3::solver::simple());
   z3::params params(engine_->context);
-  params.set("timeout", engine_->limit);
+  params.set("rlimit", engine_->limit);
   solver.set(params);
   for (const Formula &fact : facts)
     solver.add(engine_->translate(fact, rational));
   if (help != Help::none)
-    for (const Formula &product : products(facts, help == Help::signs))
+    for (const Formula &product : products(facts, help == Help::signs, help == Help::focused))
       solver.add(engine_->translate(product, rational));
   z3::check_result result = solver.check();
   if (result == z3::unsat)
@@ -277,9 +365,9 @@ Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
     fact.collect_atoms(atoms);
   z3::model model = solver.get_model();
   for (int atom : atoms)
-    verdict.counterexample +=
-        fmt::format("{}{} = {}", verdict.counterexample.empty() ? "" : ", ", names_[static_cast<std::size_t>(atom)],
-                    model.eval(engine_->monomial({atom}, rational), true).to_string());
+    verdict.counterexample += fmt::format("{}{} = {}", verdict.counterexample.empty() ? "" : ", ",
+                                          names_[static_cast<std::size_t>(atom)],
+                                          model.eval(engine_->monomial({atom}, rational), true).to_string());
   return verdict;
 }
 
@@ -292,20 +380,24 @@ Verdict Prover::prove(const Formula &given) {
     return {Verdict::Kind::proved, ""};
   }
   std::vector<Formula> facts = relevant(claim);
+  std::vector<Formula> bounds = bounds_of_products(facts);
+  facts.insert(facts.end(), bounds.begin(), bounds.end());
   bool linear = std::all_of(facts.begin(), facts.end(), is_linear);
   Verdict verdict = refute(facts, Help::none);
   if (verdict.proved() || linear)
     return verdict;
-  for (Help help : {Help::rational, Help::signs, Help::whole})
+  for (Help help : {Help::focused, Help::rational, Help::signs, Help::whole})
     if (refute(facts, help).proved())
       return {Verdict::Kind::proved, ""};
   return {}; // what refutes it need not respect the products
 }
 
-bool Prover::consistent() {
+bool Prover::contradictory() {
   std::vector<Formula> facts = facts_;
   facts.insert(facts.end(), definitions_.begin(), definitions_.end());
-  return refute(facts, Help::none).kind == Verdict::Kind::refuted;
+  std::vector<Formula> bounds = bounds_of_products(facts);
+  facts.insert(facts.end(), bounds.begin(), bounds.end());
+  return refute(facts, Help::none).proved();
 }
 
 } // namespace nestsmith::proofs

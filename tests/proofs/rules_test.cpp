@@ -7,6 +7,10 @@
 #include <stdexcept>
 
 namespace nestsmith::proofs {
+
+/// For messages of GoogleTest.
+static void PrintTo(const Rule &rule, std::ostream *out) { *out << rule.where; }
+
 namespace {
 
 std::vector<Rule> rules() {
@@ -20,9 +24,6 @@ TEST_P(Rules, IsProved) {
   const Rule &rule = GetParam();
   EXPECT_EQ(to_string(prove(rule)), "proved") << rule.where << ": [" << rule.name << "]" << rule.text;
 }
-
-/// For messages.
-[[maybe_unused]] void PrintTo(const Rule &rule, std::ostream *out) { *out << rule.where; }
 
 std::string test_name(const testing::TestParamInfo<Rule> &info) {
   std::string name = info.param.name.substr(5);
@@ -49,7 +50,8 @@ TEST(RulesThatAreFalse, AreNotProvedWhereTheyFailForLargeNumbersOnly) {
 }
 
 TEST(RulesThatAreNone, AreRejected) {
-  for (const char *text : {"x//y = x//y", "x = x where x < 0, 0 < x", "x + = y", "x", "x = y where", "f(x) = x"})
+  for (const char *text :
+       {"x//y = x//y", "x = x where x < 0, 0 < x", "x + = y", "x", "x = y where", "f(x) = x"})
     EXPECT_THROW(prove(rule(text)), std::runtime_error) << text;
 }
 

@@ -1,0 +1,78 @@
+/// What index arithmetic answered while the rungs were scheduled and lowered, asked again of Z3: the guards
+/// that went, the vectors, the widths and the regions rest on these answers. All of them: nestsmith_prove.
+
+#include "dsl/vector_access.h"
+#include "tests/proofs/rungs.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith::proofs {
+namespace {
+
+/// Every sixth, of a ragged shape and of any size.
+TEST(AnswersTest, AreTrue) {
+  Answers answers;
+  for (const Rung &rung : builtin_rungs())
+    for (const Case &at : few_cases_of(rung))
+      (void)lowered(rung, at);
+  ASSERT_GT(answers.all().size(), 1000U);
+  for (std::size_t n = 0; n < answers.all().size(); n += 6) {
+    const Answer &answer = answers.all()[n];
+    EXPECT_EQ(to_string(prove(answer)), "proved") << to_string(answer);
+  }
+}
+
+TEST(AnswersTest, AreCollectedOnce) {
+  Var i = make_var("i"), j = make_var("j");
+  Bounds bounds;
+  bounds.set(i, {0, 31});
+  bounds.set(j, {0, 31});
+  Answers answers;
+  simplify(floordiv(Expr(i), 32), bounds);
+  simplify(floordiv(Expr(j), 32), bounds);
+  EXPECT_TRUE(proves(Expr(i) < 32, bounds));
+  EXPECT_TRUE(is_multiple(Expr(i) * 4, 4, bounds));
+  (void)range_of(Expr(i) + 1, bounds);
+  std::vector<std::string> texts;
+  for (const Answer &answer : answers.all())
+    texts.push_back(to_string(answer));
+  EXPECT_EQ(answers.given(), 5);
+  EXPECT_EQ(texts.size(), 4U) << testing::PrintToString(texts);
+}
+
+Answer answer(Answer::Kind kind, const Expr &question, const Expr &result, const Var &var, Range range) {
+  Answer made{kind, question, result, {0, 0}, 1, {}};
+  made.known[var].range = range;
+  return made;
+}
+
+TEST(AnswersThatAreFalse, AreRefutedWithNumbers) {
+  Var i = make_var("i");
+  using Kind = Answer::Kind;
+  EXPECT_EQ(to_string(prove(answer(Kind::simplified, floormod(Expr(i), 8), i, i, {0, 8}))),
+            "refuted by i = 8, quotient1 = 1");
+  EXPECT_EQ(to_string(prove(answer(Kind::condition, Expr(i) < 8, boolean(true), i, {0, 8}))),
+            "refuted by i = 8");
+  EXPECT_EQ(to_string(prove(answer(Kind::at_most, Expr(i) * 2, Expr(15), i, {0, 8}))), "refuted by i = 8");
+  Answer bounded = answer(Kind::bounded, Expr(i) - 3, {}, i, {0, 8});
+  bounded.range = {-2, 5};
+  EXPECT_EQ(to_string(prove(bounded)), "refuted by i = 0");
+  Answer multiple = answer(Kind::multiple, Expr(i) * 6, {}, i, {1, 1});
+  multiple.factor = 4;
+  EXPECT_FALSE(prove(multiple).proved());
+}
+
+/// The load's index was simplified wrongly.
+TEST(AnswersThatAreFalse, AreFoundInsideOfData) {
+  Var i = make_var("i");
+  Buffer x =
+      std::make_shared<const BufferNode>(BufferNode{"x", DType::f32, {Expr(64)}, Scope::global, Role::input});
+  Expr before = load(x, {floordiv(Expr(i) * 4 + 3, 4)}) * Expr(2.0F);
+  for (bool wrong : {false, true}) {
+    Expr after = load(x, {Expr(i) + (wrong ? 1 : 0)}) * Expr(2.0F);
+    EXPECT_EQ(prove(answer(Answer::Kind::simplified, before, after, i, {0, 9})).proved(), !wrong);
+  }
+}
+
+} // namespace
+} // namespace nestsmith::proofs

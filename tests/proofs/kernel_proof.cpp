@@ -1,0 +1,244 @@
+#include "tests/proofs/kernel_proof.h"
+
+#include "dsl/printer.h"
+#include "tests/proofs/translate.h"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <limits>
+
+namespace nestsmith::proofs {
+
+namespace {
+
+using kernel::Allocation, kernel::Assumption, kernel::Barrier, kernel::Declare, kernel::If, kernel::Kernel,
+    kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store, kernel::ThreadIndex;
+
+template <class T> Formula fits_in(const Poly &p) {
+  return all(
+      {less_equal(Poly(std::numeric_limits<T>::min()), p), less_equal(p, Poly(std::numeric_limits<T>::max()))});
+}
+Formula fits(const Poly &p, DType dtype) {
+  return dtype == DType::i32 ? fits_in<std::int32_t>(p) : fits_in<std::int64_t>(p);
+}
+
+class Walker {
+public:
+  explicit Walker(const Kernel &kernel) : kernel_(kernel), translator_(prover_) {}
+
+  KernelProof run() {
+    for (const SizeParameter &size : kernel_.sizes)
+      translator_.set(size.var, translator_.define(size.size));
+    for (const Assumption &assumption : kernel_.assumptions)
+      prover_.assume(translator_.condition(assumption.holds));
+    for (const ThreadIndex &index : kernel_.indices) {
+      Poly value = translator_.define(index.var, index.range());
+      prover_.assume(all({less_equal(Poly(0), value), less(value, translator_.integer(index.extent))}));
+      claim(Claim::width, fits(value, index.var->dtype), std::string(nestsmith::name(index.axis)));
+    }
+    check_arena();
+    check(kernel_.body);
+    return std::move(result_);
+  }
+
+private:
+  void claim(Claim kind, const Formula &formula, const std::string &where) {
+    auto at = static_cast<std::size_t>(kind);
+    auto start = std::chrono::steady_clock::now();
+    Verdict verdict = prover_.prove(formula);
+    result_.seconds[at] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ++result_.asked[at];
+    result_.proved[at] += verdict.proved();
+    if (!verdict.proved())
+      result_.failures.push_back(fmt::format("{}: {} in `{}`: {}", kernel_.name, proofs::name(kind), where,
+                                             proofs::to_string(verdict)));
+  }
+
+  // ---- statements
+
+  void check(const Stmt &stmt) {
+    visit(stmt,
+          Overloaded{
+              [&](const Declare &x) {
+                check(x.value);
+                if (is_index(x.var->dtype) && x.var->lanes == 1)
+                  translator_.set(x.var, translator_.integer(x.value));
+              },
+              [&](const Loop &x) {
+                check(x.extent);
+                Prover::Scope scope(prover_);
+                Poly extent = translator_.integer(x.extent);
+                auto count = as_int(x.extent);
+                Poly value = count ? translator_.define(x.var, {0, *count - 1}) : translator_.define(x.var);
+                claim(Claim::width, fits(extent, x.var->dtype),
+                      x.var->name + " < " + nestsmith::to_string(x.extent));
+                prover_.assume(all({less_equal(Poly(0), value), less(value, extent)}));
+                check(x.body);
+              },
+              [&](const If &x) {
+                check(x.condition);
+                Formula condition = translator_.condition(x.condition);
+                under(condition, [&] { check(x.body); });
+                if (x.otherwise)
+                  under(negate(condition), [&] { check(x.otherwise); });
+              },
+              [&](const Seq &x) {
+                for (const Stmt &child : x.stmts)
+                  check(child);
+              },
+              [&](const Store &x) {
+                if (prover_.contradictory())
+                  result_.failures.push_back(fmt::format("{}: no thread stores {}: what is known there is "
+                                                         "contradictory",
+                                                         kernel_.name, x.buffer->name));
+                check(x.value);
+                check_access(x.buffer, x.indices, x.lanes);
+              },
+              [](const Barrier &) {},
+          });
+  }
+
+  template <class F> void under(const Formula &condition, const F &f) {
+    Prover::Scope scope(prover_);
+    prover_.assume(condition);
+    f();
+  }
+
+  // ---- expressions
+
+  void check(const Expr &e) {
+    if (!e)
+      return;
+    if (const auto *op = e.as<Binary>();
+        op && is_logical(op->op)) { // the right side only where the left does not decide
+      check(op->a);
+      Formula left = translator_.condition(op->a);
+      return under(op->op == BinaryOp::logical_and ? left : negate(left), [&] { check(op->b); });
+    }
+    if (const auto *choice = e.as<Select>(); choice && choice->branches) {
+      check(choice->condition);
+      Formula condition = translator_.condition(choice->condition);
+      under(condition, [&] { check(choice->when_true); });
+      return under(negate(condition), [&] { check(choice->when_false); });
+    }
+    if (const auto *access = e.as<Load>()) {
+      check(access->mask);
+      if (access->mask)
+        under(translator_.condition(access->mask),
+              [&] { check_access(access->buffer, access->indices, access->lanes); });
+      else
+        check_access(access->buffer, access->indices, access->lanes);
+      return check(access->fill);
+    }
+    for_each_child(e, [&](const Expr &child) { check(child); });
+    if (is_index(e.dtype()))
+      check_arithmetic(e);
+  }
+
+  void check_arithmetic(const Expr &e) {
+    std::string text = nestsmith::to_string(e);
+    if (const auto *conversion = e.as<Cast>(); conversion && is_index(conversion->a.dtype()))
+      return claim(Claim::width, fits(translator_.integer(conversion->a), e.dtype()), text);
+    const auto *op = e.as<Binary>();
+    if (!op)
+      return;
+    if (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod)
+      claim(Claim::division,
+            all({at_least_0(translator_.integer(op->a)), less_equal(Poly(1), translator_.integer(op->b))}),
+            text);
+    claim(Claim::width, fits(translator_.integer(e), e.dtype()), text);
+    const auto *right = op->b.as<Binary>();
+    if (op->op == BinaryOp::add && right && right->op == BinaryOp::add) // C may be told to add a + b + c
+      claim(Claim::width, fits(translator_.integer(op->a) + translator_.integer(right->a), e.dtype()), text);
+  }
+
+  void check_access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes) {
+    check(indices.front());
+    Poly offset = translator_.integer(indices.front());
+    Expr elements = buffer->role == Role::temporary && buffer->scope != Scope::global ? buffer->shape.front()
+                                                                                      : span_of(*buffer);
+    std::string text = fmt::format("{}[{}]", buffer->name, nestsmith::to_string(indices.front()));
+    if (lanes > 1)
+      text.insert(text.size() - 1, fmt::format(" +: {}", lanes));
+    Prover::Scope scope(prover_);
+    if (buffer->scope == Scope::global)
+      assume_rows(*buffer, indices.front());
+    claim(Claim::in_bounds,
+          all({at_least_0(offset), less_equal(offset + Poly(lanes), translator_.integer(elements))}), text);
+    if (lanes > 1)
+      claim(Claim::aligned,
+            all({equal(prover_.remainder(offset, Poly(lanes)), Poly(0)), truth(starts_aligned(buffer, lanes))}),
+            text);
+  }
+
+  /// Of each row * stride in the offset: that there is this row, where it can be shown. It helps Z3 with
+  /// products.
+  void assume_rows(const BufferNode &buffer, const Expr &offset) {
+    std::vector<Expr> strides = strides_of(buffer);
+    walk(offset, [&](const Expr &node) {
+      const auto *op = node.as<Binary>();
+      if (!op || op->op != BinaryOp::mul || as_int(op->a) || as_int(op->b))
+        return;
+      Poly row = translator_.integer(op->a), stride = translator_.integer(op->b);
+      for (std::size_t d = 0; d < strides.size(); ++d) {
+        Formula exists = less(row, translator_.integer(buffer.shape[d]));
+        if (translator_.integer(strides[d]) == stride && prover_.prove(exists).proved())
+          prover_.assume(exists);
+      }
+    });
+  }
+
+  /// Whether the array begins at a multiple of the vector's bytes.
+  bool starts_aligned(const Buffer &buffer, int lanes) const {
+    std::int64_t bytes = std::int64_t{lanes} * byte_size(buffer->dtype);
+    for (const Allocation &allocation : kernel_.shared)
+      if (allocation.buffer == buffer)
+        return allocation.byte_offset % bytes == 0 && allocation.alignment % bytes == 0;
+    auto it = kernel_.aligned.find(buffer);
+    return it != kernel_.aligned.end() && it->second % bytes == 0;
+  }
+
+  void check_arena() {
+    std::int64_t end = 0;
+    for (const Allocation &allocation : kernel_.shared) {
+      std::int64_t bytes =
+          as_int(allocation.buffer->shape.front()).value() * byte_size(allocation.buffer->dtype);
+      claim(Claim::arena,
+            truth(end <= allocation.byte_offset && allocation.byte_offset + bytes <= kernel_.shared_bytes),
+            allocation.buffer->name);
+      end = allocation.byte_offset + bytes;
+    }
+  }
+
+  const Kernel &kernel_;
+  Prover prover_;
+  Translator translator_;
+  KernelProof result_;
+};
+
+} // namespace
+
+const char *name(Claim claim) {
+  static constexpr const char *names[] = {"in bounds", "aligned", "width", "division", "arena"};
+  return names[static_cast<std::size_t>(claim)];
+}
+
+void KernelProof::add(const KernelProof &other) {
+  for (std::size_t n = 0; n < claims; ++n) {
+    asked[n] += other.asked[n];
+    proved[n] += other.proved[n];
+    seconds[n] += other.seconds[n];
+  }
+  failures.insert(failures.end(), other.failures.begin(), other.failures.end());
+}
+
+KernelProof prove(const kernel::Kernel &kernel) { return Walker(kernel).run(); }
+
+KernelProof prove(const kernel::Plan &plan) {
+  KernelProof result;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    result.add(prove(kernel));
+  return result;
+}
+
+} // namespace nestsmith::proofs

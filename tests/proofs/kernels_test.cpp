@@ -1,0 +1,163 @@
+/// What lowering decided about the rungs, proved: each access in bounds, each vector aligned, each index in the
+/// width that it is computed in, for a ragged shape and for all shapes at once. All cases: nestsmith_prove.
+
+#include "tests/proofs/rungs.h"
+#include "tests/runtime/sim/kernel_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith::proofs {
+namespace {
+
+using sim::KernelBuilder;
+using testing::Contains;
+using testing::HasSubstr;
+
+std::vector<const Rung *> rungs() {
+  std::vector<const Rung *> all;
+  for (const Rung &rung : builtin_rungs())
+    all.push_back(&rung);
+  return all;
+}
+
+class Kernels : public testing::TestWithParam<const Rung *> {};
+
+TEST_P(Kernels, AreProved) {
+  int plans = 0;
+  for (const Case &at : few_cases_of(*GetParam()))
+    if (auto plan = lowered(*GetParam(), at)) {
+      KernelProof proof = prove(*plan);
+      EXPECT_GT(proof.proved[static_cast<std::size_t>(Claim::in_bounds)], 0);
+      EXPECT_GT(proof.proved[static_cast<std::size_t>(Claim::width)], 0);
+      for (const std::string &failure : proof.failures)
+        ADD_FAILURE() << at.name << ": " << failure;
+      ++plans;
+    }
+  EXPECT_GE(plans, 1);
+}
+INSTANTIATE_TEST_SUITE_P(Rungs, Kernels, testing::ValuesIn(rungs()),
+                         [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
+
+const Rung &rung(const std::string &name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == name)
+      return rung;
+  throw std::out_of_range(name);
+}
+
+TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
+  for (const char *name : {"ladder/vectors", "001/float4", "003/step6"})
+    for (const Case &at : cases_of(rung(name)))
+      if (at.name == "multiples of 4") {
+        KernelProof proof = prove(*lowered(rung(name), at));
+        EXPECT_GT(proof.proved[static_cast<std::size_t>(Claim::aligned)], 0) << name;
+        EXPECT_THAT(proof.failures, testing::IsEmpty()) << name;
+      }
+}
+
+kernel::Stmt without_guards(const kernel::Stmt &stmt) {
+  if (const auto *guard = kernel::as<kernel::If>(stmt))
+    return without_guards(guard->body);
+  return kernel::map_children(stmt, without_guards);
+}
+
+TEST(KernelsThatAreWrong, WithoutAGuardAreRefutedByTheThreadThatLeaves) {
+  kernel::Kernel kernel = lowered(rung("000/coalesced"), {"", {1000, 777, 333}})->only();
+  kernel.body = without_guards(kernel.body);
+  EXPECT_THAT(prove(kernel).failures,
+              Contains(testing::AllOf(HasSubstr("in bounds in `C["), HasSubstr("refuted by"),
+                                      HasSubstr("quotient2 = 1000"))));
+}
+
+TEST(KernelsThatAreWrong, WithoutAGuardAreNotProvedForAllSizes) {
+  kernel::Kernel kernel = lowered(rung("000/coalesced"), cases_of(rung("000/coalesced")).back())->only();
+  EXPECT_THAT(prove(kernel).failures, testing::IsEmpty());
+  for (const Case &at : cases_of(rung("000/coalesced")))
+    if (at.name == "any size") {
+      kernel = lowered(rung("000/coalesced"), at)->only();
+      kernel.body = without_guards(kernel.body);
+      EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("in bounds in `C[")));
+    }
+}
+
+TEST(KernelsThatAreWrong, OneElementTooFarIsRefuted) {
+  KernelBuilder b("one_off");
+  Buffer x = b.param("x", 64);
+  Buffer y = b.param("y", 64, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  b.store(y, t, sim::at(x, t + int_imm(1, DType::i32)));
+  EXPECT_THAT(prove(b.build()).failures,
+              testing::ElementsAre(
+                  testing::AllOf(HasSubstr("in bounds in `x[t + 1]`"), HasSubstr("refuted by t = 63"))));
+}
+
+/// 46341^2 is the first square above 2^31.
+TEST(KernelsThatAreWrong, OffsetOf46341SquaredIn32BitsIsRefuted) {
+  for (std::int64_t rows : {46340, 46341}) {
+    KernelBuilder b("wide");
+    Buffer y = b.param("y", rows * rows, Role::output);
+    Expr i = b.axis(Axis::block_x, "i", rows), j = b.axis(Axis::block_y, "j", rows);
+    b.store(y, i * int_imm(rows, DType::i32) + j, constant(DType::f32, 0));
+    auto failures = prove(b.build()).failures;
+    if (rows == 46340)
+      EXPECT_THAT(failures, testing::IsEmpty());
+    else
+      EXPECT_THAT(failures,
+                  Contains(testing::AllOf(HasSubstr("width in `i*46341 + j`"), HasSubstr("i = 46340"))));
+  }
+}
+
+TEST(KernelsThatAreWrong, VectorOffItsAlignmentIsRefuted) {
+  KernelBuilder b("misaligned");
+  Buffer y = b.param("y", 4096);
+  Buffer z = b.param("z", 64, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  Var v = b.let_vector("v", KernelBuilder::vector_at(y, t * int_imm(6, DType::i32), 4));
+  b.store(z, t, lane(v, 0));
+  kernel::Kernel kernel = b.build();
+  EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("aligned in `y[t*6 +: 4]`: refuted by t = ")));
+}
+
+TEST(KernelsThatAreWrong, VectorThatNobodyAlignsIsRefuted) {
+  for (bool aligned : {false, true}) {
+    KernelBuilder b("base");
+    Buffer y = b.param("y", 4096);
+    Buffer z = b.param("z", 64, Role::output);
+    Expr t = b.axis(Axis::thread_x, "t", 64);
+    Var v = b.let_vector("v", KernelBuilder::vector_at(y, t * int_imm(4, DType::i32), 4));
+    b.store(z, t, lane(v, 0));
+    kernel::Kernel kernel = b.build();
+    if (aligned)
+      kernel.aligned[y] = 16;
+    EXPECT_EQ(prove(kernel).failures.empty(), aligned);
+  }
+}
+
+TEST(KernelsThatAreWrong, DividendThatMayBeNegativeIsRefuted) {
+  KernelBuilder b("negative");
+  Buffer z = b.param("z", 64, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  b.store(z, floormod(t - int_imm(1, DType::i32), int_imm(64, DType::i32)), constant(DType::f32, 0));
+  EXPECT_THAT(prove(b.build()).failures,
+              testing::ElementsAre(HasSubstr("division in `(t - 1)%64`: refuted by t = 0")));
+}
+
+/// From what excludes each other everything would follow.
+TEST(KernelsThatAreWrong, CodeThatIsNeverReachedIsReported) {
+  KernelBuilder b("dead");
+  Buffer z = b.param("z", 64, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  b.when(int_imm(63, DType::i32) < t,
+         [&] { b.store(z, t + int_imm(1000, DType::i32), constant(DType::f32, 0)); });
+  EXPECT_THAT(prove(b.build()).failures, Contains(HasSubstr("no thread stores z")));
+}
+
+TEST(KernelsThatAreWrong, ArraysThatOverlapAreRefuted) {
+  kernel::Kernel kernel = lowered(rung("000/shared"), {"", {64, 64, 64}})->only();
+  kernel.shared[1].byte_offset -= 4;
+  EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("arena in `B_shared`")));
+}
+
+} // namespace
+} // namespace nestsmith::proofs

@@ -1,0 +1,57 @@
+#include "tests/proofs/rungs.h"
+
+#include "dsl/error.h"
+#include "lowering/lower.h"
+#include "schedules/workloads.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::proofs {
+
+std::vector<Case> cases_of(const Rung &rung) {
+  std::vector<Case> cases;
+  auto constant = [&](Shape shape) {
+    if (shape.size() == rung.tile.size())
+      cases.push_back({to_string(shape), shape});
+  };
+  auto symbolic = [&](std::string name, Size stated) {
+    Shape shape = rung.tile;
+    shape.stated = stated;
+    cases.push_back({std::move(name), std::move(shape)});
+  };
+  Shape tiles = rung.tile, ragged = rung.tile;
+  for (std::int64_t &extent : tiles)
+    extent *= 3;
+  for (std::int64_t &extent : ragged)
+    extent += 1;
+  constant(tiles);
+  constant(ragged);
+  constant({1000, 777, 333});
+  constant({70000, 70000, 64});
+  constant({3, 1000, 777, 333});
+  symbolic("any size", {});
+  symbolic("sizes up to 46340", {.max = 46340});
+  symbolic("multiples of 4", {.min = 4, .max = 1 << 20, .multiple_of = 4});
+  symbolic("multiples of 128 up to 32768", {.min = 128, .max = 32768, .multiple_of = 128});
+  return cases;
+}
+
+std::vector<Case> few_cases_of(const Rung &rung) {
+  std::vector<Case> few;
+  for (Case &at : cases_of(rung))
+    if (at.name == "any size" || (!at.shape.stated && at.shape[0] == rung.tile[0] + 1))
+      few.push_back(std::move(at));
+  return few;
+}
+
+std::optional<kernel::Plan> lowered(const Rung &rung, const Case &at, DType dtype) {
+  try {
+    return lower(rung.build(at.shape, dtype, Target{}));
+  } catch (const UserError &) {
+    if (!at.shape.stated)
+      throw;
+    return std::nullopt;
+  }
+}
+
+} // namespace nestsmith::proofs

@@ -1,0 +1,26 @@
+#pragma once
+/// The rungs and the shapes that the proofs are of.
+
+#include "schedules/rung.h"
+#include "tests/proofs/answers.h"
+#include "tests/proofs/kernel_proof.h"
+
+#include <optional>
+
+namespace nestsmith::proofs {
+
+/// A shape with sizes as they are stated: all of them unless the sizes are restricted.
+struct Case {
+  std::string name; ///< "1000x777x333", "any size", "multiples of 4 up to 32768"
+  Shape shape;
+};
+/// Constant shapes: full tiles, ragged ones and more than 2^31 elements; then symbolic ones, of sizes that are
+/// stated as they come, just small enough for offsets of 32 bits, and as multiples that make vectors.
+std::vector<Case> cases_of(const Rung &rung);
+/// Two of them, which the test run proves: ragged, and any size.
+std::vector<Case> few_cases_of(const Rung &rung);
+
+/// The rung, scheduled and lowered; none where it is refused, as some are whose sizes are not stated.
+std::optional<kernel::Plan> lowered(const Rung &rung, const Case &at, DType dtype = DType::f32);
+
+} // namespace nestsmith::proofs

@@ -1,0 +1,188 @@
+#include "tests/proofs/translate.h"
+
+#include <limits>
+
+namespace nestsmith::proofs {
+
+namespace {
+
+constexpr Verdict::Kind proved = Verdict::Kind::proved;
+
+bool one_form(const Expr &a, const Expr &b) {
+  if (a.node().kind.index() != b.node().kind.index() || a.dtype() != b.dtype())
+    return false;
+  return a.visit(Overloaded{
+      [&](const Binary &x) { return x.op == b.as<Binary>()->op; },
+      [&](const Load &x) { return x.buffer == b.as<Load>()->buffer && x.lanes == b.as<Load>()->lanes; },
+      [&](const Call &x) { return x.intrinsic == b.as<Call>()->intrinsic; },
+      [&](const Select &x) { return x.branches == b.as<Select>()->branches; },
+      [&](const Not &) { return true; },
+      [&](const Cast &) { return true; },
+      [&](const Pack &) { return true; },
+      [&](const auto &) { return same(a, b); },
+  });
+}
+
+std::vector<Expr> children(const Expr &e) {
+  std::vector<Expr> list;
+  for_each_child(e, [&](const Expr &child) { list.push_back(child); });
+  return list;
+}
+
+} // namespace
+
+Poly Translator::define(const Var &var) {
+  if (!var->size)
+    return values_[var] = prover_.fresh(var->name);
+  auto [least, most, unit] = *var->size; // [rule.size.range]
+  return values_[var] = prover_.fresh(var->name, -floor_div(-least, unit), floor_div(most, unit)) * Poly(unit);
+}
+
+Poly Translator::define(const Var &var, Range range) {
+  return values_[var] = prover_.fresh(var->name, range.low, range.high);
+}
+
+Poly Translator::value(const Var &var) {
+  if (!values_.count(var) && meet_)
+    meet_(*this, var);
+  auto it = values_.find(var);
+  return it == values_.end() ? define(var) : it->second;
+}
+
+Poly Translator::unknown(const Expr &e) {
+  for (const auto &[known, poly] : unknowns_)
+    if (alike(known, e))
+      return poly;
+  Poly made = prover_.fresh("unknown" + std::to_string(unknowns_.size()));
+  if (e.dtype() == DType::boolean)
+    prover_.assume(all({less_equal(Poly(0), made), less_equal(made, Poly(1))}));
+  if (e.dtype() == DType::i32)
+    prover_.assume(all({less_equal(Poly(std::numeric_limits<std::int32_t>::min()), made),
+                        less_equal(made, Poly(std::numeric_limits<std::int32_t>::max()))}));
+  unknowns_.emplace_back(e, made);
+  return made;
+}
+
+bool Translator::alike(const Expr &a, const Expr &b) {
+  if (same(a, b))
+    return true;
+  if (!one_form(a, b))
+    return false;
+  std::vector<Expr> x = children(a), y = children(b);
+  if (x.size() != y.size())
+    return false;
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    bool indices = is_index(x[n].dtype()) && is_index(y[n].dtype());
+    if (indices ? !(integer(x[n]) == integer(y[n])) : !alike(x[n], y[n]))
+      return false;
+  }
+  return true;
+}
+
+Poly Translator::arithmetic(const Binary &op) {
+  Poly a = integer(op.a), b = integer(op.b);
+  switch (op.op) {
+  case BinaryOp::add:
+    return a + b;
+  case BinaryOp::sub:
+    return a - b;
+  case BinaryOp::mul:
+    return a * b;
+  case BinaryOp::floordiv:
+    return prover_.quotient(a, b);
+  case BinaryOp::floormod:
+    return prover_.remainder(a, b);
+  case BinaryOp::min:
+    return prover_.min(a, b);
+  case BinaryOp::max:
+    return prover_.max(a, b);
+  case BinaryOp::bit_xor:
+    return prover_.bit_xor(a, b);
+  case BinaryOp::shift_right: // [rule.swizzle.digits]
+    return prover_.quotient(a, Poly(Integer(1) << as_int(op.b).value()));
+  default:
+    break;
+  }
+  return prover_.fresh("data");
+}
+
+Poly Translator::integer(const Expr &e) {
+  return e.visit(Overloaded{
+      [&](const IntImm &x) { return Poly(x.value); },
+      [&](const Var &x) { return value(x); },
+      [&](const Binary &x) { return arithmetic(x); },
+      [&](const Select &x) {
+        return prover_.choose(condition(x.condition), integer(x.when_true), integer(x.when_false));
+      },
+      [&](const Cast &x) {
+        if (!is_index(x.a.dtype()))
+          return unknown(e);
+        Poly a = integer(x.a);
+        if (x.dtype == DType::i64)
+          return a;
+        Poly wrap(Integer(1) << 32), half(Integer(1) << 31); // [rule.range.cast]
+        return prover_.remainder(a + half, wrap) - half;
+      },
+      [&](const auto &) { return unknown(e); },
+  });
+}
+
+Formula Translator::condition(const Expr &e) {
+  if (auto value = as_int(e))
+    return truth(*value != 0);
+  if (const auto *op = e.as<Binary>()) {
+    if (op->op == BinaryOp::logical_and)
+      return all({condition(op->a), condition(op->b)});
+    if (op->op == BinaryOp::logical_or)
+      return any({condition(op->a), condition(op->b)});
+    if (is_comparison(op->op) && is_index(op->a.dtype())) {
+      Poly a = integer(op->a), b = integer(op->b);
+      return op->op == BinaryOp::lt   ? less(a, b)
+             : op->op == BinaryOp::le ? less_equal(a, b)
+             : op->op == BinaryOp::eq ? proofs::equal(a, b)
+                                      : negate(proofs::equal(a, b));
+    }
+  }
+  if (const auto *opposite = e.as<Not>())
+    return negate(condition(opposite->a));
+  if (const auto *choice = e.as<Select>()) {
+    Formula c = condition(choice->condition);
+    return any({all({c, condition(choice->when_true)}), all({negate(c), condition(choice->when_false)})});
+  }
+  return at_least_0(unknown(e) - Poly(1));
+}
+
+bool Translator::decided(const Expr &e, bool value) {
+  Formula f = condition(e);
+  return prover_.prove(value ? f : negate(f)).proved();
+}
+
+Verdict Translator::equal(const Expr &a, const Expr &b) {
+  if (same(a, b))
+    return {proved, ""};
+  if (is_index(a.dtype()) && is_index(b.dtype()))
+    return prover_.prove(proofs::equal(integer(a), integer(b)));
+  if (a.dtype() == DType::boolean && b.dtype() == DType::boolean)
+    return prover_.prove(iff(condition(a), condition(b)));
+  return equal_data(a, b);
+}
+
+Verdict Translator::equal_data(const Expr &a, const Expr &b) {
+  if (const auto *choice = a.as<Select>(); choice && !one_form(a, b))
+    for (bool taken : {true, false})
+      if (decided(choice->condition, taken))
+        return equal(taken ? choice->when_true : choice->when_false, b);
+  const auto *masked = a.as<Load>(), *plain = b.as<Load>();
+  bool unmasked = masked && plain && static_cast<bool>(masked->mask) && !static_cast<bool>(plain->mask);
+  if (unmasked && decided(masked->mask, true))
+    return equal(load(masked->buffer, masked->indices, {}, {}, masked->lanes), b);
+  std::vector<Expr> x = children(a), y = children(b);
+  if (!one_form(a, b) || x.size() != y.size())
+    return {};
+  for (std::size_t n = 0; n < x.size(); ++n)
+    if (Verdict verdict = equal(x[n], y[n]); !verdict.proved())
+      return verdict;
+  return {proved, ""};
+}
+
+} // namespace nestsmith::proofs
