@@ -16,7 +16,7 @@ HELP
 esac
 
 read_options "$@"
-install_build_tools libgtest-dev libgmock-dev
+install_build_tools libgtest-dev libgmock-dev libz3-dev
 build_nestsmith ON all
 prepare_cuda
 say "testing"

@@ -1,0 +1,205 @@
+/// Index arithmetic: large offsets, negative numbers, names.
+
+#include "codegen/cuda.h"
+#include "dsl/numbers.h"
+#include "tests/known_bugs/support.h"
+
+#include <regex>
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_right;
+using test::rung;
+
+/// The offsets at which a kernel stores to C, for threads and iterations at the ends of their ranges, with the
+/// arithmetic that the kernel does.
+class Corners {
+public:
+  explicit Corners(const kernel::Kernel &kernel) : kernel_(kernel) { threads(0); }
+  std::int64_t least = 0, most = 0;
+  int stores = 0;
+  DType width = DType::boolean;
+
+private:
+  using Point = std::map<Var, Scalar>;
+
+  template <class F> void ends(const Var &var, std::int64_t extent, const F &f) {
+    for (std::int64_t value : std::set<std::int64_t>{0, extent / 2, extent - 1}) {
+      point_[var] = Scalar::of(DType::i64, value).to(var->dtype);
+      f();
+    }
+  }
+  void threads(std::size_t n) {
+    if (n == kernel_.indices.size())
+      return visit(kernel_.body);
+    const kernel::ThreadIndex &index = kernel_.indices[n];
+    ends(index.var, as_int(index.extent).value(), [&] { threads(n + 1); });
+  }
+  void visit(const kernel::Stmt &stmt) {
+    if (const auto *seq = kernel::as<kernel::Seq>(stmt))
+      for (const kernel::Stmt &child : seq->stmts)
+        visit(child);
+    if (const auto *declare = kernel::as<kernel::Declare>(stmt); declare && is_index(declare->var->dtype))
+      point_[declare->var] = evaluate(declare->value, point_);
+    if (const auto *branch = kernel::as<kernel::If>(stmt)) {
+      if (evaluate(branch->condition, point_).bits)
+        visit(branch->body);
+      else if (branch->otherwise)
+        visit(branch->otherwise);
+    }
+    if (const auto *loop = kernel::as<kernel::Loop>(stmt))
+      ends(loop->var, as_int(loop->extent).value(), [&] { visit(loop->body); });
+    if (const auto *store = kernel::as<kernel::Store>(stmt); store && store->buffer->name == "C") {
+      std::int64_t offset = evaluate(store->indices[0], point_).to(DType::i64).as<std::int64_t>();
+      least = stores ? std::min(least, offset) : offset;
+      most = stores ? std::max(most, offset) : offset;
+      width = store->indices[0].dtype();
+      ++stores;
+    }
+  }
+
+  const kernel::Kernel &kernel_;
+  Point point_;
+};
+
+TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
+  for (const char *name :
+       {"000/naive", "000/shared", "000/tile1d", "ladder/vectors", "ladder/warps", "003/step6"})
+    for (std::int64_t n : {46340, 46341, 70000}) {
+      kernel::Kernel kernel = lower(rung(name).build({n, n, 4}, DType::f32, Target{})).only();
+      Corners corners(kernel);
+      EXPECT_GT(corners.stores, 0) << name;
+      EXPECT_EQ(corners.least, 0) << name << " of " << n;
+      EXPECT_GE(corners.most, n * (n - 128)) << name << " of " << n; // the corners are those of some tile
+      EXPECT_LT(corners.most, n * n) << name << " of " << n;
+      bool tight = name == std::string("000/naive"); // others compute what lies past the edge, too
+      if (n > 46340 || tight) {
+        EXPECT_EQ(corners.width, n > 46340 ? DType::i64 : DType::i32) << name << " of " << n;
+      }
+    }
+}
+
+TEST(KnownBugs, MoreThan65535BlocksInY) {
+  const Rung &it = rung("000/shared"); // rows in tiles of 32 along blockIdx.y
+  EXPECT_EQ(lower(it.build({65535 * 32, 32, 32}, DType::f32, Target{})).only().grid()[1], 65535);
+  test::expect_user_error(
+      [&] {
+        it.build({65535 * 32 + 1, 32, 32}, DType::f32, Target{});
+      },
+      ExitCode::illegal_schedule, "blockIdx.y takes at most 65535");
+
+  Shape any = {32, 32, 32};
+  any.stated = Size{};
+  kernel::Plan plan = lower(it.build(any, DType::f32, Target{}));
+  auto sizes = [](std::int64_t rows) { return std::vector<std::int64_t>{rows, 32, 32, 32, 32, 32}; };
+  EXPECT_NO_THROW(with_sizes(plan, sizes(65535 * 32)));
+  test::expect_user_error([&] { with_sizes(plan, sizes(65535 * 32 + 1)); }, ExitCode::usage,
+                          "the grid's extent on blockIdx.y is 65536, but");
+
+  // In x there is room for more, without a row of C being allocated.
+  EXPECT_EQ(lower(rung("000/naive").build({70000, 70000, 1}, DType::f32, Target{})).only().grid()[1], 1);
+}
+
+/// Y(i) = X((i - 3)//4 + 1): the first three divide negative numbers.
+TEST(KnownBugs, FloorDivisionOfNegatives) {
+  static_assert(floor_div(-1, 4) == -1 && floor_mod(-1, 4) == 3 && floor_div(-8, 4) == -2 &&
+                floor_mod(-8, 4) == 0);
+  for (std::int64_t divisor : {2, 3, 4, 7})
+    for (std::int64_t shift : {1, 3, 9}) {
+      std::int64_t below = -floor_div(-shift, divisor); // rows that lie before the first
+      Workload w("shifted");
+      Tensor x = w.placeholder("X", {40}, DType::u32);
+      Tensor y = w.compute("Y", {20}, {"i"}, [&](Expr i) {
+        return x(floordiv(i - shift, divisor) + below) + x(floormod(i - shift, divisor) + 1) * 2;
+      });
+      Schedule s(w.output({y}));
+      auto [outer, inner] = s.split(s.loop("i"), {infer, 8});
+      s.bind(outer, Axis::block_x);
+      s.bind(inner, Axis::thread_x);
+      expect_right(s);
+      EXPECT_TRUE(test::same_meaning(s));
+
+      test::Values values = test::make_values(s.source());
+      SimExecutor simulator;
+      simulator.run(lower(s), values.arrays, values.scalars);
+      auto in = values.arrays[0].view<std::uint32_t>(), out = values.arrays[1].view<std::uint32_t>();
+      for (std::int64_t i = 0; i < 20; ++i) {
+        auto rounded = static_cast<std::int64_t>(
+            std::floor(static_cast<double>(i - shift) / static_cast<double>(divisor)));
+        EXPECT_EQ(out[static_cast<std::size_t>(i)],
+                  in[static_cast<std::size_t>(rounded + below)] +
+                      2 * in[static_cast<std::size_t>(i - shift - rounded * divisor + 1)]);
+      }
+    }
+}
+
+/// What each block of the text declares again although a block around it has it.
+std::vector<std::string> shadowed(const std::string &text) {
+  static const std::regex token(
+      R"([{}]|\b(?:int|long long|float|unsigned int|uint4|float4) (\w+)\s*(?:=|\[|;))");
+  std::vector<std::string> found;
+  std::vector<std::set<std::string>> open(1);
+  bool header = false; // of a for: its variable belongs to the block that follows
+  for (std::sregex_iterator it(text.begin(), text.end(), token), end; it != end; ++it) {
+    std::string all = it->str();
+    if (all == "{") {
+      if (!header)
+        open.emplace_back();
+      header = false;
+    } else if (all == "}") {
+      open.pop_back();
+    } else {
+      std::string name = (*it)[1];
+      for (const auto &names : open)
+        if (names.count(name))
+          found.push_back(name);
+      auto at = static_cast<std::size_t>(it->position());
+      if (at >= 5 && text.substr(at - 5, 5) == "for (") {
+        open.emplace_back();
+        header = true;
+      }
+      open.back().insert(name);
+    }
+  }
+  return found;
+}
+
+TEST(KnownBugs, NameShadowingAfterRepeatedSplits) {
+  for (int rounds = 1; rounds <= 4; ++rounds) {
+    Schedule s(test::gemm(33, 18, 7));
+    s.set_scope(s.block("AB"), Scope::local);
+    // Each round splits what is left and fuses it again, so that every name is asked for again.
+    Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
+    for (int round = 0; round < rounds; ++round) {
+      for (Loop *loop : {&i, &j, &k}) {
+        auto [outer, inner] = s.split(*loop, {infer, 2});
+        *loop = round % 2 == 0 ? outer : s.fuse(outer, inner);
+      }
+    }
+    std::set<std::string> names;
+    auto loops = s.loops(s.block("AB"));
+    for (Loop loop : loops)
+      EXPECT_TRUE(names.insert(s.name(loop)).second) << s.name(loop) << "\n" << print(s.program());
+    s.reverse_compute_at(s.block("C"), j);
+    EXPECT_TRUE(test::same_meaning(s));
+    expect_right(s);
+    EXPECT_THAT(shadowed(cuda_kernels(lower(s))), testing::IsEmpty()) << cuda_kernels(lower(s));
+  }
+}
+
+TEST(KnownBugs, NoRungShadowsAName) {
+  EXPECT_THAT(shadowed("{ for (int k = 0; k < 4; ++k) { int k = 3; } }"), testing::ElementsAre("k"));
+  EXPECT_THAT(shadowed("{ for (int k = 0; k < 4; ++k) { } int k = 3; }"), testing::IsEmpty());
+  for (const Rung &it : builtin_rungs()) {
+    Shape shape = it.tile;
+    for (std::int64_t &extent : shape)
+      extent += 1;
+    std::string text = cuda_kernels(lower(it.build(shape, DType::f32, Target{})));
+    EXPECT_THAT(shadowed(text), testing::IsEmpty()) << it.full_name() << "\n" << text;
+  }
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,211 @@
+/// What is read and written: tails, vectors, regions, registers, accumulators.
+
+#include "codegen/emit.h"
+#include "runtime/stored_array.h"
+#include "tests/known_bugs/support.h"
+#include "tests/runtime/sim/kernel_builder.h"
+
+#include <cmath>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_right;
+using test::rung;
+using testing::Contains;
+using testing::HasSubstr;
+
+/// The product rungs: M x N x K gives M x N results by one kernel.
+std::vector<const Rung *> products() {
+  std::vector<const Rung *> list;
+  for (const Rung &rung : builtin_rungs())
+    if (rung.tile.size() == 3)
+      list.push_back(&rung);
+  return list;
+}
+
+/// Whether the sum is kept in C itself: as TVM's first steps do.
+bool sums_in_memory(const Schedule &s) {
+  bool found = false;
+  for (const Block *block : blocks_of(s.program().body))
+    found = found || (block->body.buffer->role == Role::output && reads(*block, block->body.buffer));
+  return found;
+}
+
+/// The simulator reports an element that nobody or two threads wrote, and counts stores: as many as elements.
+TEST(KnownBugs, EveryOutputElementIsWrittenExactlyOnceWithRaggedColumns) {
+  std::size_t counted = 0;
+  for (const Rung *it : products())
+    for (std::int64_t columns : {it->tile[1] + 1, std::int64_t{1}}) {
+      Shape shape = {5, columns, 3};
+      Schedule s = it->build(shape, DType::u32, Target{});
+      test::Values values = test::make_values(s.source());
+      SimExecutor simulator;
+      EXPECT_THAT(simulator.run(lower(s), values.arrays, values.scalars).findings, testing::IsEmpty());
+      if (sums_in_memory(s))
+        continue;
+      ++counted;
+      EXPECT_EQ(simulator.stats().stores_global, static_cast<std::uint64_t>(5 * columns)) << it->full_name();
+    }
+  EXPECT_GT(counted, 60U);
+}
+
+Shape symbolic(Size stated) {
+  Shape shape = {64, 64, 64};
+  shape.stated = stated;
+  return shape;
+}
+
+/// A kernel with vectors serves no leading dimension that puts a row off them, and one for any has none.
+TEST(KnownBugs, OddLeadingDimensionsAgainstVectorAccess) {
+  for (const char *name : {"ladder/vectors", "001/float4", "003/step6"}) {
+    kernel::Plan vectors =
+        lower(rung(name).build(symbolic({.min = 4, .max = 4096, .multiple_of = 4}), DType::f32, Target{}));
+    EXPECT_FALSE(vectors.only().aligned.empty()) << name;
+    std::vector<std::int64_t> sizes = {64, 64, 64, 68, 68, 68};
+    EXPECT_NO_THROW(with_sizes(vectors, sizes));
+    for (std::size_t odd = 3; odd < sizes.size(); ++odd) {
+      std::vector<std::int64_t> wrong = sizes;
+      wrong[odd] = 65;
+      test::expect_user_error([&] { with_sizes(vectors, wrong); }, ExitCode::usage,
+                              "is 65, but the kernel " + vectors.only().name +
+                                  " was made for sizes where it is a multiple of 4");
+    }
+    Schedule any = rung(name).build(symbolic({}), DType::f32, Target{});
+    kernel::Plan scalars = lower(any);
+    EXPECT_TRUE(scalars.only().aligned.empty()) << name;
+    SimExecutor simulator;
+    std::vector<std::int64_t> odd = {33, 35, 17, 37, 39, 41};
+    for (const std::string &message : check(any, with_sizes(scalars, odd), simulator).messages())
+      ADD_FAILURE() << name << ": " << message;
+  }
+}
+
+TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
+  for (const char *name : {"ladder/vectors", "001/float4", "003/step6"}) {
+    kernel::Plan plan = lower(rung(name).build({64, 64, 64}, DType::f32, Target{}));
+    std::string text = emit({}, plan);
+    ASSERT_FALSE(plan.only().aligned.empty()) << name;
+    for (const auto &[buffer, bytes] : plan.only().aligned) {
+      std::string refusal = "(size_t)" + buffer->name + " % " + std::to_string(bytes) + " != 0";
+      EXPECT_THAT(text, HasSubstr(refusal)) << name;
+    }
+  }
+  EXPECT_THAT(emit({}, lower(rung("000/naive").build({64, 64, 64}, DType::f32, Target{}))),
+              testing::Not(HasSubstr("(size_t)A %")));
+}
+
+/// Neighbours and a transposed reader: each region has a halo.
+TEST(KnownBugs, RegionsOfComputeAtCoverWhatIsRead) {
+  for (std::int64_t n : {1, 2, 5, 7})
+    for (std::int64_t factor : {1, 2, 3, 4}) {
+      for (const char *at : {"U_i_outer", "U_i_inner", "U_j"}) {
+        Schedule s(test::stencil(n));
+        s.split(s.loop("U_i"), {infer, factor});
+        s.compute_at(s.block("T"), s.loop(at));
+        EXPECT_TRUE(test::same_meaning(s)) << "T at " << at << ", n = " << n << ", factor " << factor;
+        s.set_scope(s.block("T"), Scope::shared);
+        s.bind(s.loop("U_i_outer"), Axis::block_x);
+        expect_right(s);
+      }
+    }
+}
+
+TEST(KnownBugs, RegionsOfReverseComputeAtCoverWhatIsRead) {
+  for (std::int64_t m : {1, 3, 7})
+    for (std::int64_t factor : {1, 2, 4, 5}) {
+      for (const char *at : {"i_outer", "i_inner"}) {
+        Schedule s(test::gemm(m, 5, 3));
+        s.split(s.loop("i"), {infer, factor});
+        s.set_scope(s.block("AB"), Scope::local);
+        s.reverse_compute_at(s.block("C"), s.loop(at));
+        EXPECT_TRUE(test::same_meaning(s)) << at << ", m = " << m << ", factor " << factor;
+        s.bind(s.loop("i_outer"), Axis::block_x);
+        expect_right(s);
+      }
+    }
+}
+
+/// A consumer that reads a row below is refused where its rows are not all there.
+TEST(KnownBugs, ReverseComputeAtOfWhatIsNotYetWrittenIsRefused) {
+  Schedule s(test::stencil(4));
+  EXPECT_THROW(s.reverse_compute_at(s.block("U"), s.loop("i")), ScheduleError);
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+/// Where the guard is false the address does not exist: neither is it touched nor reported. Without the guard
+/// it is.
+TEST(KnownBugs, StorePredicatedOffOutOfBounds) {
+  for (bool guarded : {true, false}) {
+    sim::KernelBuilder b("k");
+    Buffer x = b.param("x", 10), y = b.param("y", 10, Role::output);
+    Expr t = b.axis(Axis::thread_x, "t", 32);
+    Expr inside = t < int_imm(10, DType::i32), far = t * int_imm(1000000, DType::i32) + t;
+    Expr at = select(inside, t, far);
+    Expr value = load(x, {at}, guarded ? inside : Expr(), constant(DType::f32, 0));
+    auto store = [&] { b.store(y, at, value); };
+    guarded ? b.when(inside, store) : store();
+    Array in(DType::f32, {10}), out(DType::f32, {10});
+    for (std::int64_t n = 0; n < 10; ++n)
+      in.set(n, Scalar::from_double(DType::f32, static_cast<double>(n)));
+    std::vector<sim::Argument> arguments = {{&in}, {&out}};
+    sim::Result result = sim::run(b.build(), arguments, {});
+    EXPECT_EQ(result.good(), guarded);
+    EXPECT_EQ(out, in);
+    for (const sim::Finding &finding : result.findings)
+      EXPECT_EQ(finding.kind, sim::ErrorKind::out_of_bounds);
+  }
+}
+
+TEST(KnownBugs, RegisterStorageUsedAcrossThreads) {
+  Schedule s(test::product(4, 4, 4));
+  s.bind(s.loop("j"), Axis::thread_x);
+  BlockRef copy = s.cache_read(s.block("C"), "A", Scope::local);
+  s.compute_at(copy, s.loop("j"));
+  EXPECT_NO_THROW(lower(s));
+  s.bind(s.loops(copy).back(), Axis::thread_x);
+  test::expect_user_error([&] { lower(s); }, ExitCode::illegal_schedule,
+                          "A_local is local, one copy for each thread, but block A_local uses it below");
+
+  Schedule outside(test::gemm(3, 5, 4));
+  outside.set_scope(outside.block("AB"), Scope::local);
+  outside.reverse_compute_at(outside.block("C"), outside.loop("i"));
+  outside.bind(outside.loop("j"), Axis::thread_x);
+  test::expect_user_error([&] { lower(outside); }, ExitCode::illegal_schedule,
+                          "AB is local, one copy for each thread, but it is used outside of the loop bound");
+}
+
+/// C is not 0 before, and most threads have no element of it.
+TEST(KnownBugs, AccumulationIntoANonzeroCWithMoreThreadsThanWork) {
+  for (const Rung *it : products())
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{1, 3, 2}, Shape{3, 1, 5}})
+      expect_right(it->build(shape, DType::f32, Target{}));
+}
+
+/// 0 * NaN is NaN: with beta = 0 C is never read.
+TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
+  int tried = 0;
+  for (const Rung *it : products())
+    for (Shape shape : {Shape{33, 35, 17}, it->tile}) {
+      Schedule s = it->build(shape, DType::f32, Target{});
+      const Program &source = s.source();
+      auto beta = std::find_if(source.scalars.begin(), source.scalars.end(),
+                               [](const Var &scalar) { return scalar->name == "beta"; });
+      if (beta == source.scalars.end())
+        continue;
+      ++tried;
+      test::Values values = test::make_values(source);
+      values.scalars[static_cast<std::size_t>(beta - source.scalars.begin())] =
+          Scalar::from_double(DType::f32, 0);
+      for (float &element : values.arrays.back().view<float>())
+        element = std::nanf("");
+      SimExecutor simulator;
+      EXPECT_THAT(simulator.run(lower(s), values.arrays, values.scalars).findings, testing::IsEmpty());
+      for (float element : values.arrays.back().view<float>())
+        ASSERT_TRUE(std::isfinite(element)) << it->full_name();
+    }
+  EXPECT_GT(tried, 10);
+}
+
+} // namespace
+} // namespace nestsmith

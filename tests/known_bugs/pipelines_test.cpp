@@ -1,0 +1,231 @@
+/// Pipelines: stages, copies of tiles, tails and barriers.
+
+#include "dsl/allocation.h"
+#include "lowering/verify_kernel.h"
+#include "tests/known_bugs/support.h"
+#include "tests/runtime/sim/kernel_builder.h"
+
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_right;
+using test::TiledGemm;
+
+/// Stages of the tiles of A and B and of the sum: none, two, two and three.
+struct Stages {
+  std::int64_t A, B, AB;
+};
+constexpr std::array<Stages, 4> all_stages = {Stages{0, 0, 0}, {0, 0, 1}, {0, 1, 1}, {0, 1, 2}};
+
+void pipeline(TiledGemm &t, Stages stages) {
+  if (stages.AB > 0)
+    t.s.pipeline(t.k_outer, {{t.A, stages.A, 0}, {t.B, stages.B, 1}, {t.AB, stages.AB, 2}});
+}
+
+/// The small product with k_outer below a serial loop of two rounds.
+Schedule two_rounds(std::int64_t k, Stages stages) {
+  Schedule s(test::gemm(16, 5, k));
+  BlockRef AB = s.block("AB");
+  s.set_scope(AB, Scope::local);
+  auto [i_block, round, i_inner] = s.split(s.loop("i"), {infer, 2, 4});
+  auto [j_outer, j_inner] = s.split(s.loop("j"), {infer, 4});
+  Loop k_outer = s.split(s.loop("k"), {infer, 4})[0];
+  s.reorder({i_block, j_outer, round, i_inner, j_inner, k_outer});
+  Loop thread = s.fuse(i_inner, j_inner);
+  s.reverse_compute_at(s.block("C"), thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_outer, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  std::vector<BlockRef> tiles;
+  for (const char *operand : {"A", "B"}) {
+    BlockRef tile = s.cache_read(AB, operand, Scope::shared);
+    s.compute_at(tile, k_outer);
+    auto loops = s.loops(tile);
+    s.bind(s.fuse(loops[loops.size() - 2], loops.back()), Axis::thread_x);
+    tiles.push_back(tile);
+  }
+  if (stages.AB > 0)
+    s.pipeline(k_outer, {{tiles[0], stages.A, 0}, {tiles[1], stages.B, 1}, {AB, stages.AB, 2}});
+  return s;
+}
+
+/// The second round must not overwrite tiles that the first still reads, and must not take its own for filled.
+TEST(KnownBugs, PipelinedLoopInAnOuterSerialLoopRunTwice) {
+  for (Stages stages : all_stages)
+    for (std::int64_t k : {1, 4, 5, 8, 9, 12, 13, 16, 24})
+      expect_right(two_rounds(k, stages));
+}
+
+std::vector<Array> results(const Schedule &s) {
+  test::Values values = test::make_values(s.source());
+  SimExecutor simulator;
+  Execution execution = simulator.run(lower(s), values.arrays, values.scalars);
+  EXPECT_THAT(execution.findings, testing::IsEmpty());
+  return values.arrays;
+}
+
+TEST(KnownBugs, EveryPipelineStageCountEqualsNone) {
+  for (std::int64_t k = 1; k <= 22; ++k) {
+    std::vector<Array> expected = results(TiledGemm(5, 6, k).s);
+    for (Stages stages : all_stages) {
+      TiledGemm t(5, 6, k);
+      pipeline(t, stages);
+      ASSERT_EQ(results(t.s), expected)
+          << "k = " << k << ", stages " << stages.A << ", " << stages.B << ", " << stages.AB;
+    }
+  }
+}
+
+/// Every stage from 0 to 4 for each of five blocks: refused, or equal to none. Registers go to shared memory
+/// either before or after they are loaded again.
+TEST(KnownBugs, EveryStagingThroughRegistersEqualsNoneOrIsRefused) {
+  constexpr std::int64_t k = 21;
+  std::vector<Array> expected = results(TiledGemm(5, 6, k).s);
+  std::set<std::int64_t> depths;
+  TiledGemm plain(5, 6, k);
+  plain.through_registers();
+  for (bool late : {false, true})
+    for (std::int64_t code = 0; code < 5 * 5 * 5 * 5 * 5; ++code) {
+      std::int64_t from_A = code % 5, A = code / 5 % 5, from_B = code / 25 % 5, B = code / 125 % 5,
+                   AB = code / 625;
+      if (A < from_A || B < from_B || AB < A || AB < B)
+        continue;
+      TiledGemm t = plain;
+      std::int64_t first = late ? 2 : 0, then = late ? 0 : 2;
+      try {
+        t.s.pipeline(t.k_outer, {{t.locals[0], from_A, first},
+                                 {t.locals[1], from_B, first + 1},
+                                 {t.A, A, then},
+                                 {t.B, B, then + 1},
+                                 {t.AB, AB, 4}});
+      } catch (const ScheduleError &) {
+        continue;
+      }
+      depths.insert(AB);
+      ASSERT_EQ(results(t.s), expected) << print(t.s.program());
+    }
+  EXPECT_THAT(depths, testing::IsSupersetOf({1, 2, 3}));
+}
+
+/// Two iterations that share a copy of a tile: the later writes it in a later step than the earlier reads it.
+TEST(KnownBugs, SlotLifetimesAreDisjointModuloDepth) {
+  constexpr std::int64_t iterations = 12;
+  int shared_by_several = 0;
+  for (Stages stages : all_stages) {
+    TiledGemm t(4, 4, 4 * iterations);
+    pipeline(t, stages);
+    for (auto [tile, written] : {std::pair{t.A, stages.A}, {t.B, stages.B}}) {
+      Buffer buffer = find_block(t.s.program().body, tile.id)->body.buffer;
+      std::int64_t depth = place(t.s.program(), buffer).slots.count;
+      EXPECT_EQ(depth, stages.AB > written ? stages.AB - written + 1 : 1);
+      for (std::int64_t early = 0; early < iterations; ++early)
+        for (std::int64_t late = early + depth; late < iterations; late += depth) {
+          bool apart = early + stages.AB < late + written;
+          EXPECT_TRUE(apart || depth == 1) << buffer->name << " of iterations " << early << " and " << late;
+          shared_by_several += depth > 1;
+        }
+    }
+    expect_right(t.s);
+  }
+  EXPECT_GT(shared_by_several, 0);
+}
+
+/// What fills a tile past the end of k is NaN in place of 0: the net catches it in every tail.
+kernel::Kernel filled_with_nan(kernel::Kernel kernel) {
+  std::function<Expr(const Expr &)> poison = [&](const Expr &e) {
+    Expr result = map_children(e, poison);
+    const auto *access = result.as<Load>();
+    return access && static_cast<bool>(access->mask) && access->buffer->role == Role::input
+               ? load(access->buffer, access->indices, access->mask, float_imm(std::nan("")), access->lanes)
+               : result;
+  };
+  kernel.body = test::map_all(kernel.body, poison);
+  return kernel;
+}
+
+TEST(KnownBugs, RaggedKWithNaNPoisonedSharedMemory) {
+  for (std::int64_t k : {1, 3, 5, 7, 9, 11}) {
+    for (Stages stages : all_stages) {
+      TiledGemm t(5, 6, k, {}, DType::f32);
+      pipeline(t, stages);
+      expect_right(t.s); // elements of shared memory that nobody wrote are poison to the simulator
+      EXPECT_THAT(test::findings(t.s, filled_with_nan(lower(t.s).only())), testing::Not(testing::IsEmpty()));
+    }
+  }
+}
+
+/// The conditions around each barrier, with declared variables put in.
+void conditions_of_barriers(const kernel::Stmt &stmt, std::vector<Expr> around, std::map<Var, Expr> &values,
+                            std::vector<std::vector<Expr>> &found) {
+  if (const auto *declare = kernel::as<kernel::Declare>(stmt))
+    values[declare->var] = declare->value;
+  if (kernel::as<kernel::Barrier>(stmt))
+    found.push_back(around);
+  if (const auto *branch = kernel::as<kernel::If>(stmt)) {
+    around.push_back(branch->condition);
+    conditions_of_barriers(branch->body, around, values, found);
+    if (branch->otherwise)
+      conditions_of_barriers(branch->otherwise, around, values, found);
+    return;
+  }
+  if (const auto *loop = kernel::as<kernel::Loop>(stmt)) {
+    around.push_back(loop->extent);
+    return conditions_of_barriers(loop->body, around, values, found);
+  }
+  if (const auto *seq = kernel::as<kernel::Seq>(stmt))
+    for (const kernel::Stmt &child : seq->stmts)
+      conditions_of_barriers(child, around, values, found);
+}
+
+bool uses_a_thread(const Expr &e, const kernel::Kernel &kernel, const std::map<Var, Expr> &values) {
+  bool found = false;
+  walk(e, [&](const Expr &node) {
+    found = found || node.as<Load>() != nullptr;
+    if (const Var *var = node.as<Var>()) {
+      for (const kernel::ThreadIndex &index : kernel.indices)
+        found = found || (index.var == *var && is_thread(index.axis));
+      if (auto it = values.find(*var); it != values.end())
+        found = found || uses_a_thread(it->second, kernel, values);
+    }
+  });
+  return found;
+}
+
+TEST(KnownBugs, BarriersStandInUniformFlowOnlyAfterPartitioningAndGuards) {
+  int below_a_guard = 0;
+  for (std::int64_t k = 1; k <= 14; ++k)
+    for (Stages stages : all_stages) {
+      TiledGemm t(5, 9, k);
+      pipeline(t, stages);
+      if (k % 4 != 0)
+        t.s.partition(t.k_outer);
+      t.s.partition(t.s.loop("i_outer"));
+      t.s.partition(t.s.loop("j_outer"));
+      kernel::Kernel kernel = lower(t.s).only();
+      std::map<Var, Expr> values;
+      std::vector<std::vector<Expr>> barriers;
+      conditions_of_barriers(kernel.body, {}, values, barriers);
+      EXPECT_FALSE(barriers.empty());
+      for (const std::vector<Expr> &conditions : barriers)
+        for (const Expr &condition : conditions) {
+          EXPECT_FALSE(uses_a_thread(condition, kernel, values)) << kernel::print(kernel);
+          below_a_guard += condition.dtype() == DType::boolean;
+        }
+      expect_right(t.s);
+    }
+  EXPECT_GT(below_a_guard, 0);
+}
+
+TEST(KnownBugs, BarrierBelowAGuardOfSomeThreadsIsABreach) {
+  sim::KernelBuilder b("k");
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  Expr half = b.let("half", floordiv(t, int_imm(32, DType::i32)));
+  b.when(half < int_imm(1, DType::i32), [&] { b.sync_block("one warp only"); });
+  EXPECT_EQ(kernel::find_breach(b.build()),
+            "a barrier stands below a guard that differs between the threads of a block");
+}
+
+} // namespace
+} // namespace nestsmith
