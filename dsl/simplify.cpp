@@ -229,8 +229,9 @@ private:
   }
 
   /// [rule.range.quotient] l//d <= x//d, x//d <= h//d where d > 0, l <= x, x <= h
-  /// [rule.range.same_turn] x//m = l//m, l % m <= x % m, x % m <= h % m where m > 0, l <= x, x <= h, l//m =
-  /// h//m [rule.range.remainder] 0 <= x % m, x % m <= m - 1 where m > 0
+  /// [rule.range.same_turn] x//m = l//m, l % m <= x % m, x % m <= h % m
+  ///     where m > 0, l <= x, x <= h, l//m = h//m
+  /// [rule.range.remainder] 0 <= x % m, x % m <= m - 1 where m > 0
   std::optional<Range> range(const Digit &digit) {
     auto r = base_range(digit.base);
     if (r)

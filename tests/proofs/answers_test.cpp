@@ -5,6 +5,7 @@
 #include "tests/proofs/rungs.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace nestsmith::proofs {
 namespace {
@@ -15,6 +16,10 @@ TEST(AnswersTest, AreTrue) {
   for (const Rung &rung : builtin_rungs())
     for (const Case &at : few_cases_of(rung))
       (void)lowered(rung, at);
+  std::set<Answer::Kind> kinds;
+  for (const Answer &answer : answers.all())
+    kinds.insert(answer.kind);
+  EXPECT_EQ(kinds.size(), 5U);
   ASSERT_GT(answers.all().size(), 1000U);
   for (std::size_t n = 0; n < answers.all().size(); n += 6) {
     const Answer &answer = answers.all()[n];

@@ -217,6 +217,12 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
     range = {std::min(range->low, Integer(0)), std::max(range->high, Integer(0))};
   if (range && range->low == range->high)
     return Poly(range->low);
+  auto divisors = interval(y);
+  if (scopes_ > 0 && !(divisors && divisors->low > 0)) { // what it rests on ends with the scope
+    Poly q = fresh(name);
+    assume(all({at_least_0(x - y * q), at_least_0(y - Poly(1) - (x - y * q))}));
+    return q;
+  }
   Poly q = range ? fresh(name, range->low, range->high) : fresh(name);
   quotients_.emplace(std::vector<Poly>{x, y}, q);
   define(at_least_0(x - y * q));

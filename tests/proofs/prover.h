@@ -53,8 +53,11 @@ public:
   /// Facts that are assumed while it lives are forgotten after it; definitions are not.
   class Scope {
   public:
-    explicit Scope(Prover &prover) : prover_(prover), facts_(prover.facts_.size()) {}
-    ~Scope() { prover_.facts_.resize(facts_, truth(true)); }
+    explicit Scope(Prover &prover) : prover_(prover), facts_(prover.facts_.size()) { ++prover_.scopes_; }
+    ~Scope() {
+      --prover_.scopes_;
+      prover_.facts_.resize(facts_, truth(true));
+    }
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;
 
@@ -94,6 +97,7 @@ private:
   std::map<int, Interval> bounds_;
   std::map<Poly, Integer> remainders_; ///< by constants, and the largest value of each
   bool surely_ = true;
+  int scopes_ = 0;
   std::int64_t questions_ = 0;
 };
 
