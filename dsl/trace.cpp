@@ -439,21 +439,28 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   return trace;
 }
 
+std::vector<std::string> directive_names() {
+  std::vector<std::string> names;
+  for (const auto &[op, apply] : directives())
+    names.push_back(op);
+  return names;
+}
+
+void apply(Schedule &schedule, const Directive &directive, const std::string &where) {
+  auto known = directives().find(directive.op);
+  if (known == directives().end())
+    broken(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op,
+                              fmt::join(directive_names(), ", ")));
+  Reader reader(schedule, directive, where);
+  known->second(schedule, reader);
+}
+
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where) {
   if (sizes_of(program) != trace.sizes)
     broken(where, "its sizes are not those of the computation; it was made for another");
   Schedule schedule(std::move(program), std::move(target));
   for (const Directive &directive : trace.directives) {
-    auto known = directives().find(directive.op);
-    if (known == directives().end()) {
-      std::vector<std::string> names;
-      for (const auto &[op, apply] : directives())
-        names.push_back(op);
-      broken(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op,
-                                fmt::join(names, ", ")));
-    }
-    Reader reader(schedule, directive, where);
-    known->second(schedule, reader);
+    apply(schedule, directive, where);
     if (!(schedule.trace().back() == directive))
       broken(where, fmt::format("'{}' gave '{}' here; the trace was made for another computation",
                                 to_cpp(directive), to_cpp(schedule.trace().back())));

@@ -31,6 +31,13 @@ TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, 
 /// Throws UserError(usage) on what is no trace: where, got and expected. `where` names the file in messages.
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
+/// The primitives that a trace may name, in alphabetical order.
+std::vector<std::string> directive_names();
+
+/// Applies one directive to the schedule, under whatever names it gives to what it makes: `results` is not
+/// read. Throws as `replay` does.
+void apply(Schedule &schedule, const Directive &directive, const std::string &where);
+
 /// Applies the directives to the program. Throws ScheduleError as the directives do, and UserError(usage)
 /// where a directive is unknown, has other arguments, or made something else than the trace says.
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where);

@@ -1,82 +1,82 @@
 #include "lowering/lower.h"
 
+#include "dsl/error.h"
 #include "dsl/printer.h"
 #include "dsl/verify.h"
-#include "lowering/unit.h"
+#include "lowering/passes.h"
 #include "lowering/verify_kernel.h"
 
-#include <array>
 #include <fmt/format.h>
 
 namespace nestsmith {
 
-namespace {
-
-struct Pass {
-  std::string_view name;
-  void (*run)(Unit &);
-};
-
 /// The order, in which each nest goes through them. Up to `extract` the program keeps its sequential meaning,
 /// and the interpreter can run it; from there the simulator can run the kernel once it is flat.
-constexpr std::array passes = {
-    Pass{"check_obligations", check_obligations},
-    Pass{"lower_init", lower_init},
-    Pass{"fill_tails", fill_tails},
-    Pass{"extract", extract},
-    Pass{"partition", kernel::partition},                   // so that each part gets just its own barriers
-    Pass{"insert_barriers", kernel::insert_barriers},       // guards still stand right around their stores
-    Pass{"place_declarations", kernel::place_declarations}, // so that equal guards compare equal below
-    Pass{"hoist_guards", kernel::hoist_guards},
-    Pass{"flatten", kernel::flatten},
-    Pass{"vectorize", kernel::vectorize}, // on offsets, of which it proves that they are aligned
-    Pass{"narrow_indices", kernel::narrow_indices},
-    Pass{"split_branches", kernel::split_branches}, // last: until here a block is one store
-};
-
-std::string text_of(const Unit &unit) {
-  return unit.extracted ? kernel::print(unit.kernel) : print(unit.program);
+const std::vector<Pass> &standard_passes() {
+  static const std::vector<Pass> passes = {
+      {"check_obligations", check_obligations, Form::program},
+      {"lower_init", lower_init, Form::program},
+      {"fill_tails", fill_tails, Form::program},
+      {"extract", extract, Form::threads},
+      {"partition", kernel::partition, Form::threads},             // so that each part gets just its own barriers
+      {"insert_barriers", kernel::insert_barriers, Form::ordered}, // guards still stand right around their stores
+      {"place_declarations", kernel::place_declarations, Form::ordered}, // so that equal guards compare equal below
+      {"hoist_guards", kernel::hoist_guards, Form::ordered},
+      {"flatten", kernel::flatten, Form::flat},
+      {"vectorize", kernel::vectorize, Form::flat}, // on offsets, of which it proves that they are aligned
+      {"narrow_indices", kernel::narrow_indices, Form::flat},
+      {"split_branches", kernel::split_branches, Form::flat}, // last: until here a block is one store
+  };
+  return passes;
 }
-
-std::string text_of(const std::vector<Unit> &units) {
-  std::string text;
-  for (const Unit &unit : units)
-    text += (text.empty() ? "" : "\n") + text_of(unit);
-  return text;
-}
-
-void run(const Pass &pass, Unit &unit) {
-  pass.run(unit);
-  auto breach =
-      unit.extracted ? kernel::find_breach(unit.kernel, &pass == &passes.back()) : find_breach(unit.program);
-  if (breach)
-    internal_error(fmt::format("after the pass {}: {}\n{}", pass.name, *breach, text_of(unit)));
-}
-
-} // namespace
 
 std::vector<std::string_view> pass_names() {
   std::vector<std::string_view> names;
-  for (const Pass &pass : passes)
+  for (const Pass &pass : standard_passes())
     names.push_back(pass.name);
   return names;
 }
 
-kernel::Plan lower(const Schedule &schedule, const std::function<void(const PassRecord &)> &observe) {
-  std::vector<Unit> units;
+Lowering::Lowering(const Schedule &schedule, std::vector<Pass> passes)
+    : schedule_(schedule), passes_(std::move(passes)) {
   for (Program &nest : split_nests(schedule.program()))
-    units.push_back({schedule, std::move(nest), {}});
-  std::string before = observe ? text_of(units) : "";
-  for (const Pass &pass : passes) {
-    for (Unit &unit : units)
-      run(pass, unit);
-    if (observe) {
-      std::string after = text_of(units);
-      observe({pass.name, after, after != before});
-      before = std::move(after);
-    }
-  }
-  const Program &program = schedule.program();
+    units_.push_back({schedule, std::move(nest), {}});
+}
+
+const Pass &Lowering::step() {
+  const Pass &pass = passes_.at(next_++);
+  for (Unit &unit : units_)
+    pass.run(unit);
+  return pass;
+}
+
+std::optional<std::string> Lowering::breach() const {
+  for (const Unit &unit : units_)
+    if (auto breach = unit.extracted ? kernel::find_breach(unit.kernel, done()) : find_breach(unit.program))
+      return breach;
+  return std::nullopt;
+}
+
+std::string Lowering::text() const {
+  std::string text;
+  for (const Unit &unit : units_)
+    text += (text.empty() ? "" : "\n") + (unit.extracted ? kernel::print(unit.kernel) : print(unit.program));
+  return text;
+}
+
+Program Lowering::program() const {
+  internal_check(form() == Form::program, "a kernel is asked for its program");
+  Program all = schedule_.program();
+  std::vector<Stmt> nests;
+  for (const Unit &unit : units_)
+    nests.push_back(unit.program.body);
+  all.body = make_seq(std::move(nests));
+  return all;
+}
+
+kernel::Plan Lowering::plan() const {
+  internal_check(form() != Form::program, "a program is asked for its kernels");
+  const Program &program = schedule_.program();
   kernel::Plan plan;
   plan.name = program.name;
   plan.params = program.params;
@@ -86,9 +86,25 @@ kernel::Plan lower(const Schedule &schedule, const std::function<void(const Pass
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)
       plan.add_workspace(buffer);
-  for (Unit &unit : units)
-    plan.kernels.push_back(std::move(unit.kernel));
+  for (const Unit &unit : units_)
+    plan.kernels.push_back(unit.kernel);
   return plan;
+}
+
+kernel::Plan lower(const Schedule &schedule, const std::function<void(const PassRecord &)> &observe) {
+  Lowering lowering(schedule);
+  std::string before = observe ? lowering.text() : "";
+  while (!lowering.done()) {
+    const Pass &pass = lowering.step();
+    if (auto breach = lowering.breach())
+      internal_error(fmt::format("after the pass {}: {}\n{}", pass.name, *breach, lowering.text()));
+    if (observe) {
+      std::string after = lowering.text();
+      observe({pass.name, after, after != before});
+      before = std::move(after);
+    }
+  }
+  return lowering.plan();
 }
 
 } // namespace nestsmith

@@ -8,6 +8,7 @@
 #include "runtime/reference.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,12 @@ namespace nestsmith {
 ///             (beta) 0 and that parameter full of NaN, or of poison in u32: bit for bit
 enum class CheckRun : std::uint8_t { random, integers, ring, switched };
 
+struct WrongElement {
+  std::string buffer;
+  std::vector<std::int64_t> index;
+  double got = 0, expected = 0;
+};
+
 /// What one run showed.
 struct RunResult {
   CheckRun run = CheckRun::random;
@@ -34,6 +41,7 @@ struct RunResult {
   double max_error_over_bound = 0; ///< `random` only; 1 is the most that passes
   std::vector<std::int64_t> where; ///< the element of it
   std::int64_t wrong_elements = 0;
+  std::optional<WrongElement> first_wrong;
   std::vector<std::string> messages; ///< the first wrong elements, and what the executor found
 };
 
@@ -71,6 +79,11 @@ public:
   /// exception.
   CheckResult check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
                     const CheckOptions &options = {});
+
+  /// What is to compute the same as a program: it gets an array for each parameter, and overwrites the outputs.
+  using Compute = std::function<Execution(std::vector<Array> &arrays, const std::vector<Scalar> &scalars)>;
+  /// The same for anything that computes what `source` does, a program without sizes.
+  CheckResult check(const Program &source, const Compute &compute, const CheckOptions &options = {});
 
 private:
   struct Case {
