@@ -18,9 +18,11 @@ const std::vector<Pass> &standard_passes() {
       {"lower_init", lower_init, Form::program},
       {"fill_tails", fill_tails, Form::program},
       {"extract", extract, Form::threads},
-      {"partition", kernel::partition, Form::threads},             // so that each part gets just its own barriers
-      {"insert_barriers", kernel::insert_barriers, Form::ordered}, // guards still stand right around their stores
-      {"place_declarations", kernel::place_declarations, Form::ordered}, // so that equal guards compare equal below
+      {"partition", kernel::partition, Form::threads}, // so that each part gets just its own barriers
+      {"insert_barriers", kernel::insert_barriers,
+       Form::ordered}, // guards still stand right around their stores
+      {"place_declarations", kernel::place_declarations,
+       Form::ordered}, // so that equal guards compare equal below
       {"hoist_guards", kernel::hoist_guards, Form::ordered},
       {"flatten", kernel::flatten, Form::flat},
       {"vectorize", kernel::vectorize, Form::flat}, // on offsets, of which it proves that they are aligned

@@ -36,6 +36,7 @@ public:
   explicit Lowering(const Schedule &schedule, std::vector<Pass> passes = standard_passes());
 
   bool done() const { return next_ == passes_.size(); }
+  std::size_t next() const { return next_; } ///< the number of the next pass
   /// Runs the next pass over all nests, and gives it.
   const Pass &step();
   /// Of what the last pass left; before the first, `program`.

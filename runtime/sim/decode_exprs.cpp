@@ -64,12 +64,8 @@ ValueId Decoder::value(const Expr &e, Guard guard) {
       [&](const Binary &x) { return binary(x, guard); },
       [&](const Not &x) { return values_.complement(value(x.a, guard)); },
       [&](const Select &x) {
-        ValueId condition = value(x.condition, guard);
-        // Of a branch, which lowering makes statements of in the end, memory is read on the side that is taken.
-        bool reads = x.branches && (has_load(x.when_true) || has_load(x.when_false));
-        ValueId when_true = value(x.when_true, reads ? both(guard, condition) : guard);
-        Guard other = reads ? both(guard, values_.complement(condition)) : guard;
-        return values_.select(condition, when_true, value(x.when_false, other));
+        ValueId condition = value(x.condition, guard), when_true = value(x.when_true, guard);
+        return values_.select(condition, when_true, value(x.when_false, guard));
       },
       [&](const Cast &x) { return values_.cast(x.dtype, value(x.a, guard)); },
       [&](const Load &x) {

@@ -1,0 +1,76 @@
+#pragma once
+/// Which directive, or which pass of lowering, changed the result? Everything on the way from the computation
+/// to the kernel is run on the same inputs: the program after every directive and after every pass up to
+/// `extract` by the sequential interpreter, the kernel after every other pass by the simulator. Each must give
+/// what the computation gives: in ring mode and integer mode bit for bit, in floating point within the bound.
+///
+/// What a pass leaves before `flatten` is no kernel that the simulator can run. It is completed by the least
+/// that gives it a meaning, and not by the passes that follow, so that none answers for another:
+///
+///   before `insert_barriers`  A barrier stands after every store that touches shared or global memory, outside
+///     of the guards and the loops over lanes around it: all threads do one store before any does the next.
+///     That is what a program says, one statement after the other, and barriers can do no more: a kernel that
+///     is wrong so is wrong with any barriers, and one that is right so is made wrong by `insert_barriers`
+///     only.
+///   before `flatten`  Indices become offsets by rows, whatever the layout: where elements lie is no part of
+///     the result. Buffers follow each other in shared memory.
+
+#include "lowering/passes.h"
+#include "runtime/check.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// A step on the way from a computation to its kernel.
+struct BlamedStep {
+  enum class Kind : std::uint8_t { computation, directive, pass };
+  Kind kind = Kind::computation;
+  std::string name; ///< "the computation", a directive as C++, or the name of a pass
+  std::string text; ///< the program or the kernels after it
+};
+
+/// The first step after which the result was another.
+struct Fault {
+  std::size_t step = 0; ///< in the steps that were run: the last of them
+  std::string run;      ///< "ring mode", "beta = 0, C full of NaN"; empty where nothing ran
+  std::string message;  ///< the element with both values, or what the interpreter or the simulator found
+  std::optional<WrongElement> wrong; ///< where there is a wrong element
+};
+
+struct Blame {
+  std::vector<BlamedStep> steps; ///< those that were run, in order
+  std::optional<Fault> fault;    ///< none: the result is the same after every step
+  std::string refusal;           ///< where the schedule cannot be lowered: why; then there are fewer passes
+
+  const BlamedStep &at_fault() const { return steps.at(fault->step); }
+};
+
+struct BlameOptions {
+  std::uint64_t seed = 1;
+  bool exact_only = false;                ///< no run in floating point
+  std::vector<std::int64_t> extents = {}; ///< of a computation with sizes: where it is run
+  std::vector<Pass> passes = standard_passes();
+  std::function<void(const BlamedStep &)> about_to_run = {}; ///< for progress; the text is not there yet
+};
+
+/// Runs every step of the schedule until one is at fault. The inputs are those that the dtype of its outputs
+/// asks for: ring mode for integers, integer mode and floating point for floats.
+Blame find_blame(const Schedule &schedule, const BlameOptions &options = {});
+
+/// The sequential interpreter as what is to be checked. What it finds is a finding.
+Checker::Compute as_computation(const Program &program);
+
+/// How often blocks run when a statement is interpreted, bound loops and refills included. The interpreter
+/// does some five million a second.
+double block_instances(const Stmt &stmt);
+
+/// Small shapes that hurt a schedule whose blocks have tiles of this shape: ones, primes, a tile, one more and
+/// one less of it, all extents different. The first is the one to take where there is time for one.
+std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int64_t> &tile);
+
+} // namespace nestsmith

@@ -1,0 +1,117 @@
+#include "runtime/runnable.h"
+
+#include "dsl/allocation.h"
+#include "dsl/error.h"
+#include "lowering/uniform.h"
+
+namespace nestsmith {
+
+namespace kernel {
+
+namespace {
+
+/// A barrier after every store that touches what threads may share.
+class Lockstep {
+public:
+  explicit Lockstep(const Kernel &kernel) : uniform_(kernel) {}
+
+  Stmt rewrite(const Stmt &stmt) {
+    return visit(stmt, Overloaded{
+                           [&](const Declare &x) {
+                             uniform_.declare(x);
+                             return stmt;
+                           },
+                           [&](const Loop &x) {
+                             bool lanes = x.vectorized || x.intrinsic;
+                             return lanes ? followed(stmt) : map_children(stmt, into());
+                           },
+                           [&](const If &x) {
+                             return uniform_.uniform(x.condition) ? map_children(stmt, into()) : followed(stmt);
+                           },
+                           [&](const Seq &) { return map_children(stmt, into()); },
+                           [&](const Store &) { return followed(stmt); },
+                           [&](const Barrier &) { return stmt; },
+                       });
+  }
+
+private:
+  std::function<Stmt(const Stmt &)> into() {
+    return [this](const Stmt &child) { return rewrite(child); };
+  }
+
+  static bool shares(const Stmt &stmt) {
+    bool found = false;
+    kernel::walk(stmt, [&](const Stmt &node) {
+      const auto *store = as<Store>(node);
+      found = found || (store && store->buffer->scope != Scope::local);
+      (void)map_exprs(node, [&](const Expr &e) {
+        nestsmith::walk(e, [&](const Expr &part) {
+          const auto *access = part.as<Load>();
+          found = found || (access && access->buffer->scope != Scope::local);
+        });
+        return e;
+      });
+    });
+    return found;
+  }
+
+  static Stmt followed(const Stmt &stmt) {
+    return shares(stmt) ? make_seq({stmt, make(Barrier{SyncScope::block, "before the next store"})}) : stmt;
+  }
+
+  UniformValues uniform_;
+};
+
+Expr row_major(const Buffer &buffer, const std::vector<Expr> &indices) {
+  std::vector<Expr> strides = strides_of(*buffer);
+  Expr offset = 0;
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    offset = offset + indices[d] * strides[d];
+  return offset;
+}
+
+Expr with_offsets(const Expr &e) {
+  Expr result = map_children(e, [](const Expr &child) { return with_offsets(child); });
+  const auto *access = result.as<Load>();
+  return access ? load(access->buffer, {row_major(access->buffer, access->indices)}, access->mask, access->fill)
+                : result;
+}
+
+Stmt with_offsets(const Stmt &stmt) {
+  Stmt result = map_children(stmt, [](const Stmt &child) { return with_offsets(child); });
+  result = map_exprs(result, [](const Expr &e) { return with_offsets(e); });
+  const auto *store = as<Store>(result);
+  if (!store)
+    return result;
+  Store flat = *store;
+  flat.indices = {row_major(store->buffer, store->indices)};
+  return make(std::move(flat));
+}
+
+/// One shared buffer after the other.
+void place_shared(Kernel &kernel) {
+  kernel.shared_bytes = 0;
+  for (Allocation &allocation : kernel.shared) {
+    allocation.byte_offset = (kernel.shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+    std::int64_t elements = as_int(span_of(*allocation.buffer)).value();
+    kernel.shared_bytes = allocation.byte_offset + elements * byte_size(allocation.buffer->dtype);
+  }
+}
+
+} // namespace
+
+} // namespace kernel
+
+kernel::Kernel runnable(const kernel::Kernel &given, Form form) {
+  internal_check(form != Form::program, "a program is run as a kernel");
+  kernel::Kernel result = given;
+  if (form == Form::threads && given.threads() > 1)
+    result.body = kernel::Lockstep(given).rewrite(given.body);
+  if (form != Form::flat) {
+    result.body = kernel::with_offsets(result.body);
+    kernel::place_shared(result);
+  }
+  return result;
+}
+
+} // namespace nestsmith

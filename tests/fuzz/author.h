@@ -1,0 +1,30 @@
+#pragma once
+/// Random schedules that a GPU programmer might write: tiles, threads, caches, pipelines and vectors, with
+/// odd numbers and odd ideas in between. Most of them can be lowered.
+
+#include "tests/fuzz/computations.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace nestsmith::fuzz {
+
+inline constexpr std::size_t most_directives = 25;
+
+struct Attempts {
+  std::size_t tried = 0, refused = 0;
+};
+
+/// A schedule and how it came about.
+struct Draft {
+  Case setting; ///< with the directives that were accepted
+  Schedule schedule;
+  std::map<std::string, Attempts> attempts; ///< of each primitive
+};
+
+/// The schedule of this seed: the same on every host. Refusals are part of the game; any other exception comes
+/// through. `about_to` sees each directive before it is applied.
+Draft draft(std::uint64_t seed, const std::function<void(const Draft &, const Directive &)> &about_to = {});
+
+} // namespace nestsmith::fuzz

@@ -1,0 +1,167 @@
+#include "tests/fuzz/campaign.h"
+
+#include "dsl/trace.h"
+#include "tests/fuzz/isolated.h"
+#include "tests/fuzz/shrink.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <numeric>
+#include <set>
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+/// What the processes of a campaign share.
+struct Shared {
+  Tally tally;
+  std::uint64_t next = 0; ///< the seed that is being judged, or that comes next
+  bool judging = false;   ///< the draft of `next` is done
+  std::uint64_t seed = 0; ///< that broke a promise
+  Kind kind = Kind::exact;
+};
+
+Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
+  return {.random = seed % 4 == 0, .compile = plan.compile != 0 && seed % plan.compile == 0};
+}
+
+std::size_t number_of(const std::string &op) {
+  static const std::vector<std::string> names = directive_names();
+  return static_cast<std::size_t>(std::ranges::find(names, op) - names.begin());
+}
+
+void count(const Draft &made, Tally &tally) {
+  tally.directives += made.schedule.trace().size();
+  for (const auto &[op, attempts] : made.attempts) {
+    tally.tried[number_of(op)] += attempts.tried;
+    tally.refused[number_of(op)] += attempts.refused;
+  }
+}
+
+void count(const Draft &made, const Verdict &verdict, Tally &tally) {
+  ++tally.schedules;
+  ++tally.kinds[static_cast<std::size_t>(verdict.kind)];
+  if (verdict.kind != Kind::exact)
+    return;
+  tally.shared += verdict.shared;
+  tally.pipeline += verdict.pipeline;
+  tally.vector += verdict.vector;
+  tally.intrinsic += verdict.intrinsic;
+  tally.several_kernels += verdict.kernels > 1;
+  tally.compiled += verdict.compiled;
+  std::set<std::size_t> parts;
+  for (const Directive &directive : made.schedule.trace())
+    parts.insert(number_of(directive.op));
+  for (std::size_t part : parts)
+    ++tally.took_part[part];
+}
+
+/// Judges seeds until one breaks a promise or `stop` holds.
+void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
+  for (; !stop(shared.next); ++shared.next) {
+    rearm();
+    shared.judging = false;
+    Verdict verdict;
+    Draft made = draft(shared.next);
+    count(made, shared.tally);
+    shared.judging = true;
+    verdict = judge(made.schedule, made.setting.shape, thoroughness_of(shared.next, plan));
+    count(made, verdict, shared.tally);
+    if (breaks_promise(verdict.kind)) {
+      shared.seed = shared.next++;
+      shared.kind = verdict.kind;
+      return;
+    }
+  }
+}
+
+Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
+  Thoroughness thoroughness = thoroughness_of(seed, plan);
+  Case it = draft_apart(seed);
+  if (judge_apart(it, thoroughness).kind == kind)
+    it = shrink(std::move(it), kind, thoroughness);
+  Verdict verdict = judge_apart(it, thoroughness);
+  return {seed, std::move(it), std::move(verdict)};
+}
+
+} // namespace
+
+std::uint64_t Tally::broken() const {
+  return std::accumulate(kinds.begin() + static_cast<std::ptrdiff_t>(Kind::wrong_program), kinds.end(),
+                         std::uint64_t{0});
+}
+
+Outcome run(const Plan &plan) {
+  using Clock = std::chrono::steady_clock;
+  Shared &shared = shared_object<Shared>();
+  shared.next = plan.first_seed;
+  auto start = Clock::now();
+  auto over = [&] {
+    return plan.seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() > plan.seconds;
+  };
+  auto done = [&](std::uint64_t seed) {
+    return (plan.count != 0 && seed >= plan.first_seed + plan.count) || over();
+  };
+  Outcome outcome;
+  constexpr std::uint64_t batch = 2000; // a process lives so long
+  while (!done(shared.next) && outcome.failures.size() < plan.failures) {
+    std::uint64_t end = shared.next + batch;
+    shared.kind = Kind::exact;
+    Ending ending =
+        isolated([&] { work(shared, plan, [&](std::uint64_t seed) { return seed >= end || done(seed); }); });
+    if (ending.crashed || ending.hung) {
+      shared.kind = ending.hung ? Kind::hung : Kind::crashed;
+      shared.seed = shared.next++;
+      ++shared.tally.schedules;
+      ++shared.tally.kinds[static_cast<std::size_t>(shared.kind)];
+    }
+    if (shared.kind != Kind::exact)
+      outcome.failures.push_back(examine(shared.seed, shared.kind, plan));
+    if (plan.progress)
+      plan.progress(shared.next, shared.tally);
+  }
+  outcome.tally = shared.tally;
+  outcome.next_seed = shared.next;
+  return outcome;
+}
+
+std::string report(const Tally &tally) {
+  auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  std::uint64_t tried = std::accumulate(tally.tried.begin(), tally.tried.end(), std::uint64_t{0});
+  std::uint64_t refused = std::accumulate(tally.refused.begin(), tally.refused.end(), std::uint64_t{0});
+  std::uint64_t exact = tally.of(Kind::exact);
+  std::string text = fmt::format("{} schedules, {:.1f} directives each\n", tally.schedules,
+                                 tally.schedules == 0 ? 0.0
+                                                      : static_cast<double>(tally.directives) /
+                                                            static_cast<double>(tally.schedules));
+  text += fmt::format("directives refused   {:>9} of {} ({:.1f} %)\n", refused, tried, share(refused, tried));
+  for (std::size_t n = 0; n <= static_cast<std::size_t>(Kind::hung); ++n)
+    text += fmt::format("{:<20} {:>9} ({:.1f} %)\n", name(static_cast<Kind>(n)), tally.kinds[n],
+                        share(tally.kinds[n], tally.schedules));
+  text += fmt::format("of the exact ones, with\n");
+  for (auto [what, part] : {std::pair{"shared memory", tally.shared},
+                            {"a pipeline", tally.pipeline},
+                            {"vectors", tally.vector},
+                            {"an intrinsic", tally.intrinsic},
+                            {"several kernels", tally.several_kernels},
+                            {"a CUBIN by NVRTC", tally.compiled}})
+    text += fmt::format("  {:<18} {:>9} ({:.1f} %)\n", what, part, share(part, exact));
+  text += fmt::format("{:<24} {:>9} {:>9} {:>24}\n", "primitive", "tried", "refused", "in exact schedules");
+  std::vector<std::string> names = directive_names();
+  for (std::size_t n = 0; n < names.size(); ++n)
+    text += fmt::format("  {:<22} {:>9} {:>7.1f} % {:>15} ({:.1f} %)\n", names[n], tally.tried[n],
+                        share(tally.refused[n], tally.tried[n]), tally.took_part[n],
+                        share(tally.took_part[n], exact));
+  return text;
+}
+
+std::string report(const Failure &failure) {
+  return fmt::format("seed {}: {}\n{}\n{}\n{}", failure.seed, name(failure.verdict.kind),
+                     failure.verdict.message, to_cpp(failure.it), to_json(trace_of(failure.it)));
+}
+
+} // namespace nestsmith::fuzz

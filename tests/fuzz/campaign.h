@@ -1,0 +1,60 @@
+#pragma once
+/// Many random schedules, each judged in a process that may crash or hang.
+
+#include "tests/fuzz/author.h"
+#include "tests/fuzz/judge.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::fuzz {
+
+/// What came of them. Plain numbers, so that processes can share them.
+struct Tally {
+  static constexpr std::size_t most_primitives = 40;
+  std::uint64_t schedules = 0, directives = 0; ///< and those that were accepted, in all
+  std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
+  /// Of the schedules that were exact:
+  std::uint64_t shared = 0, pipeline = 0, vector = 0, intrinsic = 0, several_kernels = 0, compiled = 0;
+  /// Of each primitive, in the order of directive_names(): how often it was tried and refused, and in how
+  /// many exact schedules it took part.
+  std::array<std::uint64_t, most_primitives> tried = {}, refused = {}, took_part = {};
+
+  std::uint64_t of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  std::uint64_t broken() const;
+};
+
+/// A promise broken.
+struct Failure {
+  std::uint64_t seed;
+  Case it; ///< shrunk
+  Verdict verdict;
+};
+
+struct Plan {
+  std::uint64_t first_seed = 1;
+  std::uint64_t count = 0;   ///< schedules; 0: no limit
+  double seconds = 0;        ///< 0: no limit
+  std::uint64_t compile = 0; ///< every so many are compiled by NVRTC; 0: none
+  std::size_t failures = 20; ///< after so many it stops
+  std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};
+};
+
+struct Outcome {
+  Tally tally;
+  std::vector<Failure> failures;
+  std::uint64_t next_seed = 0; ///< where to go on
+};
+
+/// Judges the schedules of the seeds from `first_seed` on, one each.
+Outcome run(const Plan &plan);
+
+/// The figures, for a reader.
+std::string report(const Tally &tally);
+/// What broke, how to see it again, and the trace to be pinned.
+std::string report(const Failure &failure);
+
+} // namespace nestsmith::fuzz

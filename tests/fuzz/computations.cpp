@@ -1,0 +1,182 @@
+#include "tests/fuzz/computations.h"
+
+#include "dsl/error.h"
+#include "dsl/math.h"
+#include "dsl/tensor.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+/// The types as schedules/workloads.h has them: narrow operands, sums in f32.
+DType stored(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
+Expr read(DType dtype, Expr element) {
+  if (dtype == DType::tf32)
+    element = cast(dtype, std::move(element));
+  return is_float(dtype) ? cast(DType::f32, std::move(element)) : element;
+}
+
+Expr even(const Expr &i) { return equal(floormod(i, 2), 0); }
+Program alternate_by_branch(const Shape &shape, DType dtype) { return alternate(shape, dtype, even, branch); }
+Program alternate_by_select(const Shape &shape, DType dtype) { return alternate(shape, dtype, even, select); }
+
+Program gemm_nn(const Shape &shape, DType dtype) { return gemm(shape, dtype); }
+Program gemm_nt(const Shape &shape, DType dtype) { return gemm(shape, dtype, {.b = true}); }
+Program gemm_tn(const Shape &shape, DType dtype) { return gemm(shape, dtype, {.a = true}); }
+Program gemm_tt(const Shape &shape, DType dtype) { return gemm(shape, dtype, {.a = true, .b = true}); }
+
+/// T = X + 1, U = 2*T, Y = U + 3.
+Program chain(const Shape &shape, DType dtype) {
+  Workload w("chain");
+  Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
+  std::vector<Expr> extents = {shape[0], shape[1]};
+  Tensor t = w.compute("T", extents, {"i", "j"}, [&](Expr i, Expr j) { return read(dtype, x(i, j)) + 1; });
+  Tensor u = w.compute("U", extents, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) * 2; });
+  Tensor y = w.compute("Y", extents, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) + 3; });
+  return w.output({y});
+}
+
+/// T = the sums of the rows of X, Y = T times each element of a row Z.
+Program broadcast(const Shape &shape, DType dtype) {
+  Workload w("broadcast");
+  Tensor x = w.placeholder("X", {shape[0], shape[2]}, stored(dtype));
+  Tensor z = w.placeholder("Z", {shape[1]}, stored(dtype));
+  Reduce k = reduce_axis("k", shape[2]);
+  Tensor t = w.compute("T", {shape[0]}, {"i"}, [&](Expr i) { return sum(read(dtype, x(i, k)), k); });
+  Tensor y = w.compute("Y", {shape[0], shape[1]}, {"i", "l"},
+                       [&](Expr i, Expr l) { return t(i) * read(dtype, z(l)); });
+  return w.output({y});
+}
+
+/// U reads T at two neighbouring rows, Y reads V and U transposed.
+Program stencil(const Shape &shape, DType dtype) {
+  Workload w("stencil");
+  Expr n = shape[0];
+  Tensor x = w.placeholder("X", {n + 1, n}, stored(dtype));
+  Tensor t = w.compute("T", {n + 1, n}, {"i", "j"}, [&](Expr i, Expr j) { return read(dtype, x(i, j)) + 1; });
+  Tensor u = w.compute("U", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) + t(i + 1, j); });
+  Tensor v = w.compute("V", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) * 3; });
+  Tensor y = w.compute("Y", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return v(i, j) + u(j, i); });
+  return w.output({y});
+}
+
+/// D = (A*B)*E.
+Program two_products(const Shape &shape, DType dtype) {
+  Workload w("two_products");
+  Expr m = shape[0], n = shape[1], k = shape[2];
+  Tensor a = w.placeholder("A", {m, k}, stored(dtype)), b = w.placeholder("B", {k, n}, stored(dtype));
+  Tensor e = w.placeholder("E", {n, m}, stored(dtype));
+  Reduce r = reduce_axis("k", k), l = reduce_axis("l", n);
+  Tensor p = w.compute("P", {m, n}, {"i", "j"},
+                       [&](Expr i, Expr j) { return sum(read(dtype, a(i, r)) * read(dtype, b(r, j)), r); });
+  Tensor d = w.compute("D", {m, m}, {"i", "j"},
+                       [&](Expr i, Expr j) { return sum(p(i, l) * read(dtype, e(l, j)), l); });
+  return w.output({d});
+}
+
+/// Y[i] = the sum over r of T[i + r] * W[r], T = X + 1: windows of a stage.
+Program convolution(const Shape &shape, DType dtype) {
+  Workload w("convolution");
+  Expr n = shape[0], window = shape[1];
+  Tensor x = w.placeholder("X", {n + window}, stored(dtype)), f = w.placeholder("W", {window}, stored(dtype));
+  Tensor t = w.compute("T", {n + window}, {"i"}, [&](Expr i) -> Definition { return read(dtype, x(i)) + 1; });
+  Reduce r = reduce_axis("r", window);
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) { return sum(t(i + r) * read(dtype, f(r)), r); });
+  return w.output({y});
+}
+
+/// S = the sum of all elements of each column; Y = relu(X - S) with S read by each row.
+Program column_sums(const Shape &shape, DType dtype) {
+  Workload w("column_sums");
+  Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
+  Reduce i = reduce_axis("i", shape[0]);
+  Tensor s = w.compute("S", {shape[1]}, {"j"}, [&](Expr j) { return sum(read(dtype, x(i, j)), i); });
+  Tensor y = w.compute("Y", {shape[0], shape[1]}, {"i", "j"},
+                       [&](Expr row, Expr j) { return relu(read(dtype, x(row, j)) - s(j)); });
+  return w.output({y});
+}
+
+/// Y = the sum over two axes; nothing is left for threads but what rfactor makes.
+Program total(const Shape &shape, DType dtype) {
+  Workload w("total");
+  Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
+  Reduce i = reduce_axis("i", shape[0]), j = reduce_axis("j", shape[1]);
+  Tensor y = w.compute("Y", {1}, {"one"}, [&](Expr) { return sum(read(dtype, x(i, j)), {i, j}); });
+  return w.output({y});
+}
+
+/// Y[j, i] = 2*X[i, j] + 1, through the stage T.
+Program transpose(const Shape &shape, DType dtype) {
+  Workload w("transpose");
+  Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
+  Tensor t = w.compute("T", {shape[0], shape[1]}, {"i", "j"},
+                       [&](Expr i, Expr j) { return read(dtype, x(i, j)) * 2; });
+  Tensor y = w.compute("Y", {shape[1], shape[0]}, {"j", "i"}, [&](Expr j, Expr i) { return t(i, j) + 1; });
+  return w.output({y});
+}
+
+/// Y[i] = T[i - 1], where there is one, + 3*T[i]; T = X + 1.
+Program shifted(const Shape &shape, DType dtype) {
+  Workload w("shifted");
+  Tensor x = w.placeholder("X", {shape[0]}, stored(dtype));
+  Tensor t = w.compute("T", {shape[0]}, {"i"}, [&](Expr i) -> Definition { return read(dtype, x(i)) + 1; });
+  Tensor y = w.compute("Y", {shape[0]}, {"i"},
+                       [&](Expr i) -> Definition { return t.where(Expr(0) < i, i - 1) + t(i) * 3; });
+  return w.output({y});
+}
+
+} // namespace
+
+const std::vector<Computation> &computations() {
+  static const std::vector<Computation> table = {
+      {"gemm", 3, gemm_nn, true},
+      {"gemm_nt", 3, gemm_nt, true},
+      {"gemm_tn", 3, gemm_tn, true},
+      {"gemm_tt", 3, gemm_tt, true},
+      {"batched_gemm", 4, batched_gemm, true},
+      {"gemm_bias_relu", 3, gemm_bias_relu, true},
+      {"matmul", 3, matmul, true},
+      {"accumulate_nt", 3, accumulate_nt, true},
+      {"alternate", 1, alternate_by_branch, true},
+      {"alternate_select", 1, alternate_by_select, true},
+      {"shifted_relu", 1, shifted_relu, true},
+      {"chain", 2, chain},
+      {"broadcast", 3, broadcast},
+      {"stencil", 1, stencil},
+      {"two_products", 3, two_products},
+      {"convolution", 2, convolution},
+      {"column_sums", 2, column_sums},
+      {"total", 2, total},
+      {"transpose", 2, transpose},
+      {"shifted", 1, shifted},
+  };
+  return table;
+}
+
+Program source_of(const Case &it) {
+  Program source = it.computation->make(it.shape, it.dtype);
+  source.name = it.computation->name;
+  return source;
+}
+
+TraceFile trace_of(const Case &it) {
+  TraceFile trace{it.computation->name, it.shape, it.dtype, it.arch, it.directives};
+  for (const Var &size : source_of(it).sizes)
+    trace.sizes.emplace_back(size->name, *size->size);
+  return trace;
+}
+
+Case case_of(const TraceFile &trace, const std::string &where) {
+  Case it{nullptr, trace.shape, trace.dtype, trace.arch, trace.directives};
+  for (const Computation &computation : computations())
+    if (computation.name == trace.workload && computation.rank == trace.shape.size())
+      it.computation = &computation;
+  if (!it.computation)
+    throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");
+  if (!trace.sizes.empty())
+    it.shape.stated = trace.sizes.front().second;
+  return it;
+}
+
+} // namespace nestsmith::fuzz

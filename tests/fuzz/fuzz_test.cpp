@@ -1,0 +1,48 @@
+/// Two thousand random schedules: each is refused, or gives the exact result.
+
+#include "dsl/trace.h"
+#include "tests/fuzz/campaign.h"
+#include "tests/fuzz/isolated.h"
+#include "tests/fuzz/shrink.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith::fuzz {
+namespace {
+
+TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
+  Outcome outcome = run({.first_seed = 1, .count = 2000, .compile = 250});
+  for (const Failure &failure : outcome.failures)
+    ADD_FAILURE() << report(failure);
+  const Tally &tally = outcome.tally;
+  std::string figures = report(tally);
+  EXPECT_EQ(tally.schedules, 2000U);
+  EXPECT_GT(tally.of(Kind::exact), 1000U) << figures;
+  for (std::uint64_t reached :
+       {tally.shared, tally.pipeline, tally.vector, tally.several_kernels, tally.intrinsic})
+    EXPECT_GT(reached, 20U) << figures;
+  EXPECT_GT(tally.shared, 400U) << figures;
+  std::vector<std::string> names = directive_names();
+  ASSERT_LE(names.size(), Tally::most_primitives);
+  for (std::size_t n = 0; n < names.size(); ++n)
+    EXPECT_GT(tally.took_part[n], 5U) << names[n] << " takes no part\n" << figures;
+}
+
+TEST(Fuzz, ASeedGivesOneSchedule) {
+  for (std::uint64_t seed : {7, 70, 700}) {
+    Draft first = draft(seed), second = draft(seed);
+    EXPECT_EQ(to_json(trace_of(first.setting)), to_json(trace_of(second.setting)));
+    EXPECT_LE(first.schedule.trace().size(), most_directives);
+  }
+}
+
+TEST(Fuzz, WhatCrashesOrHangsIsToldFromWhatDoesNot) {
+  Ending good = isolated([] {});
+  EXPECT_FALSE(good.crashed || good.hung);
+  Ending crashed = isolated([] { internal_error("on purpose"); });
+  EXPECT_TRUE(crashed.crashed);
+  EXPECT_THAT(crashed.said, testing::HasSubstr("on purpose"));
+}
+
+} // namespace
+} // namespace nestsmith::fuzz

@@ -1,0 +1,154 @@
+#include "tests/fuzz/judge.h"
+
+#include "codegen/cuda.h"
+#include "dsl/error.h"
+#include "dsl/interpret.h"
+#include "dsl/specialise.h"
+#include "lowering/lower.h"
+#include "runtime/blame.h"
+#include "runtime/check.h"
+#include "runtime/nvrtc.h"
+#include "runtime/sim_executor.h"
+#include "runtime/stored_array.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+/// Block instances that are interpreted, and that are simulated: a tenth of a second, and two or three.
+constexpr double most_interpreted = 2e5, most_simulated = 1e6;
+/// Rows of the matrices of a symbolic kernel are this much further apart than they are long.
+constexpr std::int64_t gap = 3;
+constexpr std::size_t longest_text = 200000; ///< of a kernel that is compiled
+
+Kind wrong(const std::string &message, Kind kind, Verdict &verdict) {
+  verdict.message = message;
+  return kind;
+}
+
+std::string first_message(const CheckResult &result) {
+  std::string text;
+  for (const std::string &message : result.messages())
+    text += message + "\n";
+  return text;
+}
+
+/// What the kernels are made of.
+void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdict) {
+  verdict.kernels = plan.kernels.size();
+  walk(schedule.program().body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    verdict.pipeline = verdict.pipeline || (loop && !loop->pipeline.empty());
+    return true;
+  });
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    verdict.shared = verdict.shared || !kernel.shared.empty();
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      const auto *store = kernel::as<kernel::Store>(stmt);
+      verdict.vector = verdict.vector || (store && store->lanes > 1);
+      (void)kernel::map_exprs(stmt, [&](const Expr &e) {
+        walk(e, [&](const Expr &node) {
+          verdict.vector = verdict.vector || (node.as<Load>() && node.lanes() > 1);
+          verdict.intrinsic = verdict.intrinsic || node.as<Call>();
+        });
+        return e;
+      });
+    });
+  }
+}
+
+void compile(const kernel::Plan &plan, const std::string &arch, Verdict &verdict) {
+  std::string text = cuda_kernels(plan);
+  if (text.size() > longest_text)
+    return;
+  try {
+    const cuda::Nvrtc &nvrtc = cuda::Nvrtc::get();
+    for (const kernel::Kernel &kernel : plan.kernels)
+      nvrtc.compile(cuda_kernel(kernel), entry_name(kernel), arch);
+    verdict.compiled = true;
+  } catch (const cuda::CompileError &error) {
+    verdict.kind = Kind::not_compiled;
+    verdict.message = std::string(error.what()) + "\n" + error.log();
+  } catch (const UserError &error) {
+    if (error.code() != ExitCode::no_device) // there is no NVRTC, or it lacks the headers of narrow floats
+      throw;
+  }
+}
+
+} // namespace
+
+const char *name(Kind kind) {
+  static constexpr const char *names[] = {"refused",      "exact",       "too much",     "wrong program",
+                                          "wrong kernel", "not lowered", "not compiled", "threw",
+                                          "crashed",      "hung"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness) {
+  Verdict verdict;
+  bool symbolic = shape.stated.has_value();
+  std::vector<std::int64_t> sizes, spread;
+  if (symbolic) {
+    sizes = sizes_for(schedule.source(), shape, 0);
+    spread = sizes_for(schedule.source(), shape, gap);
+  }
+  Program program = specialise(schedule.program(), sizes), source = specialise(schedule.source(), sizes);
+  double work = block_instances(program.body);
+  CheckOptions options{.exact_only = !thoroughness.random};
+  Checker checker;
+  if (work <= most_interpreted) {
+    CheckResult result = checker.check(source, as_computation(program), options);
+    if (!result.passed) {
+      verdict.kind = wrong(first_message(result), Kind::wrong_program, verdict);
+      return verdict;
+    }
+  }
+  bool owes = !schedule.obligations().empty();
+  kernel::Plan plan;
+  try {
+    plan = lower(schedule);
+  } catch (const ScheduleError &error) {
+    verdict.kind = owes ? Kind::refused : wrong(error.what(), Kind::not_lowered, verdict);
+    return verdict;
+  }
+  if (owes) {
+    verdict.kind = wrong(schedule.obligations().front().message, Kind::not_lowered, verdict);
+    return verdict;
+  }
+  describe(schedule, plan, verdict);
+  if (work > most_simulated) {
+    verdict.kind = Kind::too_much;
+    return verdict;
+  }
+  sim::Options single;
+  single.host_threads = 1;
+  SimExecutor simulator(single);
+  CheckResult result = checker.check(schedule, symbolic ? with_sizes(plan, spread) : plan, simulator, options);
+  if (!result.passed)
+    verdict.kind = wrong(first_message(result), Kind::wrong_kernel, verdict);
+  else if (thoroughness.compile)
+    compile(plan, schedule.target().arch, verdict);
+  return verdict;
+}
+
+Verdict judge(const Case &it, const Thoroughness &thoroughness, std::vector<Directive> *accepted) {
+  try {
+    Schedule schedule(source_of(it), make_target(it.arch));
+    for (const Directive &directive : it.directives)
+      try {
+        apply(schedule, directive, "the case");
+      } catch (const UserError &) { // it is refused, or what it names is not there without those before it
+      }
+    if (accepted)
+      *accepted = schedule.trace();
+    return judge(schedule, it.shape, thoroughness);
+  } catch (const std::exception &error) {
+    Verdict verdict;
+    verdict.kind = wrong(error.what(), Kind::threw, verdict);
+    return verdict;
+  }
+}
+
+} // namespace nestsmith::fuzz

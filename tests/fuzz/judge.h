@@ -1,0 +1,56 @@
+#pragma once
+/// Is a schedule what it is promised to be: a refusal, or the exact result?
+
+#include "tests/fuzz/computations.h"
+
+#include <string>
+
+namespace nestsmith::fuzz {
+
+/// refused        it owes something, and lowering says so
+/// exact          program and kernel give the exact result; no finding
+/// too_much       it would take the simulator too long
+/// The rest breaks a promise:
+/// wrong_program  the scheduled program computes something else
+/// wrong_kernel   the kernel does, or the simulator found a fault in it
+/// not_lowered    it owes nothing, and lowering refused it; or it owes something, and was lowered
+/// not_compiled   NVRTC refused the text
+/// threw          an exception that is no refusal
+/// crashed, hung  the process ended, or did not in the time it has
+enum class Kind : std::uint8_t {
+  refused,
+  exact,
+  too_much,
+  wrong_program,
+  wrong_kernel,
+  not_lowered,
+  not_compiled,
+  threw,
+  crashed,
+  hung
+};
+const char *name(Kind kind);
+constexpr bool breaks_promise(Kind kind) { return kind > Kind::too_much; }
+
+struct Verdict {
+  Kind kind = Kind::exact;
+  std::string message;
+  /// What the kernels of an exact schedule have.
+  bool shared = false, pipeline = false, vector = false, intrinsic = false;
+  std::size_t kernels = 0;
+  bool compiled = false; ///< NVRTC took the text
+};
+
+struct Thoroughness {
+  bool random = false;  ///< floating point within the bound too
+  bool compile = false; ///< by NVRTC, where it is found
+};
+
+/// `shape` is where it is run, and says what it was made for.
+Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness = {});
+
+/// Replays a case and judges it. Directives that are refused are left out and named in `refused`.
+Verdict judge(const Case &it, const Thoroughness &thoroughness = {},
+              std::vector<Directive> *accepted = nullptr);
+
+} // namespace nestsmith::fuzz

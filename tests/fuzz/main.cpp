@@ -1,0 +1,87 @@
+/// nestsmith_fuzz: random schedules, for as long as it is told.
+
+#include "dsl/error.h"
+#include "tests/fuzz/campaign.h"
+#include "tests/fuzz/shrink.h"
+#include "tools/arguments.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace nestsmith::fuzz {
+namespace {
+
+const std::vector<cli::Option> options = {{"seed", "S", "of the first schedule; each has its own (1)"},
+                                          {"count", "N", "schedules; without --seconds 2000"},
+                                          {"seconds", "N", "stop after so many seconds"},
+                                          {"compile", "N", "compile every Nth by NVRTC (200; 0: none)"},
+                                          {"save", "FOLDER", "write the trace of each failure there"},
+                                          {"show", "", "print the schedule of the seed and its verdict"},
+                                          {"help", "", "this text"}};
+
+std::string help() {
+  std::string text =
+      "usage: nestsmith_fuzz [OPTIONS]\n"
+      "Random schedules: each is refused, or gives the exact result. To go on where a run ended,\n"
+      "give the seed that it names.\n";
+  for (const cli::Option &option : options)
+    text += fmt::format("  --{:<16} {}\n", option.name + (option.value.empty() ? "" : " " + option.value),
+                        option.help);
+  return text;
+}
+
+int show(std::uint64_t seed) {
+  Case it = draft_apart(seed);
+  Verdict verdict = judge_apart(it, {.random = true, .compile = true});
+  fmt::print("{}{}{}\n{}\n", to_cpp(it), to_json(trace_of(it)), name(verdict.kind), verdict.message);
+  return breaks_promise(verdict.kind) ? 1 : 0;
+}
+
+void save(const Failure &failure, const std::filesystem::path &folder) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.it));
+}
+
+int fuzz_for(const cli::Arguments &arguments) {
+  if (arguments.has("help")) {
+    fmt::print("{}", help());
+    return 0;
+  }
+  auto number = [&](const char *name, std::int64_t otherwise) {
+    return static_cast<std::uint64_t>(arguments.number(name).value_or(otherwise));
+  };
+  std::uint64_t seed = number("seed", 1);
+  if (arguments.has("show"))
+    return show(seed);
+  Plan plan{.first_seed = seed,
+            .count = number("count", arguments.has("seconds") ? 0 : 2000),
+            .compile = number("compile", 200)};
+  plan.seconds = static_cast<double>(number("seconds", 0));
+  plan.progress = [](std::uint64_t next, const Tally &tally) {
+    fmt::print(stderr, "{} schedules, {} exact, {} broken; next is the seed {}\n", tally.schedules,
+               tally.of(Kind::exact), tally.broken(), next);
+  };
+  Outcome outcome = fuzz::run(plan);
+  for (const Failure &failure : outcome.failures) {
+    fmt::print("{}\n", report(failure));
+    if (auto folder = arguments.value("save"))
+      save(failure, *folder);
+  }
+  fmt::print("{}the next seed is {}\n", report(outcome.tally), outcome.next_seed);
+  return outcome.failures.empty() ? 0 : 1;
+}
+
+} // namespace
+} // namespace nestsmith::fuzz
+
+int main(int argc, char **argv) {
+  using namespace nestsmith;
+  try {
+    return fuzz::fuzz_for(cli::Arguments("nestsmith_fuzz", {argv + 1, argv + argc}, fuzz::options));
+  } catch (const UserError &error) {
+    fmt::print(stderr, "nestsmith_fuzz: {}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}

@@ -1,0 +1,185 @@
+#include "tests/fuzz/shrink.h"
+
+#include "schedules/workloads.h"
+#include "tests/fuzz/author.h"
+#include "tests/fuzz/isolated.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+/// Text that a copy of this process leaves.
+struct Note {
+  std::array<char, 1 << 16> text;
+
+  void write(const std::string &from) {
+    std::size_t length = std::min(from.size(), text.size() - 1);
+    std::memcpy(text.data(), from.data(), length);
+    text[length] = 0;
+  }
+  std::string read() const { return text.data(); }
+};
+
+Note &note() {
+  static Note &it = shared_object<Note>();
+  return it;
+}
+
+class Shrinker {
+public:
+  Shrinker(Case it, Kind kind, const Thoroughness &thoroughness)
+      : it_(std::move(it)), kind_(kind), thoroughness_(thoroughness) {}
+
+  Case run() {
+    for (bool changed = true; changed && tries_ < most_tries;)
+      changed = drop_directives() | shrink_shape() | shrink_numbers() | plainer();
+    return std::move(it_);
+  }
+
+private:
+  static constexpr int most_tries = 400;
+
+  bool accept(Case other) {
+    if (++tries_ > most_tries)
+      return false;
+    try {
+      source_of(other);
+    } catch (const UserError &) { // a shape that the computation does not take
+      return false;
+    }
+    if (judge_apart(other, thoroughness_).kind != kind_)
+      return false;
+    it_ = std::move(other);
+    return true;
+  }
+
+  bool drop_directives() {
+    bool changed = false;
+    for (std::size_t length = std::max<std::size_t>(it_.directives.size() / 2, 1); length > 0; length /= 2)
+      for (std::size_t n = it_.directives.size(); n-- > 0;) {
+        if (n + length > it_.directives.size())
+          continue;
+        Case other = it_;
+        auto at = other.directives.begin() + static_cast<std::ptrdiff_t>(n);
+        other.directives.erase(at, at + static_cast<std::ptrdiff_t>(length));
+        changed = accept(std::move(other)) || changed;
+      }
+    return changed;
+  }
+
+  bool shrink_shape() {
+    bool changed = false;
+    for (std::size_t n = 0; n < it_.shape.size(); ++n)
+      for (std::int64_t extent : {std::int64_t{1}, std::int64_t{2}, it_.shape[n] / 2, it_.shape[n] - 1}) {
+        if (extent < 1 || extent >= it_.shape[n] || !it_.shape.is_multiple(n, 1))
+          continue;
+        Case other = it_;
+        other.shape[n] = extent;
+        if (accept(std::move(other))) {
+          changed = true;
+          break;
+        }
+      }
+    return changed;
+  }
+
+  bool shrink_numbers() {
+    bool changed = false;
+    for (std::size_t n = 0; n < it_.directives.size(); ++n)
+      for (std::size_t a = 0; a < it_.directives[n].arguments.size(); ++a)
+        if (const auto *factors = std::get_if<std::vector<std::int64_t>>(&it_.directives[n].arguments[a]))
+          for (std::size_t f = 0; f < factors->size(); ++f)
+            for (std::int64_t smaller : {1, 2, 4}) {
+              if (smaller >= std::get<std::vector<std::int64_t>>(it_.directives[n].arguments[a])[f])
+                break;
+              Case other = it_;
+              std::get<std::vector<std::int64_t>>(other.directives[n].arguments[a])[f] = smaller;
+              if (accept(std::move(other))) {
+                changed = true;
+                break;
+              }
+            }
+    return changed;
+  }
+
+  bool plainer() {
+    bool changed = false;
+    if (it_.shape.stated) {
+      Case other = it_;
+      other.shape.stated.reset();
+      changed = accept(std::move(other)) || changed;
+    }
+    if (it_.dtype != DType::u32 && it_.dtype != DType::f32) {
+      Case other = it_;
+      other.dtype = DType::f32;
+      changed = accept(std::move(other)) || changed;
+    }
+    if (it_.arch != "sm_80") {
+      Case other = it_;
+      other.arch = "sm_80";
+      changed = accept(std::move(other)) || changed;
+    }
+    return changed;
+  }
+
+  Case it_;
+  Kind kind_;
+  Thoroughness thoroughness_;
+  int tries_ = 0;
+};
+
+} // namespace
+
+Verdict judge_apart(const Case &it, const Thoroughness &thoroughness) {
+  static Kind &kind = shared_object<Kind>();
+  note().write("");
+  Ending ending = isolated([&] {
+    Verdict verdict = judge(it, thoroughness);
+    kind = verdict.kind;
+    note().write(verdict.message);
+  });
+  Verdict verdict;
+  verdict.kind = ending.hung ? Kind::hung : ending.crashed ? Kind::crashed : kind;
+  verdict.message = ending.hung || ending.crashed ? ending.said : note().read();
+  return verdict;
+}
+
+Case draft_apart(std::uint64_t seed) {
+  isolated([&] {
+    auto write = [](const Case &setting, std::vector<Directive> directives) {
+      Case it = setting;
+      it.directives = std::move(directives);
+      note().write(to_json(trace_of(it)));
+    };
+    Draft made = draft(seed, [&](const Draft &so_far, const Directive &next) {
+      std::vector<Directive> directives = so_far.schedule.trace();
+      directives.push_back(next);
+      write(so_far.setting, std::move(directives));
+    });
+    write(made.setting, made.schedule.trace());
+  });
+  return case_of(parse_trace(note().read(), "the draft"), "the draft");
+}
+
+Case shrink(Case it, Kind kind, const Thoroughness &thoroughness) {
+  return Shrinker(std::move(it), kind, thoroughness).run();
+}
+
+std::string to_cpp(const Case &it) {
+  std::string text = fmt::format("// {} of {}{} in {} for {}\n", it.computation->name, to_string(it.shape),
+                                 it.shape.stated ? ", by one kernel for all multiples of " +
+                                                       std::to_string(it.shape.stated->multiple_of)
+                                                 : "",
+                                 name(it.dtype), it.arch);
+  for (const Directive &directive : it.directives)
+    text += to_cpp(directive) + "\n";
+  return text;
+}
+
+} // namespace nestsmith::fuzz

@@ -1,0 +1,244 @@
+#include "tests/fuzz/wander.h"
+
+#include "dsl/layout.h"
+#include "dsl/trace.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+/// Draws arguments from a schedule's program.
+class Arguments {
+public:
+  Arguments(const Schedule &schedule, Random &random)
+      : schedule_(schedule), random_(random), loops_(all_loops(schedule.program().body)),
+        blocks_(blocks_of(schedule.program().body)) {}
+
+  const For &any_loop() { return *random_.pick(loops_); }
+  LoopName loop() { return {any_loop().var->name}; }
+  const Block &any_block() { return *random_.pick(blocks_); }
+  BlockName block() { return {any_block().id->name}; }
+  Word axis() { return {std::string(name(all_axes[random_.below(all_axes.size())]))}; }
+  Word scope() {
+    return {std::string(name(random_.pick(std::vector{Scope::shared, Scope::local, Scope::global})))};
+  }
+  std::int64_t number() { return random_.pick({0, 1, 2, 2, 3, 4, 4, 5, 7, 8, 16, 17, 32, 33}); }
+  std::int64_t factor() {
+    if (random_.chance(2))
+      return random_.pick({0, -2, 1024, 4096, std::int64_t{1} << 40});
+    return random_.pick({1, 2, 2, 3, 4, 4, 5, 7, 8, 16, 32});
+  }
+  std::vector<std::int64_t> factors() {
+    std::vector<std::int64_t> list;
+    for (std::size_t n = 1 + random_.below(4); n > 0; --n)
+      list.push_back(factor());
+    if (!random_.chance(15))
+      list[random_.chance(85) ? 0 : random_.below(list.size())] = infer;
+    return list;
+  }
+  /// Loops of one nest in a random order, or any.
+  std::vector<LoopName> loops() {
+    std::vector<const For *> around = loops_of(path_to(schedule_.program().body, any_block().id));
+    if (around.empty() || random_.chance(10))
+      around = loops_;
+    random_.shuffle(around);
+    around.resize(std::min(around.size(), 1 + random_.below(4)));
+    std::vector<LoopName> names;
+    for (const For *loop : around)
+      names.push_back({loop->var->name});
+    return names;
+  }
+  Word buffer_read_by(const Block &block) {
+    std::vector<const Load *> loads = loads_of(block);
+    if (loads.empty() || random_.chance(3))
+      return {random_.pick(schedule_.program().params)->name};
+    return {random_.pick(loads)->buffer->name};
+  }
+  /// A loop that stands around a block which uses what `block` makes or reads: where compute_at is likely.
+  LoopName loop_near(const Block &block) {
+    if (random_.chance(20))
+      return loop();
+    std::vector<const For *> near;
+    for (const Block *other : blocks_)
+      if (other != &block && (reads(*other, block.body.buffer) || reads(block, other->body.buffer)))
+        for (const For *loop : loops_of(path_to(schedule_.program().body, other->id)))
+          near.push_back(loop);
+    return near.empty() ? loop() : LoopName{random_.pick(near)->var->name};
+  }
+  /// The loop of a nest and one that stands right inside of it.
+  std::pair<LoopName, LoopName> nested() {
+    for (int tries = 0; tries < 4; ++tries) {
+      const For &outer = any_loop();
+      if (const auto *inner = as<For>(outer.body))
+        return {{outer.var->name}, {inner->var->name}};
+    }
+    return {loop(), loop()};
+  }
+  Word map() {
+    static const std::vector<std::string> maps = {"a -> a",
+                                                  "a -> a//2, a%2",
+                                                  "a, b -> b, a",
+                                                  "a, b -> a//2, b, a%2",
+                                                  "a, b -> b//2, a, b%2",
+                                                  "a, b -> a, b//4, b%4",
+                                                  "a, b -> b, a//3, a%3",
+                                                  "a, b -> a + b",
+                                                  "a, b, c -> c, a, b",
+                                                  "a, b, c -> a, c, b//2, b%2"};
+    return {to_string(IndexMap(random_.pick(maps)))};
+  }
+
+private:
+  const Schedule &schedule_;
+  Random &random_;
+  std::vector<const For *> loops_;
+  std::vector<const Block *> blocks_;
+};
+
+std::vector<Stmt> children_of(const For &loop) {
+  if (const auto *seq = as<Seq>(loop.body))
+    return seq->stmts;
+  return {loop.body};
+}
+
+using Make = std::function<std::vector<Argument>(Arguments &)>;
+
+std::map<std::string, Make> makers(Random &random) {
+  auto loop = [](Arguments &a) { return std::vector<Argument>{a.loop()}; };
+  auto block = [](Arguments &a) { return std::vector<Argument>{a.block()}; };
+  auto at = [](Arguments &a) {
+    const Block &moved = a.any_block();
+    return std::vector<Argument>{BlockName{moved.id->name}, a.loop_near(moved)};
+  };
+  auto in_scope = [](Arguments &a) { return std::vector<Argument>{a.block(), a.scope()}; };
+  return {
+      {"split",
+       [](Arguments &a) {
+         return std::vector<Argument>{a.loop(), a.factors()};
+       }},
+      {"fuse",
+       [](Arguments &a) {
+         auto [outer, inner] = a.nested();
+         return std::vector<Argument>{outer, inner};
+       }},
+      {"reorder", [](Arguments &a) { return std::vector<Argument>{a.loops()}; }},
+      {"tile",
+       [](Arguments &a) {
+         auto [outer, inner] = a.nested();
+         return std::vector<Argument>{outer, inner, std::vector<std::int64_t>{a.factor(), a.factor()}};
+       }},
+      {"bind",
+       [](Arguments &a) {
+         return std::vector<Argument>{a.loop(), a.axis()};
+       }},
+      {"unroll", loop},
+      {"vectorize", loop},
+      {"partition", loop},
+      {"double_buffer", loop},
+      {"rfactor", loop},
+      {"tensorize",
+       [](Arguments &a) {
+         return std::vector<Argument>{a.loop(), Word{"dot4"}};
+       }},
+      {"pipeline", [&](Arguments &a) { return any_pipeline(a.any_loop(), random).arguments; }},
+      {"cache_read",
+       [](Arguments &a) {
+         const Block &reader = a.any_block();
+         return std::vector<Argument>{BlockName{reader.id->name}, a.buffer_read_by(reader), a.scope()};
+       }},
+      {"cache_write", in_scope},
+      {"set_scope", in_scope},
+      {"transform_layout",
+       [](Arguments &a) {
+         return std::vector<Argument>{a.block(), a.map()};
+       }},
+      {"storage_align",
+       [](Arguments &a) {
+         return std::vector<Argument>{a.block(), a.number() % 3, a.number(), a.number()};
+       }},
+      {"swizzle",
+       [](Arguments &a) {
+         return std::vector<Argument>{a.block(), a.number() % 5, a.number() % 5, a.number() % 7};
+       }},
+      {"launch_bounds", [](Arguments &a) { return std::vector<Argument>{a.number()}; }},
+      {"compute_at", at},
+      {"reverse_compute_at", at},
+      {"decompose_reduction", at},
+      {"compute_inline", block},
+      {"reverse_compute_inline", block},
+  };
+}
+
+} // namespace
+
+std::vector<const For *> all_loops(const Stmt &stmt) {
+  std::vector<const For *> loops;
+  walk(stmt, [&](const Stmt &node) {
+    if (const auto *loop = as<For>(node))
+      loops.push_back(loop);
+    return true;
+  });
+  return loops;
+}
+
+Directive any_directive(const Schedule &schedule, Random &random) {
+  Arguments arguments(schedule, random);
+  auto table = makers(random);
+  std::vector<std::string> names = directive_names();
+  const std::string &op = random.pick(names);
+  return {op, table.at(op)(arguments), {}};
+}
+
+Directive any_storage(const Schedule &schedule, const std::string &block, Random &random) {
+  const Block *writer = find_block(schedule.program().body, schedule.block(block).id);
+  std::size_t rank = writer->body.buffer->shape.size();
+  std::size_t kind = random.below(3);
+  if (kind == 0) {
+    static const std::vector<std::string> flat = {"a -> a//4, a%4", "a -> a%2, a//2"},
+                                          square = {"a, b -> b, a", "a, b -> b, a", "a, b -> a//2, b, a%2",
+                                                    "a, b -> b//4, a, b%4", "a, b -> b, a//4%2, a//8, a%4"},
+                                          cube = {"a, b, c -> a, c, b", "a, b, c -> c, b, a"};
+    const auto &maps = rank == 1 ? flat : rank == 2 ? square : cube;
+    return {"transform_layout", {BlockName{block}, Word{to_string(IndexMap(random.pick(maps)))}}, {}};
+  }
+  if (kind == 1)
+    return {"storage_align",
+            {BlockName{block}, static_cast<std::int64_t>(random.below(rank > 1 ? rank - 1 : 1)),
+             random.pick({32, 32, 8, 4, 3, 2}), random.pick({1, 0, 1, 2, 3, 4})},
+            {}};
+  return {
+      "swizzle",
+      {BlockName{block}, random.pick({1, 2, 2, 3}), random.pick({0, 0, 1, 2, 2}), random.pick({2, 3, 3, 4, 5})},
+      {}};
+}
+
+Directive any_pipeline(const For &loop, Random &random) {
+  std::vector<Stmt> nests = children_of(loop);
+  std::vector<std::int64_t> stages(nests.size()), orders(nests.size());
+  std::iota(orders.begin(), orders.end(), 0);
+  if (random.chance(40))
+    random.shuffle(orders);
+  auto feeds = [](const Stmt &from, const Stmt &to) {
+    for (const Block *writer : blocks_of(from))
+      for (const Block *reader : blocks_of(to))
+        if (reads(*reader, writer->body.buffer))
+          return true;
+    return false;
+  };
+  std::vector<StageName> list;
+  for (std::size_t n = 0; n < nests.size(); ++n) {
+    for (std::size_t earlier = 0; earlier < n; ++earlier)
+      if (feeds(nests[earlier], nests[n]))
+        stages[n] = std::max(stages[n], stages[earlier] + (random.chance(70) ? 1 : random.pick({0, 2})));
+    for (const Block *block : blocks_of(nests[n]))
+      list.push_back({block->id->name, stages[n], orders[n]});
+  }
+  return {"pipeline", {LoopName{loop.var->name}, list}, {}};
+}
+
+} // namespace nestsmith::fuzz
