@@ -2,6 +2,7 @@
 
 #include "dsl/pipeline.h"
 #include "dsl/printer.h"
+#include "dsl/vector_access.h"
 #include "dsl/verify.h"
 
 #include <algorithm>
@@ -30,6 +31,19 @@ std::set<std::string> names_in(const Program &program) {
     return true;
   });
   return names;
+}
+
+/// A loop over lanes around more than its one block, or null.
+const For *find_crowded_lanes(const Program &program) {
+  const For *found = nullptr;
+  walk(program.body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    bool lanes = loop && (loop->kind == LoopKind::vectorized || loop->kind == LoopKind::tensorized);
+    if (!found && lanes && !only_block(*loop))
+      found = loop;
+    return !found;
+  });
+  return found;
 }
 
 } // namespace
@@ -70,6 +84,11 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
   if (auto breach = find_pipeline_breach(next))
     refuse(breach->message, breach->culprits);
+  if (const For *lanes = find_crowded_lanes(next))
+    refuse(fmt::format("the loop {0} is {1} and so has one block, but this would bring other loops or blocks "
+                       "below it; do this before {0} is {1}, or choose a loop outside of it",
+                       lanes->var->name, nestsmith::name(lanes->kind)),
+           {lanes->var->name});
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
   schedule_.trace_.push_back(std::move(directive_));

@@ -49,7 +49,7 @@ Case any_setting(Random &random) {
     std::int64_t unit = random.pick({1, 1, 4, 8});
     for (std::int64_t &extent : it.shape)
       extent = (extent + unit - 1) / unit * unit;
-    it.shape.stated = Size{.multiple_of = unit};
+    it.shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
   }
   return it;
 }
@@ -76,8 +76,9 @@ public:
 
   void write() {
     if (chance(8)) {
-      for (std::size_t n = 0; n < 60; ++n)
+      for (std::size_t n = 0; n < 50; ++n)
         wander();
+      mend();
       return;
     }
     if (chance(12))
@@ -90,9 +91,9 @@ public:
         schedule_nest(loose->id->name, chance(30));
     while (chance(35))
       wander();
-    mend();
     if (chance(15))
       go("launch_bounds", {random_.pick({1, 1, 2, 3, 4, 8})});
+    mend();
   }
 
 private:
@@ -103,7 +104,7 @@ private:
     return go(Directive{op, std::move(arguments), {}});
   }
   bool go(const Directive &directive) {
-    if (s_.trace().size() >= most_directives)
+    if (s_.trace().size() >= limit_)
       return false;
     if (about_to_)
       about_to_(draft_, directive);
@@ -530,30 +531,54 @@ private:
 
   /// A few tries to pay what the schedule owes, as its messages say.
   void mend() {
-    for (int round = 0; round < 8 && s_.trace().size() < most_directives; ++round) {
+    limit_ = most_directives;
+    for (int round = 0; round < 12 && s_.trace().size() < limit_; ++round) {
       std::vector<Obligation> owed = s_.obligations();
       if (owed.empty())
         return;
-      pay(random_.pick(owed));
+      pay(chance(80) ? owed.front() : random_.pick(owed));
     }
   }
 
   void pay(const Obligation &owed) {
+    auto says = [&](const std::string &words) { return owed.message.find(words) != std::string::npos; };
     if (owed.culprit.empty() || !has_block(owed.culprit))
       return wander();
+    if (says("in separate nests"))
+      return bring_together(owed, Scope::global);
+    if (says("outside of the loop bound") || says("on other threads"))
+      return bring_together(owed, Scope::shared);
     for (Axis axis : all_axes)
-      if (owed.message.find("to " + std::string(name(axis))) != std::string::npos && chance(70))
+      if (says("to " + std::string(name(axis))))
         return pay_by_binding(owed.culprit, axis);
-    switch (random_.below(3)) {
-    case 0:
-      go("set_scope", {BlockName{owed.culprit}, Word{chance(50) ? "shared" : "global"}});
-      return;
-    case 1:
-      go("compute_at", {BlockName{owed.culprit}, LoopName{place({})}});
-      return;
-    default:
-      go("reverse_compute_at", {BlockName{owed.culprit}, LoopName{place({})}});
+    wander();
+  }
+
+  /// Brings the blocks that use a buffer under common loops, or the buffer into wider memory.
+  void bring_together(const Obligation &owed, Scope wider) {
+    std::string buffer = owed.message.substr(0, owed.message.find(' '));
+    Names writers, readers;
+    for (const Block *b : blocks_of(body())) {
+      if (b->body.buffer->name == buffer)
+        writers.push_back(b->id->name);
+      else if (reads(*b, b->body.buffer) || std::ranges::any_of(loads_of(*b), [&](const Load *access) {
+                 return access->buffer->name == buffer;
+               }))
+        readers.push_back(b->id->name);
     }
+    if (writers.empty() || readers.empty())
+      return;
+    for (int tries = 0; tries < 5; ++tries) {
+      std::string writer = random_.pick(writers), reader = random_.pick(readers);
+      bool forwards = chance(50);
+      std::vector<const For *> around = loops(forwards ? reader : writer);
+      std::erase_if(around, [&](const For *loop) { return wider == Scope::shared && !loop->axis; });
+      if (!around.empty() &&
+          go(forwards ? "compute_at" : "reverse_compute_at",
+             {BlockName{forwards ? writer : reader}, LoopName{random_.pick(around)->var->name}}))
+        return;
+    }
+    go("set_scope", {BlockName{writers.front()}, Word{std::string(name(wider))}});
   }
 
   void pay_by_binding(const std::string &culprit, Axis axis) {
@@ -577,7 +602,8 @@ private:
   Schedule &s_;
   Random &random_;
   const std::function<void(const Draft &, const Directive &)> &about_to_;
-  Names dots_;     ///< loops that an intrinsic may replace
+  std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed
+  Names dots_;                              ///< loops that an intrinsic may replace
   Names to_share_; ///< blocks on shared memory whose elements the threads are to share, once there are threads
 };
 

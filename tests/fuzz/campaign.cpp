@@ -18,7 +18,6 @@ namespace {
 struct Shared {
   Tally tally;
   std::uint64_t next = 0; ///< the seed that is being judged, or that comes next
-  bool judging = false;   ///< the draft of `next` is done
   std::uint64_t seed = 0; ///< that broke a promise
   Kind kind = Kind::exact;
 };
@@ -32,17 +31,12 @@ std::size_t number_of(const std::string &op) {
   return static_cast<std::size_t>(std::ranges::find(names, op) - names.begin());
 }
 
-void count(const Draft &made, Tally &tally) {
+void count(const Draft &made, const Verdict &verdict, Tally &tally) {
   tally.directives += made.schedule.trace().size();
   for (const auto &[op, attempts] : made.attempts) {
     tally.tried[number_of(op)] += attempts.tried;
     tally.refused[number_of(op)] += attempts.refused;
   }
-}
-
-void count(const Draft &made, const Verdict &verdict, Tally &tally) {
-  ++tally.schedules;
-  ++tally.kinds[static_cast<std::size_t>(verdict.kind)];
   if (verdict.kind != Kind::exact)
     return;
   tally.shared += verdict.shared;
@@ -62,16 +56,19 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
 void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
   for (; !stop(shared.next); ++shared.next) {
     rearm();
-    shared.judging = false;
-    Verdict verdict;
-    Draft made = draft(shared.next);
-    count(made, shared.tally);
-    shared.judging = true;
-    verdict = judge(made.schedule, made.setting.shape, thoroughness_of(shared.next, plan));
-    count(made, verdict, shared.tally);
-    if (breaks_promise(verdict.kind)) {
+    Kind kind = Kind::threw;
+    try {
+      Draft made = draft(shared.next);
+      Verdict verdict = judge(made.schedule, made.setting.shape, thoroughness_of(shared.next, plan));
+      count(made, verdict, shared.tally);
+      kind = verdict.kind;
+    } catch (const std::exception &) { // what it says is asked for again
+    }
+    ++shared.tally.schedules;
+    ++shared.tally.kinds[static_cast<std::size_t>(kind)];
+    if (breaks_promise(kind)) {
       shared.seed = shared.next++;
-      shared.kind = verdict.kind;
+      shared.kind = kind;
       return;
     }
   }

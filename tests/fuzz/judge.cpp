@@ -110,7 +110,8 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   try {
     plan = lower(schedule);
   } catch (const ScheduleError &error) {
-    verdict.kind = owes ? Kind::refused : wrong(error.what(), Kind::not_lowered, verdict);
+    verdict.kind = owes ? Kind::refused : Kind::not_lowered;
+    verdict.message = owes ? error.message() : error.what();
     return verdict;
   }
   if (owes) {

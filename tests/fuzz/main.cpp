@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <sstream>
 
 namespace nestsmith::fuzz {
 namespace {
@@ -19,7 +20,8 @@ const std::vector<cli::Option> options = {{"seed", "S", "of the first schedule; 
                                           {"compile", "N", "compile every Nth by NVRTC (200; 0: none)"},
                                           {"save", "FOLDER", "write the trace of each failure there"},
                                           {"show", "", "print the schedule of the seed and its verdict"},
-                                          {"help", "", "this text"}};
+                                          {"replay", "FILE", "judge a saved trace in this process"},
+    {"help", "", "this text"}};
 
 std::string help() {
   std::string text =
@@ -39,6 +41,15 @@ int show(std::uint64_t seed) {
   return breaks_promise(verdict.kind) ? 1 : 0;
 }
 
+int replay(const std::string &path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  Verdict verdict = judge(case_of(parse_trace(text.str(), path), path), {.random = true, .compile = true});
+  fmt::print("{}\n{}\n", name(verdict.kind), verdict.message);
+  return breaks_promise(verdict.kind) ? 1 : 0;
+}
+
 void save(const Failure &failure, const std::filesystem::path &folder) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.it));
@@ -49,6 +60,8 @@ int fuzz_for(const cli::Arguments &arguments) {
     fmt::print("{}", help());
     return 0;
   }
+  if (auto path = arguments.value("replay"))
+    return replay(*path);
   auto number = [&](const char *name, std::int64_t otherwise) {
     return static_cast<std::uint64_t>(arguments.number(name).value_or(otherwise));
   };

@@ -151,6 +151,7 @@ Verdict judge_apart(const Case &it, const Thoroughness &thoroughness) {
 }
 
 Case draft_apart(std::uint64_t seed) {
+  note().write(""); // it is there before the process is copied
   isolated([&] {
     auto write = [](const Case &setting, std::vector<Directive> directives) {
       Case it = setting;
