@@ -79,6 +79,9 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   check_inputs(edit, producer, fixed);
   auto region = region_read(
       loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds);
+  for (std::size_t d = 0; d < region->size(); ++d) // a masked read may begin before the first element
+    if (auto first = range_of((*region)[d].min, bounds); !first || first->low < 0)
+      (*region)[d] = {Expr(0), buffer->shape[d]};
   Stmt nest = nest_over(edit, producer, region.value(), bounds);
   Stmt body = remove_block(edit.body(), producer.id);
   body =
