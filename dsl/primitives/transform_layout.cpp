@@ -26,7 +26,11 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
                             buffer->name, layout.swizzle ? "swizzled" : "padded"),
                 {writer.id->name});
   layout.map = layout.map ? compose(*layout.map, map) : map;
-  std::vector<std::int64_t> box = place(edit.program(), buffer).box();
+  Placement placement = place(edit.program(), buffer);
+  // What depends on sizes is still to be brought under a loop; what it is then is an obligation.
+  std::vector<std::int64_t> box = placement.elements == 0 ? std::vector<std::int64_t>{} : placement.box();
+  if (box.empty())
+    return commit_layout(edit, buffer, std::move(layout));
   if (auto collision = not_invertible(*layout.map, box))
     edit.refuse(fmt::format("the layout is not invertible over the {} elements of {}: {}; keep what the map "
                             "divides away, as in \"i -> i//4, i%4\"",
