@@ -115,6 +115,23 @@ private:
     internal_check(written, "a temporary is never written");
   }
 
+  /// Whether the access touches the box of all accesses, and not a part of it that was made larger: a box that
+  /// is taken whole has elements that a guard keeps it from.
+  bool touches_box(const Access &access) const {
+    Region own = box(
+        access.indices, result_.buffer->shape, [&](const Var &var) { return !fixed_.count(var); }, bounds_);
+    bool guarded = std::any_of(access.block->iters.begin(), access.block->iters.end(),
+                               [](const IterVar &iter) { return iter.guarded; });
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      const Span &part = own[d], &all = result_.region[d];
+      bool whole = guarded && as_int(part.min) == 0 && same(part.extent, result_.buffer->shape[d]);
+      if (whole || as_int(simplify(part.min - all.min, bounds_)) != 0 || !same(part.extent, all.extent) ||
+          part.runs != all.runs)
+        return false;
+    }
+    return true;
+  }
+
   /// Whether each writer gives every element of the box a value in each thread: different iterations of the
   /// loops that it uses are different elements, and there are as many.
   bool owners_fill() const {
@@ -135,7 +152,7 @@ private:
           used.push_back(loop->var);
           iterations *= as_int(loop->extent).value();
         }
-      return iterations == box &&
+      return iterations == box && touches_box(access) &&
              determine(
                  access.indices, used, [&](const Var &var) { return fixed_.count(var) > 0; }, bounds_);
     });
