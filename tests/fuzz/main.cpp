@@ -21,7 +21,7 @@ const std::vector<cli::Option> options = {{"seed", "S", "of the first schedule; 
                                           {"save", "FOLDER", "write the trace of each failure there"},
                                           {"show", "", "print the schedule of the seed and its verdict"},
                                           {"replay", "FILE", "judge a saved trace in this process"},
-    {"help", "", "this text"}};
+                                          {"help", "", "this text"}};
 
 std::string help() {
   std::string text =
