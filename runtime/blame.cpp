@@ -7,9 +7,11 @@
 #include "runtime/runnable.h"
 #include "runtime/sim_executor.h"
 #include "runtime/stored_array.h"
+#include "runtime/workload_info.h"
 
 #include <algorithm>
-#include <set>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith {
 
@@ -106,6 +108,57 @@ private:
 
 Blame find_blame(const Schedule &schedule, const BlameOptions &options) {
   return Inquiry(schedule, options).run();
+}
+
+std::string to_string(const Blame &blame) {
+  if (!blame.fault)
+    return fmt::format("the result is the same after each of {} steps", blame.steps.size());
+  return fmt::format("{} changed the result{}{}: {}", blame.at_fault().name,
+                     blame.fault->run.empty() ? "" : " in ", blame.fault->run, blame.fault->message);
+}
+
+std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::vector<std::int64_t>> &shapes,
+                                   const std::vector<DType> &dtypes, const BlameOptions &options,
+                                   double most_instances) {
+  std::vector<BlamedCase> cases;
+  for (const std::vector<std::int64_t> &extents : shapes)
+    for (DType dtype : dtypes) {
+      BlamedCase &it = cases.emplace_back(BlamedCase{extents, dtype, {}, {}, ""});
+      BlameOptions own = options;
+      own.extents = extents;
+      try {
+        it.schedule = build(extents, dtype);
+      } catch (const UserError &error) {
+        it.left_out = error.what();
+        continue;
+      }
+      double instances = interpreted_instances(*it.schedule, own);
+      if (&extents != &shapes.front() && instances > most_instances) {
+        it.left_out = fmt::format("the interpreter would run {:.1e} block instances", instances);
+        continue;
+      }
+      it.blame = find_blame(*it.schedule, own);
+      if (it.blame.fault)
+        return cases;
+    }
+  return cases;
+}
+
+std::string replay_command(const std::string &file, const BlamedCase &it) {
+  return fmt::format("nestsmith check {} --each-step --shape {} --dtype {}", file, fmt::join(it.extents, "x"),
+                     name(it.dtype));
+}
+
+double interpreted_instances(const Schedule &schedule, const BlameOptions &options) {
+  std::vector<std::int64_t> sizes;
+  if (!schedule.source().sizes.empty())
+    sizes = sizes_for(schedule.source(), options.extents, 0);
+  bool floats = std::ranges::all_of(written_params(schedule.source()),
+                                    [](const Buffer &buffer) { return is_float(buffer->dtype); });
+  double runs = (floats && !options.exact_only ? 2 : 1) + (switched_read(schedule.source()) ? 1 : 0), total = 0;
+  for (std::size_t n = 0; n <= schedule.trace().size() + 2; ++n) // and the passes up to `extract`
+    total += block_instances(specialise(schedule.step(std::min(n, schedule.trace().size())), sizes).body);
+  return runs * total;
 }
 
 Checker::Compute as_computation(const Program &program) {

@@ -62,6 +62,33 @@ struct BlameOptions {
 /// asks for: ring mode for integers, integer mode and floating point for floats.
 Blame find_blame(const Schedule &schedule, const BlameOptions &options = {});
 
+/// "s.split(i, {infer, 32}); changed the result in ring mode: C[0, 1]: got 5, expected 7", or that none did.
+std::string to_string(const Blame &blame);
+
+/// The schedule of a rung, or of a user, for other extents and another dtype.
+using Build = std::function<Schedule(const std::vector<std::int64_t> &extents, DType dtype)>;
+
+/// What came of it in one of them.
+struct BlamedCase {
+  std::vector<std::int64_t> extents;
+  DType dtype = DType::f32;
+  std::optional<Schedule> schedule; ///< none where `build` threw
+  Blame blame;
+  std::string left_out; ///< why nothing was run: it is not served, or takes too long
+};
+
+/// Finds the blame for all shapes and dtypes, until one has a fault. Those for which `build` throws UserError,
+/// and those after the first that would interpret more than `most_instances`, are left out.
+std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::vector<std::int64_t>> &shapes,
+                                   const std::vector<DType> &dtypes, const BlameOptions &options = {},
+                                   double most_instances = 1e8);
+
+/// What replays a case that was saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
+std::string replay_command(const std::string &file, const BlamedCase &it);
+
+/// How often blocks run until all steps of a schedule have been interpreted on all inputs.
+double interpreted_instances(const Schedule &schedule, const BlameOptions &options = {});
+
 /// The sequential interpreter as what is to be checked. What it finds is a finding.
 Checker::Compute as_computation(const Program &program);
 

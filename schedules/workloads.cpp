@@ -8,6 +8,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 
 namespace nestsmith {
 
@@ -81,13 +82,18 @@ private:
   Transposed transposed_;
 };
 
-} // namespace
-
-Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
+/// "gemm", "gemm_nt", …
+std::string gemm_name(Transposed transposed) {
   std::string name = "gemm";
   if (transposed.a || transposed.b)
     name += std::string("_") + (transposed.a ? "t" : "n") + (transposed.b ? "t" : "n");
-  Workload w(name);
+  return name;
+}
+
+} // namespace
+
+Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
+  Workload w(gemm_name(transposed));
   auto [M, N, K] = extents(w, shape);
   Product product(w, shape, dtype, {M, N, K}, transposed);
   DType result = result_type(dtype);
@@ -173,6 +179,21 @@ Program shifted_relu(const Shape &shape, DType dtype) {
   Tensor t = w.compute("t", {N}, {"i"}, [&](Expr i) -> Definition { return factor(dtype, x(i)) + 1; });
   Tensor y = w.compute("y", {N}, {"i"}, [&](Expr i) -> Definition { return relu(t(i)); });
   return w.output({y});
+}
+
+std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
+  for (bool a : {false, true})
+    for (bool b : {false, true})
+      if (name == gemm_name({a, b}))
+        return gemm(shape, dtype, {a, b});
+  static const std::map<std::string, Program (*)(const Shape &, DType)> others = {
+      {"batched_gemm", batched_gemm},
+      {"gemm_bias_relu", gemm_bias_relu},
+      {"matmul", matmul},
+      {"accumulate_nt", accumulate_nt},
+      {"shifted_relu", shifted_relu}};
+  auto known = others.find(name);
+  return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }
 
 } // namespace nestsmith

@@ -40,6 +40,10 @@ Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr
 /// y = relu(x + 1) for a shape N. The sum is the stage t.
 Program shifted_relu(const Shape &shape, DType dtype);
 
+/// The computation above whose program has this name, such as "gemm_nt", or none; `alternate` is none, which
+/// has a condition. Throws UserError(usage) where the shape does not fit it.
+std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype);
+
 /// "1000x777x333" for messages.
 std::string to_string(const Shape &shape);
 

@@ -6,6 +6,7 @@
 #include "lowering/lower.h"
 #include "runtime/stored_array.h"
 #include "runtime/workload_info.h"
+#include "schedules/workloads.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -23,21 +24,42 @@ namespace {
 
 bool is_trace_file(const std::string &word) { return word.ends_with(".json"); }
 
-/// The computation of a trace: that of the first rung whose program has its name.
-Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, const Shape &shape, DType dtype,
-                       const Target &target, const std::string &path) {
-  std::set<std::string> known;
+/// The computation of a trace: that of the first rung whose program has its name, else one of
+/// schedules/workloads.h. None where there is none for this shape; `known` gets the names that there are.
+std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::string &workload,
+                                   const Shape &shape, DType dtype, const Target &target,
+                                   std::set<std::string> &known) {
   for (const Rung &rung : rungs) {
     if (rung.default_shape.size() != shape.size())
       continue;
     try {
       Program source = rung.build(shape, dtype, target).source();
-      if (source.name == trace.workload)
+      if (source.name == workload)
         return source;
       known.insert(source.name);
     } catch (const UserError &) { // it does not serve this shape; another may
     }
   }
+  try {
+    return find_workload(workload, shape, dtype);
+  } catch (const UserError &) { // it takes another number of extents
+    return std::nullopt;
+  }
+}
+
+Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, const Shape &shape, DType dtype,
+                       const Target &target, const std::string &path) {
+  std::set<std::string> known;
+  if (auto program = find_traced(rungs, trace.workload, shape, dtype, target, known))
+    return *program;
+  Shape own = trace.shape;
+  own.stated = shape.stated;
+  if (own != shape && find_traced(rungs, trace.workload, own, dtype, target, known))
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("trace '{}' schedules the workload '{}' of shape {}, and no rung computes it for "
+                    "the shape {}; leave --shape out",
+                    path, trace.workload, to_text(trace.shape), to_text(shape)));
   throw UserError(
       ExitCode::usage,
       fmt::format("trace '{}' schedules the workload '{}' of shape {}, which no rung computes; known are {}",

@@ -21,8 +21,9 @@ DType any_dtype(Random &random) {
       std::vector{u32, u32, u32, u32, u32, u32, u32, f32, f32, f32, f32, f32, f32, f16, bf16, tf32, tf32, i32});
 }
 
-/// Extents that hurt: one, primes, and the numbers around the usual tiles.
+/// Extents that hurt: one, primes, and the numbers around the usual tiles. Now and then such as vectors like.
 Shape any_shape(std::size_t rank, Random &random) {
+  bool even = random.chance(35);
   static const std::vector<std::int64_t> extents = {1,  1,  2,  3,  4,  4,  5,  7,  8,  8,  8,  9,  11, 12,
                                                     13, 15, 16, 16, 16, 17, 19, 20, 23, 24, 31, 32, 32, 33};
   constexpr std::int64_t most[] = {0, 200, 700, 3000, 3000};
@@ -31,6 +32,7 @@ Shape any_shape(std::size_t rank, Random &random) {
     std::int64_t product = 1;
     for (std::size_t n = 0; n < rank; ++n) {
       shape.push_back(rank == 1 && random.chance(40) ? random.pick({33, 63, 64, 65, 96, 127, 128, 129})
+                      : even                         ? random.pick({4, 8, 8, 12, 16, 16, 20, 32})
                                                      : random.pick(extents));
       product *= shape.back();
     }
@@ -41,7 +43,7 @@ Shape any_shape(std::size_t rank, Random &random) {
 
 Case any_setting(Random &random) {
   Case it;
-  it.computation = &computations()[random.chance(35) ? 0 : random.below(computations().size())];
+  it.computation = &computations()[random.chance(30) ? random.below(2) : random.below(computations().size())];
   it.shape = any_shape(it.computation->rank, random);
   it.dtype = any_dtype(random);
   it.arch = random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_75", "sm_90a", "sm_120"});
@@ -248,7 +250,9 @@ private:
     }
     for (const std::string &loop : spatial)
       tile_spatial(loop, roles, threads);
-    bool dot = chance(15);
+    bool both_along_k =
+        draft_.setting.computation->name == "gemm_nt" || draft_.setting.computation->name == "accumulate_nt";
+    bool dot = chance(both_along_k ? 45 : 8);
     for (const std::string &loop : reduction)
       tile_sum(loop, roles, dot);
     return roles;
@@ -333,7 +337,7 @@ private:
   /// A loop to bring a nest under: mostly where it is of use.
   std::string place(std::initializer_list<const Names *> preferred) {
     for (const Names *names : preferred)
-      if (!names->empty() && chance(75))
+      if (!names->empty() && chance(85))
         return names->back();
     std::vector<const For *> all = all_loops(body());
     return random_.pick(all)->var->name;
@@ -483,7 +487,7 @@ private:
 
   void overlap(const Roles &roles) {
     for (const std::string &loop : roles.k_outer) {
-      if (!has_loop(loop) || !chance(60))
+      if (!has_loop(loop) || !chance(75) || !as<Seq>(find_loop(body(), s_.loop(loop).var)->body))
         continue;
       if (chance(60))
         go("double_buffer", {LoopName{loop}});

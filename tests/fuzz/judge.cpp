@@ -17,8 +17,8 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// Block instances that are interpreted, and that are simulated: a tenth of a second, and two or three.
-constexpr double most_interpreted = 2e5, most_simulated = 1e6;
+/// Block instances that are interpreted, and that are simulated: a hundredth of a second, and one or two.
+constexpr double most_interpreted = 5e4, most_simulated = 1e6;
 /// Rows of the matrices of a symbolic kernel are this much further apart than they are long.
 constexpr std::int64_t gap = 3;
 constexpr std::size_t longest_text = 200000; ///< of a kernel that is compiled

@@ -89,22 +89,31 @@ private:
     return changed;
   }
 
+  /// The factors of a directive, or null.
+  static std::vector<std::int64_t> *factors_of(Case &it, std::size_t n) {
+    for (Argument &argument : it.directives[n].arguments)
+      if (auto *factors = std::get_if<std::vector<std::int64_t>>(&argument))
+        return factors;
+    return nullptr;
+  }
+
   bool shrink_numbers() {
     bool changed = false;
-    for (std::size_t n = 0; n < it_.directives.size(); ++n)
-      for (std::size_t a = 0; a < it_.directives[n].arguments.size(); ++a)
-        if (const auto *factors = std::get_if<std::vector<std::int64_t>>(&it_.directives[n].arguments[a]))
-          for (std::size_t f = 0; f < factors->size(); ++f)
-            for (std::int64_t smaller : {1, 2, 4}) {
-              if (smaller >= std::get<std::vector<std::int64_t>>(it_.directives[n].arguments[a])[f])
-                break;
-              Case other = it_;
-              std::get<std::vector<std::int64_t>>(other.directives[n].arguments[a])[f] = smaller;
-              if (accept(std::move(other))) {
-                changed = true;
-                break;
-              }
-            }
+    for (std::size_t n = 0; n < it_.directives.size(); ++n) {
+      std::size_t count = factors_of(it_, n) ? factors_of(it_, n)->size() : 0;
+      for (std::size_t f = 0; f < count; ++f)
+        for (std::int64_t smaller : {1, 2, 4}) {
+          Case other = it_;
+          std::int64_t &factor = factors_of(other, n)->at(f);
+          if (smaller >= factor)
+            break;
+          factor = smaller;
+          if (accept(std::move(other))) {
+            changed = true;
+            break;
+          }
+        }
+    }
     return changed;
   }
 

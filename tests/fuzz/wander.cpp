@@ -70,6 +70,12 @@ public:
           near.push_back(loop);
     return near.empty() ? loop() : LoopName{random_.pick(near)->var->name};
   }
+  /// A loop around several nests, if there is one.
+  const For &loop_of_nests() {
+    std::vector<const For *> found = loops_;
+    std::erase_if(found, [](const For *loop) { return as<Seq>(loop->body) == nullptr; });
+    return found.empty() || random_.chance(10) ? any_loop() : *random_.pick(found);
+  }
   /// The loop of a nest and one that stands right inside of it.
   std::pair<LoopName, LoopName> nested() {
     for (int tries = 0; tries < 4; ++tries) {
@@ -145,7 +151,7 @@ std::map<std::string, Make> makers(Random &random) {
        [](Arguments &a) {
          return std::vector<Argument>{a.loop(), Word{"dot4"}};
        }},
-      {"pipeline", [&](Arguments &a) { return any_pipeline(a.any_loop(), random).arguments; }},
+      {"pipeline", [&](Arguments &a) { return any_pipeline(a.loop_of_nests(), random).arguments; }},
       {"cache_read",
        [](Arguments &a) {
          const Block &reader = a.any_block();

@@ -1,0 +1,195 @@
+#include "tools/each_step.h"
+
+#include "dsl/error.h"
+#include "dsl/specialise.h"
+#include "dsl/trace.h"
+#include "runtime/blame.h"
+#include "runtime/stored_array.h"
+#include "tools/highlight.h"
+#include "tools/json.h"
+#include "tools/output_file.h"
+#include "tools/text_diff.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// The interpreter does some five million instances a second.
+constexpr double most_asked_for = 2e9;
+
+/// What is built: the choice for other extents, with what is stated of its sizes.
+Build build_of(const Context &context, const Choice &choice) {
+  std::optional<Size> stated = chosen_shape(context, choice).stated;
+  return [&choice, stated](const std::vector<std::int64_t> &extents, DType dtype) {
+    Shape shape = extents;
+    shape.stated = stated;
+    return choice.build(shape, dtype, {});
+  };
+}
+
+std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const Choice &choice) {
+  if (context.arguments.has("shape") || choice.fixed_shape)
+    return {chosen_shape(context, choice)};
+  std::vector<std::vector<std::int64_t>> shapes = hostile_shapes(choice.tile);
+  if (auto unit = context.arguments.number("multiple-of"))
+    for (std::vector<std::int64_t> &shape : shapes)
+      for (std::int64_t &extent : shape)
+        extent = (extent + *unit - 1) / *unit * *unit;
+  return shapes;
+}
+
+std::vector<DType> dtypes_of(const Context &context, const Choice &choice) {
+  if (context.arguments.has("dtype") || choice.fixed_shape)
+    return {chosen_dtype(context, choice)};
+  return {DType::u32, DType::f32};
+}
+
+/// What the user asked for by name is not left out in silence.
+void check_first(const Build &build, const std::vector<std::int64_t> &extents, DType dtype) {
+  Schedule schedule = build(extents, dtype);
+  BlameOptions options;
+  options.extents = extents;
+  std::vector<std::int64_t> sizes;
+  if (!schedule.source().sizes.empty())
+    sizes = sizes_for(schedule.source(), extents, 0);
+  check_memory(specialise(schedule.source(), sizes), extents);
+  if (double total = interpreted_instances(schedule, options); total > most_asked_for)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format(
+            "--each-step would interpret {:.1e} block instances, expected at most {:.0e}: the shape {} is "
+            "too large; give --shape, or save the trace with a smaller one",
+            total, most_asked_for, to_text(extents)));
+}
+
+std::string temporary_file() {
+  llvm::SmallString<128> path;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("nestsmith-blame", "json", path))
+    throw UserError(ExitCode::usage, "cannot make a temporary file: " + error.message() + "; give --save FILE");
+  return path.str().str();
+}
+
+/// Where the trace of the fault was written.
+std::string save_trace(const Context &context, const BlamedCase &it) {
+  std::string path = context.arguments.value("save").value_or("");
+  if (path.empty())
+    path = temporary_file();
+  write_file(path, to_json(trace_file(*it.schedule, it.extents, it.dtype)));
+  return path;
+}
+
+const char *kind_name(BlamedStep::Kind kind) {
+  return kind == BlamedStep::Kind::pass        ? "pass"
+         : kind == BlamedStep::Kind::directive ? "directive"
+                                               : "computation";
+}
+
+std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &command) {
+  return json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("rung", choice.name);
+      json.attributeArray("cases", [&] {
+        for (const BlamedCase &it : cases)
+          json.object([&] {
+            json.attribute("shape", llvm::json::Array(it.extents));
+            json.attribute("dtype", name(it.dtype).data());
+            if (!it.left_out.empty())
+              json.attribute("left_out", it.left_out);
+            if (!it.blame.refusal.empty())
+              json.attribute("refusal", it.blame.refusal);
+            json.attributeArray("steps", [&] {
+              for (const BlamedStep &step : it.blame.steps)
+                json.object([&] {
+                  json.attribute("kind", kind_name(step.kind));
+                  json.attribute("name", step.name);
+                  json.attribute("passed", !it.blame.fault || &step != &it.blame.at_fault());
+                });
+            });
+            if (it.blame.fault)
+              json.attribute("fault", it.blame.fault->message);
+          });
+      });
+      if (!command.empty())
+        json.attribute("replay", command);
+      json.attribute("passed", command.empty());
+    });
+  });
+}
+
+std::string steps_text(const Blame &blame, const Style &style) {
+  std::string text;
+  for (std::size_t n = 0; n < blame.steps.size(); ++n) {
+    const BlamedStep &step = blame.steps[n];
+    bool wrong = blame.fault && n == blame.fault->step;
+    std::string name = step.kind == BlamedStep::Kind::pass ? "pass " + step.name : highlight(step.name, style);
+    text += fmt::format("  {} {:>2}  {}\n", wrong ? style.red("✗") : style.green("✓"), n, name);
+  }
+  return text;
+}
+
+std::string case_line(const BlamedCase &it, const Style &style) {
+  std::string shape = fmt::format("{} {}", name(it.dtype), to_text(it.extents));
+  if (!it.left_out.empty())
+    return fmt::format("  - {}: left out: {}\n", shape, it.left_out.substr(0, it.left_out.find('\n')));
+  if (it.blame.fault)
+    return fmt::format("  {} {}: {} changed the result\n", style.red("✗"), shape, it.blame.at_fault().name);
+  return fmt::format("  {} {}: the result is the same after {} steps{}\n", style.green("✓"), shape,
+                     it.blame.steps.size(),
+                     it.blame.refusal.empty() ? "" : "; it cannot be lowered, see below");
+}
+
+std::string fault_text(const BlamedCase &it, const std::string &command, const Style &style) {
+  const Fault &fault = *it.blame.fault;
+  const BlamedStep &step = it.blame.at_fault();
+  std::string text = "\n" + style.red(fmt::format("at fault: {} {}", kind_name(step.kind), step.name)) + "\n";
+  text += (fault.run.empty() ? "" : fault.run + ": ") + fault.message + "\n";
+  if (fault.step > 0)
+    text += "\n" + render_diff(diff_lines(it.blame.steps[fault.step - 1].text, step.text), style);
+  return text + "\nto see it again: " + command + "\n";
+}
+
+std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &command,
+                    const Style &style) {
+  const BlamedCase &last = cases.back();
+  const BlamedCase &shown = last.blame.fault ? last : cases.front();
+  std::string text = style.bold(choice.name) + "  run after each directive and pass\n\n";
+  text += steps_text(shown.blame, style) + "\n";
+  for (const BlamedCase &it : cases)
+    text += case_line(it, style);
+  if (last.blame.fault)
+    text += fault_text(last, command, style);
+  for (const BlamedCase &it : cases)
+    if (!it.blame.refusal.empty())
+      return text + "\n" + style.red(it.blame.refusal) + "\n";
+  return text;
+}
+
+} // namespace
+
+ExitCode check_each_step(const Context &context, const Choice &choice, const std::vector<Pass> &passes) {
+  Build build = build_of(context, choice);
+  auto shapes = shapes_of(context, choice);
+  std::vector<DType> dtypes = dtypes_of(context, choice);
+  check_first(build, shapes.front(), dtypes.front());
+  Progress progress;
+  BlameOptions options;
+  options.passes = passes;
+  options.about_to_run = [&](const BlamedStep &step) { progress.show(fmt::format("{} …", step.name)); };
+  std::vector<BlamedCase> cases = find_blame(build, shapes, dtypes, options);
+  progress.clear();
+  bool faulty = cases.back().blame.fault.has_value();
+  std::string command = faulty ? replay_command(save_trace(context, cases.back()), cases.back()) : "";
+  out(context.json() ? json_of(choice, cases, command) : text_of(choice, cases, command, context.style));
+  if (faulty)
+    return ExitCode::wrong_result;
+  bool refused = std::ranges::any_of(cases, [](const BlamedCase &it) { return !it.blame.refusal.empty(); });
+  return refused ? ExitCode::illegal_schedule : ExitCode::good;
+}
+
+} // namespace nestsmith::cli
