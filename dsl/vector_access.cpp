@@ -228,6 +228,11 @@ private:
            block_.id->name, verb, buffer->name, loop_.var->name, intrinsic_->name);
     if (motion->still())
       return;
+    if (!is_vector(buffer->dtype, lanes_))
+      fail("block {} {} {} by {} elements of {} at once, and a vector has 8 or 16 bytes of elements of 4 or 8; "
+           "{}",
+           block_.id->name, verb, buffer->name, lanes_, name(buffer->dtype),
+           intrinsic_ ? "bring them into registers with cache_read first" : "leave the loop serial");
     vectors_ = true;
     Expr first = in_lane(offset, loop_.var, 0, bounds_);
     if (!is_multiple(first, lanes_, bounds_))
