@@ -232,7 +232,10 @@ private:
         if (std::none_of(bound.begin(), bound.end(), [&](const Var &var) { return uses(base, var); }))
           continue;
         Digit digit = term.digit;
-        digit.base = substitute(base, [&](const Var &var) { return names.at(var); });
+        digit.base = substitute(base, [&](const Var &var) { // sizes are what they are
+          auto named = names.find(var);
+          return named == names.end() ? Expr() : named->second;
+        });
         text += fmt::format("{}*({}) + ", term.coefficient, to_string(to_expr(Linear{{{1, digit}}, 0})));
       }
       text += "; ";
