@@ -114,8 +114,11 @@ Outcome run(const Plan &plan) {
       ++shared.tally.schedules;
       ++shared.tally.kinds[static_cast<std::size_t>(shared.kind)];
     }
-    if (shared.kind != Kind::exact)
+    if (shared.kind != Kind::exact) {
       outcome.failures.push_back(examine(shared.seed, shared.kind, plan));
+      if (plan.found)
+        plan.found(outcome.failures.back());
+    }
     if (plan.progress)
       plan.progress(shared.next, shared.tally);
   }

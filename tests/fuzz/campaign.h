@@ -41,6 +41,7 @@ struct Plan {
   std::uint64_t compile = 0; ///< every so many are compiled by NVRTC; 0: none
   std::size_t failures = 20; ///< after so many it stops
   std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};
+  std::function<void(const Failure &)> found = {};
 };
 
 struct Outcome {

@@ -76,12 +76,13 @@ int fuzz_for(const cli::Arguments &arguments) {
     fmt::print(stderr, "{} schedules, {} exact, {} broken; next is the seed {}\n", tally.schedules,
                tally.of(Kind::exact), tally.broken(), next);
   };
-  Outcome outcome = fuzz::run(plan);
-  for (const Failure &failure : outcome.failures) {
+  plan.found = [&](const Failure &failure) {
     fmt::print("{}\n", report(failure));
+    std::fflush(stdout);
     if (auto folder = arguments.value("save"))
       save(failure, *folder);
-  }
+  };
+  Outcome outcome = fuzz::run(plan);
   fmt::print("{}the next seed is {}\n", report(outcome.tally), outcome.next_seed);
   return outcome.failures.empty() ? 0 : 1;
 }
