@@ -81,7 +81,7 @@ struct BlamedCase {
 /// and those after the very first that would interpret more than `most_instances`, are left out.
 std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::vector<std::int64_t>> &shapes,
                                    const std::vector<DType> &dtypes, const BlameOptions &options = {},
-                                   double most_instances = 3e7);
+                                   double most_instances = 4e7);
 
 /// What replays a case that was saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
 std::string replay_command(const std::string &file, const BlamedCase &it);

@@ -1,0 +1,197 @@
+/// Blame names the directive or the pass that changed the result, and no other.
+
+#include "runtime/blame.h"
+
+#include "dsl/error.h"
+#include "dsl/trace.h"
+#include "tests/lowering/tiled_gemm.h"
+#include "tests/runtime/broken_passes.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using test::TiledGemm;
+using test::with_harm;
+using testing::HasSubstr;
+
+/// Tiles in shared memory, two of each, through registers, guards everywhere.
+Schedule pipelined(std::int64_t m = 7, std::int64_t n = 5, std::int64_t k = 11, DType dtype = DType::u32) {
+  TiledGemm gemm(m, n, k, {}, dtype);
+  gemm.through_registers();
+  gemm.s.transform_layout(gemm.A, "i, k -> k, i");
+  gemm.s.storage_align(gemm.A, 0, 8, 1);
+  gemm.s.double_buffer(gemm.k_outer);
+  return gemm.s;
+}
+
+Blame blame_of(const Schedule &schedule, std::vector<Pass> passes = standard_passes()) {
+  BlameOptions options;
+  options.passes = std::move(passes);
+  return find_blame(schedule, options);
+}
+
+TEST(Blame, FindsNoneWhereAllIsRight) {
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Schedule schedule = pipelined(7, 5, 11, dtype);
+    Blame blame = blame_of(schedule);
+    EXPECT_FALSE(blame.fault) << to_string(blame);
+    EXPECT_EQ(blame.refusal, "");
+    EXPECT_EQ(blame.steps.size(), 1 + schedule.trace().size() + standard_passes().size());
+    EXPECT_EQ(blame.steps.back().name, "split_branches");
+  }
+}
+
+class EveryPass : public testing::TestWithParam<std::string> {};
+
+/// In the middle of lowering too, where the kernel is no kernel yet.
+TEST_P(EveryPass, IsBlamedForItsFault) {
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Blame blame =
+        blame_of(pipelined(7, 5, 11, dtype), with_harm(GetParam(), [](Unit &unit) { test::one_more(unit); }));
+    ASSERT_TRUE(blame.fault);
+    EXPECT_EQ(blame.at_fault().name, GetParam());
+    EXPECT_EQ(blame.at_fault().kind, BlamedStep::Kind::pass);
+    ASSERT_TRUE(blame.fault->wrong);
+    EXPECT_EQ(blame.fault->wrong->buffer, "C");
+    EXPECT_EQ(blame.fault->wrong->index, (std::vector<std::int64_t>{0, 0}));
+    EXPECT_NE(blame.fault->wrong->got, blame.fault->wrong->expected);
+    EXPECT_THAT(to_string(blame), HasSubstr(GetParam() + " changed the result in "));
+  }
+}
+
+std::vector<std::string> names_of_passes() {
+  std::vector<std::string> names;
+  for (const Pass &pass : standard_passes())
+    names.emplace_back(pass.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Passes, EveryPass, testing::ValuesIn(names_of_passes()),
+                         [](const auto &info) { return info.param; });
+
+TEST(Blame, BarriersThatAreLostAreTheirPassFault) {
+  auto lose = [](Unit &unit) {
+    test::rewrite_all<kernel::Barrier>(unit, [](const kernel::Stmt &) { return nullptr; });
+  };
+  Blame blame = blame_of(pipelined(), with_harm("insert_barriers", lose));
+  ASSERT_TRUE(blame.fault);
+  EXPECT_EQ(blame.at_fault().name, "insert_barriers");
+  EXPECT_THAT(blame.fault->message, HasSubstr("__syncthreads() lies between them"));
+}
+
+TEST(Blame, AGuardThatIsLostIsItsPassFault) {
+  for (std::string pass : {"extract", "place_declarations", "hoist_guards", "split_branches"}) {
+    auto lose = [](Unit &unit) {
+      test::rewrite_all<kernel::If>(
+          unit, [](const kernel::Stmt &stmt) { return kernel::as<kernel::If>(stmt)->body; });
+    };
+    Blame blame = blame_of(pipelined(), with_harm(pass, lose));
+    ASSERT_TRUE(blame.fault) << pass;
+    EXPECT_EQ(blame.at_fault().name, pass);
+  }
+}
+
+/// The padding of a tile on one side only: what is stored lies elsewhere than what is loaded.
+TEST(Blame, OffsetsThatDifferAreTheFaultOfFlatten) {
+  auto shift = [](Unit &unit) {
+    test::rewrite_all<kernel::Store>(unit, [](const kernel::Stmt &stmt) {
+      kernel::Store copy = *kernel::as<kernel::Store>(stmt);
+      if (copy.buffer->name == "A_shared")
+        copy.indices[0] = min(copy.indices[0] + 1, *as_int(copy.buffer->shape[0]) - 1);
+      return kernel::make(std::move(copy));
+    });
+  };
+  Blame blame = blame_of(pipelined(), with_harm("flatten", shift));
+  ASSERT_TRUE(blame.fault);
+  EXPECT_EQ(blame.at_fault().name, "flatten");
+}
+
+TEST(Blame, WhatAPassLeavesMalformedIsItsFault) {
+  auto lose = [](Unit &unit) {
+    test::rewrite_all<kernel::Declare>(unit, [](const kernel::Stmt &) { return nullptr; });
+  };
+  Blame blame = blame_of(pipelined(), with_harm("place_declarations", lose));
+  ASSERT_TRUE(blame.fault);
+  EXPECT_EQ(blame.at_fault().name, "place_declarations");
+  EXPECT_THAT(blame.fault->message, HasSubstr("is used where it is not visible"));
+}
+
+/// Between others, which are right.
+TEST(Blame, ADirectiveIsBlamedAndNoLaterOne) {
+  for (std::int64_t before : {0, 2, 4}) {
+    Schedule s(test::gemm(5, 6, 7));
+    Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
+    for (Loop loop : {i, j, k}) {
+      if (static_cast<std::int64_t>(s.trace().size()) == before)
+        test::broken_unroll(s, s.loop("C_i"));
+      s.split(loop, {infer, 4});
+      s.unroll(s.loop(loop.var->name + "_inner"));
+    }
+    Blame blame = blame_of(s);
+    ASSERT_TRUE(blame.fault);
+    EXPECT_EQ(blame.fault->step, static_cast<std::size_t>(before) + 1);
+    EXPECT_EQ(blame.at_fault().kind, BlamedStep::Kind::directive);
+    EXPECT_EQ(blame.at_fault().name, "s.unroll(C_i);");
+    EXPECT_EQ(blame.steps.size(), blame.fault->step + 1) << "what follows is not run";
+  }
+}
+
+TEST(Blame, FloatingPointHasItsBound) {
+  Schedule s(test::gemm(5, 6, 7, DType::f32));
+  Schedule::Edit edit(s, "unroll", {LoopName{"i"}});
+  std::function<Stmt(const Stmt &)> scaled = [&](const Stmt &stmt) {
+    const auto *block = as<Block>(stmt);
+    if (!block || block->id->name != "C")
+      return map_children(stmt, scaled);
+    Block copy = *block;
+    copy.body.value = copy.body.value * Expr(1.0001F);
+    return make_block(std::move(copy));
+  };
+  edit.commit(scaled(edit.body()));
+  Blame blame = blame_of(s);
+  ASSERT_TRUE(blame.fault);
+  EXPECT_EQ(blame.fault->step, 1U);
+  EXPECT_EQ(blame.fault->run, "floating point");
+  EXPECT_THAT(blame.fault->message, HasSubstr("bound"));
+}
+
+TEST(Blame, ARefusalOfLoweringIsNoFault) {
+  Schedule s(test::gemm(5, 6, 7));
+  s.set_scope(s.block("AB"), Scope::local);
+  Blame blame = blame_of(s);
+  EXPECT_FALSE(blame.fault);
+  EXPECT_THAT(blame.refusal, HasSubstr("AB is local memory, which ends with its kernel"));
+  EXPECT_EQ(blame.steps.size(), 2U) << "the computation and one directive";
+}
+
+TEST(Blame, TriesShapesAndTypesUntilThereIsAFault) {
+  Build build = [](const std::vector<std::int64_t> &shape, DType dtype) {
+    if (shape[0] == 1)
+      throw UserError(ExitCode::usage, "one row is not served");
+    Schedule s(test::gemm(shape[0], shape[1], shape[2], dtype));
+    if (shape[2] % 4 != 0 && dtype == DType::f32)
+      test::broken_unroll(s, s.loop("i"));
+    return s;
+  };
+  auto cases = find_blame(build, {{4, 4, 4}, {1, 2, 3}, {4, 4, 5}, {9, 9, 9}}, {DType::u32, DType::f32});
+  ASSERT_EQ(cases.size(), 6U) << "nothing is run after the fault";
+  EXPECT_EQ(cases[2].left_out, "one row is not served");
+  EXPECT_FALSE(cases[4].blame.fault);
+  ASSERT_TRUE(cases[5].blame.fault);
+  EXPECT_EQ(replay_command("f.json", cases[5]), "nestsmith check f.json --each-step --shape 4x4x5 --dtype f32");
+  auto few = find_blame(build, {{4, 4, 4}, {8, 8, 8}}, {DType::u32}, {}, 10);
+  EXPECT_EQ(few[0].left_out, "") << "the first is always run";
+  EXPECT_THAT(few[1].left_out, HasSubstr("block instances"));
+}
+
+TEST(Blame, HostileShapesAreSmallAndUneven) {
+  auto shapes = hostile_shapes({32, 32, 8});
+  EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{1, 1, 1}));
+  EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{33, 7, 9}));
+  EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{31, 33, 7}));
+  EXPECT_THAT(hostile_shapes({1, 1, 1}), testing::Not(testing::Contains(testing::Contains(0))));
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,158 @@
+/// `check --each-step` names the directive or the pass at fault, and leaves a trace that replays.
+
+#include "tools/each_step.h"
+
+#include "dsl/tensor.h"
+#include "dsl/trace.h"
+#include "tests/runtime/broken_passes.h"
+#include "tests/tools/run_binary.h"
+#include "tools/cli.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::nestsmith;
+
+/// Y = a*X + Y; a fault from 100 elements on, where it is asked for.
+template <bool broken> Schedule axpy(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("axpy");
+  Tensor x = w.placeholder("X", {shape[0]}, dtype), y = w.inout("Y", {shape[0]}, dtype);
+  Expr a = w.scalar("a", dtype);
+  w.update(y, {"i"}, [&](const std::vector<Expr> &n) { return a * x(n[0]) + y(n[0]); });
+  Schedule s(w.output(), target);
+  auto [block, thread] = s.split(s.loop("i"), {infer, 64});
+  s.bind(block, Axis::block_x);
+  if (broken && shape[0] >= 60)
+    test::broken_unroll(s, thread);
+  s.bind(thread, Axis::thread_x);
+  return s;
+}
+
+const std::vector<Rung> rungs = {{"", "good", "", axpy<false>, {64}, {1000}},
+                                 {"", "broken", "", axpy<true>, {64}, {1000}}};
+
+struct Called {
+  int code;
+  std::string out, err;
+};
+template <class F> Called captured(const F &f) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  int code = f();
+  std::string out = testing::internal::GetCapturedStdout();
+  return {code, out, testing::internal::GetCapturedStderr()};
+}
+Called call(std::vector<std::string> words) {
+  words.insert(words.begin(), "mine");
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  return captured([&] { return cli_main(static_cast<int>(argv.size()), argv.data(), rungs); });
+}
+/// The command with passes of its own.
+Called call_with(const std::vector<Pass> &passes, const std::vector<std::string> &words) {
+  std::vector<cli::Option> options = {
+      cli::shape_option(), cli::dtype_option(), {"save", "FILE", ""}, {"json", "", ""}};
+  cli::Arguments arguments("check", words, options);
+  cli::Context context{rungs, arguments, cli::Style(cli::Colour::never)};
+  return captured([&] {
+    return static_cast<int>(
+        cli::check_each_step(context, cli::choose_rung(rungs, arguments.positional()[0]), passes));
+  });
+}
+
+TEST(EachStep, RunsDirectivesAndPassesOnShapesThatHurt) {
+  Called good = call({"check", "good", "--each-step"});
+  EXPECT_EQ(good.code, 0) << good.out << good.err;
+  for (const char *text : {"the computation", "s.bind(i_outer, Axis::block_x)", "pass extract",
+                           "pass split_branches", "u32 65:", "f32 1:", "u32 13:", "f32 63:"})
+    EXPECT_TRUE(contains(good.out, text));
+}
+
+TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
+  test::Folder folder;
+  std::string file = (folder / "fault.json").string();
+  Called found = call({"check", "broken", "--each-step", "--save", file});
+  EXPECT_EQ(found.code, 1) << found.out << found.err;
+  EXPECT_TRUE(contains(found.out, "at fault: directive s.unroll(i_inner);"));
+  EXPECT_TRUE(contains(found.out, "ring mode: Y[0]: got "));
+  EXPECT_TRUE(
+      contains(found.out, "to see it again: nestsmith check " + file + " --each-step --shape 65 --dtype u32"));
+  EXPECT_TRUE(contains(found.out, "a*X[i] + Y[i] + 1")) << "the difference of the two programs";
+  TraceFile saved = parse_trace(test::read_text(file), file);
+  EXPECT_EQ(saved.shape, (std::vector<std::int64_t>{65}));
+  EXPECT_EQ(saved.directives.size(), 4U);
+  // With the directive that is right, the same trace is.
+  EXPECT_EQ(call({"check", file, "--each-step"}).code, 0);
+  EXPECT_EQ(call({"check", "broken", "--each-step", "--shape", "59"}).code, 0);
+  Called json = call({"check", "broken", "--each-step", "--json", "--save", file});
+  EXPECT_EQ(json.code, 1);
+  EXPECT_TRUE(contains(json.out, "\"passed\": false"));
+  EXPECT_TRUE(contains(json.out, "\"replay\": \"nestsmith check "));
+}
+
+TEST(EachStep, NamesThePassAtFault) {
+  test::Folder folder;
+  for (std::string pass : {"fill_tails", "extract", "hoist_guards", "narrow_indices"}) {
+    auto passes = test::with_harm(pass, [](Unit &unit) { test::one_more(unit); });
+    Called found = call_with(passes, {"good", "--shape", "70", "--save", (folder / "x.json").string()});
+    EXPECT_EQ(found.code, 1) << found.out << found.err;
+    EXPECT_TRUE(contains(found.out, "at fault: pass " + pass));
+  }
+}
+
+TEST(EachStep, ATraceRunsAtAnotherShape) {
+  test::Folder folder;
+  std::string file = (folder / "shared.json").string();
+  test::write_text(file, nestsmith("show 000/shared --shape 64x64x64 --trace json").out);
+  test::Ran ran = nestsmith("check " + file + " --shape 33x5x7 --dtype u32 --device sim");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_TRUE(contains(ran.out, "u32 33x5x7"));
+  ran = nestsmith("check " + file + " --each-step --shape 1x1x3 --dtype u32");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
+/// A built-in computation needs no rung.
+TEST(EachStep, ATraceOfABuiltInComputationIsEnough) {
+  test::Folder folder;
+  std::string file = (folder / "gemm_tt.json").string();
+  test::write_text(file, nestsmith("show gemm/tt --shape 64x64x16 --trace json").out);
+  Called ran = call({"check", file, "--each-step", "--shape", "5x6x7", "--dtype", "u32"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
+Schedule even_only(const Shape &shape, DType dtype, const Target &target) {
+  if (shape[0] % 2)
+    throw UserError(ExitCode::illegal_schedule, "even sizes only");
+  return axpy<false>(shape, dtype, target);
+}
+
+TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
+  test::Folder folder;
+  std::string file = (folder / "even.json").string();
+  std::vector<Rung> own = {{"", "even", "", even_only, {64}, {1000}}};
+  auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "mine");
+    std::vector<char *> argv;
+    for (std::string &word : words)
+      argv.push_back(word.data());
+    return captured([&] { return cli_main(static_cast<int>(argv.size()), argv.data(), own); });
+  };
+  test::write_text(file, run({"show", "even", "--shape", "64", "--trace", "json"}).out);
+  EXPECT_EQ(run({"check", file, "--shape", "66", "--device", "sim"}).code, 0);
+  Called refused = run({"check", file, "--shape", "67", "--device", "sim"});
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_TRUE(contains(refused.err,
+                       "schedules the workload 'axpy' of shape 64, and no rung computes it for the "
+                       "shape 67; leave --shape out"));
+}
+
+TEST(EachStep, SaveIsForTheReproducer) {
+  Called refused = call({"check", "good", "--save", "x.json", "--device", "sim"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(contains(refused.err, "--save takes the reproducer of --each-step"));
+}
+
+} // namespace
+} // namespace nestsmith
