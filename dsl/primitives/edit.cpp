@@ -176,7 +176,7 @@ struct Steps {
   std::int64_t size;
 };
 
-Steps steps_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
+Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &axis, const Bounds &bounds) {
   if (!axis.first)
     return {axis.extent, 1};
   Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
@@ -187,7 +187,11 @@ Steps steps_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
     return {1, 1};
   auto range = range_of(to_expr(run), bounds);
   auto last = highest(to_expr(run), bounds);
-  internal_check(range && range->low == 0 && last, "a reduction axis does not begin at its first value");
+  if (!range || range->low != 0 || !last)
+    edit.refuse(fmt::format("a loop of block {} is part of its sum over {} and of where that sum begins, {}, and "
+                            "cannot be made anew; do this before the two are fused",
+                            block.id->name, axis.var->name, to_string(axis.first)),
+                {block.id->name});
   return {simplify(floordiv(*last, Expr(size)) + Expr(1)), size};
 }
 
@@ -200,7 +204,7 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
   std::size_t dimension = 0;
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
-    Steps steps = spatial ? Steps{Expr(0), 1} : steps_of(before, iter, bounds);
+    Steps steps = spatial ? Steps{Expr(0), 1} : steps_of(edit, before, iter, bounds);
     Span span = spatial ? region.at(dimension) : Span{Expr(0), steps.count};
     dimension += spatial;
     iter.binding = span.min;
