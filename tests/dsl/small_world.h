@@ -32,12 +32,27 @@ inline std::vector<Loop> all_loops(const Program &program) {
   return loops;
 }
 
+/// The nests below a loop in the program's order, the n-th in stage n, the last stages alike; none where there
+/// is one nest.
+inline std::vector<Stage> stages_of(const Program &program, Loop loop, std::int64_t stages) {
+  const auto *nests = as<Seq>(find_loop(program.body, loop.var)->body);
+  std::vector<Stage> list;
+  std::int64_t order = 0;
+  for (const Stmt &nest : nests ? nests->stmts : std::vector<Stmt>{}) {
+    for (const Block *block : blocks_of(nest))
+      list.push_back({{block->id}, std::min(order, stages - 1), order});
+    ++order;
+  }
+  return list;
+}
+
 inline std::vector<Move> moves_of(const Schedule &schedule) {
   std::vector<Move> moves;
   auto add = [&](std::string text, std::function<void(Schedule &)> apply) {
     moves.push_back({std::move(text), std::move(apply)});
   };
   std::vector<Loop> loops = all_loops(schedule.program());
+  add("launch_bounds(2)", [](Schedule &s) { s.launch_bounds(2); });
   for (std::size_t n = 1; n < loops.size(); ++n) {
     Loop i = loops[n - 1], j = loops[n];
     add("tile(" + i.var->name + ", " + j.var->name + ", {2, 3})", [=](Schedule &s) { s.tile(i, j, {2, 3}); });
@@ -49,9 +64,15 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
       add("split(" + at + ", {infer, " + inner + "})", [=](Schedule &s) { s.split(loop, {infer, factor}); });
       add("split(" + at + ", {" + inner + ", infer})", [=](Schedule &s) { s.split(loop, {factor, infer}); });
     }
-    for (Axis axis : {Axis::thread_x, Axis::block_x})
+    for (Axis axis : {Axis::thread_x, Axis::thread_y, Axis::block_x})
       add("bind(" + at + ", " + std::string(name(axis)) + ")", [=](Schedule &s) { s.bind(loop, axis); });
     add("unroll(" + at + ")", [=](Schedule &s) { s.unroll(loop); });
+    add("vectorize(" + at + ")", [=](Schedule &s) { s.vectorize(loop); });
+    add("tensorize(" + at + ", dot4)", [=](Schedule &s) { s.tensorize(loop, "dot4"); });
+    for (std::int64_t stages : {2, 3})
+      if (auto list = stages_of(schedule.program(), loop, stages); !list.empty())
+        add("pipeline(" + at + ", " + std::to_string(stages) + " stages)",
+            [=](Schedule &s) { s.pipeline(loop, list); });
     add("partition(" + at + ")", [=](Schedule &s) { s.partition(loop); });
     add("double_buffer(" + at + ")", [=](Schedule &s) { s.double_buffer(loop); });
     add("rfactor(" + at + ")", [=](Schedule &s) { s.rfactor(loop); });
@@ -123,17 +144,20 @@ inline bool apply(Schedule &schedule, const Move &move) {
   }
 }
 
-/// All schedules that up to `depth` directives make, one for each program that differs in print.
-/// `f` sees each once.
-inline void for_each_schedule(const Program &program, std::size_t depth,
-                              const std::function<void(const Schedule &)> &f) {
+/// All schedules that up to `depth` directives make, one for each program that differs in print. `f` sees each
+/// once. Of those that the last directive is added to, each `stride`-th is taken. Gives how many sequences of
+/// directives were tried: those that end in a program that was there before stand for all that follow.
+inline std::size_t for_each_schedule(const Program &program, std::size_t depth,
+                                     const std::function<void(const Schedule &)> &f, std::size_t stride = 1) {
   std::set<std::string> seen;
   std::vector<Schedule> level{Schedule(program)};
+  std::size_t tried = 0;
   for (std::size_t n = 0; n < depth; ++n) {
     std::vector<Schedule> next;
-    for (const Schedule &schedule : level)
-      for (const Move &move : moves_of(schedule)) {
-        Schedule moved = schedule;
+    for (std::size_t at = 0; at < level.size(); at += n + 1 < depth || n == 0 ? 1 : stride)
+      for (const Move &move : moves_of(level[at])) {
+        Schedule moved = level[at];
+        ++tried;
         if (!apply(moved, move) || !seen.insert(print(moved.program())).second)
           continue;
         f(moved);
@@ -142,6 +166,7 @@ inline void for_each_schedule(const Program &program, std::size_t depth,
       }
     level = std::move(next);
   }
+  return tried;
 }
 
 } // namespace nestsmith::test

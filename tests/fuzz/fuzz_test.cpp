@@ -2,6 +2,7 @@
 
 #include "dsl/trace.h"
 #include "tests/fuzz/campaign.h"
+#include "tests/fuzz/exhaustive.h"
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/shrink.h"
 
@@ -20,12 +21,22 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
   EXPECT_GT(tally.of(Kind::exact), 1000U) << figures;
   for (std::uint64_t reached :
        {tally.shared, tally.pipeline, tally.vector, tally.several_kernels, tally.intrinsic})
-    EXPECT_GT(reached, 20U) << figures;
+    EXPECT_GT(reached, 10U) << figures;
   EXPECT_GT(tally.shared, 400U) << figures;
   std::vector<std::string> names = directive_names();
   ASSERT_LE(names.size(), Tally::most_primitives);
   for (std::size_t n = 0; n < names.size(); ++n)
     EXPECT_GT(tally.took_part[n], 5U) << names[n] << " takes no part\n" << figures;
+}
+
+/// The last directive is tried on each eighth schedule of two; `nestsmith_fuzz --exhaustive 3` tries it on all.
+TEST(SmallWorld, ThreeDirectivesAreRefusedOrExact) {
+  SmallWorld world = try_small_world(3, 8);
+  for (const std::string &fault : world.faults)
+    ADD_FAILURE() << fault;
+  EXPECT_EQ(world.exact + world.owing, world.programs);
+  EXPECT_GT(world.sequences, 25000U);
+  EXPECT_GT(world.exact, 4000U);
 }
 
 TEST(Fuzz, ASeedGivesOneSchedule) {

@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "tests/fuzz/campaign.h"
+#include "tests/fuzz/exhaustive.h"
 #include "tests/fuzz/shrink.h"
 #include "tools/arguments.h"
 
@@ -14,14 +15,17 @@
 namespace nestsmith::fuzz {
 namespace {
 
-const std::vector<cli::Option> options = {{"seed", "S", "of the first schedule; each has its own (1)"},
-                                          {"count", "N", "schedules; without --seconds 2000"},
-                                          {"seconds", "N", "stop after so many seconds"},
-                                          {"compile", "N", "compile every Nth by NVRTC (200; 0: none)"},
-                                          {"save", "FOLDER", "write the trace of each failure there"},
-                                          {"show", "", "print the schedule of the seed and its verdict"},
-                                          {"replay", "FILE", "judge a saved trace in this process"},
-                                          {"help", "", "this text"}};
+const std::vector<cli::Option> options = {
+    {"seed", "S", "of the first schedule; each has its own (1)"},
+    {"count", "N", "schedules; without --seconds 2000"},
+    {"seconds", "N", "stop after so many seconds"},
+    {"compile", "N", "compile every Nth by NVRTC (200; 0: none)"},
+    {"save", "FOLDER", "write the trace of each failure there"},
+    {"show", "", "print the schedule of the seed and its verdict"},
+    {"exhaustive", "N", "all sequences of N directives on a product of 3 x 5 x 4"},
+    {"stride", "N", "of the sequences to be made longer last, each Nth (1)"},
+    {"replay", "FILE", "judge a saved trace in this process"},
+    {"help", "", "this text"}};
 
 std::string help() {
   std::string text =
@@ -39,6 +43,16 @@ int show(std::uint64_t seed) {
   Verdict verdict = judge_apart(it, {.random = true, .compile = true});
   fmt::print("{}{}{}\n{}\n", to_cpp(it), to_json(trace_of(it)), name(verdict.kind), verdict.message);
   return breaks_promise(verdict.kind) ? 1 : 0;
+}
+
+int exhaust(std::size_t directives, std::size_t stride) {
+  SmallWorld world = try_small_world(directives, stride);
+  for (const std::string &fault : world.faults)
+    fmt::print("{}\n", fault);
+  fmt::print("{} sequences of up to {} directives make {} programs: {} exact, {} owe something, {} are wrong\n",
+             world.sequences, directives, world.programs, world.exact, world.owing,
+             world.programs - world.exact - world.owing);
+  return world.faults.empty() ? 0 : 1;
 }
 
 int replay(const std::string &path) {
@@ -65,6 +79,8 @@ int fuzz_for(const cli::Arguments &arguments) {
   auto number = [&](const char *name, std::int64_t otherwise) {
     return static_cast<std::uint64_t>(arguments.number(name).value_or(otherwise));
   };
+  if (arguments.has("exhaustive"))
+    return exhaust(number("exhaustive", 0), number("stride", 1));
   std::uint64_t seed = number("seed", 1);
   if (arguments.has("show"))
     return show(seed);
