@@ -536,11 +536,12 @@ private:
   /// A few tries to pay what the schedule owes, as its messages say.
   void mend() {
     limit_ = most_directives;
-    for (int round = 0; round < 12 && s_.trace().size() < limit_; ++round) {
-      std::vector<Obligation> owed = s_.obligations();
-      if (owed.empty())
-        return;
+    std::vector<Obligation> owed = s_.obligations();
+    for (int round = 0; round < 10 && s_.trace().size() < limit_ && !owed.empty(); ++round) {
+      std::size_t before = s_.trace().size();
       pay(chance(80) ? owed.front() : random_.pick(owed));
+      if (s_.trace().size() != before)
+        owed = s_.obligations();
     }
   }
 
