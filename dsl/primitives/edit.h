@@ -27,6 +27,8 @@ public:
   std::string name(const std::string &wanted);
   /// The new program will not hold this loop: its name is free.
   void release(const Stmt &loop);
+  /// Refuses a pipeline that no longer means what its loop means, and loops over lanes with more than one
+  /// block.
   void commit(Stmt body, std::vector<std::string> results = {});
   void commit(Program next, std::vector<std::string> results = {});
 

@@ -111,6 +111,23 @@ TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {
                  "block C runs only where k < 18, and the 4 lanes of k_inner start at k = k_outer*4", {"C"});
 }
 
+TEST(TensorizeRefuses, OperandsOfTwoBytes) {
+  // refuses: tensorize.operands
+  Workload w("dots");
+  Tensor a = w.placeholder("A", {3, 8}, DType::f16), b = w.placeholder("B", {5, 8}, DType::f16);
+  Reduce k = reduce_axis("k", 8);
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::f32, a(i, k)) * cast(DType::f32, b(j, k)), k);
+  });
+  Schedule s(w.output({c}));
+  Loop inner = s.split(s.loop("k"), {infer, 4})[1];
+  expect_refused(s, [&] { s.tensorize(inner, "dot4"); },
+                 "block C reads A by 4 elements of f16 at once, and a vector has 8 or 16 bytes of elements of "
+                 "4 or 8; bring "
+                 "them into registers with cache_read first",
+                 {"C"});
+}
+
 /// Summed in the order of the iterations, whatever the operands' names: a*b is b*a lane by lane.
 TEST(Tensorize, TakesOperandsInEitherOrder) {
   Workload w("dots");

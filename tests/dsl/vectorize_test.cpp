@@ -218,5 +218,15 @@ TEST(VectorizeOwes, SomethingContiguous) {
   EXPECT_EQ(owed(s, s.name(lanes), ""), "");
 }
 
+TEST(Vectorize, KeepsItsOneBlock) {
+  Schedule s(chain(8, 4));
+  s.vectorize(s.loop("j"));
+  expect_refused(
+      s, [&] { s.reverse_compute_at(s.block("U"), s.loop("j")); },
+      "the loop j is vectorized and so has one block, but this would bring other loops or blocks below it; do "
+      "this before j is vectorized, or choose a loop outside of it",
+      {"j"});
+}
+
 } // namespace
 } // namespace nestsmith
