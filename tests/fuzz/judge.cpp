@@ -90,6 +90,11 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   Verdict verdict;
   bool symbolic = shape.stated.has_value();
   std::vector<std::int64_t> sizes, spread;
+  for (std::size_t n = 0; symbolic && n < shape.size(); ++n)
+    if (shape[n] % shape.stated->multiple_of != 0) { // a launch checks it
+      verdict.kind = wrong("the kernel is for other sizes", Kind::refused, verdict);
+      return verdict;
+    }
   if (symbolic) {
     sizes = sizes_for(schedule.source(), shape, 0);
     spread = sizes_for(schedule.source(), shape, gap);
