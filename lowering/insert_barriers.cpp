@@ -1,126 +1,37 @@
 #include "dsl/error.h"
 #include "dsl/simplify.h"
+#include "lowering/hazards.h"
 #include "lowering/uniform.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 
 namespace nestsmith::kernel {
 
 namespace {
 
-/// Which copy of a buffer: number (loop + at) % count, or the constant `at` where `loop` is null.
-struct Slot {
-  Var loop;
-  std::int64_t at, count;
-  bool operator==(const Slot &) const = default;
+/// A barrier that a stretch of code has, as seen from one end of the stretch: no other barrier must be passed
+/// on the way from there to it.
+struct Reached {
+  Stmt barrier;
+  Accesses beyond; ///< what is touched behind it, up to the next barrier or the other end
 };
-
-/// A shared buffer, or the copy of it that is known.
-struct Access {
-  Buffer buffer;
-  std::optional<Slot> slot;
-  bool operator==(const Access &) const = default;
-};
-
-/// Whether two accesses may be of one copy, the second made `distance` iterations of `loop` later.
-/// [rule.slots.meet] (b + d - a)//c = (i + d + b)//c - (i + a)//c, (b + d - a) % c = 0
-///     where c > 0, (i + a) % c = (i + d + b) % c
-bool meet(const Access &first, const Access &second, const Var &loop, std::int64_t distance) {
-  if (first.buffer != second.buffer)
-    return false;
-  if (!first.slot || !second.slot || first.slot->loop != second.slot->loop)
-    return true;
-  std::int64_t later = loop && second.slot->loop == loop ? distance : 0;
-  return (second.slot->at + later - first.slot->at) % first.slot->count == 0;
-}
-
-/// What a stretch of code without a barrier touches.
-struct Accesses {
-  std::vector<Access> reads, writes;
-
-  static void add(std::vector<Access> &list, const Access &access) {
-    if (std::find(list.begin(), list.end(), access) == list.end())
-      list.push_back(access);
-  }
-  void join(const Accesses &other) {
-    for (const Access &access : other.reads)
-      add(reads, access);
-    for (const Access &access : other.writes)
-      add(writes, access);
-  }
-  /// Seen from outside of the loop: in its iteration `at`, or in any where that is none.
-  Accesses outside(const Var &loop, std::optional<std::int64_t> at) const {
-    auto leave = [&](Access access) {
-      if (access.slot && access.slot->loop == loop) {
-        if (at)
-          access.slot = Slot{nullptr, (access.slot->at + *at) % access.slot->count, access.slot->count};
-        else
-          access.slot.reset();
-      }
-      return access;
-    };
-    Accesses result;
-    for (const Access &access : reads)
-      add(result.reads, leave(access));
-    for (const Access &access : writes)
-      add(result.writes, leave(access));
-    return result;
-  }
-};
-
-/// What must be separated: buffers written before and read after (read_after_write), or read before and
-/// written after (overwrite).
-struct Hazard {
-  std::set<std::string> read_after_write, overwrite;
-  explicit operator bool() const { return !read_after_write.empty() || !overwrite.empty(); }
-  void join(const Hazard &other) {
-    read_after_write.insert(other.read_after_write.begin(), other.read_after_write.end());
-    overwrite.insert(other.overwrite.begin(), other.overwrite.end());
-  }
-};
-
-Hazard between(const Accesses &before, const Accesses &after, const Var &loop = nullptr,
-               std::int64_t distance = 0) {
-  Hazard hazard;
-  auto compare = [&](const std::vector<Access> &earlier, const std::vector<Access> &later, auto &names) {
-    for (const Access &a : earlier)
-      for (const Access &b : later)
-        if (meet(a, b, loop, distance))
-          names.insert(a.buffer->name);
-  };
-  compare(before.writes, after.reads, hazard.read_after_write);
-  compare(before.reads, after.writes, hazard.overwrite);
-  return hazard;
-}
 
 /// What a rewritten stretch looks like from outside: what it touches before its first and after its last
-/// barrier. Without a barrier both are all of it.
+/// barrier, and which barriers these may be. Without a barrier all of it is touched before and after.
 struct Segment {
   Stmt stmt;
   Accesses head, tail;
   bool certain = false; ///< every way through it has a barrier
+  std::vector<Reached> front = {}, back = {};
 };
 
-Stmt barrier(const Hazard &hazard, const std::string &loop) {
-  if (!loop.empty() && hazard.read_after_write == hazard.overwrite)
-    return make(Barrier{SyncScope::block,
-                        fmt::format("{}: the next {} reads what is written above and overwrites what is read",
-                                    fmt::join(hazard.overwrite, ", "), loop)});
-  std::string note;
-  if (!hazard.read_after_write.empty())
-    note = fmt::format("{}: written above, read {}", fmt::join(hazard.read_after_write, ", "),
-                       loop.empty() ? "below" : "by the next " + loop);
-  if (!hazard.overwrite.empty())
-    note += fmt::format("{}{}: read above, overwritten {}", note.empty() ? "" : "; ",
-                        fmt::join(hazard.overwrite, ", "), loop.empty() ? "below" : "by the next " + loop);
-  return make(Barrier{SyncScope::block, note});
+Reached *find(std::vector<Reached> &list, const Stmt &barrier) {
+  auto it = std::find_if(list.begin(), list.end(), [&](const Reached &r) { return r.barrier == barrier; });
+  return it == list.end() ? nullptr : &*it;
 }
 
 class Inserter {
@@ -130,6 +41,9 @@ public:
       slots_[allocation.buffer] = allocation.slots;
   }
 
+  Stmt run(const Stmt &body) { return with_certificates(rewrite(body).stmt); }
+
+private:
   Segment rewrite(const Stmt &stmt) {
     return visit(stmt, Overloaded{
                            [&](const Declare &declare) {
@@ -143,35 +57,34 @@ public:
                              Accesses all = accesses_of(store);
                              return Segment{stmt, all, all};
                            },
-                           [&](const Barrier &) {
-                             return Segment{stmt, {}, {}, true};
-                           },
+                           [&](const Barrier &) { return barrier(stmt); },
                        });
   }
 
-private:
-  Access access(const Buffer &buffer, const std::vector<Expr> &indices) const {
+  static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
+  static Segment new_barrier() { return barrier(make(Barrier{})); }
+
+  Access access(const Buffer &buffer, const std::vector<Expr> &indices, const std::string &by) const {
     std::int64_t count = slots_.at(buffer);
     if (count == 1)
-      return {buffer, std::nullopt};
+      return {buffer, std::nullopt, by};
     const Expr &slot = indices.front();
     if (auto at = as_int(slot))
-      return {buffer, Slot{nullptr, *at, count}};
+      return {buffer, Slot{nullptr, *at, count}, by};
     const auto *modulo = slot.as<Binary>();
     if (!modulo || modulo->op != BinaryOp::floormod || as_int(modulo->b) != count)
-      return {buffer, std::nullopt};
+      return {buffer, std::nullopt, by};
     Linear iteration = linearize(modulo->a, {});
     const Var *loop = iteration.terms.size() == 1 ? iteration.terms[0].digit.base.as<Var>() : nullptr;
     bool plain = loop && iteration.terms[0].coefficient == 1 && iteration.terms[0].digit.div == 1 &&
                  iteration.terms[0].digit.mod == 0;
     if (!plain)
-      return {buffer, std::nullopt};
-    return {buffer, Slot{*loop, iteration.constant, count}};
+      return {buffer, std::nullopt, by};
+    return {buffer, Slot{*loop, iteration.constant, count}, by};
   }
 
-  /// Two writes of one copy need no barrier: the blocks that write it run one after the other over the
-  /// same elements in the same threads (an init and its update), or each element once.
   Accesses accesses_of(const Store &store) const {
+    const std::string &by = store.buffer->name;
     Accesses result;
     auto note_reads = [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
@@ -183,35 +96,58 @@ private:
                    std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(),
                               [](const Expr &a, const Expr &b) { return same(a, b); });
         if (!own)
-          Accesses::add(result.reads, access(load->buffer, load->indices));
+          Accesses::add(result.reads, access(load->buffer, load->indices, by));
       });
     };
     for (const Expr &index : store.indices)
       note_reads(index);
     note_reads(store.value);
     if (store.buffer->scope == Scope::shared)
-      Accesses::add(result.writes, access(store.buffer, store.indices));
+      Accesses::add(result.writes, access(store.buffer, store.indices, by));
     return result;
+  }
+
+  /// A barrier between the two, where there is a hazard; `first` becomes both.
+  void append(Segment &first, Segment second, std::vector<Stmt> &out) {
+    if (!hazards_between(first.tail, second.head).empty()) {
+      Segment between = new_barrier();
+      out.push_back(between.stmt);
+      join(first, between);
+    }
+    out.push_back(second.stmt);
+    join(first, second);
+  }
+
+  /// `first` becomes the sequence of both, but for its statement.
+  void join(Segment &first, Segment &second) {
+    for (const Reached &barrier : first.back)
+      certify(barrier.barrier, barrier.beyond, second.head);
+    for (const Reached &barrier : second.front)
+      certify(barrier.barrier, first.tail, barrier.beyond);
+    for (const Reached &barrier : first.back) // no other barrier on the way through
+      if (Reached *through = find(first.front, barrier.barrier))
+        through->beyond.join(second.head);
+    for (const Reached &barrier : second.front)
+      if (Reached *through = find(second.back, barrier.barrier))
+        through->beyond.join(first.tail);
+    if (!first.certain) {
+      first.head.join(second.head);
+      first.front.insert(first.front.end(), second.front.begin(), second.front.end());
+    }
+    if (second.certain) {
+      first.tail = {};
+      first.back.clear();
+    }
+    first.tail.join(second.tail);
+    first.back.insert(first.back.end(), second.back.begin(), second.back.end());
+    first.certain = first.certain || second.certain;
   }
 
   Segment rewrite_seq(const std::vector<Stmt> &stmts) {
     Segment result;
     std::vector<Stmt> out;
-    for (const Stmt &child : stmts) {
-      Segment part = rewrite(child);
-      if (Hazard hazard = between(result.tail, part.head)) {
-        out.push_back(barrier(hazard, ""));
-        result.certain = true;
-        result.tail = {};
-      }
-      if (!result.certain)
-        result.head.join(part.head);
-      if (part.certain)
-        result.tail = {};
-      result.tail.join(part.tail);
-      result.certain = result.certain || part.certain;
-      out.push_back(part.stmt);
-    }
+    for (const Stmt &child : stmts)
+      append(result, rewrite(child), out);
     result.stmt = make_seq(std::move(out));
     return result;
   }
@@ -232,7 +168,11 @@ private:
     }
     body.head.join(other.head);
     body.tail.join(other.tail);
-    return {changed ? make(std::move(copy)) : stmt, body.head, body.tail, body.certain && other.certain};
+    body.front.insert(body.front.end(), other.front.begin(), other.front.end());
+    body.back.insert(body.back.end(), other.back.begin(), other.back.end());
+    body.certain = body.certain && other.certain;
+    body.stmt = changed ? make(std::move(copy)) : stmt;
+    return body;
   }
 
   Segment rewrite_loop(const Loop &loop) {
@@ -240,17 +180,45 @@ private:
     // A barrier in each iteration separates all but neighbours; without one, as many iterations meet as there
     // are before the copies come round again.
     std::int64_t around = 1;
-    if (!body.certain)
-      for (const auto &[buffer, count] : slots_)
-        around = std::lcm(around, count);
-    Hazard hazard;
-    for (std::int64_t distance = 1; distance <= around; ++distance)
-      hazard.join(between(body.tail, body.head, loop.var, distance));
+    for (const auto &[buffer, count] : slots_)
+      around = std::lcm(around, count);
+    bool hazard = false;
+    for (std::int64_t distance = 1; distance <= (body.certain ? 1 : around); ++distance)
+      hazard = hazard ||
+               !hazards_between(body.tail, body.head.later(loop.var, distance), {loop.var, distance}).empty();
     if (hazard) {
-      body.stmt = make_seq({body.stmt, barrier(hazard, loop.var->name)});
-      body.tail = {};
-      body.certain = true;
+      Segment last = new_barrier();
+      Stmt stmt = make_seq({body.stmt, last.stmt});
+      join(body, last);
+      body.stmt = std::move(stmt);
     }
+    certify_iterations(body, loop.var, around);
+    return leave(loop, std::move(body));
+  }
+
+  /// The hazards between iterations.
+  void certify_iterations(Segment &body, const Var &loop, std::int64_t around) {
+    for (const Reached &barrier : body.back)
+      certify(barrier.barrier, barrier.beyond, body.head.later(loop, 1), {loop, 1});
+    for (const Reached &barrier : body.front)
+      certify(barrier.barrier, body.tail, barrier.beyond.later(loop, 1), {loop, 1});
+    for (Reached &barrier : body.front) {
+      Reached *through = find(body.back, barrier.barrier);
+      if (!through)
+        continue;
+      // The only barrier on a way through an iteration: without it many iterations run together.
+      Accesses before = through->beyond, all = before;
+      all.join(barrier.beyond);
+      for (std::int64_t distance = 1; distance <= around; ++distance) {
+        certify(barrier.barrier, all, all.later(loop, distance), {loop, distance});
+        barrier.beyond.join(all.later(loop, distance));
+        through->beyond.join(all.later(loop, -distance));
+      }
+    }
+  }
+
+  /// The loop as its surroundings see it.
+  static Segment leave(const Loop &loop, Segment body) {
     auto extent = as_int(loop.extent);
     auto iterations = range_of(loop.extent, {});
     bool runs = iterations && iterations->low > 0;
@@ -260,23 +228,45 @@ private:
       if (extent)
         last = *extent - 1;
     }
-    Segment result{nullptr, body.head.outside(loop.var, first), body.tail.outside(loop.var, last),
-                   body.certain && runs};
     Loop copy = loop;
     copy.body = body.stmt;
-    result.stmt = make(std::move(copy));
+    Segment result{make(std::move(copy)),
+                   body.head.outside(loop.var, first),
+                   body.tail.outside(loop.var, last),
+                   body.certain && runs,
+                   std::move(body.front),
+                   std::move(body.back)};
+    for (Reached &barrier : result.front)
+      barrier.beyond = barrier.beyond.outside(loop.var, first);
+    for (Reached &barrier : result.back)
+      barrier.beyond = barrier.beyond.outside(loop.var, last);
     return result;
+  }
+
+  void certify(const Stmt &barrier, const Accesses &before, const Accesses &after, const Later &later = {}) {
+    add_hazards(certificates_[barrier], hazards_between(before, after, later));
+  }
+
+  Stmt with_certificates(const Stmt &stmt) const {
+    if (const auto *barrier = as<Barrier>(stmt)) {
+      auto it = certificates_.find(stmt);
+      bool known = it != certificates_.end() && !it->second.empty();
+      internal_check(known, "a barrier without a hazard");
+      return make(Barrier{barrier->scope, describe(it->second), it->second});
+    }
+    return map_children(stmt, [&](const Stmt &child) { return with_certificates(child); });
   }
 
   UniformValues uniform_;
   std::map<Buffer, std::int64_t> slots_;
+  std::map<Stmt, std::vector<Hazard>> certificates_;
 };
 
 } // namespace
 
 void insert_barriers(Unit &unit) {
   if (unit.kernel.threads() > 1)
-    unit.kernel.body = Inserter(unit.kernel).rewrite(unit.kernel.body).stmt;
+    unit.kernel.body = Inserter(unit.kernel).run(unit.kernel.body);
 }
 
 } // namespace nestsmith::kernel

@@ -69,9 +69,22 @@ struct Store {
 /// Who waits: all threads of the block (`__syncthreads`) or of the warp (`__syncwarp`).
 enum class SyncScope : std::uint8_t { block, warp };
 
+/// Two accesses of shared memory by two threads that must keep the order in which the program has them.
+struct Hazard {
+  enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
+  Kind kind = Kind::read_after_write;
+  std::string buffer;
+  std::string reader;        ///< what the statement that reads stores to; empty where it is no store
+  std::string loop;          ///< the second access is made in a later iteration of it; empty: in the same
+  std::int64_t distance = 0; ///< so many iterations later
+  bool operator==(const Hazard &) const = default;
+};
+std::string_view name(Hazard::Kind kind); ///< "read after write"
+
 struct Barrier {
   SyncScope scope = SyncScope::block;
-  std::string note; ///< the hazard that it is for
+  std::string note;                 ///< for the reader of the text: the hazards
+  std::vector<Hazard> hazards = {}; ///< its certificate: without it, exactly these are open
 };
 
 struct StmtNode {

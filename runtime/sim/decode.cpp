@@ -246,7 +246,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   ValueId first = values_.given(v);
   for (std::int64_t n = 0; n < step; ++n) {
     variables_[node.var] = values_.binary(BinaryOp::add, first, values_.constant(v.dtype, n));
-    loops_.push_back({node.var->name, variable, n});
+    loops_.push_back({node.var, variable, n});
     stmt(node.body);
     loops_.pop_back();
   }
@@ -270,7 +270,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
 void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   for (std::int64_t n = 0; n < extent; ++n) {
     variables_[node.var] = values_.constant(node.var->dtype, n);
-    loops_.push_back({node.var->name, zero_register, n});
+    loops_.push_back({node.var, zero_register, n});
     stmt(node.body);
     loops_.pop_back();
   }

@@ -53,7 +53,7 @@ struct Site {
   const Load *load = nullptr; ///< null: the store or the barrier itself
   int source = 0;             ///< number of (stmt, load): copies made by unrolling share it
   struct Iteration {
-    std::string name;
+    Var loop;
     std::uint32_t reg; ///< the loop variable is this uniform register
     std::int64_t plus; ///< plus this
   };

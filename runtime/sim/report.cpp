@@ -35,7 +35,7 @@ std::string triple(std::int64_t linear, const std::array<std::int64_t, 3> &exten
 std::string iteration_text(const Site &site, const std::vector<std::int64_t> &iteration) {
   std::string text;
   for (std::size_t n = 0; n < iteration.size(); ++n)
-    text += fmt::format("{}{} = {}", n == 0 ? " at " : ", ", site.loops[n].name, iteration[n]);
+    text += fmt::format("{}{} = {}", n == 0 ? " at " : ", ", site.loops[n].loop->name, iteration[n]);
   return text;
 }
 
@@ -77,6 +77,34 @@ const Access &access_of(const Program &program, std::uint32_t site) {
     if (access->site == site)
       return *access;
   internal_error("a site without an access");
+}
+
+/// What a barrier between the two would be for.
+std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &pair) {
+  const auto &[first, second] = pair;
+  if (first.block != second.block)
+    return std::nullopt;
+  using Kind = kernel::Hazard::Kind;
+  kernel::Hazard hazard;
+  hazard.buffer = second.access->buffer->name;
+  const Site &at_first = program.sites[first.access->site], &at_second = program.sites[second.access->site];
+  if (first.access->is_store && second.access->is_store) {
+    hazard.kind = Kind::write_after_write;
+  } else {
+    hazard.kind = first.access->is_store ? Kind::read_after_write : Kind::write_after_read;
+    const auto *reader = kernel::as<kernel::Store>((first.access->is_store ? at_second : at_first).stmt);
+    hazard.reader = reader ? reader->buffer->name : "";
+  }
+  for (std::size_t n = 0; n < std::min(at_first.loops.size(), at_second.loops.size()); ++n) {
+    if (at_first.loops[n].loop != at_second.loops[n].loop)
+      break;
+    if (first.iteration[n] == second.iteration[n])
+      continue;
+    hazard.loop = at_first.loops[n].loop->name;
+    hazard.distance = second.iteration[n] - first.iteration[n];
+    break;
+  }
+  return hazard;
 }
 
 std::string why_unordered(const Trace &a, const Trace &b) {
@@ -140,9 +168,10 @@ Finding describe(const Program &program, const RacePair &pair) {
                        t.access->is_store ? "stores" : "loads",
                        place(program.sites[t.access->site], t.iteration));
   };
-  return {ErrorKind::race,
-          fmt::format("{}: {}, and {}; {}", element_text(pair.second.access->buffer, pair.second.element),
-                      side(pair.first), side(pair.second), why_unordered(pair.first, pair.second))};
+  std::string text =
+      fmt::format("{}: {}, and {}; {}", element_text(pair.second.access->buffer, pair.second.element),
+                  side(pair.first), side(pair.second), why_unordered(pair.first, pair.second));
+  return {ErrorKind::race, text, hazard_of(program, pair)};
 }
 
 } // namespace nestsmith::sim

@@ -187,7 +187,9 @@ void Simulation::explain_race(const Event &event, std::vector<Finding> &findings
   for (const RacePair &pair : tracer.pairs()) {
     int a = program_.sites[pair.first.access->site].source, b = program_.sites[pair.second.access->site].source;
     found = true;
-    if (reported_.insert(std::minmax(a, b)).second && findings.size() < options_.max_findings)
+    if (pair.first.block != pair.second.block && b < a)
+      std::swap(a, b);
+    if (reported_.emplace(a, b).second && findings.size() < options_.max_findings)
       findings.push_back(describe(program_, pair));
   }
   // What one side does may depend on what a third block stored.
@@ -200,7 +202,9 @@ std::vector<Finding> Simulation::explain(const std::vector<Event> &events) {
   for (const Event &event : events) {
     if (findings.size() >= options_.max_findings)
       break;
-    if (event.kind == ErrorKind::race)
+    if (!options_.explain)
+      findings.push_back({event.kind, name(event.kind)});
+    else if (event.kind == ErrorKind::race)
       explain_race(event, findings);
     else
       findings.push_back(describe(program_, event));

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct Finding {
   ErrorKind kind;
   /// Names the buffer, the element, the threads, the loop iterations and the statements.
   std::string message;
+  /// Of a race in one block: which order is not kept. As a barrier's certificate says it.
+  std::optional<kernel::Hazard> hazard = std::nullopt;
 };
 
 /// One parameter of the kernel. Two parameters must not share an array.
@@ -72,6 +75,7 @@ struct Result {
 struct Options {
   unsigned host_threads = 0;    ///< 0: all cores; results and findings do not depend on it
   std::size_t max_findings = 8; ///< at least 1
+  bool explain = true;          ///< false: a finding is its kind alone, which costs less
   bool check = true;            ///< races and unwritten reads; bounds and barriers are always checked
   bool baseline =
       false; ///< no instructions of the host beyond the compiler's default; the results are the same bits

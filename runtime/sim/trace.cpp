@@ -9,6 +9,18 @@ int distance(const Trace &a, const Trace &b) {
   return a.block != b.block ? 2 : a.thread / warp_size != b.thread / warp_size ? 1 : 0;
 }
 
+/// Whether one thread that made both accesses would make `b` first.
+bool swapped(const Program &program, const Trace &a, const Trace &b) {
+  const Site &at_a = program.sites[a.access->site], &at_b = program.sites[b.access->site];
+  for (std::size_t n = 0; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
+    if (at_a.loops[n].loop != at_b.loops[n].loop)
+      break;
+    if (a.iteration[n] != b.iteration[n])
+      return b.iteration[n] < a.iteration[n];
+  }
+  return at_b.source < at_a.source;
+}
+
 } // namespace
 
 void Tracer::start_block() {
@@ -29,11 +41,14 @@ void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Tra
           (same_warp && before.stamp != now.stamp))
         continue;
     }
-    auto [known, fresh] = seen_.try_emplace(std::minmax(source(before), source(now)), pairs_.size());
+    bool turn = before.block == now.block && swapped(w.machine->program, before, now);
+    const Trace &first = turn ? now : before, &second = turn ? before : now;
+    auto [known, fresh] = seen_.try_emplace({source(first), source(second)}, pairs_.size());
     if (fresh)
-      pairs_.push_back({before, now});
-    else if (RacePair &pair = pairs_[known->second]; distance(pair.first, pair.second) < distance(before, now))
-      pair = {before, now};
+      pairs_.push_back({first, second});
+    else if (RacePair &pair = pairs_[known->second];
+             distance(pair.first, pair.second) < distance(first, second))
+      pair = {first, second};
   }
 }
 

@@ -17,7 +17,7 @@ struct Trace {
   std::vector<std::int64_t> iteration;
 };
 
-/// Two accesses that race, the one that ran first in the simulator first.
+/// Two accesses that race. Those of one block stand in the order of the program: as one thread would make them.
 struct RacePair {
   Trace first, second;
 };
@@ -28,8 +28,8 @@ public:
   void start_block();
   /// One lane accesses one element of shared or global memory.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);
-  /// One pair for each pair of statements: of threads as far apart as there are, since that says which
-  /// barrier is missing.
+  /// One pair for each pair of statements and order of the two: of threads as far apart as there are, since
+  /// that says which barrier is missing.
   const std::vector<RacePair> &pairs() const { return pairs_; }
 
 private:
@@ -42,7 +42,7 @@ private:
 
   std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter
   std::unordered_map<std::int64_t, Element> shared_;                          ///< by unit
-  std::map<std::pair<int, int>, std::size_t> seen_; ///< by sources: the position among the pairs
+  std::map<std::pair<int, int>, std::size_t> seen_; ///< by sources, in order: the position among the pairs
   std::vector<RacePair> pairs_;
 };
 

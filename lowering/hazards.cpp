@@ -1,0 +1,134 @@
+#include "lowering/hazards.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <tuple>
+
+namespace nestsmith::kernel {
+
+std::string_view name(Hazard::Kind kind) {
+  switch (kind) {
+  case Hazard::Kind::read_after_write:
+    return "read after write";
+  case Hazard::Kind::write_after_read:
+    return "write after read";
+  case Hazard::Kind::write_after_write:
+    return "write after write";
+  }
+  return "";
+}
+
+void Accesses::add(std::vector<Access> &list, const Access &access) {
+  if (std::find(list.begin(), list.end(), access) == list.end())
+    list.push_back(access);
+}
+
+void Accesses::join(const Accesses &other) {
+  for (const Access &access : other.reads)
+    add(reads, access);
+  for (const Access &access : other.writes)
+    add(writes, access);
+}
+
+namespace {
+
+template <class F> Accesses changed(const Accesses &accesses, const Var &loop, const F &change) {
+  Accesses result;
+  auto put = [&](std::vector<Access> &list, Access access) {
+    if (access.slot && access.slot->loop == loop)
+      change(access);
+    Accesses::add(list, access);
+  };
+  for (const Access &access : accesses.reads)
+    put(result.reads, access);
+  for (const Access &access : accesses.writes)
+    put(result.writes, access);
+  return result;
+}
+
+/// Whether two accesses may be of one copy.
+/// [rule.slots.meet] (b - a)//c = (i + b)//c - (i + a)//c, (b - a) % c = 0
+///     where c > 0, (i + a) % c = (i + b) % c
+bool meet(const Access &first, const Access &second) {
+  if (first.buffer != second.buffer)
+    return false;
+  if (!first.slot || !second.slot || first.slot->loop != second.slot->loop)
+    return true;
+  return (second.slot->at - first.slot->at) % first.slot->count == 0;
+}
+
+} // namespace
+
+Accesses Accesses::later(const Var &loop, std::int64_t distance) const {
+  return changed(*this, loop, [&](Access &access) { access.slot->at += distance; });
+}
+
+Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) const {
+  return changed(*this, loop, [&](Access &access) {
+    if (at)
+      access.slot = Slot{nullptr, (access.slot->at + *at) % access.slot->count, access.slot->count};
+    else
+      access.slot.reset();
+  });
+}
+
+std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &after, const Later &later) {
+  std::vector<Hazard> hazards;
+  auto compare = [&](Hazard::Kind kind, const std::vector<Access> &earlier, const std::vector<Access> &then,
+                     bool first_reads) {
+    for (const Access &a : earlier)
+      for (const Access &b : then)
+        if (meet(a, b))
+          add_hazards(hazards, {{kind, a.buffer->name, first_reads ? a.by : b.by,
+                                 later.loop ? later.loop->name : "", later.distance}});
+  };
+  compare(Hazard::Kind::read_after_write, before.writes, after.reads, false);
+  compare(Hazard::Kind::write_after_read, before.reads, after.writes, true);
+  return hazards;
+}
+
+void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more) {
+  for (const Hazard &hazard : more)
+    if (std::none_of(known.begin(), known.end(), [&](const Hazard &other) {
+          return std::tie(hazard.kind, hazard.buffer, hazard.reader) ==
+                 std::tie(other.kind, other.buffer, other.reader);
+        }))
+      known.push_back(hazard);
+}
+
+std::string describe(const std::vector<Hazard> &hazards) {
+  struct Names {
+    std::vector<std::string> buffers, readers;
+  };
+  std::map<std::tuple<std::string, std::int64_t, Hazard::Kind>, Names> groups; // by loop, distance and kind
+  auto add = [](std::vector<std::string> &names, const std::string &name) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  };
+  for (const Hazard &hazard : hazards) {
+    Names &names = groups[{hazard.loop, hazard.distance, hazard.kind}];
+    add(names.buffers, hazard.buffer);
+    add(names.readers, hazard.reader);
+  }
+  std::string text;
+  std::vector<std::string> subject;
+  for (const auto &[key, names] : groups) {
+    const auto &[loop, distance, kind] = key;
+    text += text.empty() ? "" : "; ";
+    if (names.buffers != subject)
+      text += fmt::format("{}: ", fmt::join(names.buffers, ", "));
+    subject = names.buffers;
+    std::string when = distance == 1 ? "the next " + loop : fmt::format("{} + {}", loop, distance);
+    std::string readers = fmt::format("{}", fmt::join(names.readers, ", "));
+    if (kind == Hazard::Kind::read_after_write)
+      text += loop.empty() ? fmt::format("written above, read below by {}", readers)
+                           : fmt::format("written above, read by {} of {}", readers, when);
+    else
+      text += fmt::format("read above by {}, overwritten {}", readers, loop.empty() ? "below" : "by " + when);
+  }
+  return text;
+}
+
+} // namespace nestsmith::kernel
