@@ -6,7 +6,10 @@
 #include "dsl/vector_access.h"
 #include "lowering/uniform.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <limits>
+#include <map>
 #include <set>
 
 namespace nestsmith::kernel {
@@ -27,6 +30,8 @@ public:
       for (const Allocation &allocation : *list)
         buffers_.insert(allocation.buffer);
     check(kernel.body, false);
+    if (finished)
+      check_memory(kernel);
   }
   std::optional<std::string> breach;
 
@@ -52,6 +57,9 @@ private:
       if (const auto *choice = node.as<Select>(); finished_ && choice && choice->branches)
         fail("{} is left in an expression", to_string(node));
       check_vectors(node);
+      if (const auto *access = node.as<Load>())
+        for (const Expr &index : access->indices)
+          check_width(index);
       const auto *op = node.as<Binary>();
       if (!finished_ || !op || !is_index(op->a.dtype()) ||
           (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
@@ -61,6 +69,56 @@ private:
       if (!range || range->low < 0 || !divisor || divisor->low < 1)
         fail("{} has operands that may be negative", to_string(node));
     });
+  }
+
+  /// An index of 32 bits is computed from values that fit; what is read from memory is data.
+  void check_width(const Expr &e) {
+    if (!finished_)
+      return;
+    walk(e, [&](const Expr &node) {
+      const auto *op = node.as<Binary>();
+      bool narrow = (op && !yields_boolean(op->op)) || node.as<Cast>();
+      if (!narrow || node.dtype() != DType::i32 || reads_memory(node))
+        return;
+      auto range = range_of(node, bounds_);
+      if (!range || range->low < std::numeric_limits<std::int32_t>::min() ||
+          range->high > std::numeric_limits<std::int32_t>::max())
+        fail("{} may not fit in 32 bits", to_string(node));
+    });
+  }
+
+  static bool reads_memory(const Expr &e) {
+    bool reads = false;
+    walk(e, [&](const Expr &node) { reads = reads || node.as<Load>() || node.as<Lane>(); });
+    return reads;
+  }
+
+  /// Tiles lie apart in the arena, and memory suits the vectors that are there.
+  void check_memory(const Kernel &kernel) {
+    std::int64_t end = 0;
+    for (const Allocation &tile : kernel.shared) {
+      std::int64_t bytes = as_int(tile.buffer->shape[0]).value_or(0) * byte_size(tile.buffer->dtype);
+      if (tile.byte_offset < end)
+        fail("{} starts at byte {} of shared memory, where another array lies", tile.buffer->name,
+             tile.byte_offset);
+      end = tile.byte_offset + bytes;
+      if (end > kernel.shared_bytes)
+        fail("{} ends at byte {} of shared memory, which has {}", tile.buffer->name, end, kernel.shared_bytes);
+      check_alignment(tile.buffer, tile.alignment);
+      if (tile.alignment > 0 && tile.byte_offset % tile.alignment != 0)
+        fail("{} starts at byte {} of shared memory, expected a multiple of {}", tile.buffer->name,
+             tile.byte_offset, tile.alignment);
+    }
+    for (const Buffer &param : kernel.params) {
+      auto stated = kernel.aligned.find(param);
+      check_alignment(param, stated == kernel.aligned.end() ? 0 : stated->second);
+    }
+  }
+
+  void check_alignment(const Buffer &buffer, std::int64_t stated) {
+    if (auto vectors = vector_bytes_.find(buffer); vectors != vector_bytes_.end() && stated < vectors->second)
+      fail("{} is accessed by vectors of {} bytes, but its alignment is stated as {}", buffer->name,
+           vectors->second, stated);
   }
 
   /// Vectors are of legal widths, in memory, and used whole or by one of their lanes.
@@ -97,6 +155,8 @@ private:
   void check_access(const Buffer &buffer, int lanes, const char *verb) {
     if (buffer->scope == Scope::local)
       fail("{} is {} by vectors, but registers have none", buffer->name, verb);
+    std::int64_t &widest = vector_bytes_[buffer];
+    widest = std::max<std::int64_t>(widest, std::int64_t{lanes} * byte_size(buffer->dtype));
     if (!is_vector(buffer->dtype, lanes))
       fail("{} is {} by {} elements of {}, which is no vector", buffer->name, verb, lanes, name(buffer->dtype));
   }
@@ -112,6 +172,8 @@ private:
                     [&](const Declare &x) {
                       check(x.value);
                       check_lanes(x.value, x.var->lanes);
+                      if (x.var->dtype == DType::i32)
+                        check_width(x.value);
                       define(x.var, range_of(x.value, bounds_));
                       uniform_.declare(x);
                     },
@@ -119,6 +181,9 @@ private:
                       if (finished_ && (x.vectorized || x.intrinsic))
                         fail("the loop {} over lanes is left", x.var->name);
                       check(x.extent);
+                      check_width(x.extent);
+                      if (!uniform_.uniform(x.extent))
+                        fail("the extent of the loop {} differs between the threads of a block", x.var->name);
                       std::set<Var> outside = visible_;
                       define(x.var, std::nullopt);
                       bounds_.set_extent(x.var, x.extent);
@@ -140,8 +205,10 @@ private:
                         check(child, divergent);
                     },
                     [&](const Store &x) {
-                      for (const Expr &index : x.indices)
+                      for (const Expr &index : x.indices) {
                         check(index);
+                        check_width(index);
+                      }
                       check(x.value);
                       check_lanes(x.value, x.lanes);
                       if (x.lanes > 1)
@@ -162,6 +229,7 @@ private:
   UniformValues uniform_;
   std::set<Var> visible_;
   std::set<Buffer> buffers_;
+  std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access
   Bounds bounds_;
 };
 

@@ -81,7 +81,7 @@ TEST(LowerVectors, TheVerifierRefusesWhatIsNoVector) {
     kernel::Kernel kernel;
     kernel.name = "k";
     if (scope == Scope::global)
-      kernel.params = {buffer};
+      kernel.params = {buffer}, kernel.aligned[buffer] = 16;
     else
       kernel.local = {{buffer, 0, "", {}}};
     kernel.body = kernel::make_seq({kernel::make(kernel::Declare{v, load(buffer, {Expr(0)}, {}, {}, lanes)}),

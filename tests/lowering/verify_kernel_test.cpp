@@ -1,0 +1,85 @@
+/// What the verifier of finished kernels refuses, each by a kernel that is right but for one thing.
+
+#include "lowering/verify_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace nestsmith::kernel {
+namespace {
+
+Buffer buffer(const char *name, std::int64_t elements, Scope scope, Role role) {
+  return std::make_shared<const BufferNode>(BufferNode{name, DType::f32, {Expr(elements)}, scope, role});
+}
+
+Expr number(std::int64_t n) { return int_imm(n, DType::i32); }
+
+/// 64 threads of `blocks` blocks fill two tiles, by vectors and one by one, and hand them on in a loop.
+struct Example {
+  Buffer x, s, t;
+  Var block = make_var("block", DType::i32), tid = make_var("tid", DType::i32), n = make_var("n", DType::i32),
+      v = make_var("v", DType::f32, 4);
+  Kernel kernel;
+  Expr extent = number(4), offset = Expr(block) * number(256) + Expr(tid) * number(4);
+
+  explicit Example(std::int64_t blocks = 10)
+      : x(buffer("x", blocks * 256, Scope::global, Role::inout)),
+        s(buffer("s", 256, Scope::shared, Role::temporary)),
+        t(buffer("t", 64, Scope::shared, Role::temporary)) {
+    kernel.name = "example";
+    kernel.params = {x};
+    kernel.indices = {{Axis::block_x, block, Expr(blocks)}, {Axis::thread_x, tid, 64}};
+    kernel.shared = {{s, 0, "", {}, 16}, {t, 1024, "", {}}};
+    kernel.shared_bytes = 1280;
+    kernel.aligned = {{x, 16}};
+  }
+
+  std::string breach() {
+    kernel.body = make_seq(
+        {make(Declare{v, load(x, {offset}, {}, {}, 4)}), make(Store{s, {Expr(tid) * number(4)}, v, "", 4}),
+         make(Store{t, {tid}, Expr(1.0F), ""}), make(Barrier{}),
+         make(
+             Loop{n, extent, false, make_seq({make(Store{x, {offset}, load(t, {n}), ""}), make(Barrier{})})})});
+    return find_breach(kernel).value_or("");
+  }
+};
+
+TEST(VerifyKernel, LetsARightOnePass) { EXPECT_EQ(Example().breach(), ""); }
+
+TEST(VerifyKernel, RefusesALoopThatEndsDifferentlyForEachThread) {
+  Example e;
+  e.extent = Expr(e.tid) + number(1);
+  EXPECT_EQ(e.breach(), "the extent of the loop n differs between the threads of a block");
+}
+
+TEST(VerifyKernel, RefusesTilesThatOverlapOrDoNotFit) {
+  Example overlap, small;
+  overlap.kernel.shared[1].byte_offset = 1008;
+  EXPECT_EQ(overlap.breach(), "t starts at byte 1008 of shared memory, where another array lies");
+  small.kernel.shared_bytes = 1276;
+  EXPECT_EQ(small.breach(), "t ends at byte 1280 of shared memory, which has 1276");
+}
+
+TEST(VerifyKernel, RefusesVectorsWhoseAlignmentIsNotStated) {
+  Example tile, moved, param;
+  tile.kernel.shared[0].alignment = 8;
+  EXPECT_EQ(tile.breach(), "s is accessed by vectors of 16 bytes, but its alignment is stated as 8");
+  moved.kernel.shared[0].byte_offset = 4;
+  moved.kernel.shared[1].byte_offset = 1040;
+  moved.kernel.shared_bytes = 1296;
+  EXPECT_EQ(moved.breach(), "s starts at byte 4 of shared memory, expected a multiple of 16");
+  param.kernel.aligned.clear();
+  EXPECT_EQ(param.breach(), "x is accessed by vectors of 16 bytes, but its alignment is stated as 0");
+}
+
+TEST(VerifyKernel, RefusesAnOffsetOf32BitsThatMayNotFit) {
+  EXPECT_EQ(Example(8388608).breach(), "") << "the last offset is 2^31 - 1";
+  EXPECT_EQ(Example(8388609).breach(), "block*256 may not fit in 32 bits");
+  Example wide(8388609);
+  wide.offset = cast(DType::i64, wide.block) * Expr(256) + cast(DType::i64, Expr(wide.tid) * number(4));
+  EXPECT_EQ(wide.breach(), "");
+}
+
+} // namespace
+} // namespace nestsmith::kernel
