@@ -50,6 +50,13 @@ void poison(Array &array) {
 }
 
 void randomize(Array &array, CheckRun run, int largest, Random &random) {
+  if (run == CheckRun::infinite) {
+    for (std::int64_t n = 0; n < array.size(); ++n)
+      array.set(n,
+                Scalar::from_double(array.dtype(), random.word() & 1 ? std::numeric_limits<double>::infinity()
+                                                                     : std::abs(random.nonzero(largest))));
+    return;
+  }
   if (array.dtype() == DType::f32) {
     for (float &x : array.view<float>())
       x = run == CheckRun::random ? random.symmetric() : static_cast<float>(random.nonzero(largest));
@@ -73,7 +80,8 @@ Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
     float x = random.symmetric();
     return Scalar::from_double(dtype, std::copysign(std::abs(x) + 0.5F, x));
   }
-  return Scalar::from_double(dtype, random.nonzero(3));
+  double number = random.nonzero(3);
+  return Scalar::from_double(dtype, run == CheckRun::infinite ? std::abs(number) : number);
 }
 
 /// What lies between the rows: as floating point a NaN, so that reading it shows.
@@ -87,6 +95,8 @@ std::string label_of(CheckRun run, const Program &source) {
     return "integer mode";
   case CheckRun::ring:
     return "ring mode";
+  case CheckRun::infinite:
+    return "with infinities";
   case CheckRun::switched:
     auto read = switched_read(source);
     const char *content = is_float(read->buffer->dtype) ? "NaN" : "poison";
@@ -123,7 +133,7 @@ private:
     auto at = static_cast<std::size_t>(n);
     double expected = expected_.value[at];
     double value = got_.dtype() == DType::f32 ? got_.view<float>()[at] : got_.at(n).to_double();
-    double error = std::abs(value - expected);
+    double error = same(value, expected) ? 0 : std::abs(value - expected);
     if (result_.run == CheckRun::random) {
       double bound = gamma_ * expected_.magnitude[at];
       double ratio = error == 0 ? 0 : error / bound; // infinite where nothing but 0 is allowed
@@ -132,9 +142,15 @@ private:
         wrong(n, value, expected, fmt::format(" (error {:.3g}, bound {:.3g})", error, bound));
     } else {
       note_error(n, error, 0);
-      if (!(value == expected))
+      if (!same(value, expected))
         wrong(n, value, expected, "");
     }
+  }
+
+  /// A NaN passes only where infinities make it one.
+  bool same(double value, double expected) const {
+    return value == expected ||
+           (result_.run == CheckRun::infinite && std::isnan(value) && std::isnan(expected));
   }
 
   void note_error(std::int64_t n, double error, double ratio) {
@@ -227,7 +243,7 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
     bool integers = !in_ring(source) && run != CheckRun::random;
     if (integers && expected.divides)
       break;
-    if (integers && expected.largest >= exact_in_f32)
+    if (integers && run != CheckRun::infinite && expected.largest >= exact_in_f32)
       continue;
     known = std::make_shared<const Case>(Case{std::move(inputs), std::move(expected)});
     break;
@@ -267,9 +283,13 @@ CheckResult Checker::check(const Program &source, const Compute &compute, const 
     runs = {CheckRun::random, CheckRun::integers};
   if (switched_read(source))
     runs.push_back(CheckRun::switched);
+  if (options.infinite && !in_ring(source))
+    runs.push_back(CheckRun::infinite);
 
   CheckResult result;
   for (CheckRun run : runs) {
+    if (options.to_first && !result.passed)
+      break;
     auto given = make_case(source, run, options.seed);
     if (!given)
       continue;

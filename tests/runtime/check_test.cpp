@@ -127,6 +127,26 @@ TEST(Check, ReadingCWhereBetaIsZeroFails) {
       << all_messages(result);
 }
 
+/// Past the end of k, A is 0 and B is the last row again: only where that is infinite it shows.
+TEST(Check, ZeroTimesWhatIsNotThereShowsByInfinities) {
+  auto padded = [](bool masked) {
+    return [=](std::span<Array> arrays, std::span<const Scalar> scalars) {
+      multiply<float>()(arrays, scalars);
+      std::int64_t k = arrays[1].shape()[0], n = arrays[1].shape()[1];
+      for (std::int64_t at = 0; at < arrays[2].size() && !masked; ++at)
+        arrays[2].view<float>()[static_cast<std::size_t>(at)] +=
+            0 * arrays[1].view<float>()[static_cast<std::size_t>((k - 1) * n + at % n)];
+    };
+  };
+  for (bool masked : {true, false}) {
+    FunctionExecutor executor(padded(masked));
+    CheckResult result = check(Schedule(gemm(3, 5, 16)), kernel::Kernel{}, executor, {.infinite = true});
+    EXPECT_EQ(result.passed, masked) << all_messages(result);
+    EXPECT_TRUE(result.find(CheckRun::integers)->passed);
+    EXPECT_EQ(result.find(CheckRun::infinite)->passed, masked);
+  }
+}
+
 TEST(Check, ElementThatNobodyWroteFails) {
   Workload w("copy");
   Tensor x = w.placeholder("X", {10});
