@@ -22,6 +22,7 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
                    false});
 
   stats_ = {};
+  found_.clear();
   for (const kernel::Kernel &kernel : plan.kernels) {
     std::vector<std::size_t> positions = plan.arguments(kernel);
     std::vector<sim::Argument> arguments;
@@ -37,6 +38,7 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
       Execution execution;
       for (const sim::Finding &finding : result.findings)
         execution.findings.push_back(where + finding.message);
+      found_ = std::move(result.findings);
       return execution;
     }
     for (std::size_t n = 0; n < positions.size(); ++n)

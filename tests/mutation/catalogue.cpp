@@ -1,0 +1,24 @@
+#include "tests/mutation/catalogue.h"
+
+namespace nestsmith::mutation {
+
+const char *name(Error error) {
+  static constexpr const char *names[] = {
+      "breach",     "refused",           "race",     "out of bounds", "unwritten read",
+      "misaligned", "divergent barrier", "deadlock", "wrong value",   "crash"};
+  return names[static_cast<std::size_t>(error)];
+}
+
+const std::vector<Kind> &catalogue() {
+  static const std::vector<Kind> all = [] {
+    std::vector<Kind> kinds;
+    for (auto *group : {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds,
+                        vector_kinds, launch_kinds})
+      for (Kind &kind : group())
+        kinds.push_back(std::move(kind));
+    return kinds;
+  }();
+  return all;
+}
+
+} // namespace nestsmith::mutation

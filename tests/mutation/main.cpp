@@ -1,0 +1,137 @@
+/// nestsmith_mutate: seeds bugs in the kernels of the rungs, and tells which of them the net catches.
+
+#include "tests/mutation/score.h"
+
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <numeric>
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace nestsmith;
+using namespace nestsmith::mutation;
+
+llvm::cl::list<std::string> rung_names("rung", llvm::cl::desc("only this rung (repeatable)"));
+llvm::cl::list<std::string> kind_names("kind", llvm::cl::desc("only this kind (repeatable)"));
+llvm::cl::opt<bool> sample("sample", llvm::cl::desc("a few places for each kind in a few rungs"));
+llvm::cl::opt<bool> list("list", llvm::cl::desc("list the kinds"));
+llvm::cl::opt<bool> all("all", llvm::cl::desc("print a line for every mutant"));
+llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("processes"), llvm::cl::init(1));
+llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score to this file"));
+
+/// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
+/// branches, two kernels, tails on all sides.
+const std::vector<std::string> sample_rungs = {"001/prefetch", "003/step5",   "004/swizzled", "004/branch_free",
+                                               "004/uniform",  "004/unfused", "004/fused",    "gemm/batched"};
+constexpr int sample_places = 6; ///< of a kind
+
+/// The places to try out of so many: all, or for a sample one, as long as the kind has had few.
+std::vector<int> places(std::size_t kind, int sites, int &tried) {
+  if (sample)
+    return sites > 0 && tried++ < sample_places ? std::vector{static_cast<int>(kind) % sites}
+                                                : std::vector<int>{};
+  std::vector<int> all(static_cast<std::size_t>(sites));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// What the worker `number` of so many finds, on `out`, a line each. False where a kernel is wrong as it is.
+bool work(const std::vector<Subject> &all_subjects, unsigned number, unsigned of, std::FILE *out) {
+  bool good = true;
+  std::vector<int> tried(catalogue().size());
+  for (std::size_t n = number; n < all_subjects.size(); n += of) {
+    const Subject &subject = all_subjects[n];
+    Net net(subject);
+    if (!net.wrong().empty()) {
+      fmt::print(stderr, "{} itself is wrong: {}\n", subject.name(), net.wrong());
+      good = false;
+      continue;
+    }
+    for (std::size_t k = 0; k < catalogue().size(); ++k) {
+      const Kind &kind = catalogue()[k];
+      if (!kind_names.empty() && std::find(kind_names.begin(), kind_names.end(), kind.name) == kind_names.end())
+        continue;
+      for (int site : places(k, subject.real->sites(kind), tried[k]))
+        fmt::print(out, "{}\n", to_line(judged(net, subject, kind, k, site)));
+    }
+  }
+  std::fflush(out);
+  return good;
+}
+
+/// None where a worker did not come to its end or met a kernel that is wrong.
+std::optional<std::vector<Result>> run(const std::vector<Subject> &all_subjects) {
+  std::vector<std::FILE *> files;
+  std::vector<pid_t> workers;
+  for (unsigned n = 0; n < jobs; ++n) {
+    files.push_back(std::tmpfile());
+    workers.push_back(fork());
+    if (workers.back() == 0) {
+      bool good = work(all_subjects, n, jobs, files.back());
+      _exit(good ? 0 : 1);
+    }
+  }
+  std::vector<Result> results;
+  bool good = true;
+  for (unsigned n = 0; n < jobs; ++n) {
+    int status = 0;
+    waitpid(workers[n], &status, 0);
+    good = good && status == 0;
+    std::rewind(files[n]);
+    std::string line;
+    for (int c = std::fgetc(files[n]); c != EOF; c = std::fgetc(files[n]))
+      if (c == '\n') {
+        results.push_back(from_line(line));
+        line.clear();
+      } else {
+        line += static_cast<char>(c);
+      }
+    std::fclose(files[n]);
+  }
+  return good ? std::optional(std::move(results)) : std::nullopt;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::cl::ParseCommandLineOptions(argc, argv, "seeds bugs in kernels and tells which of them are caught\n");
+  if (list) {
+    for (const Kind &kind : catalogue())
+      fmt::print("{:11} {:28} {}\n", kind.group, kind.name, kind.what);
+    return 0;
+  }
+  std::vector<std::string> names(rung_names.begin(), rung_names.end());
+  std::vector<Subject> chosen = subjects(sample && names.empty() ? sample_rungs : names);
+  std::optional<std::vector<Result>> run_results = run(chosen);
+  if (!run_results)
+    return 1;
+  std::vector<Result> &results = *run_results;
+  std::sort(results.begin(), results.end());
+  for (const Result &result : results)
+    if (all || result.outcome == Outcome::survived || result.outcome == Outcome::wrong_kind)
+      fmt::print("{}\n", describe(result));
+  Score score(results, chosen.size());
+  fmt::print("{}\n", score.summary());
+  bool every_kind = !kind_names.empty() || !names.empty() || score.kinds_without_a_site().empty();
+  for (const std::string &kind : score.kinds_without_a_site())
+    if (kind_names.empty() && names.empty())
+      fmt::print("{} fits nowhere\n", kind);
+  if (!markdown.empty()) {
+    std::error_code error;
+    llvm::raw_fd_ostream file(markdown, error);
+    file << score.markdown();
+    file.close();
+    if (error || file.has_error()) {
+      fmt::print(stderr, "cannot write {}\n", markdown.getValue());
+      return 2;
+    }
+  }
+  return score.good() && every_kind ? 0 : 1;
+}

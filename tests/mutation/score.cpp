@@ -1,0 +1,177 @@
+#include "tests/mutation/score.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+namespace nestsmith::mutation {
+
+namespace {
+
+std::vector<std::string> names(const Errors &errors) {
+  std::vector<std::string> list;
+  for (Error error : errors)
+    list.emplace_back(name(error));
+  return list;
+}
+
+bool right(const Errors &errors, const Kind &kind) {
+  return std::any_of(errors.begin(), errors.end(), [&](Error error) { return kind.right.count(error) != 0; });
+}
+
+std::string plain(std::string text) {
+  for (char &c : text)
+    if (c == '\n' || c == '\t')
+      c = ' ';
+  return text;
+}
+
+constexpr const char *prose = R"(# Does the net catch anything?
+
+Made by `build/bin/nestsmith_mutate --jobs 2 --markdown docs/mutation.md`. Each mutant is one of the kernels of the
+rungs with one small bug, at one place. {0}.
+
+**The net** is what stands between a bug of the lowering and a user, nothing more: the verifier of kernels (*breach*),
+the checks inside of the passes and of the simulator (*refused*), the findings of the simulator (*race*, *out of
+bounds*, *unwritten read*, *misaligned*), and the comparison with the reference (*wrong value*): in ring mode, in
+integer mode, in floating point within the bound, with β = 0 over a C full of NaN, and with infinities. Every kind says
+which errors are the right ones for it (`tests/mutation/`, a file for each group); another error does not count as
+caught. Where several of the right ones are reported, the table counts the first in the order above.
+
+**The kernels** are those of every rung at three shapes: a few more than a tile, so that rows are whole vectors and the
+third tile of k is cut (*edges*); one more than a tile (*odd*); and sizes known only at launch, with rows further apart
+than they are long, launched for an odd shape, for the tile and for 1 (*sizes*). A kernel that two rungs share is taken
+once. A bug is seeded in the kernel of u32 and, where that shows nothing, in that of f32. The group *extraction* is
+seeded in the middle: the passes that find the places of barriers, join guards, lay out shared memory and make vectors
+run on the mutant.
+
+**Equivalent** is a mutant that is no bug, and this is decided, not listed: nothing was noticed of it, and
+`tests/mutation/terms.h` runs it on terms in place of numbers, where it gives for every element of the result the same
+term as the kernel without the bug. Indices, extents and guards do not depend on data, so this covers all inputs: the
+same operations on the same elements, up to the order of a sum; with the races, bounds and unwritten reads that the
+simulator has excluded the mutant computes the same. Typical are a guard that is weakened where no thread comes, a
+barrier that moves past a statement without shared memory, a loop with one more iteration that is masked, a store that
+is made twice with one value, and a fill that meets only zeros. Of kernels of unknown sizes it is decided for the
+three launches.
+{1})";
+
+} // namespace
+
+Result judged(Net &net, const Subject &subject, const Kind &kind, std::size_t number, int site) {
+  Result result{number, subject.name(), site, Outcome::caught, {}, {}, {}};
+  Report report = net.judge(kind, site, result.where);
+  result.errors = report.errors;
+  result.message = report.message;
+  if (report.errors.empty())
+    result.outcome = net.same_terms(kind, site) ? Outcome::equivalent : Outcome::survived;
+  else if (!right(report.errors, kind) || report.errors.count(Error::crash))
+    result.outcome = Outcome::wrong_kind;
+  return result;
+}
+
+std::string to_line(const Result &result) {
+  std::uint64_t bits = 0;
+  for (Error error : result.errors)
+    bits |= std::uint64_t{1} << static_cast<unsigned>(error);
+  constexpr std::size_t longest = 400;
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", result.kind, plain(result.subject), result.site,
+                     static_cast<int>(result.outcome), bits, plain(result.where),
+                     plain(result.message).substr(0, longest));
+}
+
+Result from_line(const std::string &line) {
+  std::vector<std::string> parts(1);
+  for (char c : line)
+    if (c == '\t')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  parts.resize(7);
+  Result result{std::stoul(parts[0]),
+                parts[1],
+                std::stoi(parts[2]),
+                static_cast<Outcome>(std::stoi(parts[3])),
+                {},
+                parts[5],
+                parts[6]};
+  std::uint64_t bits = std::stoull(parts[4]);
+  for (unsigned n = 0; n <= static_cast<unsigned>(Error::crash); ++n)
+    if (bits >> n & 1)
+      result.errors.insert(static_cast<Error>(n));
+  return result;
+}
+
+std::string describe(const Result &result) {
+  static constexpr const char *outcomes[] = {"caught", "equivalent", "WRONG KIND", "SURVIVED"};
+  return fmt::format("{} {}, place {}: {} [{}]\n    {}\n    {}", catalogue()[result.kind].name, result.subject,
+                     result.site, outcomes[static_cast<std::size_t>(result.outcome)],
+                     fmt::join(names(result.errors), ", "), result.where, result.message);
+}
+
+Score::Score(std::vector<Result> results, std::size_t subjects)
+    : results_(std::move(results)), subjects_(subjects) {}
+
+std::size_t Score::count(Outcome outcome) const {
+  return static_cast<std::size_t>(
+      std::count_if(results_.begin(), results_.end(), [&](const Result &r) { return r.outcome == outcome; }));
+}
+
+bool Score::good() const {
+  return !results_.empty() && count(Outcome::survived) == 0 && count(Outcome::wrong_kind) == 0;
+}
+
+std::string Score::summary() const {
+  return fmt::format("{} kinds of bugs at {} places of {} kernels: {} caught by the right kind of error, {} "
+                     "equivalent, {} caught by another kind, {} survived",
+                     catalogue().size() - kinds_without_a_site().size(), results_.size(), subjects_,
+                     count(Outcome::caught), count(Outcome::equivalent), count(Outcome::wrong_kind),
+                     count(Outcome::survived));
+}
+
+std::vector<std::string> Score::kinds_without_a_site() const {
+  std::vector<std::string> list;
+  for (std::size_t k = 0; k < catalogue().size(); ++k)
+    if (std::none_of(results_.begin(), results_.end(), [&](const Result &r) { return r.kind == k; }))
+      list.push_back(catalogue()[k].name);
+  return list;
+}
+
+std::string Score::markdown() const {
+  std::string text;
+  for (std::size_t k = 0; k < catalogue().size(); ++k) {
+    const Kind &kind = catalogue()[k];
+    std::map<Error, std::size_t> by;
+    std::size_t sites = 0, equivalent = 0, left = 0;
+    for (const Result &result : results_) {
+      if (result.kind != k)
+        continue;
+      ++sites;
+      equivalent += result.outcome == Outcome::equivalent;
+      left += result.outcome == Outcome::survived || result.outcome == Outcome::wrong_kind;
+      if (result.outcome == Outcome::caught)
+        ++by[*std::find_if(result.errors.begin(), result.errors.end(),
+                           [&](Error error) { return kind.right.count(error) != 0; })];
+    }
+    if (sites == 0)
+      continue;
+    if (k == 0 || catalogue()[k - 1].group != kind.group)
+      text += fmt::format(
+          "\n## {}\n\n| bug | places | caught by | equivalent | survived |\n|---|---:|---|---:|---:|\n",
+          kind.group);
+    std::vector<std::string> caught;
+    for (const auto &[error, number] : by)
+      caught.push_back(fmt::format("{} {}", name(error), number));
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", kind.what, sites, fmt::join(caught, ", "), equivalent,
+                        left);
+  }
+  std::string survivors;
+  for (const Result &result : results_)
+    if (result.outcome == Outcome::survived || result.outcome == Outcome::wrong_kind)
+      survivors += "- " + describe(result) + "\n";
+  return fmt::format(prose, summary(), text) + (survivors.empty() ? "" : "\n## Not caught\n\n" + survivors);
+}
+
+} // namespace nestsmith::mutation

@@ -1,0 +1,47 @@
+#pragma once
+/// What came of the mutants, and the score.
+
+#include "tests/mutation/net.h"
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace nestsmith::mutation {
+
+///   caught      by an error of the right kind      wrong_kind  by others only
+///   equivalent  nothing was noticed, and the mutant gives the same terms: it is no bug
+enum class Outcome : std::uint8_t { caught, equivalent, wrong_kind, survived };
+
+struct Result {
+  std::size_t kind;
+  std::string subject;
+  int site;
+  Outcome outcome;
+  Errors errors;
+  std::string where, message;
+  bool operator<(const Result &other) const {
+    return std::tie(kind, subject, site) < std::tie(other.kind, other.subject, other.site);
+  }
+};
+
+Result judged(Net &net, const Subject &subject, const Kind &kind, std::size_t number, int site);
+std::string to_line(const Result &result); ///< one line; `from_line` reads it back
+Result from_line(const std::string &line);
+std::string describe(const Result &result);
+
+class Score {
+public:
+  Score(std::vector<Result> results, std::size_t subjects);
+  bool good() const; ///< each mutant is caught rightly or equivalent
+  std::string summary() const;
+  std::string markdown() const;
+  std::vector<std::string> kinds_without_a_site() const;
+
+private:
+  std::size_t count(Outcome outcome) const;
+  std::vector<Result> results_;
+  std::size_t subjects_;
+};
+
+} // namespace nestsmith::mutation

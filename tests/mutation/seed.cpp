@@ -1,0 +1,204 @@
+#include "tests/mutation/seed.h"
+
+#include "dsl/printer.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::mutation {
+
+using kernel::Stmt;
+
+namespace {
+
+const char *name(Place place) {
+  static constexpr const char *names[] = {"offset of a load", "offset of a store", "guard", "mask", "fill",
+                                          "extent",           "declared value",    "value"};
+  return names[static_cast<std::size_t>(place)];
+}
+
+class ExprSeeder {
+public:
+  ExprSeeder(Chooser &chooser, const ExprBug &bug) : chooser_(chooser), bug_(bug) {}
+
+  Stmt stmt(const Stmt &s) {
+    Stmt result = own(s);
+    return kernel::map_children(result, [&](const Stmt &child) { return stmt(child); });
+  }
+
+private:
+  Stmt own(const Stmt &s) {
+    if (const auto *x = kernel::as<kernel::Declare>(s)) {
+      Place place = x->var->lanes == 1 && is_index(x->var->dtype) ? Place::declared : Place::value;
+      kernel::Declare copy = *x;
+      copy.value = expr(x->value, {place, nullptr, 1, true});
+      return copy.value.get() == x->value.get() ? s : kernel::make(copy);
+    }
+    if (const auto *x = kernel::as<kernel::If>(s)) {
+      kernel::If copy = *x;
+      copy.condition = expr(x->condition, {Place::guard, nullptr, 1, true});
+      return copy.condition.get() == x->condition.get() ? s : kernel::make(copy);
+    }
+    if (const auto *x = kernel::as<kernel::Loop>(s)) {
+      kernel::Loop copy = *x;
+      copy.extent = expr(x->extent, {Place::extent, nullptr, 1, true});
+      return copy.extent.get() == x->extent.get() ? s : kernel::make(copy);
+    }
+    if (const auto *x = kernel::as<kernel::Store>(s)) {
+      kernel::Store copy = *x;
+      bool changed = false;
+      for (Expr &index : copy.indices) {
+        Expr old = index;
+        index = expr(old, {Place::store_offset, x->buffer, x->lanes, true});
+        changed = changed || index.get() != old.get();
+      }
+      copy.value = expr(x->value, {Place::value, nullptr, 1, true});
+      return changed || copy.value.get() != x->value.get() ? kernel::make(copy) : s;
+    }
+    return s;
+  }
+
+  Expr expr(const Expr &e, Spot spot) {
+    for (const Expr &changed : bug_(e, spot))
+      if (chooser_.take([&] {
+            return fmt::format("{}{} {}: {} for {}", name(spot.place), spot.buffer ? " of" : "",
+                               spot.buffer ? spot.buffer->name : "", to_string(changed), to_string(e));
+          }))
+        return changed;
+    const auto *access = e.as<Load>();
+    if (!access) {
+      spot.root = false;
+      return map_children(e, [&](const Expr &child) { return expr(child, spot); });
+    }
+    Load copy = *access;
+    bool changed = false;
+    auto part = [&](Expr &x, Place place) {
+      if (!x)
+        return;
+      Expr old = x;
+      x = expr(old, {place, access->buffer, access->lanes, true});
+      changed = changed || x.get() != old.get();
+    };
+    for (Expr &index : copy.indices)
+      part(index, Place::load_offset);
+    part(copy.mask, Place::mask);
+    part(copy.fill, Place::fill);
+    return changed ? load(copy.buffer, copy.indices, copy.mask, copy.fill, copy.lanes) : e;
+  }
+
+  Chooser &chooser_;
+  const ExprBug &bug_;
+};
+
+} // namespace
+
+void on_exprs(kernel::Kernel &kernel, Chooser &chooser, const ExprBug &bug) {
+  kernel.body = ExprSeeder(chooser, bug).stmt(kernel.body);
+}
+
+void on_stmts(kernel::Kernel &kernel, Chooser &chooser, const StmtBug &bug) {
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
+    for (const Stmt &changed : bug(stmt))
+      if (chooser.take([&] { return brief(stmt) + " becomes " + brief(changed); }))
+        return changed;
+    return kernel::map_children(stmt, rewrite);
+  };
+  kernel.body = rewrite(kernel.body);
+}
+
+void on_seqs(kernel::Kernel &kernel, Chooser &chooser, const SeqBug &bug) {
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
+    if (const auto *seq = kernel::as<kernel::Seq>(stmt))
+      for (std::size_t at = 0; at < seq->stmts.size(); ++at)
+        for (std::vector<Stmt> &changed : bug(seq->stmts, at))
+          if (chooser.take([&] { return "at " + brief(seq->stmts[at]); }))
+            return kernel::make_seq(std::move(changed));
+    return kernel::map_children(stmt, rewrite);
+  };
+  kernel.body = rewrite(kernel.body);
+}
+
+Stmt rewrite_offsets(const Stmt &body, const Buffer &buffer, Side side, const OffsetRewrite &f) {
+  std::function<Expr(const Expr &)> in_loads = [&](const Expr &e) -> Expr {
+    Expr result = map_children(e, in_loads);
+    const auto *access = result.as<Load>();
+    return access && access->buffer == buffer
+               ? load(buffer, {f(access->indices[0])}, access->mask, access->fill, access->lanes)
+               : result;
+  };
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
+    Stmt result = side == Side::stores ? stmt : kernel::map_exprs(stmt, in_loads);
+    if (const auto *store = kernel::as<kernel::Store>(result);
+        store && store->buffer == buffer && side != Side::loads) {
+      kernel::Store copy = *store;
+      copy.indices[0] = f(store->indices[0]);
+      return kernel::make(std::move(copy));
+    }
+    return kernel::map_children(result, rewrite);
+  };
+  return rewrite(body);
+}
+
+Expr rewrite_nodes(const Expr &e, const std::function<Expr(const Expr &)> &f) {
+  return f(map_children(e, [&](const Expr &child) { return rewrite_nodes(child, f); }));
+}
+
+Stmt nothing() { return kernel::make(kernel::Seq{}); }
+
+bool any_node(const Expr &e, const std::function<bool(const Expr &)> &f) {
+  bool found = false;
+  walk(e, [&](const Expr &node) { found = found || f(node); });
+  return found;
+}
+
+void walk_exprs(const Stmt &stmt, const std::function<void(const Expr &)> &f) {
+  kernel::walk(stmt, [&](const Stmt &child) {
+    (void)kernel::map_exprs(child, [&](const Expr &e) {
+      walk(e, f);
+      return e;
+    });
+  });
+}
+
+bool uses(const Stmt &stmt, const Var &var) {
+  bool found = false;
+  walk_exprs(stmt, [&](const Expr &e) {
+    const Var *used = e.as<Var>();
+    const auto *element = e.as<Lane>();
+    found = found || (used && *used == var) || (element && element->vector == var);
+  });
+  return found;
+}
+
+bool touches_shared(const Stmt &stmt) {
+  bool found = false;
+  walk_exprs(stmt, [&](const Expr &e) {
+    const auto *access = e.as<Load>();
+    found = found || (access && access->buffer->scope == Scope::shared);
+  });
+  kernel::walk(stmt, [&](const Stmt &child) {
+    const auto *store = kernel::as<kernel::Store>(child);
+    found = found || (store && store->buffer->scope == Scope::shared);
+  });
+  return found;
+}
+
+std::string brief(const Stmt &stmt) {
+  return kernel::visit(
+      stmt,
+      Overloaded{
+          [](const kernel::Declare &x) { return fmt::format("let {} = {}", x.var->name, to_string(x.value)); },
+          [](const kernel::Loop &x) { return fmt::format("for {} < {}", x.var->name, to_string(x.extent)); },
+          [](const kernel::If &x) { return fmt::format("if {}", to_string(x.condition)); },
+          [](const kernel::Seq &x) {
+            return x.stmts.empty() ? std::string("nothing") : brief(x.stmts.front()) + " …";
+          },
+          [](const kernel::Store &x) {
+            return fmt::format("{}[{}] = {}", x.buffer->name, to_string(x.indices[0]), to_string(x.value));
+          },
+          [](const kernel::Barrier &x) { return "barrier (" + x.note + ")"; },
+      });
+}
+
+Expr plus(const Expr &e, std::int64_t n) { return binary(BinaryOp::add, e, int_imm(n, e.dtype())); }
+
+} // namespace nestsmith::mutation

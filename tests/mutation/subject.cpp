@@ -1,0 +1,144 @@
+#include "tests/mutation/subject.h"
+
+#include "dsl/error.h"
+#include "runtime/stored_array.h"
+#include "schedules/workloads.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace nestsmith::mutation {
+
+/// What the pass that seeds bugs does next.
+struct Lowered::Seed {
+  const Kind *kind = nullptr;
+  Chooser *chooser = nullptr;
+};
+
+namespace {
+
+std::vector<std::vector<std::int64_t>> launch_sizes(const Schedule &schedule, const Rung &rung,
+                                                    const Shape &shape) {
+  if (!shape.stated)
+    return {};
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (const Shape &extents : {shape, rung.tile, Shape(std::vector<std::int64_t>(shape.size(), 1))})
+    sizes.push_back(sizes_for(schedule.source(), extents, 3));
+  return sizes;
+}
+
+} // namespace
+
+Lowered::Lowered(const Rung &rung, const Shape &shape, DType dtype)
+    : schedule_(rung.build(shape, dtype, Target{})), sizes_(launch_sizes(schedule_, rung, shape)),
+      seed_(std::make_shared<Seed>()), extracted_(schedule_, [&] {
+        std::vector<Pass> passes = standard_passes();
+        auto after =
+            std::find_if(passes.begin(), passes.end(), [](const Pass &p) { return p.name == "extract"; });
+        auto seed = [state = seed_](Unit &unit) {
+          if (state->kind)
+            state->kind->apply(unit.kernel, *state->chooser);
+        };
+        passes.insert(after + 1, {"seed_a_bug", seed, Form::threads});
+        return passes;
+      }()) {
+  while (extracted_.step().name != "extract") {
+  }
+  Lowering rest = extracted_;
+  while (!rest.done())
+    rest.step();
+  plan_ = rest.plan();
+}
+
+std::vector<kernel::Plan> Lowered::launches(const kernel::Plan &plan) const {
+  if (sizes_.empty())
+    return {plan};
+  std::vector<kernel::Plan> all;
+  for (const std::vector<std::int64_t> &sizes : sizes_)
+    all.push_back(with_sizes(plan, sizes));
+  return all;
+}
+
+int Lowered::sites(const Kind &kind) const {
+  Chooser counter;
+  if (kind.stage == Stage::extracted) {
+    *seed_ = {&kind, &counter};
+    Lowering copy = extracted_;
+    copy.step();
+    *seed_ = {};
+    return counter.seen();
+  }
+  kernel::Plan copy = plan_;
+  if (kind.apply_plan)
+    kind.apply_plan(copy, counter);
+  else
+    for (kernel::Kernel &kernel : copy.kernels)
+      kind.apply(kernel, counter);
+  return counter.seen();
+}
+
+Lowered::Mutant Lowered::mutant(const Kind &kind, int site) const {
+  Chooser chooser(site);
+  if (kind.stage == Stage::extracted) {
+    *seed_ = {&kind, &chooser};
+    Lowering copy = extracted_;
+    std::optional<std::string> breach;
+    while (!copy.done() && !breach) {
+      copy.step();
+      *seed_ = {};
+      breach = copy.breach();
+    }
+    return {breach ? kernel::Plan() : copy.plan(), chooser.where(), breach};
+  }
+  Mutant mutant{plan_, {}, {}};
+  if (kind.apply_plan)
+    kind.apply_plan(mutant.plan, chooser);
+  else
+    for (kernel::Kernel &kernel : mutant.plan.kernels)
+      kind.apply(kernel, chooser);
+  mutant.where = chooser.where();
+  return mutant;
+}
+
+std::string Subject::name() const { return fmt::format("{} {}", rung->full_name(), label); }
+
+namespace {
+
+std::vector<std::pair<std::string, Shape>> shapes_of(const Rung &rung) {
+  Shape edges = rung.tile, odd = rung.tile;
+  for (std::size_t n = 0; n < edges.size(); ++n) {
+    edges[n] += edges.size() == 4 && n == 0 ? 1 : 4;
+    odd[n] += 1;
+  }
+  if (edges.size() >= 3)
+    edges.back() += rung.tile.back();
+  Shape sizes = odd;
+  sizes.stated = Size{};
+  return {{"edges", edges}, {"odd", odd}, {"sizes", sizes}};
+}
+
+} // namespace
+
+std::vector<Subject> subjects(const std::vector<std::string> &rungs) {
+  std::vector<Subject> all;
+  std::set<std::string> known;
+  for (const Rung &rung : builtin_rungs()) {
+    if (!rungs.empty() && std::find(rungs.begin(), rungs.end(), rung.full_name()) == rungs.end())
+      continue;
+    for (auto &[label, shape] : shapes_of(rung)) {
+      std::unique_ptr<Lowered> ring, real;
+      try {
+        ring = std::make_unique<Lowered>(rung, shape, DType::u32);
+        real = std::make_unique<Lowered>(rung, shape, DType::f32);
+      } catch (const UserError &) {
+        continue; // a rung that is not for sizes known only at launch
+      }
+      if (known.insert(print(real->plan()) + to_string(shape)).second)
+        all.push_back({&rung, label, shape, std::move(ring), std::move(real)});
+    }
+  }
+  return all;
+}
+
+} // namespace nestsmith::mutation

@@ -1,0 +1,377 @@
+#include "tests/mutation/terms.h"
+
+#include "dsl/intrinsic.h"
+#include "dsl/ops.h"
+
+#include <bit>
+#include <initializer_list>
+#include <map>
+#include <set>
+
+namespace nestsmith::mutation {
+
+namespace {
+
+using kernel::Stmt;
+using Lanes = std::vector<std::int64_t>; ///< one value for each thread of a block: a number, or a term's hash
+using Mask = std::vector<char>;
+using Memory = std::vector<std::uint64_t>;
+
+struct Undecided {};
+
+std::uint64_t mix(std::initializer_list<std::uint64_t> parts) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15;
+  for (std::uint64_t part : parts) {
+    hash = (hash ^ part) * 0xbf58476d1ce4e5b9;
+    hash ^= hash >> 29;
+    hash *= 0x94d049bb133111eb;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/// First words of the terms' hashes.
+enum Tag : std::uint64_t { number = 1, element, scalar, product, operation, conversion, unwritten };
+
+std::uint64_t constant_term(double value) {
+  return value == 0 ? 0 : mix({number, std::bit_cast<std::uint64_t>(value)});
+}
+
+/// A block's threads, one statement after the other: any order is as good where nothing races.
+class Block {
+public:
+  Block(const kernel::Kernel &kernel, const std::map<const BufferNode *, Memory *> &globals,
+        const std::map<Var, std::uint64_t> &scalars, bool scalars_are_zero)
+      : kernel_(kernel), globals_(globals), scalars_(scalars), zero_(scalars_are_zero),
+        threads_(static_cast<std::size_t>(kernel.threads())) {}
+
+  void run(std::int64_t number) {
+    std::map<Axis, std::int64_t> extent;
+    for (const kernel::ThreadIndex &index : kernel_.indices) {
+      std::int64_t inside = 1;
+      for (Axis axis : is_thread(index.axis) ? std::vector{Axis::thread_x, Axis::thread_y, Axis::thread_z}
+                                             : std::vector{Axis::block_x, Axis::block_y, Axis::block_z}) {
+        if (axis == index.axis)
+          break;
+        inside *= kernel_.extent(axis);
+      }
+      Lanes &lanes = vars_[index.var] = Lanes(threads_);
+      for (std::size_t t = 0; t < threads_; ++t)
+        lanes[t] = (is_thread(index.axis) ? static_cast<std::int64_t>(t) : number) / inside %
+                   kernel_.extent(index.axis);
+    }
+    for (const kernel::Allocation &a : kernel_.shared)
+      shared_[a.buffer.get()].assign(static_cast<std::size_t>(*as_int(a.buffer->shape[0])), mix({unwritten}));
+    for (const kernel::Allocation &a : kernel_.local)
+      locals_[a.buffer.get()].assign(static_cast<std::size_t>(*as_int(a.buffer->shape[0])),
+                                     Lanes(threads_, static_cast<std::int64_t>(mix({unwritten}))));
+    exec(kernel_.body, Mask(threads_, 1));
+  }
+
+private:
+  bool any(const Mask &mask) const {
+    for (char active : mask)
+      if (active)
+        return true;
+    return false;
+  }
+
+  void exec(const Stmt &stmt, const Mask &mask) {
+    if (!any(mask))
+      return;
+    kernel::visit(stmt, Overloaded{
+                            [&](const kernel::Declare &x) {
+                              if (x.var->lanes > 1)
+                                vectors_[x.var] = vector(x.value, mask);
+                              else
+                                vars_[x.var] = value(x.value, mask);
+                            },
+                            [&](const kernel::Loop &x) { loop(x, mask); },
+                            [&](const kernel::If &x) {
+                              Lanes condition = value(x.condition, mask);
+                              exec(x.body, both(mask, condition, true));
+                              if (x.otherwise)
+                                exec(x.otherwise, both(mask, condition, false));
+                            },
+                            [&](const kernel::Seq &x) {
+                              for (const Stmt &child : x.stmts)
+                                exec(child, mask);
+                            },
+                            [&](const kernel::Store &x) { store(x, mask); },
+                            [&](const kernel::Barrier &) {},
+                        });
+  }
+
+  static Mask both(const Mask &mask, const Lanes &condition, bool wanted) {
+    Mask result = mask;
+    for (std::size_t t = 0; t < mask.size(); ++t)
+      result[t] = mask[t] && (condition[t] != 0) == wanted;
+    return result;
+  }
+
+  void loop(const kernel::Loop &x, const Mask &mask) {
+    Lanes extents = value(x.extent, mask);
+    std::optional<std::int64_t> extent;
+    for (std::size_t t = 0; t < threads_; ++t)
+      if (mask[t] && extent.value_or(extents[t]) != extents[t])
+        throw Undecided();
+      else if (mask[t])
+        extent = extents[t];
+    for (std::int64_t n = 0; n < *extent; ++n) {
+      vars_[x.var].assign(threads_, n);
+      exec(x.body, mask);
+    }
+  }
+
+  void store(const kernel::Store &x, const Mask &mask) {
+    Lanes at = value(x.indices[0], mask);
+    std::vector<Lanes> values = x.lanes > 1 ? vector(x.value, mask) : std::vector<Lanes>{value(x.value, mask)};
+    for (std::size_t n = 0; n < values.size(); ++n)
+      for (std::size_t t = 0; t < threads_; ++t)
+        if (mask[t])
+          put(x.buffer, at[t] + static_cast<std::int64_t>(n), t, values[n][t]);
+  }
+
+  void put(const Buffer &buffer, std::int64_t at, std::size_t thread, std::int64_t value) {
+    auto position = static_cast<std::size_t>(at);
+    if (buffer->scope == Scope::local)
+      locals_.at(buffer.get()).at(position)[thread] = value;
+    else
+      memory(buffer).at(position) = static_cast<std::uint64_t>(value);
+  }
+  std::int64_t get(const Buffer &buffer, std::int64_t at, std::size_t thread) {
+    auto position = static_cast<std::size_t>(at);
+    if (buffer->scope == Scope::local)
+      return locals_.at(buffer.get()).at(position)[thread];
+    return static_cast<std::int64_t>(memory(buffer).at(position));
+  }
+  Memory &memory(const Buffer &buffer) {
+    return buffer->scope == Scope::shared ? shared_.at(buffer.get()) : *globals_.at(buffer.get());
+  }
+
+  std::vector<Lanes> vector(const Expr &e, const Mask &mask) {
+    std::vector<Lanes> result;
+    if (const auto *made = e.as<Pack>()) {
+      for (const Expr &element : made->lanes)
+        result.push_back(value(element, mask));
+    } else if (const auto *access = e.as<Load>()) {
+      for (int n = 0; n < access->lanes; ++n)
+        result.push_back(loaded(*access, mask, n));
+    } else if (const Var *var = e.as<Var>()) {
+      return vectors_.at(*var);
+    } else {
+      throw Undecided();
+    }
+    return result;
+  }
+
+  Lanes loaded(const Load &x, const Mask &mask, int n) {
+    Mask taken = mask;
+    Lanes result(threads_);
+    if (x.mask) {
+      taken = both(mask, value(x.mask, mask), true);
+      result = value(x.fill, mask);
+    }
+    if (!any(taken))
+      return result;
+    Lanes at = value(x.indices[0], taken);
+    for (std::size_t t = 0; t < threads_; ++t)
+      if (taken[t])
+        result[t] = get(x.buffer, at[t] + n, t);
+    return result;
+  }
+
+  Lanes value(const Expr &e, const Mask &mask) {
+    return e.visit(Overloaded{
+        [&](const IntImm &x) {
+          return Lanes(threads_, is_index(x.dtype) || x.dtype == DType::boolean ? x.value : throw Undecided());
+        },
+        [&](const FloatImm &x) {
+          std::uint64_t term = constant_term(x.value);
+          finite_.insert(term);
+          return Lanes(threads_, static_cast<std::int64_t>(term));
+        },
+        [&](const Var &x) {
+          if (auto it = scalars_.find(x); it != scalars_.end())
+            return Lanes(threads_, static_cast<std::int64_t>(it->second));
+          return vars_.at(x);
+        },
+        [&](const Binary &x) { return binary_value(x, mask); },
+        [&](const Not &x) {
+          Lanes result = value(x.a, mask);
+          for (std::int64_t &lane : result)
+            lane = lane == 0;
+          return result;
+        },
+        [&](const Select &x) {
+          Lanes condition = value(x.condition, mask), result(threads_);
+          Mask yes = both(mask, condition, true), no = both(mask, condition, false);
+          Lanes a = any(yes) ? value(x.when_true, yes) : result, b = any(no) ? value(x.when_false, no) : result;
+          for (std::size_t t = 0; t < threads_; ++t)
+            result[t] = yes[t] ? a[t] : b[t];
+          return result;
+        },
+        [&](const Cast &x) { return converted(x, mask); },
+        [&](const Load &x) { return loaded(x, mask, 0); },
+        [&](const Lane &x) { return vectors_.at(x.vector).at(static_cast<std::size_t>(x.index)); },
+        [&](const Pack &) -> Lanes { throw Undecided(); },
+        [&](const Call &) -> Lanes { throw Undecided(); },
+    });
+  }
+
+  Lanes converted(const Cast &x, const Mask &mask) {
+    Lanes result = value(x.a, mask);
+    for (std::int64_t &lane : result) {
+      if (is_float(x.dtype))
+        lane = static_cast<std::int64_t>(
+            mix({conversion, static_cast<std::uint64_t>(x.dtype), static_cast<std::uint64_t>(x.a.dtype()),
+                 static_cast<std::uint64_t>(lane)}));
+      else if (is_float(x.a.dtype()) || !is_index(x.dtype))
+        throw Undecided();
+      else if (x.dtype == DType::i32)
+        lane = static_cast<std::int32_t>(lane);
+    }
+    return result;
+  }
+
+  Lanes binary_value(const Binary &x, const Mask &mask) {
+    if (is_float(x.a.dtype()))
+      return is_comparison(x.op) ? scalar_comparison(x) : term(x, mask);
+    if (!is_index(x.a.dtype()) && x.a.dtype() != DType::boolean)
+      throw Undecided();
+    Lanes a = value(x.a, mask);
+    bool narrow = !is_comparison(x.op) && x.a.dtype() == DType::i32;
+    // What is right of && and || is evaluated where it decides.
+    Mask right = x.op == BinaryOp::logical_and  ? both(mask, a, true)
+                 : x.op == BinaryOp::logical_or ? both(mask, a, false)
+                                                : mask;
+    Lanes b = any(right) ? value(x.b, right) : Lanes(threads_);
+    for (std::size_t t = 0; t < threads_; ++t)
+      if (right[t]) {
+        a[t] = computed(x.op, a[t], b[t]);
+        if (narrow)
+          a[t] = static_cast<std::int32_t>(a[t]);
+      }
+    return a;
+  }
+
+  static std::int64_t computed(BinaryOp op, std::int64_t a, std::int64_t b) {
+    switch (op) {
+    case BinaryOp::add:
+      return a + b;
+    case BinaryOp::sub:
+      return a - b;
+    case BinaryOp::mul:
+      return a * b;
+    case BinaryOp::floordiv:
+      return b == 0 ? throw Undecided() : floor_div(a, b);
+    case BinaryOp::floormod:
+      return b == 0 ? throw Undecided() : floor_mod(a, b);
+    case BinaryOp::min:
+      return std::min(a, b);
+    case BinaryOp::max:
+      return std::max(a, b);
+    case BinaryOp::bit_xor:
+      return a ^ b;
+    case BinaryOp::shift_right:
+      return a >> b;
+    case BinaryOp::lt:
+      return a < b;
+    case BinaryOp::le:
+      return a <= b;
+    case BinaryOp::eq:
+      return a == b;
+    case BinaryOp::ne:
+      return a != b;
+    case BinaryOp::logical_and:
+    case BinaryOp::logical_or:
+      return b;
+    case BinaryOp::div:
+      break;
+    }
+    throw Undecided();
+  }
+
+  /// beta != 0 is decided by the case: all scalars are 0, or none is.
+  Lanes scalar_comparison(const Binary &x) const {
+    const Var *var = x.a.as<Var>();
+    const auto *number = x.b.as<FloatImm>();
+    bool equality = x.op == BinaryOp::eq || x.op == BinaryOp::ne;
+    if (!var || !scalars_.count(*var) || !number || number->value != 0 || !equality)
+      throw Undecided();
+    return Lanes(threads_, (x.op == BinaryOp::eq) == zero_);
+  }
+
+  Lanes term(const Binary &x, const Mask &mask) {
+    Lanes a = value(x.a, mask), b = value(x.b, mask);
+    for (std::size_t t = 0; t < threads_; ++t) {
+      auto left = static_cast<std::uint64_t>(a[t]), right = static_cast<std::uint64_t>(b[t]);
+      if (x.op == BinaryOp::add)
+        left += right; // the sum of its summands' hashes: in any order, and 0 is none
+      else if (x.op == BinaryOp::mul && (left == 0 || right == 0) && finite_.count(left + right))
+        left = 0;
+      else if (x.op == BinaryOp::mul)
+        left = mix({product, std::min(left, right), std::max(left, right)});
+      else
+        left = mix({operation, static_cast<std::uint64_t>(x.op), left, right});
+      a[t] = static_cast<std::int64_t>(left);
+    }
+    return a;
+  }
+
+  const kernel::Kernel &kernel_;
+  const std::map<const BufferNode *, Memory *> &globals_;
+  const std::map<Var, std::uint64_t> &scalars_;
+  bool zero_;
+  std::size_t threads_;
+  std::set<std::uint64_t> finite_ = {0}; ///< terms of constants
+  std::map<Var, Lanes> vars_;
+  std::map<Var, std::vector<Lanes>> vectors_;
+  std::map<const BufferNode *, std::vector<Lanes>> locals_;
+  std::map<const BufferNode *, Memory> shared_;
+};
+
+void run(const kernel::Plan &plan, bool scalars_are_zero, Terms &terms) {
+  std::vector<Buffer> buffers = plan.params;
+  for (const kernel::Workspace &workspace : plan.workspaces)
+    buffers.push_back(workspace.buffer);
+  std::vector<Memory> memory;
+  for (std::size_t n = 0; n < buffers.size(); ++n) {
+    Memory &content =
+        memory.emplace_back(static_cast<std::size_t>(as_int(simplify(span_of(*buffers[n]))).value()));
+    bool given = buffers[n]->role == Role::input || buffers[n]->role == Role::inout;
+    for (std::size_t at = 0; at < content.size(); ++at)
+      content[at] = given ? mix({element, n, at}) : mix({unwritten});
+  }
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    std::map<const BufferNode *, Memory *> globals;
+    std::vector<std::size_t> positions = plan.arguments(kernel),
+                             scalar_positions = plan.scalar_arguments(kernel);
+    for (std::size_t n = 0; n < positions.size(); ++n)
+      globals[kernel.params[n].get()] = &memory[positions[n]];
+    std::map<Var, std::uint64_t> scalars;
+    for (std::size_t n = 0; n < scalar_positions.size(); ++n)
+      scalars[kernel.scalars[n]] = scalars_are_zero ? 0 : mix({scalar, scalar_positions[n]});
+    auto [x, y, z] = kernel.grid();
+    for (std::int64_t block = 0; block < x * y * z; ++block)
+      Block(kernel, globals, scalars, scalars_are_zero).run(block);
+  }
+  for (std::size_t n = 0; n < plan.params.size(); ++n)
+    if (plan.params[n]->role != Role::input)
+      terms.push_back(std::move(memory[n]));
+}
+
+} // namespace
+
+std::optional<Terms> terms_of(const kernel::Plan &plan) {
+  Terms terms;
+  try {
+    for (bool zero : {false, true})
+      run(plan, zero, terms);
+  } catch (const Undecided &) {
+    return std::nullopt;
+  }
+  return terms;
+}
+
+} // namespace nestsmith::mutation
