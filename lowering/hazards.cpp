@@ -110,23 +110,28 @@ std::string describe(const std::vector<Hazard> &hazards) {
   for (const Hazard &hazard : hazards) {
     Names &names = groups[{hazard.loop, hazard.distance, hazard.kind}];
     add(names.buffers, hazard.buffer);
-    add(names.readers, hazard.reader);
+    if (hazard.reader.rfind(hazard.buffer, 0) != 0) // registers named after the tile tell nothing
+      add(names.readers, hazard.reader);
   }
-  std::string text;
+  std::string text, said;
   std::vector<std::string> subject;
   for (const auto &[key, names] : groups) {
     const auto &[loop, distance, kind] = key;
     text += text.empty() ? "" : "; ";
     if (names.buffers != subject)
       text += fmt::format("{}: ", fmt::join(names.buffers, ", "));
-    subject = names.buffers;
     std::string when = distance == 1 ? "the next " + loop : fmt::format("{} + {}", loop, distance);
+    std::string it = names.buffers == subject && when == said ? "it" : when;
     std::string readers = fmt::format("{}", fmt::join(names.readers, ", "));
-    if (kind == Hazard::Kind::read_after_write)
-      text += loop.empty() ? fmt::format("written above, read below by {}", readers)
-                           : fmt::format("written above, read by {} of {}", readers, when);
+    std::string by = readers.empty() ? "" : " by " + readers;
+    if (kind == Hazard::Kind::write_after_read)
+      text += fmt::format("read above{}, overwritten {}", by, loop.empty() ? "below" : "by " + it);
+    else if (loop.empty())
+      text += fmt::format("written above, read below{}", by);
     else
-      text += fmt::format("read above by {}, overwritten {}", readers, loop.empty() ? "below" : "by " + when);
+      text += fmt::format("written above, read{} {}", by, readers.empty() ? "by " + it : "of " + it);
+    subject = names.buffers;
+    said = loop.empty() ? "" : when;
   }
   return text;
 }

@@ -51,7 +51,8 @@ std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &afte
 /// iterations that are closest together are met first.
 void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more);
 
-/// For a comment: "A_shared, B_shared: written above, read below by AB".
+/// For a comment: "A_shared, B_shared: written above, read below by AB". A reader that is named after the
+/// buffer, as the registers that an element goes to are, is left out.
 std::string describe(const std::vector<Hazard> &hazards);
 
 } // namespace nestsmith::kernel

@@ -15,12 +15,12 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     const int B_k = k_outer * 32 + tid / 32;
     A_shared[tid] = A[i * 1024 + A_k];
     B_shared[tid] = B[B_k * 1024 + j];
-    __syncthreads();  // A_shared, B_shared: written above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB
     #pragma unroll
     for (int k_inner = 0; k_inner < 32; ++k_inner) {
       AB += A_shared[tid / 32 * 32 + k_inner] * B_shared[k_inner * 32 + tid % 32];
     }
-    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
+    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
   }
   C[i * 1024 + j] = alpha * AB + beta * (beta != 0.0f ? C[i * 1024 + j] : 0.0f);
 }

@@ -38,12 +38,12 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     const int B_k = k_outer * 32 + tid / 32;
     A_shared[tid] = i < M && A_k < K ? A[(long long)i * lda + A_k] : 0.0f;
     B_shared[tid] = B_k < K && j < N ? B[(long long)B_k * ldb + j] : 0.0f;
-    __syncthreads();  // A_shared, B_shared: written above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB
     #pragma unroll
     for (int k_inner = 0; k_inner < 32; ++k_inner) {
       AB += A_shared[tid / 32 * 32 + k_inner] * B_shared[k_inner * 32 + tid % 32];
     }
-    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
+    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
   }
   if (i < M && j < N) {  // tail of i, j
     C[(long long)i * ldc + j] =

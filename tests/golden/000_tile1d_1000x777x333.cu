@@ -19,7 +19,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     const int B_k = k_outer * 8 + tid / 64;
     A_shared[tid] = A_i < 1000 && A_k < 333 ? A[A_i * 333 + A_k] : 0.0f;
     B_shared[tid] = B_k < 333 && j < 777 ? B[B_k * 777 + j] : 0.0f;
-    __syncthreads();  // A_shared, B_shared: written above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB
     #pragma unroll
     for (int k_inner = 0; k_inner < 8; ++k_inner) {
       #pragma unroll
@@ -27,7 +27,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared[k_inner * 64 + tid % 64];
       }
     }
-    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
+    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
   }
   #pragma unroll
   for (int ax_i = 0; ax_i < 8; ++ax_i) {

@@ -19,7 +19,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     const int B_k = k_outer * 8 + tid / 64;
     A_shared[tid] = A[A_i * 1024 + A_k];
     B_shared[tid] = B[B_k * 1024 + j];
-    __syncthreads();  // A_shared, B_shared: written above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB
     #pragma unroll
     for (int k_inner = 0; k_inner < 8; ++k_inner) {
       #pragma unroll
@@ -27,7 +27,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared[k_inner * 64 + tid % 64];
       }
     }
-    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
+    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
   }
   #pragma unroll
   for (int ax_i = 0; ax_i < 8; ++ax_i) {

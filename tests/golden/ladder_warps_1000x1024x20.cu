@@ -114,8 +114,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         *reinterpret_cast<float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + tid * 4]) =
             make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
       }
-      // A_shared, B_shared: the next k_outer reads what is written above and overwrites what is
-      // read
+      // A_shared, B_shared: written above, read by the next k_outer; read above, overwritten by it
       __syncthreads();
     }
     #pragma unroll
@@ -235,8 +234,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         *reinterpret_cast<float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + tid * 4]) =
             make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
       }
-      // A_shared, B_shared: the next k_outer reads what is written above and overwrites what is
-      // read
+      // A_shared, B_shared: written above, read by the next k_outer; read above, overwritten by it
       __syncthreads();
     }
     #pragma unroll

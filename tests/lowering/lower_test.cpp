@@ -156,14 +156,14 @@ TEST(Tails, OfASumKeepTheirGuardUnlessAllFactorsAreFilled) {
 
 TEST(Barriers, AreTwoATile) {
   Counts counts = count(lower(shared_tiles(8, 8, 12)).only());
-  EXPECT_EQ(counts.notes,
-            (std::vector<std::string>{"A_shared, B_shared: written above, read below",
-                                      "A_shared, B_shared: read above, overwritten by the next k_outer"}));
+  EXPECT_EQ(counts.notes, (std::vector<std::string>{
+                              "A_shared, B_shared: written above, read below by AB",
+                              "A_shared, B_shared: read above by AB, overwritten by the next k_outer"}));
 }
 
 TEST(Barriers, AreOneWhereThereIsOneTile) {
   Counts counts = count(lower(shared_tiles(8, 8, 4)).only());
-  EXPECT_EQ(counts.notes, std::vector<std::string>{"A_shared, B_shared: written above, read below"});
+  EXPECT_EQ(counts.notes, std::vector<std::string>{"A_shared, B_shared: written above, read below by AB"});
 }
 
 TEST(Barriers, AreNoneWithoutSharedMemoryOrWithOneThread) {
@@ -181,8 +181,8 @@ TEST(Barriers, SeparateASumFromTheThreadsThatReadIt) {
   s.bind(s.loop("j"), Axis::thread_x);
   s.bind(s.loops(s.block("C")).back(), Axis::thread_x);
   Counts counts = count(lower(s).only());
-  EXPECT_EQ(counts.notes, (std::vector<std::string>{"AB: written above, read below",
-                                                    "AB: read above, overwritten by the next i"}));
+  EXPECT_EQ(counts.notes, (std::vector<std::string>{"AB: written above, read below by C",
+                                                    "AB: read above by C, overwritten by the next i"}));
 }
 
 TEST(Indices, AreNarrowWhereTheyFit) {
@@ -264,10 +264,10 @@ kernel gemm(A[7, 9]: f32, B[9, 8]: f32, C[7, 8]: f32, alpha: f32, beta: f32):
     let B_k: i32 = k_outer*4 + tid//4
     A_shared[tid] = (A[i*9 + A_k] where i < 7 and A_k < 9 else 0.0)
     B_shared[tid] = (B[B_k*8 + j] where B_k < 9 else 0.0)
-    sync block  # A_shared, B_shared: written above, read below
+    sync block  # A_shared, B_shared: written above, read below by AB
     for k_inner < 4:
       AB[0] = AB[0] + A_shared[tid//4*4 + k_inner]*B_shared[k_inner*4 + tid%4]
-    sync block  # A_shared, B_shared: read above, overwritten by the next k_outer
+    sync block  # A_shared, B_shared: read above by AB, overwritten by the next k_outer
   if i < 7:  # tail of i
     C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0.0 else 0.0)
 )");

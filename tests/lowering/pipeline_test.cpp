@@ -53,7 +53,7 @@ kernel gemm(A[8, 12]: u32, B[12, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
   B_local[0] = B[B_k*8 + j]
   A_shared[tid] = A_local[0]
   B_shared[tid] = B_local[0]
-  sync block  # A_shared, B_shared: written above, read below
+  sync block  # A_shared, B_shared: written above, read below by AB
   for k_outer < 3:
     let A_k'1: i32 = k_outer*4 + tid%4 + 4
     let B_k'1: i32 = k_outer*4 + tid//4 + 4
@@ -65,7 +65,7 @@ kernel gemm(A[8, 12]: u32, B[12, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
     if k_outer + 1 < 3:  # while there is a next k_outer
       A_shared[(k_outer + 1)%2*16 + tid] = A_local[0]
       B_shared[(k_outer + 1)%2*16 + tid] = B_local[0]
-    sync block  # A_shared, B_shared: the next k_outer reads what is written above and overwrites what is read
+    sync block  # A_shared, B_shared: written above, read by AB of the next k_outer; read above by AB, overwritten by it
   C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0 else 0)
 )");
 }
@@ -136,13 +136,13 @@ kernel gemm(A[8, 11]: u32, B[11, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
     let B_k'1: i32 = k_outer*4 + tid//4
     A_shared[tid] = A[i*11 + A_k'1]
     B_shared[tid] = B[B_k'1*8 + j]
-    sync block  # A_shared, B_shared: written above, read below
+    sync block  # A_shared, B_shared: written above, read below by AB
     for k_inner < 4:
       AB[0] = AB[0] + A_shared[tid//4*4 + k_inner]*B_shared[k_inner*4 + tid%4]
-    sync block  # A_shared, B_shared: read above, overwritten by the next k_outer
+    sync block  # A_shared, B_shared: read above by AB, overwritten by the next k_outer
   A_shared[tid] = (A[i*11 + A_k] where A_k < 11 else 0)
   B_shared[tid] = (B[B_k*8 + j] where B_k < 11 else 0)
-  sync block  # A_shared, B_shared: written above, read below
+  sync block  # A_shared, B_shared: written above, read below by AB
   for k_inner'1 < 4:
     AB[0] = AB[0] + A_shared[tid//4*4 + k_inner'1]*B_shared[k_inner'1*4 + tid%4]
   C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0 else 0)

@@ -71,10 +71,10 @@ TEST(Sizes, MakeOneKernelForAll) {
             "    let B_k: i32 = k_outer*16 + ty\n"
             "    A_shared[ty*16 + tx] = (A[i64(i)*i64(lda) + i64(A_k)] where i < M and A_k < K else 0)\n"
             "    B_shared[ty*16 + tx] = (B[i64(B_k)*i64(ldb) + i64(j)] where B_k < K and j < N else 0)\n"
-            "    sync block  # A_shared, B_shared: written above, read below\n"
+            "    sync block  # A_shared, B_shared: written above, read below by C_local\n"
             "    for k_inner < 16:\n"
             "      C_local[0] = C_local[0] + A_shared[ty*16 + k_inner]*B_shared[k_inner*16 + tx]\n"
-            "    sync block  # A_shared, B_shared: read above, overwritten by the next k_outer\n"
+            "    sync block  # A_shared, B_shared: read above by C_local, overwritten by the next k_outer\n"
             "  if i < M and j < N:  # tail of i, j\n"
             "    C[i64(i)*i64(ldc) + i64(j)] = C_local[0]\n");
 }
@@ -98,10 +98,10 @@ TEST(Sizes, ThatAreMultiplesNeedNoGuards) {
             "    let B_k: i32 = k_outer*16 + ty\n"
             "    A_shared[ty*16 + tx] = A[i*lda + A_k]\n"
             "    B_shared[ty*16 + tx] = B[B_k*ldb + j]\n"
-            "    sync block  # A_shared, B_shared: written above, read below\n"
+            "    sync block  # A_shared, B_shared: written above, read below by C_local\n"
             "    for k_inner < 16:\n"
             "      C_local[0] = C_local[0] + A_shared[ty*16 + k_inner]*B_shared[k_inner*16 + tx]\n"
-            "    sync block  # A_shared, B_shared: read above, overwritten by the next k_outer\n"
+            "    sync block  # A_shared, B_shared: read above by C_local, overwritten by the next k_outer\n"
             "  C[i*ldc + j] = C_local[0]\n");
 }
 

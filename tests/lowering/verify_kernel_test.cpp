@@ -75,7 +75,7 @@ TEST(VerifyKernel, RefusesVectorsWhoseAlignmentIsNotStated) {
 
 TEST(VerifyKernel, RefusesAnOffsetOf32BitsThatMayNotFit) {
   EXPECT_EQ(Example(8388608).breach(), "") << "the last offset is 2^31 - 1";
-  EXPECT_EQ(Example(8388609).breach(), "block*256 may not fit in 32 bits");
+  EXPECT_EQ(Example(8388609).breach(), "block*256 + tid*4 may not fit in 32 bits");
   Example wide(8388609);
   wide.offset = cast(DType::i64, wide.block) * Expr(256) + cast(DType::i64, Expr(wide.tid) * number(4));
   EXPECT_EQ(wide.breach(), "");

@@ -21,7 +21,7 @@ using namespace nestsmith::mutation;
 llvm::cl::list<std::string> rung_names("rung", llvm::cl::desc("only this rung (repeatable)"));
 llvm::cl::list<std::string> kind_names("kind", llvm::cl::desc("only this kind (repeatable)"));
 llvm::cl::opt<bool> sample("sample", llvm::cl::desc("a few places for each kind in a few rungs"));
-llvm::cl::opt<bool> list("list", llvm::cl::desc("list the kinds"));
+llvm::cl::opt<bool> list("list", llvm::cl::desc("list the kinds, and how many places there are"));
 llvm::cl::opt<bool> all("all", llvm::cl::desc("print a line for every mutant"));
 llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("processes"), llvm::cl::init(1));
 llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score to this file"));
@@ -102,13 +102,20 @@ std::optional<std::vector<Result>> run(const std::vector<Subject> &all_subjects)
 
 int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, "seeds bugs in kernels and tells which of them are caught\n");
-  if (list) {
-    for (const Kind &kind : catalogue())
-      fmt::print("{:11} {:28} {}\n", kind.group, kind.name, kind.what);
-    return 0;
-  }
   std::vector<std::string> names(rung_names.begin(), rung_names.end());
   std::vector<Subject> chosen = subjects(sample && names.empty() ? sample_rungs : names);
+  if (list) {
+    int all_places = 0;
+    for (const Kind &kind : catalogue()) {
+      int sites = 0;
+      for (const Subject &subject : chosen)
+        sites += subject.real->sites(kind);
+      fmt::print("{:11} {:28} {:6}  {}\n", kind.group, kind.name, sites, kind.what);
+      all_places += sites;
+    }
+    fmt::print("{} places in {} kernels\n", all_places, chosen.size());
+    return 0;
+  }
   std::optional<std::vector<Result>> run_results = run(chosen);
   if (!run_results)
     return 1;

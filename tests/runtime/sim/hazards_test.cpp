@@ -62,11 +62,13 @@ TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreUsed) {
             HasSubstr("` at k_outer = 0, and thread (1, 0, 0) of block (0, 0, 0) loads it in "
                       "`acc[0] = acc[0] + As[ty*32 + k]*Bs[k*32 + tx]` at k_outer = 0, k = 0; "
                       "no __syncwarp() or __syncthreads() lies between them")));
-  EXPECT_THAT(
-      findings[1].message,
-      AllOf(HasSubstr("Bs[32] (shared): thread (0, 0, 0) of block (0, 0, 0) loads it in"),
-            HasSubstr("at k_outer = 0, k = 1, and thread (0, 1, 0) of block (0, 0, 0) stores it in `Bs["),
-            HasSubstr("` at k_outer = 0; no __syncthreads() lies between them")));
+  EXPECT_THAT(findings[1].message,
+              AllOf(HasSubstr("Bs[32] (shared): thread (0, 1, 0) of block (0, 0, 0) stores it in `Bs["),
+                    HasSubstr("` at k_outer = 0, and thread (0, 0, 0) of block (0, 0, 0) loads it in"),
+                    HasSubstr("at k_outer = 0, k = 1; no __syncthreads() lies between them")));
+  for (std::size_t n : {0, 1})
+    EXPECT_EQ(findings[n].hazard,
+              (kernel::Hazard{kernel::Hazard::Kind::read_after_write, n == 0 ? "As" : "Bs", "acc", "", 0}));
 }
 
 TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreRefilled) {
@@ -77,6 +79,8 @@ TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreRefilled) {
               AllOf(HasSubstr("Bs[0] (shared): "), HasSubstr("loads it in `acc[0] = "),
                     HasSubstr("at k_outer = 0, k = 0"), HasSubstr("stores it in `Bs[ty*32 + tx] = "),
                     HasSubstr("at k_outer = 1"), HasSubstr("no __syncthreads() lies between them")));
+  EXPECT_EQ(findings[1].hazard,
+            (kernel::Hazard{kernel::Hazard::Kind::write_after_read, "Bs", "acc", "k_outer", 1}));
 }
 
 TEST(SimulateRace, LanesOfOneWarpAreNotOrderedWithoutSyncwarp) {
