@@ -121,19 +121,21 @@ Stmt rewrite_offsets(const Stmt &body, const Buffer &buffer, Side side, const Of
   std::function<Expr(const Expr &)> in_loads = [&](const Expr &e) -> Expr {
     Expr result = map_children(e, in_loads);
     const auto *access = result.as<Load>();
-    return access && access->buffer == buffer
-               ? load(buffer, {f(access->indices[0])}, access->mask, access->fill, access->lanes)
-               : result;
+    if (!access || access->buffer != buffer)
+      return result;
+    Expr offset = f(access->indices[0]);
+    return offset.get() == access->indices[0].get()
+               ? result
+               : load(buffer, {offset}, access->mask, access->fill, access->lanes);
   };
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
     Stmt result = side == Side::stores ? stmt : kernel::map_exprs(stmt, in_loads);
-    if (const auto *store = kernel::as<kernel::Store>(result);
-        store && store->buffer == buffer && side != Side::loads) {
-      kernel::Store copy = *store;
-      copy.indices[0] = f(store->indices[0]);
-      return kernel::make(std::move(copy));
-    }
-    return kernel::map_children(result, rewrite);
+    const auto *store = kernel::as<kernel::Store>(result);
+    if (!store || store->buffer != buffer || side == Side::loads)
+      return kernel::map_children(result, rewrite);
+    kernel::Store copy = *store;
+    copy.indices[0] = f(store->indices[0]);
+    return copy.indices[0].get() == store->indices[0].get() ? result : kernel::make(std::move(copy));
   };
   return rewrite(body);
 }
