@@ -34,7 +34,7 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
   Checker checker(machine.multiplier.get());
   Progress progress;
   progress.show(fmt::format("{} …", title(it)));
-  CheckResult result = checker.check(it.schedule, it.plan(checked_gap), *machine.executor);
+  CheckResult result = checker.check(it.schedule, it.plan(checked_gap), *machine.executor, {.infinite = true});
   if (it.dtype != DType::u32 && !context.arguments.has("dtype")) {
     Scheduled ring{choice, it.shape, DType::u32, choice.build(it.shape, DType::u32, machine.target), {}};
     progress.show(fmt::format("{} in ring mode …", title(it)));
