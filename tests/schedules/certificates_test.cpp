@@ -2,50 +2,13 @@
 /// exactly that.
 
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim/simulate.h"
 #include "schedules/rung.h"
+#include "tests/runtime/sim/certificates.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <set>
 
 namespace nestsmith {
 namespace {
-
-using kernel::Hazard;
-
-/// Every barrier but the n-th; n counts down to -1 where there is one.
-kernel::Stmt without_barrier(const kernel::Stmt &stmt, int &n, kernel::Barrier &removed) {
-  if (const auto *barrier = kernel::as<kernel::Barrier>(stmt); barrier && n-- == 0) {
-    removed = *barrier;
-    return kernel::make_seq({});
-  }
-  return kernel::map_children(stmt,
-                              [&](const kernel::Stmt &child) { return without_barrier(child, n, removed); });
-}
-
-std::vector<Hazard> hazards_found(const Program &source, const kernel::Kernel &kernel) {
-  Inputs inputs = make_inputs(source, CheckRun::ring, 1);
-  std::vector<sim::Argument> arguments;
-  for (Array &array : inputs.arrays)
-    arguments.push_back({&array});
-  std::vector<Hazard> found;
-  for (const sim::Finding &finding :
-       sim::run(kernel, arguments, inputs.scalars, {.max_findings = 100}).findings)
-    if (finding.hazard)
-      found.push_back(*finding.hazard);
-  return found;
-}
-
-using Kinds = std::set<std::pair<std::string, std::string>>; ///< buffer, kind
-Kinds kinds_of(const std::vector<Hazard> &hazards) {
-  Kinds kinds;
-  for (const Hazard &hazard : hazards)
-    kinds.emplace(hazard.buffer, std::string(name(hazard.kind)));
-  return kinds;
-}
 
 class Certificates : public testing::TestWithParam<const Rung *> {};
 
@@ -62,27 +25,8 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
     kernel::Plan plan = lower(schedule);
     if (plan.kernels.size() != 1)
       continue;
-    int n = 0;
-    for (;; ++n) {
-      kernel::Kernel changed = plan.only();
-      kernel::Barrier removed;
-      int left = n;
-      changed.body = without_barrier(changed.body, left, removed);
-      if (left >= 0)
-        break;
-      std::vector<Hazard> found = hazards_found(schedule.source(), changed);
-      EXPECT_EQ(kinds_of(found), kinds_of(removed.hazards)) << removed.note;
-      for (const Hazard &promised : removed.hazards)
-        EXPECT_TRUE(std::any_of(found.begin(), found.end(),
-                                [&](Hazard hazard) {
-                                  if (hazard.reader.empty()) // into a vector, which is taken apart later
-                                    hazard.reader = promised.reader;
-                                  return hazard == promised;
-                                }))
-            << removed.note << "\n  promised: " << name(promised.kind) << " " << promised.buffer << " "
-            << promised.reader << " " << promised.loop << " + " << promised.distance;
-    }
-    EXPECT_EQ(n > 0, !plan.only().shared.empty());
+    int barriers = test::expect_certificates(schedule.source(), plan.only());
+    EXPECT_EQ(barriers > 0, !plan.only().shared.empty());
   }
 }
 

@@ -1,0 +1,71 @@
+#pragma once
+/// Takes the barriers of a kernel away, one at a time, and compares what the simulator reports with what the
+/// barrier said that it is for.
+
+#include "runtime/check.h"
+#include "runtime/sim/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace nestsmith::test {
+
+using kernel::Hazard;
+
+/// All but the n-th barrier; n counts down to -1 where there is one.
+inline kernel::Stmt without_barrier(const kernel::Stmt &stmt, int &n, kernel::Barrier &removed) {
+  if (const auto *barrier = kernel::as<kernel::Barrier>(stmt); barrier && n-- == 0) {
+    removed = *barrier;
+    return kernel::make_seq({});
+  }
+  return kernel::map_children(stmt,
+                              [&](const kernel::Stmt &child) { return without_barrier(child, n, removed); });
+}
+
+inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Kernel &kernel) {
+  Inputs inputs = make_inputs(source, CheckRun::ring, 1);
+  std::vector<sim::Argument> arguments;
+  for (Array &array : inputs.arrays)
+    arguments.push_back({&array});
+  std::vector<Hazard> found;
+  for (const sim::Finding &finding :
+       sim::run(kernel, arguments, inputs.scalars, {.max_findings = 100}).findings)
+    if (finding.hazard)
+      found.push_back(*finding.hazard);
+  return found;
+}
+
+using HazardKinds = std::set<std::pair<std::string, std::string>>; ///< buffer, kind
+inline HazardKinds kinds_of(const std::vector<Hazard> &hazards) {
+  HazardKinds kinds;
+  for (const Hazard &hazard : hazards)
+    kinds.emplace(hazard.buffer, std::string(name(hazard.kind)));
+  return kinds;
+}
+
+/// Gives the number of barriers.
+inline int expect_certificates(const Program &source, const kernel::Kernel &kernel) {
+  for (int n = 0;; ++n) {
+    kernel::Kernel changed = kernel;
+    kernel::Barrier removed;
+    int left = n;
+    changed.body = without_barrier(changed.body, left, removed);
+    if (left >= 0)
+      return n;
+    std::vector<Hazard> found = hazards_found(source, changed);
+    EXPECT_EQ(kinds_of(found), kinds_of(removed.hazards)) << removed.note;
+    for (const Hazard &promised : removed.hazards)
+      EXPECT_TRUE(std::any_of(found.begin(), found.end(),
+                              [&](Hazard hazard) {
+                                if (hazard.reader.empty()) // into a vector, which is taken apart later
+                                  hazard.reader = promised.reader;
+                                return hazard == promised;
+                              }))
+          << removed.note << "\n  promised: " << name(promised.kind) << " " << promised.buffer << " "
+          << promised.reader << " " << promised.loop << " + " << promised.distance;
+  }
+}
+
+} // namespace nestsmith::test
