@@ -5,7 +5,7 @@
 #include "codegen/standalone.h"
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
-#include "tests/codegen/host_cuda.h"
+#include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"
 
 #include <gmock/gmock.h>

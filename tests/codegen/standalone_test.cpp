@@ -4,7 +4,7 @@
 
 #include "dsl/tensor.h"
 #include "tests/codegen/hand_built.h"
-#include "tests/codegen/host_cuda.h"
+#include "tests/codegen/host_text.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "runtime/workload_info.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
-#include "tests/codegen/host_cuda.h"
+#include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"
 #include "tests/dsl/support.h"
 

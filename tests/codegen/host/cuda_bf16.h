@@ -1,0 +1,10 @@
+#pragma once
+/// bf16 where the host is the device: storage and its conversions.
+
+#include "dsl/numbers.h"
+
+struct __nv_bfloat16 {
+  nestsmith::BF16 value;
+};
+inline __nv_bfloat16 __float2bfloat16_rn(float x) { return {nestsmith::round_to<nestsmith::BF16>(x)}; }
+inline float __bfloat162float(__nv_bfloat16 x) { return nestsmith::to_float(x.value); }

@@ -1,0 +1,10 @@
+#pragma once
+/// f16 where the host is the device: storage and its conversions.
+
+#include "dsl/numbers.h"
+
+struct __half {
+  nestsmith::F16 value;
+};
+inline __half __float2half_rn(float x) { return {nestsmith::round_to<nestsmith::F16>(x)}; }
+inline float __half2float(__half x) { return nestsmith::to_float(x.value); }

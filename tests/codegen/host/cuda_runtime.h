@@ -1,0 +1,103 @@
+#pragma once
+/// What emitted CUDA needs of CUDA where the host is the device (see device.h): the words of the language, its
+/// types, and functions of the runtime.
+
+#include "device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#ifndef __shared__
+#define __shared__ static
+#endif
+#define __syncthreads() ::host::wait_for_block(__LINE__)
+#define __syncwarp() ::host::wait_for_warp(__LINE__)
+
+// Vectors, with the alignment that CUDA gives them.
+#define HOST_VECTORS(scalar, name, align4)                                                                     \
+  struct alignas(2 * sizeof(scalar)) name##2 {                                                                 \
+    scalar x, y;                                                                                               \
+  };                                                                                                           \
+  struct alignas(align4) name##4 {                                                                             \
+    scalar x, y, z, w;                                                                                         \
+  };                                                                                                           \
+  inline name##2 make_##name##2(scalar x, scalar y) { return {x, y}; }                                         \
+  inline name##4 make_##name##4(scalar x, scalar y, scalar z, scalar w) { return {x, y, z, w}; }
+HOST_VECTORS(float, float, 16)
+HOST_VECTORS(int, int, 16)
+HOST_VECTORS(unsigned, uint, 16)
+HOST_VECTORS(long long, longlong, 16)
+HOST_VECTORS(unsigned long long, ulonglong, 16)
+
+// Functions of the device.
+inline unsigned __float_as_uint(float x) {
+  unsigned bits;
+  memcpy(&bits, &x, 4);
+  return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+  float x;
+  memcpy(&x, &bits, 4);
+  return x;
+}
+inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsigned>(bits)); }
+#define HOST_MIN_MAX(type)                                                                                     \
+  inline type min(type a, type b) { return a < b ? a : b; }                                                    \
+  inline type max(type a, type b) { return a < b ? b : a; }
+HOST_MIN_MAX(int)
+HOST_MIN_MAX(unsigned)
+HOST_MIN_MAX(long long)
+HOST_MIN_MAX(unsigned long long)
+
+// Functions of the runtime.
+typedef void *cudaStream_t;
+typedef double cudaEvent_t;
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorInvalidConfiguration };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+struct cudaDeviceProp {
+  char name[8];
+  int major, minor;
+};
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
+  *properties = {"host", 0, 0};
+  return cudaSuccess;
+}
+inline const char *cudaGetErrorString(cudaError_t) { return "error"; }
+template <class T> cudaError_t cudaMalloc(T **memory, size_t bytes) {
+  *memory = static_cast<T *>(aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+  memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) {
+  memset(to, byte, bytes);
+  return cudaSuccess;
+}
+template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFuncAttribute, int bytes) {
+  host::allow_shared(reinterpret_cast<const void *>(kernel), static_cast<size_t>(bytes));
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetLastError() {
+  return host::take_refusal() ? cudaErrorInvalidConfiguration : cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaEventCreate(cudaEvent_t *) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t &event) {
+  event = host::now();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
+  *ms = static_cast<float>(to - from);
+  return cudaSuccess;
+}

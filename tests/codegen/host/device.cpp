@@ -1,0 +1,274 @@
+#include "device.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+// Of the address sanitizer, where the program is linked with it.
+extern "C" {
+__attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *stack,
+                                                          std::size_t bytes);
+__attribute__((weak)) void __sanitizer_finish_switch_fiber(void *fake_stack, const void **stack,
+                                                           std::size_t *bytes);
+}
+
+uint3 blockIdx, threadIdx;
+
+namespace host {
+
+namespace {
+
+struct Fiber {
+  ucontext_t context = {};
+  const void *stack = nullptr;
+  std::size_t bytes = 0;
+  void *fake_stack = nullptr; ///< the sanitizer's
+};
+
+void switch_fiber(Fiber &from, Fiber &to, bool for_good = false) {
+  if (__sanitizer_start_switch_fiber)
+    __sanitizer_start_switch_fiber(for_good ? nullptr : &from.fake_stack, to.stack, to.bytes);
+  swapcontext(&from.context, &to.context);
+  if (__sanitizer_finish_switch_fiber)
+    __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
+}
+
+enum class State { ready, at_block_barrier, at_warp_barrier, ended };
+
+struct Thread : Fiber {
+  uint3 index = {};
+  State state = State::ended;
+  int line = 0; ///< of the barrier that it waits at
+};
+
+class Device {
+public:
+  static Device &get() {
+    static Device device;
+    return device;
+  }
+
+  bool backwards = false, refused = false;
+  long launches_left = 1L << 30;
+  unsigned char *shared_begin = nullptr, *shared_end = nullptr;
+  std::map<const void *, std::vector<ArenaArray>> arenas;
+  std::map<const void *, std::size_t> allowed;
+
+  void launch(const void *kernel, dim3 grid, dim3 block, std::size_t dynamic, void (*call)(const void *),
+              const void *closure);
+  void wait(State at, int line) {
+    Thread &self = *running_;
+    self.state = at;
+    self.line = line;
+    switch_fiber(self, scheduler_);
+  }
+  unsigned char *arena_array(std::size_t offset) const;
+
+private:
+  static constexpr std::size_t stack_bytes = std::size_t{1} << 18;
+
+  static void enter();
+  void start(Thread &thread, dim3 block, std::size_t number);
+  void make_arena(const std::vector<ArenaArray> &arrays);
+  void run_block(dim3 block, std::size_t threads);
+  /// Whether any thread of the ready ones ran.
+  bool run_ready(std::size_t threads);
+  void release_warp(std::size_t member, std::size_t threads);
+  void release_block(std::size_t threads);
+
+  Fiber scheduler_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  Thread *running_ = nullptr;
+  void (*call_)(const void *) = nullptr;
+  const void *closure_ = nullptr;
+  std::map<std::size_t, std::unique_ptr<unsigned char, void (*)(void *)>> arena_; ///< arrays by their offsets
+};
+
+void Device::enter() {
+  Device &device = get();
+  if (__sanitizer_finish_switch_fiber)
+    __sanitizer_finish_switch_fiber(nullptr, &device.scheduler_.stack, &device.scheduler_.bytes);
+  device.call_(device.closure_);
+  device.running_->state = State::ended;
+  switch_fiber(*device.running_, device.scheduler_, true);
+}
+
+void Device::make_arena(const std::vector<ArenaArray> &arrays) {
+  arena_.clear();
+  for (const ArenaArray &array : arrays) {
+    void *memory = nullptr;
+    if (posix_memalign(&memory, 16, array.bytes) != 0)
+      fail("no memory for shared arrays");
+    auto *begin = static_cast<unsigned char *>(memory);
+    fill_unwritten(begin, begin + array.bytes);
+    arena_.emplace(array.offset, std::unique_ptr<unsigned char, void (*)(void *)>(begin, std::free));
+  }
+}
+
+unsigned char *Device::arena_array(std::size_t offset) const {
+  auto found = arena_.find(offset);
+  if (found == arena_.end())
+    fail("no shared array begins at byte %zu", offset);
+  return found->second.get();
+}
+
+void Device::start(Thread &thread, dim3 block, std::size_t number) {
+  if (!thread.stack) {
+    void *stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+      fail("no memory for the stack of a thread");
+    thread.stack = stack;
+    thread.bytes = stack_bytes;
+  }
+  getcontext(&thread.context);
+  thread.context.uc_stack.ss_sp = const_cast<void *>(thread.stack);
+  thread.context.uc_stack.ss_size = thread.bytes;
+  thread.context.uc_link = nullptr;
+  makecontext(&thread.context, enter, 0);
+  // The address sanitizer would forget the redzones on this stack at every switch to it if it knew its size.
+  thread.context.uc_stack.ss_size = 0;
+  auto n = static_cast<unsigned>(number);
+  thread.index = {n % block.x, n / block.x % block.y, n / block.x / block.y};
+  thread.state = State::ready;
+}
+
+void Device::release_warp(std::size_t member, std::size_t threads) {
+  std::size_t begin = member / 32 * 32, end = begin + 32 < threads ? begin + 32 : threads;
+  for (std::size_t n = begin; n < end; ++n)
+    if (threads_[n]->state != State::at_warp_barrier || threads_[n]->line != threads_[begin]->line)
+      return;
+  for (std::size_t n = begin; n < end; ++n)
+    threads_[n]->state = State::ready;
+}
+
+void Device::release_block(std::size_t threads) {
+  const Thread &first = *threads_[0];
+  for (std::size_t n = 0; n < threads; ++n) {
+    const Thread &thread = *threads_[n];
+    if (first.state == State::at_block_barrier && thread.state == first.state && thread.line == first.line)
+      continue;
+    auto place = [](const Thread &t) {
+      return t.state == State::ended             ? "has ended"
+             : t.state == State::at_warp_barrier ? "waits at __syncwarp of line"
+                                                 : "waits at __syncthreads of line";
+    };
+    fail(
+        "barrier in divergent flow: thread (%u, %u, %u) of block (%u, %u, %u) %s %d, thread (%u, %u, %u) %s %d",
+        first.index.x, first.index.y, first.index.z, blockIdx.x, blockIdx.y, blockIdx.z, place(first),
+        first.state == State::ended ? 0 : first.line, thread.index.x, thread.index.y, thread.index.z,
+        place(thread), thread.state == State::ended ? 0 : thread.line);
+  }
+  for (std::size_t n = 0; n < threads; ++n)
+    threads_[n]->state = State::ready;
+}
+
+bool Device::run_ready(std::size_t threads) {
+  bool ran = false;
+  for (std::size_t n = 0; n < threads; ++n) {
+    std::size_t at = backwards ? threads - 1 - n : n;
+    Thread &thread = *threads_[at];
+    if (thread.state != State::ready)
+      continue;
+    ran = true;
+    running_ = &thread;
+    threadIdx = thread.index;
+    switch_fiber(scheduler_, thread);
+    if (thread.state == State::at_warp_barrier)
+      release_warp(at, threads);
+  }
+  return ran;
+}
+
+void Device::run_block(dim3 block, std::size_t threads) {
+  fill_unwritten(shared_begin, shared_end);
+  while (threads_.size() < threads)
+    threads_.push_back(std::make_unique<Thread>());
+  for (std::size_t n = 0; n < threads; ++n)
+    start(*threads_[n], block, n);
+  for (;;) {
+    while (run_ready(threads)) {
+    }
+    bool ended = true;
+    for (std::size_t n = 0; n < threads; ++n)
+      ended &= threads_[n]->state == State::ended;
+    if (ended)
+      return;
+    release_block(threads);
+  }
+}
+
+void Device::launch(const void *kernel, dim3 grid, dim3 block, std::size_t dynamic, void (*call)(const void *),
+                    const void *closure) {
+  std::size_t threads = std::size_t{block.x} * block.y * block.z;
+  std::size_t limit = allowed.count(kernel) != 0 ? allowed[kernel] : 49152;
+  if (threads == 0 || threads > 1024 || block.z > 64 || grid.x == 0 || grid.x > 2147483647U || grid.y == 0 ||
+      grid.y > 65535 || grid.z == 0 || grid.z > 65535 || dynamic > limit) {
+    refused = true;
+    return;
+  }
+  if (launches_left-- <= 0)
+    return;
+  const std::vector<ArenaArray> &arrays = arenas[kernel];
+  for (const ArenaArray &array : arrays)
+    if (array.offset + array.bytes > dynamic)
+      fail("a shared array ends at byte %zu, but the launch names %zu", array.offset + array.bytes, dynamic);
+  call_ = call;
+  closure_ = closure;
+  std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  for (std::uint64_t n = 0; n < blocks; ++n) {
+    std::uint64_t at = backwards ? blocks - 1 - n : n;
+    blockIdx = {static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
+                static_cast<unsigned>(at / grid.x / grid.y)};
+    make_arena(arrays);
+    run_block(block, threads);
+  }
+}
+
+} // namespace
+
+void fail(const char *format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::fputs("host: ", stderr);
+  std::vfprintf(stderr, format, arguments);
+  std::fputs("\n", stderr);
+  std::fflush(stderr);
+  _exit(3);
+}
+
+void fill_unwritten(unsigned char *begin, unsigned char *end) {
+  for (volatile unsigned char *p = begin; p < end; ++p) // no memset, which the sanitizer would look at
+    *p = unwritten;
+}
+
+void wait_for_block(int line) { Device::get().wait(State::at_block_barrier, line); }
+void wait_for_warp(int line) { Device::get().wait(State::at_warp_barrier, line); }
+unsigned char *Arena::operator+(std::size_t offset) const { return Device::get().arena_array(offset); }
+void add_arena_array(const void *kernel, ArenaArray array) { Device::get().arenas[kernel].push_back(array); }
+void set_shared(unsigned char *begin, unsigned char *end) {
+  Device::get().shared_begin = begin;
+  Device::get().shared_end = end;
+}
+void set_backwards(bool backwards) { Device::get().backwards = backwards; }
+void limit_launches(long count) { Device::get().launches_left = count; }
+void allow_shared(const void *kernel, std::size_t bytes) { Device::get().allowed[kernel] = bytes; }
+bool take_refusal() { return std::exchange(Device::get().refused, false); }
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+void launch(const void *kernel, dim3 grid, dim3 block, std::size_t dynamic, void (*call)(const void *),
+            const void *closure) {
+  Device::get().launch(kernel, grid, block, dynamic, call, closure);
+}
+
+} // namespace host

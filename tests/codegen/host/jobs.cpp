@@ -1,0 +1,118 @@
+/// Runs cases with the arrays of a file and appends what became of them to another, job by job, so that it is
+/// known which one a fault ended: `program JOBS RESULTS FIRST`.
+
+#include "jobs.h"
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <vector>
+
+// Of the sanitizers, where the program is linked with them.
+extern "C" {
+__attribute__((weak)) void __asan_poison_memory_region(const volatile void *memory, std::size_t bytes);
+__attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
+}
+
+namespace host {
+
+namespace {
+
+std::map<std::uint64_t, Case> &cases() {
+  static std::map<std::uint64_t, Case> all;
+  return all;
+}
+
+/// Memory of an exact size, aligned as is asked and no better.
+class Memory {
+public:
+  Memory(std::size_t bytes, std::size_t alignment) {
+    // Whole words of the sanitizer's shadow can be guarded in front.
+    std::size_t offset = alignment < 8 ? 8 : alignment;
+    if (posix_memalign(&memory_, 2 * offset, offset + bytes) != 0)
+      fail("no memory for an array");
+    begin_ = static_cast<unsigned char *>(memory_) + offset;
+    if (__asan_poison_memory_region)
+      __asan_poison_memory_region(memory_, offset);
+    fill_unwritten(begin_, begin_ + bytes);
+  }
+  ~Memory() { std::free(memory_); }
+  Memory(const Memory &) = delete;
+  Memory &operator=(const Memory &) = delete;
+  unsigned char *begin() const { return begin_; }
+
+private:
+  void *memory_ = nullptr;
+  unsigned char *begin_ = nullptr;
+};
+
+template <class T> T read(std::istream &in) {
+  T value{};
+  in.read(reinterpret_cast<char *>(&value), sizeof(T));
+  if (!in)
+    fail("the file of jobs ends early");
+  return value;
+}
+
+/// One job: its case and order, the arrays, then sizes and scalars, then bytes of workspace.
+void run_job(std::istream &in, std::ostream *out) {
+  auto number = read<std::uint64_t>(in);
+  set_backwards(read<std::uint64_t>(in) != 0);
+  std::vector<std::pair<std::unique_ptr<Memory>, std::size_t>> arrays;
+  std::vector<std::uint64_t> words;
+  auto address = [](const Memory &memory) {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory.begin()));
+  };
+  for (auto left = read<std::uint64_t>(in); left > 0; --left) {
+    auto alignment = read<std::uint64_t>(in), bytes = read<std::uint64_t>(in);
+    arrays.emplace_back(std::make_unique<Memory>(bytes, alignment), bytes);
+    in.read(reinterpret_cast<char *>(arrays.back().first->begin()), static_cast<std::streamsize>(bytes));
+    words.push_back(address(*arrays.back().first));
+  }
+  for (auto left = read<std::uint64_t>(in); left > 0; --left)
+    words.push_back(read<std::uint64_t>(in));
+  auto workspace_bytes = read<std::uint64_t>(in);
+  if (!out)
+    return;
+  Memory workspace(workspace_bytes, 256);
+  if (workspace_bytes != 0) {
+    words.push_back(address(workspace));
+    words.push_back(workspace_bytes);
+  }
+  words.push_back(0); // the stream
+  const Case &it = cases().at(number);
+  set_shared(it.shared_begin, it.shared_end);
+  auto status = static_cast<std::uint64_t>(it.call(words.data()));
+  out->write(reinterpret_cast<const char *>(&status), sizeof(status));
+  for (const auto &[memory, bytes] : arrays)
+    out->write(reinterpret_cast<const char *>(memory->begin()), static_cast<std::streamsize>(bytes));
+  out->flush();
+  if (!*out)
+    fail("cannot write the results");
+}
+
+/// Where the program was when a sanitizer ended it.
+void tell_thread() {
+  std::fprintf(stderr, "\nhost: in block (%u, %u, %u), thread (%u, %u, %u)\n", blockIdx.x, blockIdx.y,
+               blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
+}
+
+} // namespace
+
+void add_case(std::uint64_t number, const Case &it) { cases()[number] = it; }
+
+} // namespace host
+
+int main(int, char **argv) {
+  using namespace host;
+  const std::uint64_t first = std::strtoull(argv[3], nullptr, 10);
+  if (__sanitizer_set_death_callback)
+    __sanitizer_set_death_callback(tell_thread);
+  std::ifstream in(argv[1], std::ios::binary);
+  std::ofstream out(argv[2], std::ios::binary | std::ios::app);
+  auto jobs = read<std::uint64_t>(in);
+  for (std::uint64_t n = 0; n < jobs; ++n)
+    run_job(in, n < first ? nullptr : &out);
+  return 0;
+}

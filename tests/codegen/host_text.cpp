@@ -1,0 +1,286 @@
+#include "tests/codegen/host_text.h"
+
+#include "codegen/cuda.h"
+#include "codegen/emit.h"
+#include "tests/codegen/scratch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <future>
+#include <map>
+#include <regex>
+#include <stdexcept>
+
+namespace nestsmith::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The position after the bracket that closes the one at `open`.
+std::size_t after_bracket(const std::string &text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t n = open; n < text.size(); ++n) {
+    depth += (text[n] == '(') - (text[n] == ')');
+    if (depth == 0)
+      return n + 1;
+  }
+  throw std::runtime_error("a bracket is not closed in\n" + text);
+}
+
+std::string without_launches(const std::string &cuda) {
+  std::string result;
+  std::size_t from = 0;
+  for (std::size_t at; (at = cuda.find("<<<", from)) != std::string::npos;) {
+    std::size_t name = at;
+    while (name > 0 && (std::isalnum(static_cast<unsigned char>(cuda[name - 1])) || cuda[name - 1] == '_'))
+      --name;
+    std::size_t end = cuda.find(">>>", at), close = after_bracket(cuda, end + 3);
+    std::string kernel = cuda.substr(name, at - name);
+    result += cuda.substr(from, name - from) + fmt::format("::host::launch({}, {}, [&] {{ {}{}; }})", kernel,
+                                                           cuda.substr(at + 3, end - at - 3), kernel,
+                                                           cuda.substr(end + 3, close - end - 3));
+    from = close;
+  }
+  return result + cuda.substr(from);
+}
+
+/// What one text is compiled as.
+struct Case {
+  std::size_t number;
+  std::string text;
+  kernel::Plan plan;
+};
+
+/// Names with C linkage, of which the texts of one program may have the same.
+std::vector<std::string> linked_names(const kernel::Plan &plan) {
+  std::vector<std::string> names = {launcher_name(plan)};
+  if (!plan.workspaces.empty())
+    names.push_back(workspace_bytes_name(plan));
+  for (const kernel::Kernel &kernel : plan.kernels)
+    names.push_back(entry_name(kernel));
+  return names;
+}
+
+std::string arenas(const kernel::Plan &plan) {
+  std::string text;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    for (const kernel::Allocation &a : kernel.shared)
+      if (kernel.dynamic_shared_bytes() != 0)
+        text += fmt::format("  host::add_arena_array((const void *){}, {{{}, {}}});\n", entry_name(kernel),
+                            a.byte_offset, kernel::element_count(a.buffer) * byte_size(a.buffer->dtype));
+  return text;
+}
+
+std::string unit_text(const std::vector<const Case *> &cases) {
+  std::string text = "#include \"jobs.h\"\n";
+  for (const char *header : {"cuda_fp16.h", "cuda_bf16.h"})
+    if (std::ranges::any_of(cases, [&](const Case *it) { return it->text.find(header) != std::string::npos; }))
+      text += fmt::format("#include \"{}\"\n", header);
+  for (const Case *it : cases) {
+    std::size_t n = it->number;
+    std::string renames, restored;
+    for (const std::string &name : linked_names(it->plan)) {
+      renames += fmt::format("#define {0} {0}_{1}\n", name, n);
+      restored += fmt::format("#undef {}\n", name);
+    }
+    // The arrays of a case are a section of their own, so that they can be found and filled.
+    text += fmt::format(
+        "\n#undef __shared__\n"
+        "#define __shared__ static __attribute__((section(\"shared_{0}\")))\n"
+        "extern \"C\" __attribute__((weak)) unsigned char __start_shared_{0}[], __stop_shared_{0}[];\n"
+        "{1}namespace case_{0} {{\n#include \"case_{0}.cu\"\n"
+        "const bool host_registered = [] {{\n"
+        "  host::add_case({0}, {{&host::Call<&{2}>::with, __start_shared_{0}, __stop_shared_{0}}});\n"
+        "{3}  return true;\n}}();\n}}\n{4}",
+        n, renames, launcher_name(it->plan), arenas(it->plan), restored);
+  }
+  return text;
+}
+
+/// The compiler, with these flags of optimisation and instrumentation.
+std::string compiler(const std::string &flags) {
+  return "'" NESTSMITH_HOST_COMPILER "' -std=c++20 -w -ffp-contract=off -I'" NESTSMITH_SOURCE_DIR
+         "/tests/codegen/host' -I'" NESTSMITH_SOURCE_DIR "' " +
+         flags;
+}
+std::string compiler() { return compiler(NESTSMITH_HOST_FLAGS); }
+
+/// The program of all cases in `folder`.
+void build(const std::vector<Case> &cases, const Scratch &folder) {
+  constexpr std::size_t most_units = 4;
+  std::vector<const Case *> by_length;
+  for (const Case &it : cases) {
+    folder.write(fmt::format("case_{}.cu", it.number), as_host_cpp(it.text));
+    by_length.push_back(&it);
+  }
+  std::ranges::stable_sort(by_length, std::greater<>(), [](const Case *it) { return it->text.size(); });
+  std::vector<std::vector<const Case *>> units(std::clamp<std::size_t>(cases.size() / 8, 1, most_units));
+  for (std::size_t n = 0; n < by_length.size(); ++n)
+    units[n % units.size()].push_back(by_length[n]);
+
+  std::vector<std::future<Finished>> compilers;
+  std::string objects;
+  std::vector<std::string> sources;
+  for (std::size_t n = 0; n < units.size(); ++n) {
+    sources.push_back(fmt::format("unit_{}", n));
+    folder.write(sources.back() + ".cpp", unit_text(units[n]));
+  }
+  for (const std::string &source : sources) {
+    objects += " " + source + ".o";
+    compilers.push_back(std::async(std::launch::async, [&folder, source] {
+      return folder.run(fmt::format("{0} -c {1}.cpp -o {1}.o", compiler(), source), source);
+    }));
+  }
+  for (auto &compiler : compilers)
+    if (Finished done = compiler.get(); done.status != 0)
+      throw std::runtime_error("an emitted text does not compile:\n" + done.output);
+  if (Finished done = folder.run(
+          compiler() + objects + " '" NESTSMITH_HOST_JOBS "' '" NESTSMITH_HOST_DEVICE "' -o program", "link");
+      done.status != 0)
+    throw std::runtime_error("emitted texts do not link:\n" + done.output);
+}
+
+/// Words and arrays as tests/codegen/host/jobs.cpp reads them.
+class Bytes {
+public:
+  void word(std::uint64_t value) { append(&value, sizeof(value)); }
+  void append(const void *data, std::size_t bytes) { text.append(static_cast<const char *>(data), bytes); }
+  std::string text;
+};
+
+std::int64_t alignment(const kernel::Plan &plan, const Buffer &buffer) {
+  std::int64_t bytes = byte_size(buffer->dtype);
+  for (const kernel::Kernel &kernel : plan.kernels)
+    if (auto found = kernel.aligned.find(buffer); found != kernel.aligned.end())
+      bytes = std::max(bytes, found->second);
+  return bytes;
+}
+
+void write_job(Bytes &out, std::size_t number, const Run &run) {
+  out.word(number);
+  out.word(run.backwards);
+  out.word(run.arrays.size());
+  for (std::size_t n = 0; n < run.arrays.size(); ++n) {
+    out.word(static_cast<std::uint64_t>(alignment(run.plan, run.plan.params[n])));
+    out.word(run.arrays[n].bytes());
+    out.append(run.arrays[n].data(), run.arrays[n].bytes());
+  }
+  std::vector<NamedExtent> sizes = launcher_sizes({}, run.plan);
+  out.word(sizes.size() + run.scalars.size());
+  for (const NamedExtent &size : sizes)
+    out.word(static_cast<std::uint64_t>(size.value));
+  for (const Scalar &scalar : run.scalars)
+    out.word(scalar.bits);
+  out.word(static_cast<std::uint64_t>(run.plan.workspace_bytes));
+}
+
+/// The report in what a program wrote before it ended: from its first line on, without the stacks.
+std::string report(const std::string &output, int status) {
+  static const std::regex first(
+      "(^|\n)([^\n]*(runtime error:|ERROR: AddressSanitizer|host:)[^\n]*(\n[^\n]+){0,3})");
+  static const std::regex thread("\nhost: (in block[^\n]*)");
+  std::smatch found, where;
+  if (!std::regex_search(output, found, first))
+    return fmt::format("the program ended with status {}:\n{}", status, output);
+  std::string text = found[2];
+  if (std::regex_search(output, where, thread))
+    text += "\n" + where[1].str();
+  return text;
+}
+
+/// What the results of a job take in the file.
+std::size_t result_bytes(const Run &run) {
+  std::size_t bytes = sizeof(std::uint64_t);
+  for (const Array &array : run.arrays)
+    bytes += array.bytes();
+  return bytes;
+}
+
+Outcome outcome(const Run &run, const std::string &results, std::size_t at) {
+  std::uint64_t status = 0;
+  std::memcpy(&status, results.data() + at, sizeof(status));
+  if (status != 0)
+    return {{}, fmt::format("the launcher returned error {}", status)};
+  Outcome result{run.arrays, ""};
+  at += sizeof(std::uint64_t);
+  for (Array &array : result.arrays) {
+    std::copy_n(results.data() + at, array.bytes(), reinterpret_cast<char *>(array.data()));
+    at += array.bytes();
+  }
+  return result;
+}
+
+} // namespace
+
+std::string as_host_cpp(const std::string &cuda) {
+  static const std::regex arena(R"(extern __shared__ __align__\(16\) unsigned char (\w+)\[\];)");
+  return std::regex_replace(without_launches(cuda), arena, "const ::host::Arena $1;");
+}
+
+const std::string &why_not() {
+  static const std::string reason = [] {
+    Scratch folder;
+    folder.write("empty.cpp", "int main() {}\n");
+    Finished done = folder.run(compiler() + " empty.cpp -o empty && ./empty", "empty");
+    return done.status == 0 ? "" : "programs under sanitizers do not run here: " + done.output;
+  }();
+  return reason;
+}
+
+std::vector<Outcome> run(const std::vector<Run> &runs) {
+  std::map<std::string, std::size_t> known;
+  std::vector<Case> cases;
+  Bytes jobs;
+  jobs.word(runs.size());
+  for (const Run &run : runs) {
+    std::string text = run.text.empty() ? emit({}, run.plan) : run.text;
+    auto [it, is_new] = known.try_emplace(text, cases.size());
+    if (is_new)
+      cases.push_back({cases.size(), std::move(text), run.plan});
+    write_job(jobs, it->second, run);
+  }
+  Scratch folder;
+  build(cases, folder);
+  folder.write("jobs", jobs.text);
+
+  std::vector<Outcome> outcomes;
+  while (outcomes.size() < runs.size()) {
+    folder.write("results", "");
+    // A leak is the harness's; the stack is symbolized by nobody.
+    Finished done = folder.run(
+        fmt::format(
+            "ASAN_OPTIONS=detect_leaks=0:symbolize=0 UBSAN_OPTIONS=symbolize=0 ./program jobs results {}",
+            outcomes.size()),
+        "program");
+    std::string results = folder.read("results");
+    std::size_t at = 0;
+    while (outcomes.size() < runs.size() && at + result_bytes(runs[outcomes.size()]) <= results.size()) {
+      const Run &run = runs[outcomes.size()];
+      outcomes.push_back(outcome(run, results, at));
+      at += result_bytes(run);
+    }
+    if (done.status != 0 && outcomes.size() < runs.size())
+      outcomes.push_back({{}, report(done.output, done.status)});
+    else if (done.status == 0 && outcomes.size() < runs.size())
+      throw std::runtime_error("the program of emitted texts left jobs out");
+  }
+  return outcomes;
+}
+
+} // namespace nestsmith::host
+
+namespace nestsmith {
+
+int run_on_host(const std::string &source) {
+  Scratch folder;
+  // What is launched for its time alone, after a few launches for the result, is not worth waiting for.
+  folder.write("program.cpp",
+               host::as_host_cpp(source) + "\nstatic const bool limited = (host::limit_launches(8), true);\n");
+  if (folder.run(host::compiler("-O1 program.cpp '" NESTSMITH_HOST_DEVICE "' -o program"), "compile").status !=
+      0)
+    return -1;
+  return folder.run("./program", "program").status;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,101 @@
+/// The text that codegen prints, run on the host under sanitizers, against the simulator. See
+/// tests/codegen/host_text.h.
+
+#include "lowering/lower.h"
+#include "runtime/stored_array.h"
+#include "schedules/rung.h"
+#include "schedules/workloads.h"
+#include "tests/codegen/host_text.h"
+#include "tests/schedules/host_compare.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+/// Several tiles in each dimension, unlike each other.
+Shape whole_tiles(const Rung &rung) {
+  constexpr std::int64_t tiles[] = {3, 2, 1, 2}; // from the last extent on
+  Shape shape = rung.tile;
+  for (std::size_t n = 0; n < shape.size(); ++n)
+    shape[shape.size() - 1 - n] *= tiles[n];
+  return shape;
+}
+
+/// More than a tile in each dimension, and two tiles of the last, by a few `step`s that differ.
+Shape ragged(const Rung &rung, std::int64_t step) {
+  Shape shape = rung.tile;
+  shape.back() *= 2;
+  for (std::size_t n = 0; n < shape.size(); ++n)
+    shape[n] += step * static_cast<std::int64_t>(n + 1);
+  return shape;
+}
+
+void add(std::vector<Subject> &subjects, const Rung &rung, const Shape &shape, DType dtype) {
+  Schedule schedule = rung.build(shape, dtype, Target{});
+  kernel::Plan plan = lower(schedule);
+  if (shape.stated) {
+    std::vector<std::int64_t> sizes = sizes_for(schedule.source(), shape, 3);
+    for (std::size_t n = shape.size(); n < sizes.size(); ++n)
+      sizes[n] += static_cast<std::int64_t>(n);
+    plan = with_sizes(plan, sizes);
+  }
+  subjects.push_back({rung.full_name() + " " + std::string(name(dtype)) + " " + to_string(shape) +
+                          (shape.stated ? " symbolic" : ""),
+                      std::move(schedule), std::move(plan)});
+}
+
+void expect_same(const std::vector<Subject> &subjects) {
+  for (const std::string &problem : differences_on_host(subjects))
+    ADD_FAILURE() << problem;
+}
+
+#define NEEDS_SANITIZERS()                                                                                     \
+  if (!host::why_not().empty())                                                                                \
+  GTEST_SKIP() << host::why_not()
+
+TEST(EmittedText, OfEveryRungIsWhatTheSimulatorRuns) {
+  NEEDS_SANITIZERS();
+  std::vector<Subject> subjects;
+  for (const Rung &rung : builtin_rungs()) {
+    add(subjects, rung, whole_tiles(rung), DType::u32);
+    add(subjects, rung, ragged(rung, rung.variant ? 4 : 1), DType::u32);
+  }
+  expect_same(subjects);
+}
+
+TEST(EmittedText, OfOneKernelForEveryShapeIsWhatTheSimulatorRuns) {
+  NEEDS_SANITIZERS();
+  std::vector<Subject> subjects;
+  for (const Rung &rung : builtin_rungs()) {
+    if (rung.full_name() == "004/unfused") // how much it hands on must be known
+      continue;
+    for (Shape shape : {rung.tile, ragged(rung, 1)}) {
+      shape.stated = Size{};
+      add(subjects, rung, shape, DType::u32);
+    }
+    if (!rung.variant)
+      continue;
+    Shape shape = ragged(rung, 4); // in the form that takes vectors
+    shape.stated = Size{.multiple_of = 4};
+    add(subjects, rung, shape, DType::u32);
+  }
+  expect_same(subjects);
+}
+
+TEST(EmittedText, OfNarrowTypesIsWhatTheSimulatorRuns) {
+  NEEDS_SANITIZERS();
+  const std::set<std::string> of_each_kind = {"000/shared",   "001/float4", "002/naive", "003/step5",
+                                              "ladder/warps", "gemm/tn",    "004/fused"};
+  std::vector<Subject> subjects;
+  for (const Rung &rung : builtin_rungs())
+    if (of_each_kind.contains(rung.full_name()))
+      for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::tf32})
+        add(subjects, rung, ragged(rung, 4), dtype);
+  EXPECT_EQ(subjects.size(), 4 * of_each_kind.size());
+  expect_same(subjects);
+}
+
+} // namespace
+} // namespace nestsmith
