@@ -172,7 +172,7 @@ void write_job(Bytes &out, std::size_t number, const Run &run) {
     out.word(static_cast<std::uint64_t>(size.value));
   for (const Scalar &scalar : run.scalars)
     out.word(scalar.bits);
-  out.word(static_cast<std::uint64_t>(run.plan.workspace_bytes));
+  out.word(static_cast<std::uint64_t>(kernel::workspace_bytes(run.plan)));
 }
 
 /// The report in what a program wrote before it ended: from its first line on, without the stacks.
