@@ -1,16 +1,16 @@
 #include "runtime/cache.h"
 
+#include "runtime/whole_file.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <fstream>
-#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SHA256.h>
 
 namespace fs = std::filesystem;
@@ -30,36 +30,6 @@ std::string sha256(std::string_view data) {
 }
 
 std::string reason(int error) { return std::strerror(error); }
-
-bool write_all(int descriptor, std::string_view data) {
-  while (!data.empty()) {
-    ssize_t n = ::write(descriptor, data.data(), data.size());
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    data.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
-/// Writes `data` under a name of its own and renames it; the reason where that fails.
-std::string publish(const fs::path &target, std::string_view data) {
-  std::string temporary = target.string() + ".XXXXXX";
-  int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    return reason(errno);
-  std::string why;
-  if (!write_all(descriptor, data))
-    why = reason(errno);
-  if (::close(descriptor) != 0 && why.empty())
-    why = reason(errno);
-  if (why.empty() && ::rename(temporary.c_str(), target.c_str()) != 0)
-    why = reason(errno);
-  if (!why.empty())
-    ::unlink(temporary.c_str());
-  return why;
-}
 
 } // namespace
 
@@ -99,15 +69,18 @@ fs::path KernelCache::file(const std::string &key) const { return directory_ / (
 std::optional<std::string> KernelCache::get(const std::string &key) const {
   if (directory_.empty())
     return std::nullopt;
-  std::ifstream stream(file(key), std::ios::binary);
-  if (!stream)
+  // Read and not mapped: another process may replace it. A folder in its place cannot be read.
+  auto entry =
+      llvm::MemoryBuffer::getFile(file(key).string(), /*IsText=*/false, /*RequiresNullTerminator=*/false,
+                                  /*IsVolatile=*/true);
+  if (!entry)
     return std::nullopt;
-  std::string data((std::istreambuf_iterator<char>(stream)), {});
+  std::string_view data((*entry)->getBufferStart(), (*entry)->getBufferSize());
   std::size_t start = header.size() + digest_length + 1;
-  if (stream.bad() || data.size() < start || !data.starts_with(header) || data[start - 1] != '\n')
+  if (data.size() < start || !data.starts_with(header) || data[start - 1] != '\n')
     return std::nullopt;
-  std::string payload = data.substr(start);
-  if (data.compare(header.size(), digest_length, sha256(payload)) != 0)
+  std::string payload(data.substr(start));
+  if (data.substr(header.size(), digest_length) != sha256(payload))
     return std::nullopt;
   return payload;
 }
@@ -119,7 +92,8 @@ void KernelCache::put(const std::string &key, std::string_view payload) {
   fs::create_directories(directory_, error);
   std::string why = error ? error.message() : "";
   if (why.empty())
-    why = publish(file(key), fmt::format("{}{}\n{}", header, sha256(payload), payload));
+    if (int failed = write_whole(file(key), fmt::format("{}{}\n{}", header, sha256(payload), payload)))
+      why = reason(failed);
   std::lock_guard lock(mutex_);
   note_ = why.empty() ? ""
                       : fmt::format("kernels are not cached: {} cannot be written ({}); set NESTSMITH_CACHE to "

@@ -4,6 +4,7 @@
 #include "tools/command.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
+#include "tools/output_file.h"
 #include "tools/rung_choice.h"
 
 #include <fmt/format.h>
@@ -38,8 +39,16 @@ std::size_t chosen_step(const Context &context, const Schedule &schedule) {
   return given ? static_cast<std::size_t>(*given) : last;
 }
 
-void show_json(const Scheduled &it, std::size_t step, bool lowered) {
-  out(json_text([&](llvm::json::OStream &json) {
+/// To the file that --output names, or to stdout.
+void deliver(const Context &context, const std::string &text) {
+  if (auto path = context.arguments.value("output"))
+    write_file(*path, text);
+  else
+    out(text);
+}
+
+std::string as_json(const Scheduled &it, std::size_t step, bool lowered) {
+  return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attribute("rung", it.choice.name);
       json.attribute("shape", llvm::json::Array(it.shape));
@@ -62,7 +71,7 @@ void show_json(const Scheduled &it, std::size_t step, bool lowered) {
       if (lowered)
         json.attribute("kernel", kernel::print(lower(it.schedule)));
     });
-  }));
+  });
 }
 
 ExitCode run(const Context &context) {
@@ -70,17 +79,17 @@ ExitCode run(const Context &context) {
   if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
     throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
   Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
-  const Style &style = context.style;
+  const Style style = arguments.has("output") ? Style(Colour::never) : context.style;
   if (auto form = arguments.value("trace")) {
     // As JSON the trace file is the result, so that it can be replayed.
     bool cpp = *form == "cpp" && !context.json();
-    out(cpp ? highlight(trace_to_cpp(it.schedule), style)
-            : to_json(trace_file(it.schedule, it.shape, it.dtype)));
+    deliver(context, cpp ? highlight(trace_to_cpp(it.schedule), style)
+                         : to_json(trace_file(it.schedule, it.shape, it.dtype)));
     return ExitCode::good;
   }
   std::size_t step = chosen_step(context, it.schedule);
   if (context.json()) {
-    show_json(it, step, arguments.has("lowered"));
+    deliver(context, as_json(it, step, arguments.has("lowered")));
     return ExitCode::good;
   }
   std::string text = style.bold(title(it));
@@ -97,7 +106,7 @@ ExitCode run(const Context &context) {
   }
   if (std::string owed = obligations_text(it.schedule, style); !owed.empty() && !arguments.has("lowered"))
     text += "\n" + owed;
-  out(text);
+  deliver(context, text);
   return ExitCode::good;
 }
 
@@ -119,8 +128,9 @@ Command show_command() {
             "FORM",
             "the directives as C++ or as JSON, which stands wherever a RUNG stands",
             0,
-            {"cpp", "json"}}},
-          "examples:\n  nestsmith show 000/shared --step 4\n  nestsmith show 000/shared --trace json > "
+            {"cpp", "json"}},
+           {"output", "FILE", "write there and not to stdout; whole or not at all", 'o'}},
+          "examples:\n  nestsmith show 000/shared --step 4\n  nestsmith show 000/shared --trace json -o "
           "shared.json\n",
           run};
 }

@@ -1,6 +1,7 @@
 #include "tools/output_file.h"
 
 #include "dsl/error.h"
+#include "runtime/whole_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// 0, or the error of the call that failed.
+/// Writes what is no regular file: 0, or the error of the call that failed.
 int write_all(const std::string &path, std::string_view text) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -44,14 +45,8 @@ void write_file(const std::string &path, std::string_view text) {
   }
   if (fs::exists(target, ignored) && access(target.c_str(), W_OK) != 0)
     refuse(errno);
-  std::string temporary = fmt::format("{}.{}.tmp", target.string(), getpid());
-  int error = write_all(temporary, text);
-  if (error == 0 && std::rename(temporary.c_str(), target.c_str()) != 0)
-    error = errno;
-  if (error != 0) {
-    fs::remove(temporary, ignored);
+  if (int error = write_whole(target, text))
     refuse(error);
-  }
 }
 
 } // namespace nestsmith::cli

@@ -1,10 +1,9 @@
 #include "runtime/cache.h"
 #include "tests/runtime/environment.h"
+#include "tests/runtime/trouble.h"
 
 #include <atomic>
 #include <fstream>
-#include <iterator>
-#include <sys/wait.h>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -27,11 +26,6 @@ fs::path only_file(const fs::path &folder) {
   std::vector<fs::path> files(fs::directory_iterator(folder), fs::directory_iterator{});
   EXPECT_EQ(files.size(), 1u);
   return files.at(0);
-}
-
-std::string read(const fs::path &file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 TEST(KernelCache, KeepsAnEntryBetweenObjects) {
@@ -65,7 +59,7 @@ TEST(KernelCache, ADamagedEntryIsMissingUntilItIsWrittenAgain) {
   std::string key = KernelCache::key({"k"});
   cache.put(key, payload);
   fs::path file = only_file(folder.path());
-  const std::string whole = read(file);
+  const std::string whole = test::read_file(file);
   std::vector<std::string> damaged = {
       "", "something else", whole.substr(0, whole.size() - 1), whole + "x", whole.substr(0, 40), whole, whole};
   damaged[5][whole.size() / 2] ^= 1; // in the payload
@@ -75,6 +69,127 @@ TEST(KernelCache, ADamagedEntryIsMissingUntilItIsWrittenAgain) {
     EXPECT_EQ(cache.get(key), std::nullopt);
     cache.put(key, payload);
     EXPECT_EQ(cache.get(key), payload);
+  }
+}
+
+/// Whatever byte is lost or changed.
+TEST(KernelCache, EveryDamageIsSeen) {
+  TemporaryFolder folder;
+  KernelCache cache(folder.path());
+  std::string key = KernelCache::key({"k"});
+  cache.put(key, "payload");
+  fs::path file = only_file(folder.path());
+  const std::string whole = test::read_file(file);
+  auto missing_with = [&](const std::string &content) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
+    return !cache.get(key);
+  };
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    EXPECT_TRUE(missing_with(whole.substr(0, n))) << "the first " << n << " bytes";
+    for (int bit : {0, 5, 7}) {
+      std::string flipped = whole;
+      flipped[n] = static_cast<char>(flipped[n] ^ (1 << bit));
+      EXPECT_TRUE(missing_with(flipped)) << "byte " << n << ", bit " << bit;
+    }
+  }
+  EXPECT_FALSE(missing_with(whole));
+}
+
+TEST(KernelCache, AnEntryOfAnotherVersionIsReplaced) {
+  TemporaryFolder folder;
+  KernelCache cache(folder.path());
+  std::string key = KernelCache::key({"k"});
+  cache.put(key, payload);
+  fs::path file = only_file(folder.path());
+  std::string other = test::read_file(file);
+  other.replace(other.find(" 1\n"), 2, " 2");
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << other;
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  cache.put(key, payload);
+  EXPECT_EQ(cache.get(key), payload);
+}
+
+TEST(KernelCache, AFolderInPlaceOfAnEntryIsNoEntryAndStays) {
+  TemporaryFolder folder;
+  KernelCache cache(folder.path());
+  std::string key = KernelCache::key({"k"});
+  cache.put(key, payload);
+  fs::path file = only_file(folder.path());
+  fs::remove(file);
+  fs::create_directory(file);
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  cache.put(key, payload);
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  EXPECT_TRUE(says(cache.note(), "cannot be written (Is a directory)"));
+  EXPECT_TRUE(fs::is_directory(only_file(folder.path())));
+  fs::remove(file);
+  cache.put(key, payload);
+  EXPECT_EQ(cache.get(key), payload);
+  EXPECT_EQ(cache.note(), "");
+}
+
+TEST(KernelCache, OnAFullDiskKeepsWhatItHasAndGoesOnWhenThereIsRoom) {
+  TemporaryFolder folder;
+  constexpr int not_allowed = 77;
+  int status = test::in_child([&] {
+    if (!test::make_small_disk(folder.path()))
+      return not_allowed;
+    KernelCache cache(folder.path());
+    std::string first = KernelCache::key({"first"}), second = KernelCache::key({"second"});
+    std::string large(60000, 'x');
+    cache.put(first, payload);
+    cache.put(second, large);
+    if (cache.get(first) != payload || cache.get(second) || test::names_in(folder.path()).size() != 1)
+      return 1;
+    if (!says(cache.note(), "(No space left on device); set NESTSMITH_CACHE to a folder that can"))
+      return 2;
+    fs::remove(only_file(folder.path()));
+    cache.put(second, large);
+    return cache.get(second) == large && cache.note().empty() ? 0 : 3;
+  });
+  if (status == not_allowed)
+    GTEST_SKIP() << "this user may not mount a disk";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(KernelCache, OfAProcessThatEndsWhileItWritesHasNoNewEntry) {
+  TemporaryFolder folder;
+  std::string key = KernelCache::key({"k"});
+  EXPECT_EQ(test::in_child([&] {
+              test::limit_files(4096, true);
+              KernelCache(folder.path()).put(key, payload);
+              return 0;
+            }),
+            128 + SIGXFSZ);
+  KernelCache cache(folder.path());
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  cache.put(key, payload);
+  EXPECT_EQ(cache.get(key), payload);
+  if (test::has_nameless_files(folder.path()))
+    only_file(folder.path());
+}
+
+/// Entries of a process that is killed at any moment are there whole or not at all.
+TEST(KernelCache, OfKilledProcessesHasWholeEntries) {
+  TemporaryFolder folder;
+  auto key_of = [](int n) { return KernelCache::key({std::to_string(n)}); };
+  for (int round = 0; round < 10; ++round) {
+    pid_t writer = fork();
+    ASSERT_GE(writer, 0);
+    if (writer == 0) {
+      KernelCache cache(folder.path());
+      for (int n = 0;; n = (n + 1) % 20)
+        cache.put(key_of(n), payload);
+    }
+    usleep(static_cast<useconds_t>(1000 + 731 * round));
+    kill(writer, SIGKILL);
+    waitpid(writer, nullptr, 0);
+    KernelCache cache(folder.path());
+    for (int n = 0; n < 20; ++n) {
+      auto entry = cache.get(key_of(n));
+      EXPECT_EQ(entry.has_value(), fs::exists(folder.path() / (key_of(n) + ".kernel")));
+      EXPECT_EQ(entry.value_or(payload), payload);
+    }
   }
 }
 

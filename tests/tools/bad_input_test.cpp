@@ -245,6 +245,89 @@ TEST(BadInput, GpuWhereThereIsNone) {
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
 }
 
+/// What runs a command with files of at most 512 bytes: a larger one ends it, or is refused. Without NVRTC, so that
+/// no kernel is cached before.
+std::string small_files(bool ends) {
+  return std::string("NESTSMITH_CUDA_PATH=/nonexistent sh -c 'ulimit -f 1; ulimit -c 0; ") +
+         (ends ? "" : "trap \"\" XFSZ; ") + "exec \"$@\"' sh";
+}
+
+/// `emit -o` and `show --trace json -o`, by the words before the file.
+class WrittenFile : public testing::TestWithParam<const char *> {};
+
+TEST_P(WrittenFile, ThatTheDiskDoesNotTakeStaysAsItWas) {
+  Folder folder;
+  std::string file = (folder / "file.json").string(), command = std::string(GetParam()) + " -o " + file;
+  std::string message = "cannot write '" + file + "': File too large; nothing was written";
+  expect_refused(nestsmith(command, small_files(false)), 2, message);
+  EXPECT_EQ(folder.files(), 0U);
+  write_text(file, "old");
+  expect_refused(nestsmith(command, small_files(false)), 2, message);
+  EXPECT_EQ(test::read_text(file), "old");
+  EXPECT_EQ(folder.files(), 1U);
+  EXPECT_EQ(nestsmith(command).code, 0);
+  EXPECT_GT(test::read_text(file).size(), 512U);
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+TEST_P(WrittenFile, OfAProcessThatEndsWhileItWritesStaysAsItWas) {
+  Folder folder;
+  std::string file = (folder / "file.json").string(), command = std::string(GetParam()) + " -o " + file;
+  EXPECT_NE(nestsmith(command, small_files(true)).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  write_text(file, "old");
+  EXPECT_NE(nestsmith(command, small_files(true)).code, 0);
+  EXPECT_EQ(test::read_text(file), "old");
+}
+
+TEST_P(WrittenFile, OnAFullDeviceIsNoSuccess) {
+  expect_refused(nestsmith(std::string(GetParam()) + " -o /dev/full"), 2,
+                 "cannot write '/dev/full': No space left on device; nothing was written");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrittenFile,
+                         testing::Values("emit 000/naive --shape 8x8x8",
+                                         "show 000/naive --shape 8x8x8 --trace json", "show 000/shared --lowered"),
+                         [](const auto &info) { return "File" + std::to_string(info.index); });
+
+TEST(BadInput, ATraceThatIsSavedIsRead) {
+  Folder folder;
+  std::string file = (folder / "trace.json").string();
+  EXPECT_EQ(nestsmith("show 000/naive --shape 8x8x8 --color always --trace json -o " + file).code, 0);
+  EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_text(file));
+}
+
+/// The kernels in the cache are damaged in every way; they are compiled again.
+TEST(BadInput, ADamagedCacheIsNoObstacle) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC";
+  Folder folder;
+  std::string cache = "NESTSMITH_CACHE=" + (folder / "cache").string(),
+              command = "compile 000/naive --shape 8x8x8";
+  // Two at once fill it.
+  std::string both = "env " + cache + " " NESTSMITH_BINARY " " + command + " >" + (folder / "first").string() +
+                     " & env " + cache + " " NESTSMITH_BINARY " " + command + " >" +
+                     (folder / "second").string() + "; wait $!";
+  EXPECT_EQ(std::system(both.c_str()), 0);
+  std::filesystem::path entry;
+  for (const auto &file : std::filesystem::directory_iterator(folder / "cache"))
+    entry = entry.empty() ? file.path() : throw std::runtime_error("more than one entry");
+  const std::string whole = test::read_text(entry), flipped = whole.substr(0, 999) + "?" + whole.substr(1000);
+  auto expect_compiled = [&] {
+    Ran ran = nestsmith(command, cache);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(contains(ran.out, "registers"));
+  };
+  for (const std::string &damaged : {std::string(), whole.substr(0, whole.size() / 2), flipped}) {
+    write_text(entry, damaged);
+    expect_compiled();
+    EXPECT_FALSE(test::read_text(entry) == damaged) << "it is not made anew";
+  }
+  std::filesystem::remove(entry);
+  std::filesystem::create_directory(entry);
+  expect_compiled();
+}
+
 TEST(BadInput, FullDiskIsNoSuccess) {
   Folder folder;
   std::string command = NESTSMITH_BINARY " list >/dev/full 2>" + (folder / "err").string();

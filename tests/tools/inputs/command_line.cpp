@@ -1,0 +1,75 @@
+#include "tests/tools/inputs/targets.h"
+
+#include "dsl/error.h"
+#include "dsl/trace.h"
+#include "tools/command.h"
+#include "tools/output_file.h"
+#include "tools/rung_choice.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+#include <unistd.h>
+
+namespace nestsmith::inputs {
+
+namespace {
+
+/// A folder of this process, removed when it ends.
+class OwnFolder {
+public:
+  OwnFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "nestsmith-XXXXXX").string();
+    internal_check(mkdtemp(name.data()) != nullptr, "a temporary folder is made");
+    path_ = name;
+  }
+  ~OwnFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  OwnFolder(const OwnFolder &) = delete;
+  OwnFolder &operator=(const OwnFolder &) = delete;
+  std::string operator/(const char *name) const { return (path_ / name).string(); }
+
+private:
+  std::filesystem::path path_;
+};
+
+void choose(const std::vector<std::string> &words) {
+  const std::vector<cli::Option> options = {cli::shape_option(),       cli::symbolic_option(),
+                                            cli::multiple_of_option(), cli::dtype_option(),
+                                            {"step", "N", ""},         {"output", "FILE", "", 'o'}};
+  cli::Arguments arguments("emit", words, options);
+  cli::Context context{builtin_rungs(), arguments, cli::Style(cli::Colour::never)};
+  arguments.number("step");
+  for (cli::Choice &choice : cli::choose_rungs(context.rungs, arguments.positional())) {
+    Shape shape = cli::chosen_shape(context, choice);
+    internal_check(cli::parse_shape(cli::to_text(shape), shape.size()) == shape,
+                   "a shape reads as it is written");
+    cli::schedule_choice(context, choice).plan(3);
+    return; // the others of a tutorial are schedules of our own
+  }
+}
+
+} // namespace
+
+void command_line(const std::string &bytes) {
+  static const OwnFolder folder;
+  llvm::SmallVector<llvm::StringRef, 8> lines;
+  llvm::StringRef(bytes).split(lines, '\n');
+  const std::string path = folder / "trace.json";
+  std::vector<std::string> words;
+  for (std::size_t n = 1; n < lines.size(); ++n)
+    words.push_back(lines[n] == "FILE.json" ? path : lines[n].str());
+  refused_or_done([&] {
+    if (std::string text = lines.front().str(); !text.empty()) {
+      if (parse_trace(text, path).directives.size() > most_directives)
+        return;
+      cli::write_file(path, text);
+    }
+    choose(words);
+  });
+}
+
+} // namespace nestsmith::inputs
