@@ -32,6 +32,7 @@ public:
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
 
+  std::string path(const std::string &file) const { return (folder_ / file).string(); }
   void write(const std::string &file, const std::string &text) const {
     std::ofstream(folder_ / file, std::ios::binary) << text;
   }
