@@ -82,6 +82,7 @@ TEST(SeededFault, InATextOfScalarsIsReported) {
       rung("000/shared").build({33, 35, 36}, DType::u32, Target{}),
       {{"the barrier after the tiles are written", "__syncthreads();", ""},
        {"the barrier after the tiles are read", "__syncthreads();", "", 2},
+       {"a barrier of warps in the place of one of the block", "__syncthreads();", "__syncwarp();"},
        {"a barrier that one thread leaves out", "__syncthreads();", "if (tid != 5) __syncthreads();", 1,
         "barrier in divergent flow: thread (0, 0, 0) of block (0, 0, 0) waits at __syncthreads of line"},
        {"a thread that ends early", "unsigned int AB = 0u;", "unsigned int AB = 0u; if (tid == 7) return;", 1,

@@ -1,5 +1,6 @@
 #include "device.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -79,9 +80,11 @@ private:
   void start(Thread &thread, dim3 block, std::size_t number);
   void make_arena(const std::vector<ArenaArray> &arrays);
   void run_block(dim3 block, std::size_t threads);
-  /// Whether any thread of the ready ones ran.
-  bool run_ready(std::size_t threads);
-  void release_warp(std::size_t member, std::size_t threads);
+  /// Runs threads until each waits for the block or has ended; a warp goes as far as it gets before the next.
+  void run_ready(std::size_t threads);
+  /// Runs the ready threads of a warp, each until it waits; whether there were any.
+  bool run_warp(std::size_t begin, std::size_t end);
+  void release_warp(std::size_t begin, std::size_t end);
   void release_block(std::size_t threads);
 
   Fiber scheduler_;
@@ -140,8 +143,7 @@ void Device::start(Thread &thread, dim3 block, std::size_t number) {
   thread.state = State::ready;
 }
 
-void Device::release_warp(std::size_t member, std::size_t threads) {
-  std::size_t begin = member / 32 * 32, end = begin + 32 < threads ? begin + 32 : threads;
+void Device::release_warp(std::size_t begin, std::size_t end) {
   for (std::size_t n = begin; n < end; ++n)
     if (threads_[n]->state != State::at_warp_barrier || threads_[n]->line != threads_[begin]->line)
       return;
@@ -170,21 +172,28 @@ void Device::release_block(std::size_t threads) {
     threads_[n]->state = State::ready;
 }
 
-bool Device::run_ready(std::size_t threads) {
+bool Device::run_warp(std::size_t begin, std::size_t end) {
   bool ran = false;
-  for (std::size_t n = 0; n < threads; ++n) {
-    std::size_t at = backwards ? threads - 1 - n : n;
-    Thread &thread = *threads_[at];
+  for (std::size_t n = begin; n < end; ++n) {
+    Thread &thread = *threads_[backwards ? begin + end - 1 - n : n];
     if (thread.state != State::ready)
       continue;
     ran = true;
     running_ = &thread;
     threadIdx = thread.index;
     switch_fiber(scheduler_, thread);
-    if (thread.state == State::at_warp_barrier)
-      release_warp(at, threads);
   }
+  release_warp(begin, end);
   return ran;
+}
+
+void Device::run_ready(std::size_t threads) {
+  std::size_t warps = (threads + 31) / 32;
+  for (std::size_t n = 0; n < warps; ++n) {
+    std::size_t begin = (backwards ? warps - 1 - n : n) * 32;
+    while (run_warp(begin, std::min(begin + 32, threads))) {
+    }
+  }
 }
 
 void Device::run_block(dim3 block, std::size_t threads) {
@@ -194,8 +203,7 @@ void Device::run_block(dim3 block, std::size_t threads) {
   for (std::size_t n = 0; n < threads; ++n)
     start(*threads_[n], block, n);
   for (;;) {
-    while (run_ready(threads)) {
-    }
+    run_ready(threads);
     bool ended = true;
     for (std::size_t n = 0; n < threads; ++n)
       ended &= threads_[n]->state == State::ended;
