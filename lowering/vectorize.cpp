@@ -201,7 +201,7 @@ private:
     for (Allocation &allocation : kernel_.shared)
       if (allocation.buffer == buffer)
         allocation.alignment = std::max(allocation.alignment, bytes);
-    if (buffer->role != Role::temporary)
+    if (buffer->scope == Scope::global) // a workspace too
       kernel_.aligned[buffer] = std::max(kernel_.aligned[buffer], bytes);
   }
 
