@@ -49,12 +49,16 @@ void poison(Array &array) {
     array.set(n, pattern);
 }
 
+bool with_infinities(CheckRun run) { return run == CheckRun::infinite || run == CheckRun::opposite; }
+
 void randomize(Array &array, CheckRun run, int largest, Random &random) {
-  if (run == CheckRun::infinite) {
-    for (std::int64_t n = 0; n < array.size(); ++n)
-      array.set(n,
-                Scalar::from_double(array.dtype(), random.word() & 1 ? std::numeric_limits<double>::infinity()
-                                                                     : std::abs(random.nonzero(largest))));
+  if (with_infinities(run)) {
+    for (std::int64_t n = 0; n < array.size(); ++n) {
+      bool infinite = (random.word() & 1) == (run == CheckRun::infinite);
+      double number = std::abs(random.nonzero(largest));
+      array.set(
+          n, Scalar::from_double(array.dtype(), infinite ? std::numeric_limits<double>::infinity() : number));
+    }
     return;
   }
   if (array.dtype() == DType::f32) {
@@ -81,7 +85,7 @@ Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
     return Scalar::from_double(dtype, std::copysign(std::abs(x) + 0.5F, x));
   }
   double number = random.nonzero(3);
-  return Scalar::from_double(dtype, run == CheckRun::infinite ? std::abs(number) : number);
+  return Scalar::from_double(dtype, with_infinities(run) ? std::abs(number) : number);
 }
 
 /// What lies between the rows: as floating point a NaN, so that reading it shows.
@@ -97,6 +101,8 @@ std::string label_of(CheckRun run, const Program &source) {
     return "ring mode";
   case CheckRun::infinite:
     return "with infinities";
+  case CheckRun::opposite:
+    return "with the opposite infinities";
   case CheckRun::switched:
     auto read = switched_read(source);
     const char *content = is_float(read->buffer->dtype) ? "NaN" : "poison";
@@ -149,8 +155,7 @@ private:
 
   /// A NaN passes only where infinities make it one.
   bool same(double value, double expected) const {
-    return value == expected ||
-           (result_.run == CheckRun::infinite && std::isnan(value) && std::isnan(expected));
+    return value == expected || (with_infinities(result_.run) && std::isnan(value) && std::isnan(expected));
   }
 
   void note_error(std::int64_t n, double error, double ratio) {
@@ -243,7 +248,7 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
     bool integers = !in_ring(source) && run != CheckRun::random;
     if (integers && expected.divides)
       break;
-    if (integers && run != CheckRun::infinite && expected.largest >= exact_in_f32)
+    if (integers && !with_infinities(run) && expected.largest >= exact_in_f32)
       continue;
     known = std::make_shared<const Case>(Case{std::move(inputs), std::move(expected)});
     break;
@@ -284,7 +289,7 @@ CheckResult Checker::check(const Program &source, const Compute &compute, const 
   if (switched_read(source))
     runs.push_back(CheckRun::switched);
   if (options.infinite && !in_ring(source))
-    runs.push_back(CheckRun::infinite);
+    runs.insert(runs.end(), {CheckRun::infinite, CheckRun::opposite});
 
   CheckResult result;
   for (CheckRun run : runs) {

@@ -24,9 +24,10 @@ namespace nestsmith {
 ///   ring      u32, all values: bit for bit
 ///   infinite  half of all elements infinite, the others small and positive: bit for bit. A term that a mask
 ///             has made 0 shows where the other factor was not masked too: 0 times infinity is a NaN
+///   opposite  the same, where those are infinite that were not
 ///   switched  as integers or ring, with the scalar that switches off a read of an inout parameter
 ///             (beta) 0 and that parameter full of NaN, or of poison in u32: bit for bit
-enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite };
+enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite, opposite };
 
 struct WrongElement {
   std::string buffer;
@@ -61,7 +62,7 @@ struct CheckOptions {
   std::uint64_t seed = 1;
   bool exact_only = false; ///< skip `random`
   bool to_first = false;   ///< skip the runs after one that fails
-  bool infinite = false;   ///< add that run, where the elements are floating-point numbers
+  bool infinite = false;   ///< add the runs with infinities, where the elements are floating-point numbers
 };
 
 /// Arrays and scalars for one run of `source`. Arrays of role output are poisoned.

@@ -21,7 +21,8 @@ llvm::cl::list<std::string> rung_names("rung", llvm::cl::desc("only this rung (r
 llvm::cl::list<std::string> kind_names("kind", llvm::cl::desc("only this kind (repeatable)"));
 llvm::cl::opt<bool> sample("sample", llvm::cl::desc("a few places for each kind in a few rungs"));
 llvm::cl::opt<bool> list("list", llvm::cl::desc("list the kinds, and how many places there are"));
-llvm::cl::opt<unsigned> every("every", llvm::cl::desc("only one place in so many"), llvm::cl::init(1));
+llvm::cl::opt<unsigned> every("every", llvm::cl::desc("only one place in so many, of each kind"),
+                              llvm::cl::init(1));
 llvm::cl::opt<bool> all("all", llvm::cl::desc("print a line for every mutant"));
 llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("processes"), llvm::cl::init(1));
 llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score to this file"));
@@ -39,7 +40,7 @@ std::vector<int> places(std::size_t kind, int sites, int &tried) {
                                                 : std::vector<int>{};
   std::vector<int> chosen;
   for (int site = 0; site < sites; ++site)
-    if ((static_cast<std::size_t>(site) + kind) % every == 0)
+    if (tried++ % static_cast<int>(every) == 0)
       chosen.push_back(site);
   return chosen;
 }

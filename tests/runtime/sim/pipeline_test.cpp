@@ -139,8 +139,9 @@ TEST(Pipeline, RunsAgainInALoopAroundIt) {
       }
       s.double_buffer(k_outer);
       expect_right(s);
-      if (k == 12)
+      if (k == 12) {
         EXPECT_GE(test::expect_certificates(s.source(), lower(s).only()), 2);
+      }
     }
 }
 
