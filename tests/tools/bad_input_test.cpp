@@ -245,8 +245,8 @@ TEST(BadInput, GpuWhereThereIsNone) {
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
 }
 
-/// What runs a command with files of at most 512 bytes: a larger one ends it, or is refused. Without NVRTC, so that
-/// no kernel is cached before.
+/// What runs a command with files of at most 512 bytes: a larger one ends it, or is refused. Without NVRTC, so
+/// that no kernel is cached before.
 std::string small_files(bool ends) {
   return std::string("NESTSMITH_CUDA_PATH=/nonexistent sh -c 'ulimit -f 1; ulimit -c 0; ") +
          (ends ? "" : "trap \"\" XFSZ; ") + "exec \"$@\"' sh";
@@ -287,7 +287,8 @@ TEST_P(WrittenFile, OnAFullDeviceIsNoSuccess) {
 
 INSTANTIATE_TEST_SUITE_P(All, WrittenFile,
                          testing::Values("emit 000/naive --shape 8x8x8",
-                                         "show 000/naive --shape 8x8x8 --trace json", "show 000/shared --lowered"),
+                                         "show 000/naive --shape 8x8x8 --trace json",
+                                         "show 000/shared --lowered"),
                          [](const auto &info) { return "File" + std::to_string(info.index); });
 
 TEST(BadInput, ATraceThatIsSavedIsRead) {
