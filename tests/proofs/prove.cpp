@@ -56,7 +56,7 @@ void prove_rules(Report &report) {
 void prove_kernels(const Rung &rung, const Case &at, Report &report) {
   std::optional<kernel::Plan> plan = lowered(rung, at);
   if (!plan) {
-    fmt::print("{} of {} is refused\n", rung.full_name(), at.name);
+    fmt::print(stderr, "{} of {} is refused\n", rung.full_name(), at.name);
     return;
   }
   ++report.plans;
