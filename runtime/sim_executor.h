@@ -14,7 +14,7 @@ public:
   /// Kernels after one with findings are not run: what they would read is wrong already.
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
   const std::vector<sim::Finding> &found() const { return found_; } ///< in the last run
-  const sim::Stats &stats() const { return stats_; } ///< of the last run, all kernels together
+  const sim::Stats &stats() const { return stats_; }                ///< of the last run, all kernels together
 
 private:
   sim::Options options_;

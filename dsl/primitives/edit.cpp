@@ -188,10 +188,11 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
   auto range = range_of(to_expr(run), bounds);
   auto last = highest(to_expr(run), bounds);
   if (!range || range->low != 0 || !last)
-    edit.refuse(fmt::format("a loop of block {} is part of its sum over {} and of where that sum begins, {}, and "
-                            "cannot be made anew; do this before the two are fused",
-                            block.id->name, axis.var->name, to_string(axis.first)),
-                {block.id->name});
+    edit.refuse(
+        fmt::format("a loop of block {} is part of its sum over {} and of where that sum begins, {}, and "
+                    "cannot be made anew; do this before the two are fused",
+                    block.id->name, axis.var->name, to_string(axis.first)),
+        {block.id->name});
   return {simplify(floordiv(*last, Expr(size)) + Expr(1)), size};
 }
 

@@ -59,12 +59,12 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     const int B_k = k_outer * 32 + tid / 32;
     A_shared[tid] = i < 1000 && A_k < 333 ? A[i * 333 + A_k] : 0.0f;
     B_shared[tid] = B_k < 333 && j < 777 ? B[B_k * 777 + j] : 0.0f;
-    __syncthreads();  // A_shared, B_shared: written above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB
     #pragma unroll
     for (int k_inner = 0; k_inner < 32; ++k_inner) {
       AB += A_shared[tid / 32 * 32 + k_inner] * B_shared[k_inner * 32 + tid % 32];
     }
-    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_outer
+    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
   }
   if (i < 1000 && j < 777) {  // tail of i, j
     C[i * 777 + j] = alpha * AB + beta * (beta != 0.0f ? C[i * 777 + j] : 0.0f);

@@ -72,7 +72,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   }
   A_shared[tid] = A[A_i * 8 + A_k];
   B_shared[tid] = B[B_k * 64 + j];
-  __syncthreads();  // A_shared, B_shared: written above, read below
+  __syncthreads();  // A_shared, B_shared: written above, read below by AB
   #pragma unroll
   for (int k_inner = 0; k_inner < 8; ++k_inner) {
     #pragma unroll

@@ -31,11 +31,11 @@ gemm_AB_rf(const float *__restrict__ A, const float *__restrict__ B, float *__re
     const int B_k = k_0 * 848 + k_1 * 16 + tid / 16;
     A_shared[tid] = i < 1000 && A_k < 3333 ? A[i * 3333 + A_k] : 0.0f;
     B_shared[tid] = B_k < 3333 && j < 777 ? B[B_k * 777 + j] : 0.0f;
-    __syncthreads();  // A_shared, B_shared: written above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB_rf_local
     for (int k_2 = 0; k_2 < 16; ++k_2) {
       AB_rf_local += A_shared[tid / 16 * 16 + k_2] * B_shared[k_2 * 16 + tid % 16];
     }
-    __syncthreads();  // A_shared, B_shared: read above, overwritten by the next k_1
+    __syncthreads();  // A_shared, B_shared: read above by AB_rf_local, overwritten by the next k_1
   }
   if (i < 1000 && j < 777) {  // tail of i, j
     AB_rf[(k_0 * 1000 + i) * 777 + j] = AB_rf_local;
