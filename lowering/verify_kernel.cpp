@@ -19,10 +19,15 @@ namespace {
 class Verifier {
 public:
   Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel) {
-    for (const ThreadIndex &index : kernel.indices)
-      define(index.var, index.range());
-    for (const SizeParameter &size : kernel.sizes)
+    for (const SizeParameter &size : kernel.sizes) {
       visible_.insert(size.var);
+      wide_[size.var] = size.size;
+    }
+    for (const ThreadIndex &index : kernel.indices) {
+      define(index.var, std::nullopt);
+      bounds_.set_extent(wide_.at(index.var), index.extent);
+      bounds_.set(wide_.at(index.var), index.range());
+    }
     for (const Var &scalar : kernel.scalars)
       visible_.insert(scalar);
     buffers_.insert(kernel.params.begin(), kernel.params.end());
@@ -44,9 +49,23 @@ private:
   void define(const Var &var, std::optional<Range> range) {
     if (!visible_.insert(var).second)
       fail("{} is declared twice", var->name);
+    wide_[var] = make_var(var->name);
     if (range)
-      bounds_.set(var, *range);
+      bounds_.set(wide_[var], *range);
   }
+
+  /// The index as if it were computed in 64 bits, in which sizes are as they are stated.
+  Expr widened(const Expr &e) const {
+    if (const auto *imm = e.as<IntImm>(); imm && is_index(imm->dtype))
+      return int_imm(imm->value);
+    if (const auto *conversion = e.as<Cast>();
+        conversion && is_index(e.dtype()) && is_index(conversion->a.dtype()))
+      return widened(conversion->a);
+    if (const Var *var = e.as<Var>(); var && is_index(e.dtype()))
+      return wide_.count(*var) ? Expr(wide_.at(*var)) : e;
+    return e.as<Load>() ? e : map_children(e, [&](const Expr &child) { return widened(child); });
+  }
+  std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
 
   void check(const Expr &e) {
     walk(e, [&](const Expr &node) {
@@ -64,9 +83,8 @@ private:
       if (!finished_ || !op || !is_index(op->a.dtype()) ||
           (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
         return;
-      auto range = range_of(op->a, bounds_);
-      auto divisor = range_of(op->b, bounds_);
-      if (!range || range->low < 0 || !divisor || divisor->low < 1)
+      auto dividend = range(op->a), divisor = range(op->b);
+      if (!dividend || dividend->low < 0 || !divisor || divisor->low < 1)
         fail("{} has operands that may be negative", to_string(node));
     });
   }
@@ -80,9 +98,9 @@ private:
       bool narrow = (op && !yields_boolean(op->op)) || node.as<Cast>();
       if (!narrow || node.dtype() != DType::i32 || reads_memory(node))
         return;
-      auto range = range_of(node, bounds_);
-      if (!range || range->low < std::numeric_limits<std::int32_t>::min() ||
-          range->high > std::numeric_limits<std::int32_t>::max())
+      auto values = range(node);
+      if (!values || values->low < std::numeric_limits<std::int32_t>::min() ||
+          values->high > std::numeric_limits<std::int32_t>::max())
         fail("{} may not fit in 32 bits", to_string(node));
     });
   }
@@ -174,7 +192,7 @@ private:
                       check_lanes(x.value, x.var->lanes);
                       if (x.var->dtype == DType::i32)
                         check_width(x.value);
-                      define(x.var, range_of(x.value, bounds_));
+                      define(x.var, is_index(x.var->dtype) ? range(x.value) : std::nullopt);
                       uniform_.declare(x);
                     },
                     [&](const Loop &x) {
@@ -186,7 +204,7 @@ private:
                         fail("the extent of the loop {} differs between the threads of a block", x.var->name);
                       std::set<Var> outside = visible_;
                       define(x.var, std::nullopt);
-                      bounds_.set_extent(x.var, x.extent);
+                      bounds_.set_extent(wide_.at(x.var), widened(x.extent));
                       check(x.body, divergent);
                       visible_ = std::move(outside);
                     },
@@ -230,6 +248,7 @@ private:
   std::set<Var> visible_;
   std::set<Buffer> buffers_;
   std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access
+  std::map<Var, Var> wide_;                     ///< what stands for each variable in `bounds_`
   Bounds bounds_;
 };
 
