@@ -100,9 +100,9 @@ std::string label_of(CheckRun run, const Program &source) {
   case CheckRun::ring:
     return "ring mode";
   case CheckRun::infinite:
-    return "with infinities";
+    return "infinities, 1 of 2";
   case CheckRun::opposite:
-    return "with the opposite infinities";
+    return "infinities, 2 of 2";
   case CheckRun::switched:
     auto read = switched_read(source);
     const char *content = is_float(read->buffer->dtype) ? "NaN" : "poison";
