@@ -358,7 +358,7 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
         auto indices = mapped(x.indices, f);
         Expr mask = x.mask ? f(x.mask) : x.mask, fill = x.fill ? f(x.fill) : x.fill;
         bool kept = !indices && mask.get() == x.mask.get() && fill.get() == x.fill.get();
-        return kept ? e : load(x.buffer, indices ? std::move(*indices) : x.indices, mask, fill, x.lanes);
+        return kept ? e : load(x.buffer, std::move(indices).value_or(x.indices), mask, fill, x.lanes);
       },
       [&](const Lane &) { return e; },
       [&](const Pack &x) {

@@ -190,7 +190,7 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Spe
   for (Buffer &param : result.params)
     param = specialiser(param);
   result.aligned.clear();
-  for (auto [buffer, bytes] : kernel.aligned)
+  for (const auto &[buffer, bytes] : kernel.aligned)
     result.aligned[specialiser(buffer)] = bytes;
   for (ThreadIndex &index : result.indices)
     index.extent = specialiser(index.extent);

@@ -8,7 +8,7 @@ void register_tiles(Schedule &s, RegisterTiles tiles) {
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
   std::vector<Loop> loops = s.loops(AB);
-  Loop i = loops[loops.size() - 3], j = loops[loops.size() - 2], k = loops.back();
+  const Loop &i = loops[loops.size() - 3], &j = loops[loops.size() - 2], &k = loops.back();
   if (loops.size() == 4) // a batch
     s.bind(loops[0], Axis::block_z);
   auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, tiles.results});

@@ -70,7 +70,7 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
   write_out(s, s.loops_below(C, thread), vectors);
-  for (auto [loop, extent] : {std::pair{i_block, 0U}, {j_block, 1U}})
+  for (const auto &[loop, extent] : {std::pair{i_block, 0U}, {j_block, 1U}})
     if (!shape.is_multiple(extent, 128))
       s.partition(loop);
   if (!shape.stated) // index arithmetic in sizes takes registers that two blocks would not leave
