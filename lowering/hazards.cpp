@@ -34,17 +34,15 @@ void Accesses::join(const Accesses &other) {
 
 namespace {
 
-template <class F> Accesses changed(const Accesses &accesses, const Var &loop, const F &change) {
+/// `change` gives false for what goes.
+template <class F> Accesses changed(const Accesses &accesses, const F &change) {
   Accesses result;
-  auto put = [&](std::vector<Access> &list, Access access) {
-    if (access.slot && access.slot->loop == loop)
-      change(access);
-    Accesses::add(list, access);
-  };
-  for (const Access &access : accesses.reads)
-    put(result.reads, access);
-  for (const Access &access : accesses.writes)
-    put(result.writes, access);
+  for (Access access : accesses.reads)
+    if (change(access))
+      Accesses::add(result.reads, access);
+  for (Access access : accesses.writes)
+    if (change(access))
+      Accesses::add(result.writes, access);
   return result;
 }
 
@@ -61,16 +59,36 @@ bool meet(const Access &first, const Access &second) {
 
 } // namespace
 
+Accesses Accesses::guarded(const Until &until) const {
+  return changed(*this, [&](Access &access) {
+    access.until = access.until.value_or(until);
+    return true;
+  });
+}
+
 Accesses Accesses::later(const Var &loop, std::int64_t distance) const {
-  return changed(*this, loop, [&](Access &access) { access.slot->at += distance; });
+  return changed(*this, [&](Access &access) {
+    if (access.slot && access.slot->loop == loop)
+      access.slot->at += distance;
+    if (!access.until || access.until->loop != loop)
+      return true;
+    access.until->at -= distance;
+    return access.until->at >= 0;
+  });
 }
 
 Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) const {
-  return changed(*this, loop, [&](Access &access) {
-    if (at)
+  return changed(*this, [&](Access &access) {
+    if (access.until && access.until->loop == loop) {
+      if (at && access.until->at < *at)
+        return false;
+      access.until.reset();
+    }
+    if (access.slot && access.slot->loop == loop && at)
       access.slot = Slot{nullptr, (access.slot->at + *at) % access.slot->count, access.slot->count};
-    else
+    else if (access.slot && access.slot->loop == loop)
       access.slot.reset();
+    return true;
   });
 }
 

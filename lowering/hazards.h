@@ -16,11 +16,19 @@ struct Slot {
   bool operator==(const Slot &) const = default;
 };
 
+/// Iterations 0 to `at` of a loop: those in which a guard lets a statement run. None where `at` is negative.
+struct Until {
+  Var loop;
+  std::int64_t at;
+  bool operator==(const Until &) const = default;
+};
+
 /// A shared buffer, or the copy of it that is known, touched by a statement that stores to `by`.
 struct Access {
   Buffer buffer;
   std::optional<Slot> slot;
   std::string by;
+  std::optional<Until> until = std::nullopt; ///< in these iterations only
   bool operator==(const Access &) const = default;
 };
 
@@ -30,6 +38,8 @@ struct Accesses {
 
   static void add(std::vector<Access> &list, const Access &access);
   void join(const Accesses &other);
+  /// The same under a guard. An access has one limit: that of the innermost guard.
+  Accesses guarded(const Until &until) const;
   /// The same, made so many iterations of the loop later.
   Accesses later(const Var &loop, std::int64_t distance) const;
   /// Seen from outside of the loop: in its iteration `at`, or in any where that is none.

@@ -156,6 +156,8 @@ private:
   /// these a barrier may fall, which is then passed or not.
   Segment rewrite_branch(const Stmt &stmt, const If &branch) {
     Segment body = rewrite(branch.body);
+    if (auto until = until_of(branch.condition))
+      limit(body, *until);
     bool changed = body.stmt != branch.body;
     internal_check(!changed || uniform_.uniform(branch.condition), "a barrier falls below a divergent guard");
     If copy = branch;
@@ -175,6 +177,27 @@ private:
     return body;
   }
 
+  /// Of `loop + c < n`.
+  static std::optional<Until> until_of(const Expr &condition) {
+    const auto *less = condition.as<Binary>();
+    auto end = less && less->op == BinaryOp::lt ? as_int(less->b) : std::nullopt;
+    if (!end)
+      return std::nullopt;
+    Linear sum = linearize(less->a, {});
+    const Var *loop = sum.terms.size() == 1 ? sum.terms[0].digit.base.as<Var>() : nullptr;
+    bool plain =
+        loop && sum.terms[0].coefficient == 1 && sum.terms[0].digit.div == 1 && sum.terms[0].digit.mod == 0;
+    return plain ? std::optional(Until{*loop, *end - sum.constant - 1}) : std::nullopt;
+  }
+
+  static void limit(Segment &body, const Until &until) {
+    body.head = body.head.guarded(until);
+    body.tail = body.tail.guarded(until);
+    for (auto *list : {&body.front, &body.back})
+      for (Reached &barrier : *list)
+        barrier.beyond = barrier.beyond.guarded(until);
+  }
+
   Segment rewrite_loop(const Loop &loop) {
     Segment body = rewrite(loop.body);
     // A barrier in each iteration separates all but neighbours; without one, as many iterations meet as there
@@ -182,8 +205,11 @@ private:
     std::int64_t around = 1;
     for (const auto &[buffer, count] : slots_)
       around = std::lcm(around, count);
+    if (auto extent = as_int(loop.extent))
+      around = std::min(around, *extent - 1);
     bool hazard = false;
-    for (std::int64_t distance = 1; distance <= (body.certain ? 1 : around); ++distance)
+    for (std::int64_t distance = 1; distance <= (body.certain ? std::min<std::int64_t>(1, around) : around);
+         ++distance)
       hazard = hazard ||
                !hazards_between(body.tail, body.head.later(loop.var, distance), {loop.var, distance}).empty();
     if (hazard) {
@@ -192,7 +218,8 @@ private:
       join(body, last);
       body.stmt = std::move(stmt);
     }
-    certify_iterations(body, loop.var, around);
+    if (around > 0)
+      certify_iterations(body, loop.var, around);
     return leave(loop, std::move(body));
   }
 

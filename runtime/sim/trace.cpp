@@ -28,7 +28,7 @@ void Tracer::start_block() {
   // Stamps start anew: what this thread number did in another block is no repetition.
   for (auto &[slot, elements] : global_)
     for (auto &[at, element] : elements)
-      element.stamps.clear();
+      element.last.clear();
 }
 
 void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now) {
@@ -60,10 +60,10 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
   std::int64_t first = in_shared ? access.shadow_offset + element * access.units : element;
   for (std::int64_t unit = first; unit < first + (in_shared ? access.units : 1); ++unit) {
     Element &all = in_shared ? shared_[unit] : global_[access.slot][unit];
-    auto [known, fresh] = all.stamps.try_emplace(source << 32 | thread, stamp);
-    if (!fresh && known->second == stamp)
+    Met met{stamp, all.others(access.is_store)};
+    auto [known, fresh] = all.last.try_emplace(source << 32 | thread, met);
+    if (!fresh && known->second.stamp == stamp && known->second.others == met.others)
       continue;
-    known->second = stamp;
     Trace now{&access, m.block, thread, stamp, element, m.iteration(w, access.site)};
     compare(w, all.writes, now);
     if (access.is_store)
@@ -71,10 +71,14 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     // What is older than the block barrier can race with nothing of this block any more.
     std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
     std::erase_if(own, [&](const Trace &t) {
-      return t.block == m.block &&
-             (in_shared ? t.stamp < m.clock.floor() : t.thread == thread && t.access == &access);
+      bool again =
+          t.thread == thread && static_cast<std::uint64_t>(m.program.sites[t.access->site].source) == source;
+      return t.block == m.block && (again || (in_shared && t.stamp < m.clock.floor()));
     });
     own.push_back(std::move(now));
+    ++all.noted;
+    all.stores += access.is_store;
+    known->second = {stamp, all.others(access.is_store)};
   }
 }
 

@@ -33,10 +33,18 @@ public:
   const std::vector<RacePair> &pairs() const { return pairs_; }
 
 private:
+  /// What a thread's last access through a source met: when, and after how many others.
+  struct Met {
+    std::uint32_t stamp;
+    std::size_t others;
+  };
   /// All that is remembered of one element or shadow unit; a thread's last access through each source.
   struct Element {
     std::vector<Trace> reads, writes;
-    std::unordered_map<std::uint64_t, std::uint32_t> stamps; ///< of (source, thread), to skip repetitions
+    std::size_t noted = 0, stores = 0;           ///< accesses that were written down, and stores among them
+    std::unordered_map<std::uint64_t, Met> last; ///< of (source, thread), to skip repetitions
+    /// How many accesses there were that race with one of this kind.
+    std::size_t others(bool is_store) const { return is_store ? noted : stores; }
   };
   void compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now);
 

@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
   for (const Result &result : results)
     if (all || result.outcome == Outcome::survived || result.outcome == Outcome::wrong_kind)
       fmt::print("{}\n", describe(result));
-  Score score(results, chosen.size());
+  Score score(results, chosen.size(), every);
   fmt::print("{}\n", score.summary());
   bool every_kind = !kind_names.empty() || !names.empty() || score.kinds_without_a_site().empty();
   for (const std::string &kind : score.kinds_without_a_site())

@@ -31,8 +31,8 @@ std::string plain(std::string text) {
 
 constexpr const char *prose = R"(# Does the net catch anything?
 
-Made by `build/bin/nestsmith_mutate --jobs 2 --markdown docs/mutation.md`. Each mutant is one of the kernels of the
-rungs with one small bug, at one place. {0}.
+Made by `build/bin/nestsmith_mutate --jobs 2{2} --markdown docs/mutation.md`. Each mutant is one of the kernels
+of the rungs with one small bug, at one place.{3} {0}.
 
 **The net** is what stands between a bug of the lowering and a user, nothing more: the verifier of kernels (*breach*),
 the checks inside of the passes and of the simulator (*refused*), the findings of the simulator (*race*, *out of
@@ -111,8 +111,8 @@ std::string describe(const Result &result) {
                      fmt::join(names(result.errors), ", "), result.where, result.message);
 }
 
-Score::Score(std::vector<Result> results, std::size_t subjects)
-    : results_(std::move(results)), subjects_(subjects) {}
+Score::Score(std::vector<Result> results, std::size_t subjects, unsigned every)
+    : results_(std::move(results)), subjects_(subjects), every_(every) {}
 
 std::size_t Score::count(Outcome outcome) const {
   return static_cast<std::size_t>(
@@ -171,7 +171,12 @@ std::string Score::markdown() const {
   for (const Result &result : results_)
     if (result.outcome == Outcome::survived || result.outcome == Outcome::wrong_kind)
       survivors += "- " + describe(result) + "\n";
-  return fmt::format(prose, summary(), text) + (survivors.empty() ? "" : "\n## Not caught\n\n" + survivors);
+  std::string part = every_ == 1 ? "" : fmt::format(" --every {}", every_);
+  std::string tried =
+      every_ == 1 ? ""
+                  : fmt::format(" Of each kind one place in {} was tried; without `--every` all are.", every_);
+  return fmt::format(prose, summary(), text, part, tried) +
+         (survivors.empty() ? "" : "\n## Not caught\n\n" + survivors);
 }
 
 } // namespace nestsmith::mutation

@@ -32,7 +32,8 @@ std::string describe(const Result &result);
 
 class Score {
 public:
-  Score(std::vector<Result> results, std::size_t subjects);
+  /// `every`: of each kind, one place in so many was tried.
+  Score(std::vector<Result> results, std::size_t subjects, unsigned every = 1);
   bool good() const; ///< each mutant is caught rightly or equivalent
   std::string summary() const;
   std::string markdown() const;
@@ -42,6 +43,7 @@ private:
   std::size_t count(Outcome outcome) const;
   std::vector<Result> results_;
   std::size_t subjects_;
+  unsigned every_;
 };
 
 } // namespace nestsmith::mutation
