@@ -58,13 +58,15 @@ private:
   /// The same, where the last directive that is one of these is to blame, for the block `culprit` or, where
   /// that is empty, for any.
   void owe(std::initializer_list<std::string_view> ops, const std::string &culprit, std::string message) {
-    for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
-      const Directive &directive = schedule_.trace()[n];
-      const auto *block = std::get_if<BlockName>(&directive.arguments.front());
-      std::string name = block ? block->name : "";
-      if (std::find(ops.begin(), ops.end(), directive.op) != ops.end() && (culprit.empty() || culprit == name))
-        return found_.push_back({std::move(message), n + 1, name});
-    }
+    for (bool named : {true, false}) // that block may have been put into another
+      for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
+        const Directive &directive = schedule_.trace()[n];
+        const auto *block = std::get_if<BlockName>(&directive.arguments.front());
+        std::string name = block ? block->name : "";
+        bool meant = !named || culprit.empty() || culprit == name;
+        if (meant && std::find(ops.begin(), ops.end(), directive.op) != ops.end())
+          return found_.push_back({std::move(message), n + 1, named ? name : culprit});
+      }
     internal_error("no directive owes: " + message);
   }
   const Placement &placement_of(const Buffer &buffer) {

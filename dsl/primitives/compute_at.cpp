@@ -2,6 +2,8 @@
 
 #include "dsl/primitives/move.h"
 
+#include "dsl/error.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -45,6 +47,21 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
   }
 }
 
+/// What is written, axis by axis: a block may write its axes in another order than it has them.
+Region in_axis_order(const Block &producer, const Region &region) {
+  Region result;
+  for (const IterVar &iter : producer.iters) {
+    if (iter.kind != IterKind::spatial)
+      continue;
+    const auto &indices = producer.body.indices;
+    auto at = std::find_if(indices.begin(), indices.end(),
+                           [&](const Expr &index) { return same(index, Expr(iter.var)); });
+    internal_check(at != indices.end(), "a block writes its temporary at what is none of its axes");
+    result.push_back(region[static_cast<std::size_t>(at - indices.begin())]);
+  }
+  return result;
+}
+
 } // namespace
 
 void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
@@ -82,7 +99,7 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   for (std::size_t d = 0; d < region->size(); ++d) // a masked read may begin before the first element
     if (auto first = range_of((*region)[d].min, bounds); !first || first->low < 0)
       (*region)[d] = {Expr(0), buffer->shape[d]};
-  Stmt nest = nest_over(edit, producer, region.value(), bounds);
+  Stmt nest = nest_over(edit, producer, in_axis_order(producer, *region), bounds);
   Stmt body = remove_block(edit.body(), producer.id);
   body =
       insert_into(body, loop.var, nest, [&](const Stmt &child) { return !readers_of(child, buffer).empty(); });

@@ -180,18 +180,28 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
   if (!axis.first)
     return {axis.extent, 1};
   Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
-  std::int64_t size = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> digits; // steps and how many there are of each
   for (const Term &term : run.terms)
-    size = std::gcd(size, term.coefficient);
-  if (size == 0) // one step
-    return {1, 1};
+    if (auto values = range_of(term.digit, bounds); !values || values->low != values->high)
+      digits.emplace_back(term.coefficient, values ? values->high - values->low + 1 : 0);
+  std::sort(digits.begin(), digits.end());
   auto range = range_of(to_expr(run), bounds);
+  if (digits.empty() && range && range->low == 0) // one step
+    return {1, 1};
+  // Without gaps each step is as far as all smaller ones reach; the largest may be of any number.
+  bool even = !digits.empty();
+  std::int64_t size = even ? digits.front().first : 1, next = size;
+  for (auto [step, count] : digits) {
+    even = even && step == next;
+    next = step * count;
+  }
   auto last = highest(to_expr(run), bounds);
-  if (!range || range->low != 0 || !last)
+  if (!even || !range || range->low != 0 || !last)
     edit.refuse(
-        fmt::format("a loop of block {} is part of its sum over {} and of where that sum begins, {}, and "
-                    "cannot be made anew; do this before the two are fused",
-                    block.id->name, axis.var->name, to_string(axis.first)),
+        fmt::format(
+            "the loops of block {} do not take its sum over {} from where it begins, {}, in even steps, "
+            "so it cannot be made anew; do this before they are fused or split further",
+            block.id->name, axis.var->name, to_string(axis.first)),
         {block.id->name});
   return {simplify(floordiv(*last, Expr(size)) + Expr(1)), size};
 }
