@@ -65,7 +65,7 @@ private:
     std::vector<const Block *> writers = blocks_of(program_.body);
     std::erase_if(writers, [&](const Block *block) { return block->body.buffer != buffer; });
     for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
-      Expr extent = buffer->shape[d];
+      Expr extent = buffer->shape[d], begun; // as far as an init goes, which is the first writer
       bool possible = true, zero = true;
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();
@@ -75,7 +75,10 @@ private:
           possible = false;
           break;
         }
-        extent = simplify(max(extent, reach(*iter)), bounds_);
+        Expr end = reach(*iter);
+        extent = simplify(max(extent, end), bounds_);
+        begun = begun ? begun : end;
+        possible = possible && holds(end <= begun);
       }
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();

@@ -41,8 +41,10 @@ public:
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global)
         check_temporary(buffer);
-    for (const Block *block : blocks_of(program_.body))
+    for (const Block *block : blocks_of(program_.body)) {
+      check_sum(*block);
       check_writer(*block);
+    }
     check_init_and_update();
     if (is_complete()) // else that is owed first
       check_vectors();
@@ -165,6 +167,30 @@ private:
     for (const Expr &index : block.body.indices)
       indices.push_back(in_loops(index, block, bounds_));
     return indices;
+  }
+
+  /// A loop that a block sums over may not repeat it as well: there would be no place for its init.
+  void check_sum(const Block &block) {
+    auto loops = loops_of(path_to(program_.body, block.id));
+    auto first = std::find_if(loops.begin(), loops.end(), [&](const For *loop) {
+      return std::any_of(block.iters.begin(), block.iters.end(),
+                         [&](const IterVar &iter) { return sums_over(block, iter, loop->var); });
+    });
+    if (!block.init || first == loops.end())
+      return;
+    std::set<Var> inside;
+    std::for_each(first, loops.end(), [&](const For *loop) { inside.insert(loop->var); });
+    std::vector<Expr> bindings;
+    for (const IterVar &iter : block.iters)
+      bindings.push_back(iter.binding);
+    auto outside = [&](const Var &var) { return inside.count(var) == 0; };
+    for (auto loop = first; loop != loops.end(); ++loop)
+      if (!determine(bindings, {(*loop)->var}, outside, bounds_))
+        return owe(
+            block.id->name,
+            fmt::format("block {} sums over {} and is computed anew for iterations of {}, so no place is "
+                        "left for its init; do not fuse a loop of the sum with one that only repeats it",
+                        block.id->name, (*first)->var->name, (*loop)->var->name));
   }
 
   /// What threads or blocks share must be written by one of them.

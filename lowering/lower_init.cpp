@@ -7,15 +7,18 @@
 
 namespace nestsmith {
 
-/// The outermost loop that the block sums over, or else its innermost loop.
-static Var outermost_summed(const Stmt &root, const Block &block) {
+/// The outermost loop that the block sums over. Without one it adds to each element once, and the init stands
+/// right before it: null, or the loops over lanes, which have room for one block only.
+static Var place_of_init(const Stmt &root, const Block &block) {
   auto loops = loops_of(path_to(root, block.id));
   for (const For *loop : loops)
     for (const IterVar &iter : block.iters)
       if (sums_over(block, iter, loop->var))
         return loop->var;
-  internal_check(!loops.empty(), "a reduction stands in no loop");
-  return loops.back()->var;
+  for (const For *loop : loops)
+    if (loop->kind == LoopKind::vectorized || loop->kind == LoopKind::tensorized)
+      return loop->var;
+  return nullptr;
 }
 
 void lower_init(Unit &unit) {
@@ -24,7 +27,7 @@ void lower_init(Unit &unit) {
     if (!block->init)
       continue;
     auto init = std::make_shared<const BlockSymbol>(BlockSymbol{block->id->name + "_init"});
-    Var at = outermost_summed(unit.program.body, *block);
+    Var at = place_of_init(unit.program.body, *block);
     unit.program.body = primitives::decompose(unit.program.body, block->id, at, init,
                                               [](const std::string &wanted) { return wanted; });
   }

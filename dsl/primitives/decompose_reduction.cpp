@@ -47,7 +47,7 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
       init.iters.push_back(iter);
 
   // Fresh copies of the loops from `at` inwards that a spatial axis uses.
-  Stmt at_stmt = path_to(root, at).back();
+  Stmt at_stmt = at ? path_to(root, at).back() : path.back();
   std::vector<For> copies;
   std::map<Var, Expr> renamed;
   bool inside = false;

@@ -19,8 +19,8 @@ namespace nestsmith::primitives {
 /// Ensures: every element is initialised once before it is updated.
 BlockRef decompose_reduction(Schedule &schedule, BlockRef block, Loop loop);
 
-/// The rewrite alone, for lowering: the root with the init of `block` put before `loop`. `name` makes names
-/// that are unique in the program.
+/// The rewrite alone, for lowering: the root with the init of `block` put before `loop`, or where that is null
+/// right before the block. `name` makes names that are unique in the program.
 Stmt decompose(const Stmt &root, const BlockId &block, const Var &loop, const BlockId &init,
                const std::function<std::string(const std::string &)> &name);
 
