@@ -64,6 +64,30 @@ void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &bef
     }
 }
 
+/// A loop that repeats a sum, whose init begins it anew each time, stays on its side of the loops of the sum.
+void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &before,
+                    const std::vector<const For *> &after) {
+  for (const Block *block : blocks_of(before.front()->body)) {
+    auto used = [&](const For *loop, bool summed) {
+      return std::any_of(block->iters.begin(), block->iters.end(), [&](const IterVar &iter) {
+        return summed ? sums_over(*block, iter, loop->var) : uses(iter.binding, loop->var);
+      });
+    };
+    for (const For *repeats : before)
+      for (const For *sums : before) {
+        auto first = [&](const std::vector<const For *> &loops) {
+          return std::find(loops.begin(), loops.end(), repeats) < std::find(loops.begin(), loops.end(), sums);
+        };
+        if (block->init && as_int(repeats->extent) != 1 && !used(repeats, false) && used(sums, true) &&
+            first(before) != first(after))
+          edit.refuse(fmt::format("{} repeats block {} as a whole, init included, and {} is a loop of its sum; "
+                                  "keep their order",
+                                  repeats->var->name, block->id->name, sums->var->name),
+                      {repeats->var->name, sums->var->name, block->id->name});
+      }
+  }
+}
+
 } // namespace
 
 void reorder(Schedule &schedule, std::vector<Loop> order) {
@@ -87,6 +111,7 @@ void reorder(Schedule &schedule, std::vector<Loop> order) {
     result.push_back(moves ? &edit.loop(*next++) : loop);
   }
   check_inits(edit, chain, result);
+  check_repeated(edit, chain, result);
   Stmt nest = chain.back()->body;
   for (auto loop = result.rbegin(); loop != result.rend(); ++loop) {
     For copy = **loop;

@@ -120,6 +120,43 @@ TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
                  "i_j and k have more than 2^60 iterations together; fuse fewer loops", {"i_j", "k"});
 }
 
+/// S, a sum over k, is computed anew for every j of Y, and nothing else is left below the loop over j.
+Schedule repeated_sum() {
+  Workload w("repeated");
+  Tensor A = w.placeholder("A", {2, 3});
+  Reduce k = reduce_axis("k", 3);
+  Tensor S = w.compute("S", {2}, {"i"}, [&](Expr i) { return sum(A(i, k), k); });
+  Tensor Y = w.compute("Y", {2, 4}, {"i", "j"}, [&](Expr i, Expr) -> Definition { return S(i) * 2.0F; });
+  Schedule s(w.output({Y}));
+  s.compute_at(s.block("S"), s.loop("j"));
+  auto value = s.block("Y");
+  s.cache_write(value, Scope::local);
+  s.compute_inline(value);
+  return s;
+}
+
+TEST(ReorderRefuses, ASumAcrossALoopThatRepeatsIt) {
+  // refuses: reorder.repeated
+  Schedule s = repeated_sum();
+  expect_refused(s,
+                 [&] {
+                   s.reorder({s.loop("ax_k"), s.loop("j")});
+                 },
+                 "j repeats block S as a whole, init included, and ax_k is a loop of its sum; keep their order",
+                 {"j", "ax_k", "S"});
+}
+
+TEST(Obligations, ALoopThatSumsAndRepeatsIsNoPlaceForAnInit) {
+  Schedule s = repeated_sum();
+  s.fuse(s.loop("j"), s.fuse(s.loop("ax_i"), s.loop("ax_k")));
+  bool said = false;
+  for (const Obligation &one : s.obligations())
+    said =
+        said || test::contains(one.message, "block S sums over j_ax_i_ax_k and is computed anew for iterations "
+                                            "of j_ax_i_ax_k, so no place is left for its init");
+  EXPECT_TRUE(said);
+}
+
 TEST(ReorderRefuses, LoopsThatAreNotDistinct) {
   // refuses: reorder.distinct
   Schedule s(product(8, 5, 4));
