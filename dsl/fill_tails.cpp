@@ -60,6 +60,19 @@ private:
     return true;
   }
 
+  /// Whether the axis has each of its values for all values of the others: not where it counts the rows of
+  /// fused loops that end within a row.
+  bool in_whole_rows(const IterVar &iter) const {
+    for (const Term &term : linearize(iter.binding, bounds_).terms) {
+      const Digit &digit = term.digit;
+      auto range = range_of(digit.base, bounds_);
+      if (digit.div != 1 && digit.mod == 0 && !uses_size(digit.base) &&
+          (!range || range->low != 0 || (range->high + 1) % digit.div != 0))
+        return false;
+    }
+    return true;
+  }
+
   /// Pads the dimensions of a temporary for which all its writers can run past the shape.
   void pad(const Buffer &buffer) {
     std::vector<const Block *> writers = blocks_of(program_.body);
@@ -78,7 +91,7 @@ private:
         Expr end = reach(*iter);
         extent = simplify(max(extent, end), bounds_);
         begun = begun ? begun : end;
-        possible = possible && holds(end <= begun);
+        possible = possible && holds(end <= begun) && (holds(end <= buffer->shape[d]) || in_whole_rows(*iter));
       }
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();
