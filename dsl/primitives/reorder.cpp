@@ -67,19 +67,26 @@ void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &bef
 /// A loop that repeats a sum, whose init begins it anew each time, stays on its side of the loops of the sum.
 void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &before,
                     const std::vector<const For *> &after) {
+  Bounds bounds = loop_bounds(edit.body());
   for (const Block *block : blocks_of(before.front()->body)) {
-    auto used = [&](const For *loop, bool summed) {
-      return std::any_of(block->iters.begin(), block->iters.end(), [&](const IterVar &iter) {
-        return summed ? sums_over(*block, iter, loop->var) : uses(iter.binding, loop->var);
-      });
+    std::vector<Expr> bindings;
+    for (const IterVar &iter : block->iters)
+      bindings.push_back(iter.binding);
+    auto is_summed = [&](const For *loop) {
+      return std::any_of(block->iters.begin(), block->iters.end(),
+                         [&](const IterVar &iter) { return sums_over(*block, iter, loop->var); });
+    };
+    auto is_repeated = [&](const For *loop) { // for some of its iterations, all else equal
+      return as_int(loop->extent) != 1 &&
+             !determine(
+                 bindings, {loop->var}, [&](const Var &var) { return var != loop->var; }, bounds);
     };
     for (const For *repeats : before)
       for (const For *sums : before) {
         auto first = [&](const std::vector<const For *> &loops) {
           return std::find(loops.begin(), loops.end(), repeats) < std::find(loops.begin(), loops.end(), sums);
         };
-        if (block->init && as_int(repeats->extent) != 1 && !used(repeats, false) && used(sums, true) &&
-            first(before) != first(after))
+        if (block->init && first(before) != first(after) && is_summed(sums) && is_repeated(repeats))
           edit.refuse(fmt::format("{} repeats block {} as a whole, init included, and {} is a loop of its sum; "
                                   "keep their order",
                                   repeats->var->name, block->id->name, sums->var->name),
