@@ -73,7 +73,7 @@ build_nestsmith() {
     (cd "$root" && quietly configure cmake --preset release -DNESTSMITH_TESTS="$1")
   fi
   # Says so only where there is something to build.
-  (sleep 1 >/dev/null 2>&1 && say "building (from nothing: up to three minutes)") &
+  (sleep 1 >/dev/null 2>&1 && say "building (from nothing: up to five minutes)") &
   notice=$!
   trap 'kill "$notice" 2>/dev/null || true' EXIT
   quietly build cmake --build "$build" --target "$2"
