@@ -1,0 +1,48 @@
+#pragma once
+/// How many blocks of a kernel an SM holds, and why not more: as cuda_occupancy.h of the CUDA toolkit says.
+
+#include "runtime/gpus.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+enum class OccupancyLimit : std::uint8_t { warps, registers, shared_memory, blocks };
+std::string_view name(OccupancyLimit limit); ///< "registers", "shared memory", "warps", "blocks"
+
+struct LaunchResources {
+  std::int64_t threads = 0;       ///< of a block
+  int registers = 0;              ///< of a thread
+  std::int64_t static_shared = 0; ///< bytes of a block
+  std::int64_t dynamic_shared = 0;
+};
+
+struct Occupancy {
+  int blocks = 0;                      ///< that an SM holds; 0: the kernel cannot be launched
+  int warps = 0, max_warps = 0;        ///< of an SM
+  std::vector<OccupancyLimit> limits;  ///< what keeps another block out; several where they agree
+  int registers_per_thread = 0;        ///< as they are allocated: 33 are 40
+  std::int64_t shared_per_block = 0;   ///< as it is allocated, with what the system reserves
+  std::map<OccupancyLimit, int> bound; ///< the blocks that each resource would allow
+
+  double ratio() const { return max_warps == 0 ? 0 : static_cast<double>(warps) / max_warps; } ///< 0 to 1
+};
+
+Occupancy occupancy(const Gpu &gpu, const LaunchResources &resources);
+
+/// How a grid fills the chip.
+struct Waves {
+  std::int64_t blocks = 0;  ///< of the grid
+  std::int64_t in_wave = 0; ///< that run together
+  double waves = 0;         ///< blocks over that: 1.94
+  std::int64_t full = 0;    ///< complete waves
+  double last_wave = 0;     ///< how full the last one is: 0 to 1
+  double efficiency = 0;    ///< waves over the waves that are waited for: 0 to 1
+  std::int64_t busiest = 0; ///< blocks of the SM that has the most, over the whole run
+  double sms_busy = 0;      ///< SMs with a block in the first wave, of all: 0 to 1
+};
+Waves waves(const Gpu &gpu, const Occupancy &occupancy, std::int64_t blocks);
+
+} // namespace nestsmith

@@ -1,0 +1,43 @@
+#pragma once
+/// Counts without computing: runs the addresses and the control flow of a kernel, and none of its values. It
+/// gives what the simulator counts (`Result::counters`), and is fast enough for large shapes.
+
+#include "dsl/array.h"
+#include "runtime/sim/counters.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace nestsmith::sim {
+
+struct CountOptions {
+  /// Runs about this many blocks at most: corners, edges and blocks of the interior, each standing for those
+  /// that its position makes its like. 0: every block.
+  std::uint64_t max_blocks = 0;
+  unsigned host_threads = 0; ///< 0: all cores; the counts do not depend on it
+};
+
+/// Of a kernel without sizes. `scalars` stand in the order of the kernel's. Where addresses or conditions
+/// depend on what is loaded, memory holds zeros.
+Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options = {});
+
+/// One request, lane by lane.
+struct WarpRequest {
+  std::uint32_t mask = 0;                 ///< lanes that perform it
+  std::array<std::int64_t, 32> address{}; ///< in bytes: from the start of the parameter, or of shared memory
+};
+
+/// The first request that warp `warp` of block `block` makes through access `access` of `count(...).accesses`;
+/// absent where it makes none.
+std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                                         std::size_t access, std::uint64_t block = 0, std::uint32_t warp = 0);
+
+/// What one request costs: `bytes` is what a lane accesses.
+struct RequestCost {
+  int sectors = 0, lines = 0, wavefronts = 0, conflicts = 0;
+};
+RequestCost cost(const WarpRequest &request, std::int64_t bytes, Scope scope);
+
+} // namespace nestsmith::sim
