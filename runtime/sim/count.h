@@ -5,7 +5,6 @@
 #include "dsl/array.h"
 #include "runtime/sim/counters.h"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,21 +22,9 @@ struct CountOptions {
 /// depend on what is loaded, memory holds zeros.
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options = {});
 
-/// One request, lane by lane.
-struct WarpRequest {
-  std::uint32_t mask = 0;                 ///< lanes that perform it
-  std::array<std::int64_t, 32> address{}; ///< in bytes: from the start of the parameter, or of shared memory
-};
-
 /// The first request that warp `warp` of block `block` makes through access `access` of `count(...).accesses`;
 /// absent where it makes none.
 std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                                          std::size_t access, std::uint64_t block = 0, std::uint32_t warp = 0);
-
-/// What one request costs: `bytes` is what a lane accesses.
-struct RequestCost {
-  int sectors = 0, lines = 0, wavefronts = 0, conflicts = 0;
-};
-RequestCost cost(const WarpRequest &request, std::int64_t bytes, Scope scope);
 
 } // namespace nestsmith::sim

@@ -13,6 +13,7 @@
 
 #include "lowering/kernel.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,24 +21,44 @@ namespace nestsmith::sim {
 
 inline constexpr std::int64_t sector_bytes = 32, line_bytes = 128, bank_bytes = 4, banks = 32;
 
-/// One access of the kernel's text, summed over all that executed it; copies made by unrolling are one.
-struct AccessCounts {
+/// One request, lane by lane.
+struct WarpRequest {
+  std::uint32_t mask = 0;                 ///< lanes that perform it
+  std::array<std::int64_t, 32> address{}; ///< in bytes: from the start of the parameter, or of shared memory
+};
+
+/// What one request costs; 0 where it means nothing for the memory.
+struct RequestCost {
+  std::uint32_t sectors = 0, lines = 0, wavefronts = 0, conflicts = 0;
+};
+/// `bytes` is what a lane accesses.
+RequestCost cost(const WarpRequest &request, std::int64_t bytes, Scope scope);
+
+/// Sums over requests.
+struct RequestSums {
+  std::uint64_t requests = 0;
+  std::uint64_t threads = 0;    ///< lanes that performed them
+  std::uint64_t asked = 0;      ///< bytes: what those lanes asked for, each for itself
+  std::uint64_t sectors = 0;    ///< global: different sectors in each request
+  std::uint64_t lines = 0;      ///< global: different lines of 128 bytes in each request
+  std::uint64_t wavefronts = 0; ///< shared
+  std::uint64_t conflicts = 0;  ///< shared: wavefronts beyond one for each part of the warp
+
+  std::uint64_t bytes_moved() const { return sectors * sector_bytes; } ///< global
+  double sectors_per_request() const;                                  ///< 0 where there was no request
+  double wavefronts_per_request() const;
+  RequestSums &operator+=(const RequestSums &other);
+  RequestSums operator*(std::uint64_t times) const;
+};
+
+/// One access of the kernel's text, with all that executed it; copies made by unrolling are one.
+struct AccessCounts : RequestSums {
   kernel::Stmt stmt;
   const Load *load = nullptr; ///< null: the store that `stmt` is
   Buffer buffer;              ///< in global or shared memory
   std::int64_t bytes = 4;     ///< that one lane accesses: 2 to 16
-  std::uint64_t requests = 0;
-  std::uint64_t threads = 0;    ///< lanes that performed it, summed over the requests
-  std::uint64_t sectors = 0;    ///< global: different sectors in a request, summed
-  std::uint64_t lines = 0;      ///< global: different lines of 128 bytes in a request, summed
-  std::uint64_t wavefronts = 0; ///< shared
-  std::uint64_t conflicts = 0;  ///< shared: wavefronts beyond one for each part of the warp
 
   bool is_store() const { return load == nullptr; }
-  std::uint64_t bytes_asked() const { return threads * static_cast<std::uint64_t>(bytes); }
-  std::uint64_t bytes_moved() const { return sectors * sector_bytes; } ///< global
-  double sectors_per_request() const;                                  ///< 0 where there was no request
-  double wavefronts_per_request() const;
 };
 
 /// Executed operations, for each warp and for each thread.
@@ -59,7 +80,7 @@ struct Counters {
 
   bool sampled() const { return counted < blocks; }
   /// All accesses of one memory and direction together.
-  AccessCounts total(Scope scope, bool stores) const;
+  RequestSums total(Scope scope, bool stores) const;
   /// All operations: accesses, arithmetic, branches and barriers.
   OpCounts instructions() const;
 };

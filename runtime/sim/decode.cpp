@@ -106,6 +106,8 @@ void Decoder::place_shared() {
   // Buffers may overlap in the arena: the shadow is of the arena, a unit for the smallest element.
   shadow_unit_ = std::max<std::int64_t>(unit, 1);
   program_.shadow_units = (program_.shared_bytes + shadow_unit_ - 1) / shadow_unit_;
+  if (!computes())
+    program_.shared_bytes = program_.shadow_units = 0;
 }
 
 void Decoder::place_local() {
@@ -114,9 +116,11 @@ void Decoder::place_local() {
   for (const kernel::Allocation &a : kernel_.local) {
     Place place{.slot = static_cast<std::uint32_t>(program_.local.size()), .elements = elements_of(a)};
     place.stride = Values::register_bytes(a.buffer->dtype, false);
-    place.first = values_.allocate_array(place.stride * static_cast<std::uint32_t>(place.elements));
-    place.first_written = elements;
-    elements += static_cast<std::uint32_t>(place.elements);
+    if (computes()) {
+      place.first = values_.allocate_array(place.stride * static_cast<std::uint32_t>(place.elements));
+      place.first_written = elements;
+      elements += static_cast<std::uint32_t>(place.elements);
+    }
     program_.local.push_back(a.buffer);
     places_[a.buffer] = place;
   }
@@ -193,7 +197,7 @@ void Decoder::declare(const kernel::Declare &node) {
 /// A value that later stores do not change.
 ValueId Decoder::keep(ValueId id) {
   const Value v = values_[id];
-  if (!v.pinned)
+  if (!v.pinned || !computes())
     return id;
   std::uint32_t reg = values_.reg(id);
   if (reg >= program_.locals_begin && reg < program_.locals_end) {
@@ -207,6 +211,7 @@ ValueId Decoder::keep(ValueId id) {
 void Decoder::loop(const kernel::Loop &node) {
   ValueId extent = value(node.extent);
   internal_check(values_[extent].uniform, "a loop whose extent differs between the threads of a warp");
+  needs(extent);
   if (auto constant = values_[extent].constant) {
     bool indexes_local = false;
     walk_exprs(node.body, [&](const Expr &e) {
@@ -226,8 +231,10 @@ void Decoder::loop(const kernel::Loop &node) {
 void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   bool runs = values_[extent].constant.has_value();
   std::int64_t step = 1, size = unrolled_size(node.body);
+  // Where nothing is computed, more: so that addresses are known within 128 bytes.
+  std::int64_t most = computes() ? 8 : phases;
   if (runs)
-    while (step < 8 && *values_[extent].constant % (2 * step) == 0 && 2 * step * size <= small_unroll)
+    while (step < most && *values_[extent].constant % (2 * step) == 0 && 2 * step * size <= small_unroll)
       step *= 2;
   std::uint32_t variable = values_.allocate(8), region = static_cast<std::uint32_t>(program_.regions.size());
   Instr instr{.run = handlers_.loop_begin,
@@ -235,7 +242,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
               .a = values_.reg(extent),
               .b = region,
               .c = static_cast<std::uint32_t>(step)};
-  Value v{.dtype = node.var->dtype, .scope = values_.scopes.size(), .reg = variable};
+  Value v{.dtype = node.var->dtype, .scope = values_.scopes.size(), .multiple = step, .reg = variable};
   if (auto range = values_[extent].range; range && range->high > 0)
     v.range = Range{0, range->high - step};
   std::set<std::pair<Buffer, std::int64_t>> written = written_;
@@ -246,6 +253,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   ValueId first = values_.given(v);
   for (std::int64_t n = 0; n < step; ++n) {
     variables_[node.var] = values_.binary(BinaryOp::add, first, values_.constant(v.dtype, n));
+    program_.regions[region_].branches += !node.unrolled;
     loops_.push_back({node.var, variable, n});
     stmt(node.body);
     loops_.pop_back();
@@ -258,6 +266,11 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
 
   auto length = static_cast<std::int64_t>(inner.head.size() + inner.body.size());
   std::vector<Instr> &body = values_.scopes.back().body;
+  if (!computes() && inner.body.empty()) {
+    instr.run = handlers_.loop_whole;
+    body.push_back(instr);
+    return;
+  }
   instr.imm = length + 2;
   body.push_back(instr);
   body.insert(body.end(), inner.head.begin(), inner.head.end());
@@ -270,6 +283,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
 void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   for (std::int64_t n = 0; n < extent; ++n) {
     variables_[node.var] = values_.constant(node.var->dtype, n);
+    program_.regions[region_].branches += !node.unrolled;
     loops_.push_back({node.var, zero_register, n});
     stmt(node.body);
     loops_.pop_back();
@@ -279,6 +293,8 @@ void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
 /// Both sides of an if/else, one after the other, each by the lanes that take it.
 void Decoder::branch(const kernel::If &node) {
   ValueId condition = value(node.condition);
+  needs(condition);
+  ++program_.regions[region_].branches;
   if (!node.otherwise) {
     guarded(condition, node.body);
     return;
@@ -286,14 +302,15 @@ void Decoder::branch(const kernel::If &node) {
   // What both sides write is written.
   std::set<std::pair<Buffer, std::int64_t>> before = written_, both;
   auto by_then = guarded(condition, node.body);
-  auto by_else = guarded(values_.complement(condition), node.otherwise);
+  auto by_else = guarded(values_.complement(condition), node.otherwise, true);
   std::set_intersection(by_then.begin(), by_then.end(), by_else.begin(), by_else.end(),
                         std::inserter(both, both.end()));
   written_.insert(both.begin(), both.end());
 }
 
 /// Gives the local elements that the lanes of the condition have written at the end.
-std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, const kernel::Stmt &body_stmt) {
+std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, const kernel::Stmt &body_stmt,
+                                                           bool is_else) {
   const Value v = values_[condition];
   if (v.constant) {
     if (*v.constant)
@@ -305,7 +322,8 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
   values_.emit({.run = v.uniform ? handlers_.if_uniform : handlers_.if_lanes,
                 .dst = saved,
                 .a = values_.reg(condition),
-                .b = region});
+                .b = region,
+                .c = !is_else});
   std::size_t at = values_.scopes.back().body.size() - 1;
   program_.regions.emplace_back();
   std::set<std::pair<Buffer, std::int64_t>> written = written_;
@@ -322,8 +340,9 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
 
 void Decoder::barrier(const kernel::Barrier &node) {
   ++program_.regions[region_].barriers;
-  values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
-                .imm = static_cast<std::int64_t>(site(nullptr))});
+  if (mode_ != Mode::count)
+    values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
+                  .imm = static_cast<std::int64_t>(site(nullptr))});
 }
 
 void Decoder::store(const kernel::Store &node) {
@@ -334,6 +353,15 @@ void Decoder::store(const kernel::Store &node) {
   bool local = node.buffer->scope == Scope::local;
   std::int64_t element = values_[index].constant.value_or(-1);
   bool fixed = local && element >= 0 && element < places_.at(node.buffer).elements;
+  if (!computes()) {
+    (void)value(node.value);
+    if (!local) {
+      Access &access = make_access(node.buffer, nullptr, index);
+      access.is_store = true;
+      count(access, false);
+    }
+    return;
+  }
   if (fixed && accumulate(node, element))
     return;
   const Place &place = places_.at(node.buffer);
@@ -350,7 +378,7 @@ void Decoder::store(const kernel::Store &node) {
     stored = values_.splat(stored);
   access.value = values_.reg(stored);
   access.value_uniform = values_[stored].uniform;
-  count(access);
+  count(access, false);
   if (fixed && access.value == hint)
     values_.emit({.run = handlers_.mark_written, .access = &access});
   else
@@ -361,17 +389,20 @@ void Decoder::store(const kernel::Store &node) {
 void Decoder::store_vector(const kernel::Store &node) {
   ValueId first = value(node.indices[0]);
   std::vector<ValueId> lanes = vector(node.value);
-  for (std::size_t n = 0; n < lanes.size(); ++n) {
+  for (std::size_t n = 0; n < (computes() ? lanes.size() : 1); ++n) {
     ValueId step = values_.constant(values_[first].dtype, static_cast<std::int64_t>(n));
     Access &access = make_access(node.buffer, nullptr, values_.binary(BinaryOp::add, first, step));
     access.is_store = true;
+    access.bytes *= n == 0 ? node.lanes : 1;
+    if (n == 0)
+      count(access, false);
+    if (!computes())
+      return;
     ValueId stored = access.kind == AddressKind::pattern ? values_.splat(lanes[n]) : lanes[n];
     access.value = values_.reg(stored);
     access.value_uniform = values_[stored].uniform;
-    if (n == 0) {
-      count(access);
+    if (n == 0)
       first_of_vector(access, node.lanes);
-    }
     values_.emit({.run = handlers_.store(access), .access = &access});
   }
 }
@@ -418,8 +449,8 @@ bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
 }
 
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-               const std::vector<GlobalBuffer> &buffers, const Options &options) {
-  return Decoder(kernel, buffers, options).decode(scalars);
+               const std::vector<GlobalBuffer> &buffers, const Options &options, Mode mode) {
+  return Decoder(kernel, buffers, options, mode).decode(scalars);
 }
 
 } // namespace nestsmith::sim

@@ -120,6 +120,7 @@ ValueId Decoder::binary(const Binary &e, Guard guard) {
     if (left && left->op == BinaryOp::mul)
       return scaled_sum(e.b, *left, guard);
   }
+  ++(is_float(dtype) ? program_.regions[region_].floating : program_.regions[region_].integer);
   ValueId a = value(e.a, guard);
   return values_.binary(e.op, a, value(e.b, guard));
 }
@@ -129,6 +130,12 @@ ValueId Decoder::scaled_sum(const Expr &x, const Binary &product, Guard guard) {
   ++program_.regions[region_].multiply_adds;
   return values_.multiply_add(term, a, value(product.b, guard));
 }
+
+ValueId Decoder::unknown(DType dtype) {
+  return values_.given({.dtype = dtype, .uniform = true, .pinned = true, .reg = zero_register});
+}
+
+void Decoder::needs(ValueId id) { program_.depends_on_data = program_.depends_on_data || values_[id].pinned; }
 
 ValueId Decoder::load(const Load &e, Guard guard, int n) {
   std::uint32_t hint = std::exchange(hint_, no_register);
@@ -142,7 +149,11 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
     if (values_.is_constant(*mask, 0))
       return *fill;
   }
+  if (!computes() && n > 0)
+    return unknown(e.buffer->dtype);
   ValueId index = value(e.indices[0], inner);
+  if (!computes() && e.buffer->scope == Scope::local)
+    return unknown(e.buffer->dtype);
   if (n > 0)
     index = values_.binary(BinaryOp::add, index, values_.constant(values_[index].dtype, n));
   Access &access = make_access(e.buffer, &e, index);
@@ -164,8 +175,15 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
     access.patterns = one_address();
   }
   access.counted = masked && n == 0;
-  if (masked)
+  access.bytes *= n == 0 ? e.lanes : 1;
+  if (masked) {
+    needs(*inner);
     access.mask = values_.reg(values_.splat(*inner));
+  }
+  if (!computes()) {
+    count(access, masked);
+    return unknown(e.buffer->dtype);
+  }
   if (filled) {
     access.fill = values_.reg(*fill);
     access.fill_uniform = values_[*fill].uniform;
@@ -173,8 +191,8 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
   access.value_uniform = uniform;
   bool into_hint = hint != no_register && !uniform && !guard && e.buffer->scope != Scope::local;
   access.value = into_hint ? hint : values_.allocate_temporary(e.buffer->dtype, uniform);
-  if (!masked && n == 0)
-    count(access);
+  if (n == 0)
+    count(access, masked);
   if (e.lanes > 1 && n == 0)
     first_of_vector(access, e.lanes);
   values_.emit({.run = handlers_.load(access), .access = &access});
@@ -192,6 +210,7 @@ Access &Decoder::make_access(const Buffer &buffer, const Load *load, ValueId ind
   access.buffer = buffer;
   access.slot = place.slot;
   access.elements = place.elements;
+  access.bytes = byte_size(buffer->dtype);
   access.checked = check_;
   if (buffer->scope == Scope::global)
     access.checked = check_ && (program_.stored[place.slot] || !buffers_[place.slot].starts_written);
@@ -213,8 +232,13 @@ void Decoder::set_address(Access &access, ValueId index) {
   access.constant = all.constant;
   for (auto [term, coefficient] : all.terms)
     (values_[term].uniform ? uniform : lanes).terms[term] = coefficient;
-  if (!uniform.terms.empty())
-    access.base = values_.reg(values_.sum(dtype, uniform));
+  for (auto [term, coefficient] : all.terms)
+    needs(term);
+  // Where accesses are only counted, many need no register for it.
+  if (mode_ == Mode::run || tells(access))
+    set_base(access, dtype, uniform);
+  if (access.buffer->scope != Scope::local && tallying_)
+    uniform_parts_[&access] = {dtype, std::move(uniform)};
   if (lanes.terms.empty())
     return;
   ValueId id = values_.sum(dtype, lanes);
@@ -228,6 +252,11 @@ void Decoder::set_address(Access &access, ValueId index) {
   access.kind = AddressKind::lanes;
   access.lanes = values_.reg(id);
   access.lanes_wide = dtype == DType::i64;
+}
+
+void Decoder::set_base(Access &access, DType dtype, const Sum &uniform) {
+  if (!uniform.terms.empty())
+    access.base = values_.reg(values_.sum(dtype, uniform));
 }
 
 /// Accesses of several elements at once must start at a multiple of them.
@@ -267,12 +296,23 @@ const Pattern *Decoder::one_address() {
   return one_address_;
 }
 
-void Decoder::count(const Access &access) {
+void Decoder::count(Access &access, bool masked) {
   RegionCounts &counts = program_.regions[region_];
-  if (access.buffer->scope == Scope::global)
+  if (!masked && access.buffer->scope == Scope::global)
     ++(access.is_store ? counts.stores_global : counts.loads_global);
-  else if (access.buffer->scope == Scope::shared)
+  else if (!masked && access.buffer->scope == Scope::shared)
     ++(access.is_store ? counts.stores_shared : counts.loads_shared);
+  if (access.buffer->scope == Scope::local)
+    return;
+  if (tallying_ || !computes())
+    program_.tallied.emplace_back(&access, region_);
+  if (tallying_) {
+    tally(access, masked);
+  } else if (!computes()) {
+    access.counter = static_cast<std::uint32_t>(program_.tallied.size() - 1);
+    if (tells(access))
+      values_.emit({.run = tell_request, .access = &access});
+  }
 }
 
 std::uint32_t Decoder::site(const Load *load) {

@@ -1,10 +1,12 @@
 #pragma once
 /// The decoder's state: private to decode.cpp and decode_exprs.cpp.
 
+#include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/values.h"
 
 #include <set>
+#include <utility>
 
 namespace nestsmith::sim {
 
@@ -17,8 +19,10 @@ struct Place {
 
 class Decoder {
 public:
-  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const Options &options)
-      : kernel_(kernel), buffers_(buffers), check_(options.check),
+  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const Options &options,
+          Mode mode)
+      : kernel_(kernel), buffers_(buffers), mode_(mode), check_(options.check && mode == Mode::run),
+        tallying_(options.count || mode == Mode::count),
         handlers_(options.baseline ? baseline_lanes : host_lanes()), values_(handlers_, program_) {}
 
   Program decode(std::span<const Scalar> scalars);
@@ -37,7 +41,8 @@ private:
   void unrolled(const kernel::Loop &node, std::int64_t extent);
   void rolled(const kernel::Loop &node, ValueId extent);
   void branch(const kernel::If &node);
-  std::set<std::pair<Buffer, std::int64_t>> guarded(ValueId condition, const kernel::Stmt &body);
+  std::set<std::pair<Buffer, std::int64_t>> guarded(ValueId condition, const kernel::Stmt &body,
+                                                    bool is_else = false);
   void store(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void barrier(const kernel::Barrier &node);
@@ -57,14 +62,27 @@ private:
 
   Access &make_access(const Buffer &buffer, const Load *load, ValueId index);
   void set_address(Access &access, ValueId index);
+  void set_base(Access &access, DType dtype, const Sum &uniform);
+  bool on_phase(const Access &access, const Sum &uniform) const;
   const Pattern *patterns_of(ValueId table);
   const Pattern *one_address();
-  void count(const Access &access);
+  /// Counts an access as the statistics and the tally want it; `masked` are those with a mask of their own.
+  void count(Access &access, bool masked);
+  void tally(Access &access, bool masked);
+  bool computes() const { return mode_ == Mode::run; }
+  /// Whether the sink is told of it.
+  bool tells(const Access &access) const {
+    return mode_ == Mode::walk_all || (mode_ == Mode::walk && access.buffer->scope == Scope::global);
+  }
+  /// What a load gives where nothing is computed.
+  ValueId unknown(DType dtype);
+  void needs(ValueId id); ///< an address or a condition
   std::uint32_t site(const Load *load);
 
   const kernel::Kernel &kernel_;
   const std::vector<GlobalBuffer> &buffers_;
-  bool check_;
+  Mode mode_;
+  bool check_, tallying_;
   const Lanes &handlers_;
   Program program_;
   Values values_;
@@ -73,6 +91,8 @@ private:
   std::map<Buffer, Place> places_;
   std::map<ValueId, const Pattern *> patterns_;
   std::map<std::pair<const void *, const void *>, int> sources_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bases_; ///< by region and register
+  std::map<const Access *, std::pair<DType, Sum>> uniform_parts_;          ///< of accesses that are tallied
   std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                ///< the statement being decoded

@@ -28,7 +28,9 @@ struct Lanes {
 
   Handler loop_begin; ///< dst = 0; jumps by imm unless dst < a. b: region
   Handler loop_next;  ///< dst += c; jumps by imm while dst < a. b: region
-  Handler if_lanes; ///< saves the active mask in dst and narrows it by mask a; jumps by imm if none. b: region
+  Handler loop_whole; ///< as loop_begin and loop_next do with nothing between them
+  /// Saves the active mask in dst and narrows it by mask a; jumps by imm if none. b: region; c: not an else
+  Handler if_lanes;
   Handler if_uniform; ///< jumps by imm unless a. b: region
   Handler end_if;     ///< restores the active mask from a
   Handler end;        ///< the warp has finished

@@ -1,6 +1,7 @@
 #include "runtime/sim/machine.h"
 
 #include "dsl/error.h"
+#include "runtime/sim/evaluate.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 
@@ -65,11 +66,47 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
+const Instr *count_phase(const Instr *ip, Warp &w) {
+  w.machine->tally.phase(ip->b, w, reg<std::int64_t>(w, ip->a));
+  return ip + 1;
+}
+
+const Instr *count_request(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
+  Tally &tally = w.machine->tally;
+  if (mask == 0)
+    return ip + 1;
+  if (access.kind != AddressKind::lanes) {
+    tally.request(access.counter, w, mask, reg<std::int64_t>(w, access.base) + access.constant);
+    return ip + 1;
+  }
+  RequestCost each = cost(request_now(access, w, mask), access.bytes, access.buffer->scope);
+  auto lanes = static_cast<std::uint64_t>(std::popcount(mask));
+  tally.sums[access.counter] += {.requests = 1,
+                                 .threads = lanes,
+                                 .asked = lanes * static_cast<std::uint64_t>(access.bytes),
+                                 .sectors = each.sectors,
+                                 .lines = each.lines,
+                                 .wavefronts = each.wavefronts,
+                                 .conflicts = each.conflicts};
+  return ip + 1;
+}
+
+const Instr *tell_request(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
+  if (mask == 0)
+    return ip + 1;
+  w.machine->sink->request(access, w, mask);
+  w.pc = ip + 1;
+  return nullptr;
+}
+
 Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t)
     : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
-      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1),
-      region_threads(p.regions.size()), region_warps(p.regions.size()),
+      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1), tally(p),
       frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
@@ -82,8 +119,7 @@ void Machine::set_frames() {
     w.frame = frame;
     w.machine = this;
     w.index = index;
-    std::uint32_t lanes_left = program.threads - index * warp_size;
-    w.live = lanes_left >= warp_size ? ~std::uint32_t{0} : (1u << lanes_left) - 1;
+    w.live = live_lanes(program, index);
     w.full = tracer ? 0 : w.live;
     for (const FrameInit &init : program.inits) {
       std::size_t at = init.content.size() == init.bytes ? 0 : std::size_t{index} * init.bytes;
@@ -92,7 +128,7 @@ void Machine::set_frames() {
   }
 }
 
-void Machine::start_block() {
+void Machine::reset_block() {
   auto [x, y, z] = program.grid;
   auto linear = static_cast<std::int64_t>(block);
   block_index = {linear % x, linear / x % y, linear / (x * y)};
@@ -107,8 +143,7 @@ void Machine::start_block() {
     w.active = w.live;
     w.state = Warp::State::ready;
     w.pc = program.code.data();
-    region_threads[0] += static_cast<std::uint64_t>(std::popcount(w.live));
-    ++region_warps[0];
+    tally.run(0, w, 1);
   }
   stamp_all();
   if (tracer)
@@ -120,19 +155,29 @@ void Machine::stamp_all() {
     set_clock(w, clock, clock.floor() + w.index);
 }
 
-void Machine::run_block(std::uint64_t number) {
+void Machine::start_block(std::uint64_t number) {
   block = number;
-  start_block();
-  do {
-    for (Warp &w : warps_) {
-      if (w.state != Warp::State::ready)
-        continue;
-      for (const Instr *ip = w.pc; ip;)
-        ip = ip->run(ip, w);
-      if (w.state == Warp::State::failed)
-        return;
-    }
-  } while (release());
+  reset_block();
+}
+
+bool Machine::round() {
+  bool stopped_between = false;
+  for (Warp &w : warps_) {
+    if (w.state != Warp::State::ready)
+      continue;
+    for (const Instr *ip = w.pc; ip;)
+      ip = ip->run(ip, w);
+    if (w.state == Warp::State::failed)
+      return false;
+    stopped_between = stopped_between || w.state == Warp::State::ready;
+  }
+  return stopped_between || release();
+}
+
+void Machine::run_block(std::uint64_t number) {
+  start_block(number);
+  while (round()) {
+  }
 }
 
 bool Machine::release() {

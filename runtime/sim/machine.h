@@ -2,6 +2,7 @@
 /// One host thread's worth of simulator: runs blocks one after the other.
 
 #include "runtime/sim/program.h"
+#include "runtime/sim/tally.h"
 
 #include <set>
 #include <string>
@@ -11,6 +12,14 @@ namespace nestsmith::sim {
 
 class Tracer;
 
+/// Is told of the requests of a program that was decoded to be walked.
+class Sink {
+public:
+  virtual ~Sink() = default;
+  /// The lanes of `mask` perform `access`.
+  virtual void request(const Access &access, const Warp &w, std::uint32_t mask) = 0;
+};
+
 class Machine {
 public:
   /// With a tracer, every access to shared or global memory is handed to it as well, and nothing is
@@ -19,6 +28,10 @@ public:
   Machine(const Machine &) = delete;
 
   void run_block(std::uint64_t block);
+  /// The same in pieces: every warp runs on to its next stop, which is a barrier or, in a program that is
+  /// walked, a request. False: the block is over.
+  void start_block(std::uint64_t block);
+  bool round();
 
   /// Records a mistake once for each kind and source; blocks run in ascending order, so that it is the
   /// one of the lowest block that this machine meets.
@@ -45,12 +58,13 @@ public:
   }
   Clock clock;
 
-  std::vector<std::uint64_t> region_threads, region_warps; ///< executions of each region
-  RegionCounts masked;                                     ///< accesses under a mask of their own
+  Tally tally;
+  RegionCounts masked; ///< accesses under a mask of their own
+  Sink *sink = nullptr;
   std::vector<Event> events;
 
 private:
-  void start_block();
+  void reset_block();
   void set_frames();
   /// All warps stand still: lets them pass a barrier at which all of them wait. False: the block is over.
   bool release();
@@ -74,6 +88,12 @@ const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);
 /// Reports a vector that starts at no multiple of its width; `access` is that of its first element.
 const Instr *check_aligned(const Instr *ip, Warp &w);
+/// Counts the phase of the uniform part `a` of addresses; `b`: the number of the base.
+const Instr *count_phase(const Instr *ip, Warp &w);
+/// Counts the request of `access`.
+const Instr *count_request(const Instr *ip, Warp &w);
+/// Tells the sink of the request of `access`, and stops.
+const Instr *tell_request(const Instr *ip, Warp &w);
 /// `__syncthreads` and `__syncwarp`; `imm` is the site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);

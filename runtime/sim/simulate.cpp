@@ -2,11 +2,13 @@
 
 #include "dsl/error.h"
 #include "runtime/sim/decode.h"
+#include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <exception>
@@ -20,6 +22,7 @@ namespace {
 struct Outcome {
   std::vector<Event> events; ///< one for each kind and source, of its lowest block; by block and kind
   Stats stats;
+  Tally tally;
 };
 
 class Simulation {
@@ -113,8 +116,10 @@ void add_stats(Stats &stats, const Machine &m) {
     stats.stores_shared += counts.stores_shared * threads;
     stats.barriers += counts.barriers * warps;
   };
-  for (std::size_t r = 0; r < m.program.regions.size(); ++r)
-    add(m.program.regions[r], m.region_threads[r], m.region_warps[r]);
+  m.tally.each_run(
+      m.program, [&](std::uint32_t region, std::uint32_t, std::uint32_t mask, std::uint64_t times) {
+        add(m.program.regions[region], static_cast<std::uint64_t>(std::popcount(mask)) * times, times);
+      });
   add(m.masked, 1, 1);
 }
 
@@ -123,9 +128,10 @@ Outcome Simulation::run_blocks(unsigned threads) {
   struct Worker {
     std::vector<Event> events;
     Stats stats;
+    Tally tally;
     std::exception_ptr failure;
   };
-  std::vector<Worker> workers(threads);
+  std::vector<Worker> workers(threads, {{}, {}, Tally(program_), nullptr});
   std::atomic<std::uint64_t> next = 0;
   auto work = [&](Worker &worker) {
     try {
@@ -135,6 +141,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
         machine.run_block(block);
       worker.events = std::move(machine.events);
       add_stats(worker.stats, machine);
+      worker.tally = std::move(machine.tally);
     } catch (...) {
       worker.failure = std::current_exception();
     }
@@ -146,12 +153,13 @@ Outcome Simulation::run_blocks(unsigned threads) {
   for (std::thread &other : others)
     other.join();
 
-  Outcome outcome;
+  Outcome outcome{{}, {}, Tally(program_)};
   for (Worker &worker : workers) {
     if (worker.failure)
       std::rethrow_exception(worker.failure);
     std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
     outcome.stats += worker.stats;
+    outcome.tally.add(worker.tally);
   }
   // The events of one block are of one machine, in the order in which they happened: a stable sort gives
   // the same order for any number of machines. Races come first: a race may be why an element is unwritten.
@@ -231,6 +239,10 @@ Result Simulation::run() {
   Result result;
   result.findings = explain(outcome.events);
   result.stats = outcome.stats;
+  if (options_.count) {
+    result.counters = evaluate(program_, outcome.tally);
+    result.counters->blocks = result.counters->counted = static_cast<std::uint64_t>(program_.blocks);
+  }
   for (const GlobalBuffer &buffer : globals_)
     result.written.emplace_back(buffer.written.begin(), buffer.written.end());
   result.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

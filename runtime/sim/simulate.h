@@ -8,6 +8,7 @@
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
+#include "runtime/sim/counters.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -69,6 +70,8 @@ struct Result {
   std::vector<std::vector<bool>>
       written; ///< for each argument and element: this kernel or one before stored it
 
+  std::optional<Counters> counters; ///< where `Options::count` asks for them
+
   bool good() const { return findings.empty(); }
 };
 
@@ -77,6 +80,7 @@ struct Options {
   std::size_t max_findings = 8; ///< at least 1
   bool explain = true;          ///< false: a finding is its kind alone, which costs less
   bool check = true;            ///< races and unwritten reads; bounds and barriers are always checked
+  bool count = false;           ///< what the hardware would count
   bool baseline =
       false; ///< no instructions of the host beyond the compiler's default; the results are the same bits
 };

@@ -8,9 +8,11 @@
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
+#include "runtime/sim/counters.h"
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace nestsmith::sim {
 
@@ -37,19 +39,21 @@ struct Traffic {
 };
 
 struct TrafficOptions {
-  /// Requests to follow at most, about. Where the kernel makes more, each block runs through a first part of
-  /// its requests only, caches are smaller in proportion where they keep what later blocks read, and the sums
-  /// are scaled.
-  std::uint64_t max_requests = 20'000'000;
+  /// Lines of 128 bytes to follow at most, about. Where the requests of the kernel touch more, each block runs
+  /// through a first part of its requests only, with an L2 that is smaller in proportion, and where that is not
+  /// enough the last blocks are taken to do what those before them do.
+  std::uint64_t max_lines = 300'000'000;
 };
 
 struct TrafficResult {
   Traffic traffic;
-  double followed = 1; ///< the share of the requests that was followed
+  std::vector<Traffic> accesses;            ///< the same, for each of the counters' accesses
+  double followed = 1, followed_blocks = 1; ///< shares: of each block's requests, and of the blocks
 };
 
-/// Of a kernel without sizes.
-TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
-                      const TrafficOptions &options = {});
+/// Of a kernel without sizes; `counters` are its counts. Where addresses or conditions depend on what is
+/// loaded, loads give 0.
+TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const Counters &counters,
+                      const MemorySystem &system, const TrafficOptions &options = {});
 
 } // namespace nestsmith::sim

@@ -48,6 +48,7 @@ struct Value {
   std::optional<std::int64_t> constant = {}; ///< as a uniform register holds it
   std::vector<std::int64_t> table = {};      ///< depends on the thread alone: its value for each
   std::optional<Range> range = {};           ///< integers: holds every value
+  std::int64_t multiple = 1;                 ///< of a loop variable: each value is one of this
   Recipe recipe = Recipe::given;
   BinaryOp op = BinaryOp::add;
   ValueId a = 0, b = 0, c = 0;

@@ -1,0 +1,111 @@
+#include "runtime/sim/counters.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace nestsmith::sim {
+
+namespace {
+
+/// Different blocks of `size` bytes that the lanes touch.
+std::uint32_t different(const WarpRequest &request, std::int64_t bytes, std::int64_t size) {
+  std::array<std::int64_t, 64> touched;
+  std::size_t count = 0;
+  for (std::size_t lane = 0; lane < request.address.size(); ++lane) {
+    if (!(request.mask >> lane & 1))
+      continue;
+    // An access is no wider than a block, and touches two at most.
+    touched[count++] = floor_div(request.address[lane], size);
+    std::int64_t last = floor_div(request.address[lane] + bytes - 1, size);
+    if (last != touched[count - 1])
+      touched[count++] = last;
+  }
+  std::sort(touched.begin(), touched.begin() + count);
+  return static_cast<std::uint32_t>(std::unique(touched.begin(), touched.begin() + count) - touched.begin());
+}
+
+/// The most words that lanes [first, last) want of one bank: a word serves all that want it.
+std::uint32_t wavefronts(const WarpRequest &request, std::int64_t bytes, std::size_t first, std::size_t last) {
+  std::array<std::int64_t, 32 * 5> words;
+  std::size_t count = 0;
+  for (std::size_t lane = first; lane < last; ++lane) {
+    if (!(request.mask >> lane & 1))
+      continue;
+    std::int64_t to = floor_div(request.address[lane] + bytes - 1, bank_bytes);
+    for (std::int64_t word = floor_div(request.address[lane], bank_bytes); word <= to; ++word)
+      words[count++] = word;
+  }
+  std::sort(words.begin(), words.begin() + count);
+  auto end = std::unique(words.begin(), words.begin() + count);
+  std::array<std::uint32_t, banks> wanted{};
+  for (auto word = words.begin(); word != end; ++word)
+    ++wanted[static_cast<std::size_t>(floor_mod(*word, banks))];
+  return *std::max_element(wanted.begin(), wanted.end());
+}
+
+} // namespace
+
+RequestCost cost(const WarpRequest &request, std::int64_t bytes, Scope scope) {
+  RequestCost result;
+  if (scope == Scope::global) {
+    result.sectors = different(request, bytes, sector_bytes);
+    result.lines = different(request, bytes, line_bytes);
+    return result;
+  }
+  std::size_t lanes = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
+  for (std::size_t first = 0; first < 32; first += lanes)
+    if (std::uint32_t passes = wavefronts(request, bytes, first, first + lanes)) {
+      result.wavefronts += passes;
+      result.conflicts += passes - 1;
+    }
+  return result;
+}
+
+double RequestSums::sectors_per_request() const {
+  return requests == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(requests);
+}
+
+double RequestSums::wavefronts_per_request() const {
+  return requests == 0 ? 0 : static_cast<double>(wavefronts) / static_cast<double>(requests);
+}
+
+RequestSums &RequestSums::operator+=(const RequestSums &other) {
+  requests += other.requests;
+  threads += other.threads;
+  asked += other.asked;
+  sectors += other.sectors;
+  lines += other.lines;
+  wavefronts += other.wavefronts;
+  conflicts += other.conflicts;
+  return *this;
+}
+
+RequestSums RequestSums::operator*(std::uint64_t times) const {
+  return {requests * times, threads * times,    asked * times,    sectors * times,
+          lines * times,    wavefronts * times, conflicts * times};
+}
+
+OpCounts &OpCounts::operator+=(const OpCounts &other) {
+  warps += other.warps;
+  threads += other.threads;
+  return *this;
+}
+
+RequestSums Counters::total(Scope scope, bool stores) const {
+  RequestSums result;
+  for (const AccessCounts &access : accesses)
+    if (access.buffer->scope == scope && access.is_store() == stores)
+      result += access;
+  return result;
+}
+
+OpCounts Counters::instructions() const {
+  OpCounts all;
+  for (const OpCounts &ops : {multiply_adds, floating, integer, barriers, branches})
+    all += ops;
+  for (const AccessCounts &access : accesses)
+    all += {access.requests, access.threads};
+  return all;
+}
+
+} // namespace nestsmith::sim

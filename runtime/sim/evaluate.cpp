@@ -1,0 +1,179 @@
+#include "runtime/sim/evaluate.h"
+
+#include "runtime/sim/machine.h"
+
+#include <bit>
+#include <map>
+
+namespace nestsmith::sim {
+
+namespace {
+
+/// So many lanes of a warp, so often; `phase` is that of the uniform part of the address.
+struct Times {
+  std::uint32_t warp, mask, phase;
+  std::uint64_t times;
+};
+
+class Evaluation {
+public:
+  Evaluation(const Program &program, const Tally &tally);
+  Counters run();
+
+private:
+  void operations(Counters &result) const;
+  void add(AccessCounts &to, const Access &access, const Times &times, std::int64_t phase);
+  const RequestCost &cost_of(const Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t phase);
+
+  const Program &program_;
+  const Tally &tally_;
+  std::vector<std::vector<Times>> runs_, bases_, single_; ///< of regions, bases and accesses
+  /// Costs that are known: by pattern, lanes, phase, place within a word, width and memory.
+  std::map<std::tuple<const Pattern *, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, Scope>,
+           RequestCost>
+      known_;
+};
+
+Evaluation::Evaluation(const Program &program, const Tally &tally)
+    : program_(program), tally_(tally), runs_(program.regions.size()), bases_(program.bases),
+      single_(program.single) {
+  tally.each_run(program,
+                 [&](std::uint32_t region, std::uint32_t warp, std::uint32_t mask, std::uint64_t times) {
+                   runs_[region].push_back({warp, mask, 0, times});
+                 });
+  for (std::uint32_t base = 0; base < program.bases; ++base)
+    for (std::uint32_t warp = 0; warp < program.warps; ++warp)
+      for (std::uint32_t phase = 0; phase < phases; ++phase)
+        if (std::uint64_t times = tally.base_phases[(base * program.warps + warp) * phases + phase])
+          bases_[base].push_back({warp, live_lanes(program, warp), phase, times});
+  for (const auto &[key, times] : tally.partial_phases)
+    bases_[key[0]].push_back({key[1], key[2], key[3], times});
+  for (const auto &[key, times] : tally.requests)
+    single_[key[0]].push_back({key[1], key[2], key[3], times});
+}
+
+const RequestCost &Evaluation::cost_of(const Access &access, std::uint32_t warp, std::uint32_t mask,
+                                       std::int64_t phase) {
+  std::int64_t width = byte_size(access.buffer->dtype);
+  // Moving all lanes by whole lines, or by whole words in shared memory, changes nothing.
+  std::int64_t period = access.buffer->scope == Scope::global ? line_bytes / width
+                                                              : std::max<std::int64_t>(bank_bytes / width, 1);
+  phase = floor_mod(phase, period);
+  const Pattern *pattern = access.kind == AddressKind::pattern ? access.patterns + warp : nullptr;
+  auto [it, fresh] = known_.try_emplace(
+      {pattern, mask, phase, access.byte_offset % bank_bytes, access.bytes, access.buffer->scope});
+  if (fresh)
+    it->second = cost(request_at(access, warp, mask, phase), access.bytes, access.buffer->scope);
+  return it->second;
+}
+
+void Evaluation::add(AccessCounts &to, const Access &access, const Times &times, std::int64_t phase) {
+  const RequestCost &each = cost_of(access, times.warp, times.mask, phase);
+  auto lanes = static_cast<std::uint64_t>(std::popcount(times.mask));
+  to += RequestSums{.requests = 1,
+                    .threads = lanes,
+                    .asked = lanes * static_cast<std::uint64_t>(access.bytes),
+                    .sectors = each.sectors,
+                    .lines = each.lines,
+                    .wavefronts = each.wavefronts,
+                    .conflicts = each.conflicts} *
+        times.times;
+}
+
+void Evaluation::operations(Counters &result) const {
+  for (std::size_t region = 0; region < runs_.size(); ++region) {
+    const RegionCounts &each = program_.regions[region];
+    for (const Times &run : runs_[region]) {
+      auto lanes = static_cast<std::uint64_t>(std::popcount(run.mask));
+      auto add = [&](OpCounts &to, std::uint64_t count) {
+        to += {count * run.times, count * run.times * lanes};
+      };
+      add(result.multiply_adds, each.multiply_adds);
+      add(result.floating, each.floating);
+      add(result.integer, each.integer);
+      add(result.barriers, each.barriers);
+      add(result.branches, each.branches);
+    }
+  }
+  result.divergent = tally_.divergent;
+}
+
+Counters Evaluation::run() {
+  Counters result;
+  operations(result);
+  std::vector<std::size_t> at = positions(program_);
+  for (std::size_t n = 0; n < at.size(); ++n) {
+    auto [access, region] = program_.tallied[n];
+    if (at[n] >= result.accesses.size())
+      result.accesses.resize(at[n] + 1);
+    AccessCounts &to = result.accesses[at[n]];
+    const Site &site = program_.sites[access->site];
+    to.stmt = site.stmt;
+    to.load = site.load;
+    to.buffer = access->buffer;
+    to.bytes = access->bytes;
+    switch (access->tallied) {
+    case Tallied::no:
+      break;
+    case Tallied::by_region:
+      for (const Times &times : runs_[region])
+        add(to, *access, times, access->phase);
+      break;
+    case Tallied::by_phase:
+      for (const Times &times : bases_[access->counter])
+        add(to, *access, times, times.phase + access->phase);
+      break;
+    case Tallied::singly:
+      for (const Times &times : single_[access->counter])
+        add(to, *access, times, times.phase);
+      to += tally_.sums[access->counter];
+      break;
+    }
+  }
+  return result;
+}
+
+} // namespace
+
+Counters evaluate(const Program &program, const Tally &tally) { return Evaluation(program, tally).run(); }
+
+std::vector<std::size_t> positions(const Program &program) {
+  std::map<int, std::size_t> sources;
+  for (auto [access, region] : program.tallied)
+    sources.try_emplace(program.sites[access->site].source);
+  std::size_t count = 0;
+  for (auto &[source, position] : sources)
+    position = count++;
+  std::vector<std::size_t> result;
+  for (auto [access, region] : program.tallied)
+    result.push_back(sources.at(program.sites[access->site].source));
+  return result;
+}
+
+WarpRequest request_at(const Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t base) {
+  WarpRequest request{.mask = mask};
+  std::int64_t width = byte_size(access.buffer->dtype);
+  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    std::int64_t offset = access.kind == AddressKind::pattern ? access.patterns[warp].offset[lane] : 0;
+    request.address[lane] = (base + offset) * width + access.byte_offset;
+  }
+  return request;
+}
+
+WarpRequest request_now(const Access &access, const Warp &w, std::uint32_t mask) {
+  WarpRequest request{.mask = mask};
+  std::int64_t width = byte_size(access.buffer->dtype);
+  std::int64_t base = reg<std::int64_t>(w, access.base) + access.constant;
+  for (std::size_t lane = 0; lane < warp_size; ++lane) {
+    std::int64_t at = base;
+    if (access.kind == AddressKind::pattern)
+      at += access.patterns[w.index].offset[lane];
+    else if (access.kind == AddressKind::lanes)
+      at += access.lanes_wide ? lanes<std::int64_t>(w, access.lanes)[lane]
+                              : lanes<std::int32_t>(w, access.lanes)[lane];
+    request.address[lane] = at * width + access.byte_offset;
+  }
+  return request;
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,297 @@
+#include "runtime/sim/traffic.h"
+
+#include "dsl/ops.h"
+#include "lowering/plan.h"
+#include "runtime/sim/cache.h"
+#include "runtime/sim/decode.h"
+#include "runtime/sim/evaluate.h"
+#include "runtime/sim/machine.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+
+namespace nestsmith::sim {
+
+namespace {
+
+/// A line that a request touches, and which of its sectors.
+struct Touch {
+  std::int64_t line;
+  std::uint32_t sectors;
+};
+
+std::vector<Touch> touches(const WarpRequest &request, std::int64_t bytes) {
+  std::vector<Touch> found;
+  for (std::size_t lane = 0; lane < request.address.size(); ++lane) {
+    if (!(request.mask >> lane & 1))
+      continue;
+    std::int64_t last = floor_div(request.address[lane] + bytes - 1, sector_bytes);
+    for (std::int64_t sector = floor_div(request.address[lane], sector_bytes); sector <= last; ++sector) {
+      constexpr std::int64_t in_line = line_bytes / sector_bytes;
+      std::int64_t line = floor_div(sector, in_line);
+      auto same = std::find_if(found.rbegin(), found.rend(), [&](const Touch &t) { return t.line == line; });
+      if (same == found.rend())
+        same = found.rend() - static_cast<std::ptrdiff_t>((found.push_back({line, 0}), found.size()));
+      same->sectors |= 1u << floor_mod(sector, in_line);
+    }
+  }
+  return found;
+}
+
+/// What is followed of a run: the first part of each block's requests, the first blocks, and the lines whose
+/// number is drawn, one of `draw`.
+struct Plan {
+  double requests = 1, blocks = 1;
+  std::uint64_t draw = 1;
+};
+
+Plan make_plan(const Counters &counters, double blocks_together, std::uint64_t most) {
+  double lines = 0, requests = 0, blocks = static_cast<double>(counters.blocks);
+  for (const AccessCounts &access : counters.accesses) {
+    lines += static_cast<double>(access.lines);
+    requests += access.buffer->scope == Scope::global ? static_cast<double>(access.requests) : 0;
+  }
+  Plan plan;
+  if (lines > 4e6)
+    plan.draw = 16;
+  double share = static_cast<double>(most) / std::max(lines, 1.0);
+  if (share >= 1)
+    return plan;
+  // Too few requests of a block would show its start only: then it is blocks that are left out, but not of the
+  // first waves.
+  constexpr double least_requests = 2048;
+  plan.requests = std::clamp(least_requests * blocks / std::max(requests, 1.0), share, 1.0);
+  plan.blocks = std::clamp(share / plan.requests, std::min(1.0, 4 * blocks_together / blocks), 1.0);
+  plan.requests = std::min(1.0, share / plan.blocks);
+  return plan;
+}
+
+/// Sectors of one access that were followed.
+struct Followed {
+  std::uint64_t sectors = 0, l1_hits = 0, l2_hits = 0;
+
+  void operator-=(const Followed &other) {
+    sectors -= other.sectors;
+    l1_hits -= other.l1_hits;
+    l2_hits -= other.l2_hits;
+  }
+};
+
+/// Blocks that run side by side, and the caches below them.
+class Walk : public Sink {
+public:
+  Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
+       const Plan &plan, std::uint64_t requests_per_block);
+  void run();
+  void request(const Access &access, const Warp &w, std::uint32_t mask) override;
+
+  std::vector<Followed> all, late; ///< by position; `late`: of the second half of the blocks that are followed
+
+private:
+  const std::vector<Touch> &touches_of(const Access &access, const Warp &w, std::uint32_t mask,
+                                       std::int64_t &base);
+
+  const MemorySystem &system_;
+  const Plan &plan_;
+  std::uint64_t requests_per_block_;
+  std::vector<GlobalBuffer> buffers_;
+  std::vector<std::int64_t> first_line_; ///< of each parameter
+  Program program_;
+  std::vector<std::size_t> positions_;
+  std::vector<Cache> l1_; ///< of each SM
+  Cache l2_;
+  std::size_t sm_ = 0;
+  std::uint64_t requests_ = 0; ///< that the block which runs now has made in this round
+  /// Touches of full warps relative to the line of the base, by access, warp and phase.
+  std::vector<std::vector<std::vector<Touch>>> known_;
+  std::vector<Touch> singly_;
+};
+
+Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
+           const Plan &plan, std::uint64_t requests_per_block)
+    : system_(system), plan_(plan), requests_per_block_(requests_per_block), buffers_(kernel.params.size()),
+      l2_(static_cast<std::int64_t>(plan.requests * static_cast<double>(system.l2_bytes)) /
+          static_cast<std::int64_t>(plan.draw)) {
+  std::int64_t line = 0;
+  for (std::size_t n = 0; n < buffers_.size(); ++n) {
+    buffers_[n].elements = kernel::element_count(kernel.params[n]);
+    first_line_.push_back(line);
+    line += buffers_[n].elements * byte_size(kernel.params[n]->dtype) / line_bytes + 2;
+  }
+  program_ = decode(kernel, scalars, buffers_, {.check = false}, Mode::walk);
+  positions_ = positions(program_);
+  std::size_t count = 0;
+  for (std::size_t position : positions_)
+    count = std::max(count, position + 1);
+  all.resize(count);
+  known_.resize(program_.tallied.size());
+  l1_.assign(static_cast<std::size_t>(system.sms),
+             Cache(system.l1_bytes / static_cast<std::int64_t>(plan.draw)));
+}
+
+/// `base` becomes the line that they are relative to.
+const std::vector<Touch> &Walk::touches_of(const Access &access, const Warp &w, std::uint32_t mask,
+                                           std::int64_t &base) {
+  std::int64_t width = byte_size(access.buffer->dtype), period = line_bytes / width;
+  if (access.kind == AddressKind::lanes || mask != w.live) {
+    base = 0;
+    singly_ = touches(request_now(access, w, mask), access.bytes);
+    return singly_;
+  }
+  std::int64_t at = reg<std::int64_t>(w, access.base) + access.constant, phase = floor_mod(at, period);
+  base = floor_div(at, period);
+  std::vector<std::vector<Touch>> &known = known_[access.counter];
+  if (known.empty())
+    known.resize(program_.warps * static_cast<std::size_t>(period));
+  std::vector<Touch> &result =
+      known[w.index * static_cast<std::size_t>(period) + static_cast<std::size_t>(phase)];
+  if (result.empty())
+    result = touches(request_at(access, w.index, mask, phase), access.bytes);
+  return result;
+}
+
+void Walk::request(const Access &access, const Warp &w, std::uint32_t mask) {
+  ++requests_;
+  Followed &sum = all[positions_[access.counter]];
+  std::int64_t base = 0;
+  for (const Touch &touch : touches_of(access, w, mask, base)) {
+    auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.slot]);
+    // A hash of its own: the sets of a cache are chosen by another.
+    if ((line * 0xD6E8FEB86659FD93u >> 40) % plan_.draw != 0)
+      continue;
+    sum.sectors += static_cast<std::uint64_t>(std::popcount(touch.sectors));
+    std::uint32_t there = 0;
+    if (access.is_store) {
+      there = l2_.store(line, touch.sectors);
+    } else {
+      std::uint32_t in_l1 = l1_[sm_].load(line, touch.sectors), rest = touch.sectors & ~in_l1;
+      sum.l1_hits += static_cast<std::uint64_t>(std::popcount(in_l1));
+      there = rest == 0 ? 0 : l2_.load(line, rest);
+    }
+    sum.l2_hits += static_cast<std::uint64_t>(std::popcount(there));
+  }
+}
+
+void Walk::run() {
+  struct Slot {
+    std::unique_ptr<Machine> machine;
+    std::uint64_t requests = 0;
+    bool running = false;
+  };
+  auto blocks = static_cast<std::uint64_t>(std::ceil(plan_.blocks * static_cast<double>(program_.blocks)));
+  auto limit = static_cast<std::uint64_t>(std::ceil(plan_.requests * static_cast<double>(requests_per_block_)));
+  std::vector<Slot> slots(static_cast<std::size_t>(std::min(
+      blocks, static_cast<std::uint64_t>(system_.sms) * static_cast<std::uint64_t>(system_.blocks_per_sm))));
+  std::uint64_t next = 0, running = 0;
+  std::vector<Followed> early;
+  auto start = [&](Slot &slot) {
+    slot.running = next < blocks;
+    if (!slot.running)
+      return;
+    if (next == blocks / 2)
+      early = all;
+    slot.machine->start_block(next++);
+    slot.requests = 0;
+    ++running;
+  };
+  for (Slot &slot : slots) {
+    slot.machine = std::make_unique<Machine>(program_, buffers_);
+    slot.machine->sink = this;
+    start(slot);
+  }
+  while (running > 0)
+    for (std::size_t n = 0; n < slots.size(); ++n) {
+      Slot &slot = slots[n];
+      if (!slot.running)
+        continue;
+      sm_ = n % l1_.size();
+      requests_ = 0;
+      bool goes_on = slot.machine->round();
+      slot.requests += requests_;
+      if (goes_on && (plan_.requests == 1 || slot.requests < limit))
+        continue;
+      --running;
+      start(slot);
+    }
+  late = all;
+  for (std::size_t n = 0; n < early.size(); ++n)
+    late[n] -= early[n];
+}
+
+/// Shares of an access's sectors, as they were seen; of an access that was not followed: what nothing reuses.
+struct Rates {
+  double l1 = 0, l2 = 0;
+
+  explicit Rates(const Followed &seen) {
+    if (seen.sectors == 0)
+      return;
+    l1 = static_cast<double>(seen.l1_hits) / static_cast<double>(seen.sectors);
+    l2 = static_cast<double>(seen.l2_hits) / static_cast<double>(seen.sectors);
+  }
+};
+
+Traffic scaled(const AccessCounts &access, double sectors, const Rates &rates) {
+  auto whole = [](double count) { return static_cast<std::uint64_t>(std::llround(count)); };
+  Traffic traffic;
+  if (access.is_store()) {
+    traffic.l2_writes = whole(sectors);
+    traffic.dram_writes = whole(sectors * (1 - rates.l2));
+    return traffic;
+  }
+  traffic.l1_sectors = whole(sectors);
+  traffic.l1_hits = whole(sectors * rates.l1);
+  traffic.l2_reads = whole(sectors * (1 - rates.l1));
+  traffic.l2_read_hits = whole(sectors * rates.l2);
+  traffic.dram_reads = whole(sectors * (1 - rates.l1 - rates.l2));
+  return traffic;
+}
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+} // namespace
+
+double Traffic::l1_hit_rate() const { return share(l1_hits, l1_sectors); }
+double Traffic::l2_hit_rate() const { return share(l2_read_hits, l2_reads); }
+
+Traffic &Traffic::operator+=(const Traffic &other) {
+  l1_sectors += other.l1_sectors;
+  l1_hits += other.l1_hits;
+  l2_reads += other.l2_reads;
+  l2_read_hits += other.l2_read_hits;
+  l2_writes += other.l2_writes;
+  dram_reads += other.dram_reads;
+  dram_writes += other.dram_writes;
+  return *this;
+}
+
+TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const Counters &counters,
+                      const MemorySystem &system, const TrafficOptions &options) {
+  std::uint64_t requests = 0;
+  for (const AccessCounts &access : counters.accesses)
+    requests += access.buffer->scope == Scope::global ? access.requests : 0;
+  Plan plan = make_plan(counters, static_cast<double>(system.sms) * system.blocks_per_sm, options.max_lines);
+  Walk walk(kernel, scalars, system, plan, requests / std::max<std::uint64_t>(counters.blocks, 1) + 1);
+  walk.run();
+
+  TrafficResult result;
+  result.followed = plan.requests;
+  result.followed_blocks = plan.blocks;
+  result.accesses.resize(counters.accesses.size());
+  for (std::size_t n = 0; n < counters.accesses.size(); ++n) {
+    const AccessCounts &access = counters.accesses[n];
+    if (access.buffer->scope != Scope::global)
+      continue;
+    auto sectors = static_cast<double>(access.sectors);
+    result.accesses[n] = scaled(access, sectors * plan.blocks, Rates(walk.all[n]));
+    if (plan.blocks < 1)
+      result.accesses[n] += scaled(access, sectors * (1 - plan.blocks), Rates(walk.late[n]));
+    result.traffic += result.accesses[n];
+  }
+  return result;
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,183 @@
+/// What one request costs, and what is counted of whole kernels.
+
+#include "runtime/sim/count.h"
+#include "runtime/sim/simulate.h"
+#include "tests/runtime/sim/gemm_kernels.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith::sim {
+namespace {
+
+/// Lane n at `first + n * stride`, in bytes.
+WarpRequest strided(std::int64_t first, std::int64_t stride, std::uint32_t mask = ~0u) {
+  WarpRequest request{.mask = mask};
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    request.address[lane] = first + static_cast<std::int64_t>(lane) * stride;
+  return request;
+}
+
+TEST(RequestCosts, OfGlobalMemoryAreItsDifferentSectorsAndLines) {
+  auto sectors = [](const WarpRequest &r, std::int64_t bytes) { return cost(r, bytes, Scope::global).sectors; };
+  auto lines = [](const WarpRequest &r, std::int64_t bytes) { return cost(r, bytes, Scope::global).lines; };
+  EXPECT_EQ(sectors(strided(0, 4), 4), 4u) << "32 neighbours of 4 bytes";
+  EXPECT_EQ(sectors(strided(4, 4), 4), 5u) << "not aligned to a sector";
+  EXPECT_EQ(sectors(strided(-4, 4), 4), 5u);
+  EXPECT_EQ(sectors(strided(0, 0), 4), 1u) << "one address";
+  EXPECT_EQ(sectors(strided(0, 4096), 4), 32u) << "down a column";
+  EXPECT_EQ(sectors(strided(0, 8), 4), 8u) << "every other element";
+  EXPECT_EQ(sectors(strided(0, 16), 16), 16u) << "vectors of 4";
+  EXPECT_EQ(sectors(strided(0, 2), 2), 2u) << "16-bit elements";
+  EXPECT_EQ(sectors(strided(0, 4, 0xFF), 4), 1u) << "8 lanes";
+  EXPECT_EQ(lines(strided(0, 4), 4), 1u);
+  EXPECT_EQ(lines(strided(32, 4), 4), 2u);
+  EXPECT_EQ(lines(strided(0, 4096), 4), 32u);
+  EXPECT_EQ(lines(strided(0, 16), 16), 4u);
+  EXPECT_EQ(cost(strided(0, 4), 4, Scope::global).wavefronts, 0u);
+}
+
+TEST(RequestCosts, OfSharedMemoryAreThePassesThroughItsBanks) {
+  auto passes = [](const WarpRequest &r, std::int64_t bytes) {
+    return cost(r, bytes, Scope::shared).wavefronts;
+  };
+  auto conflicts = [](const WarpRequest &r, std::int64_t bytes) {
+    return cost(r, bytes, Scope::shared).conflicts;
+  };
+  EXPECT_EQ(passes(strided(0, 4), 4), 1u) << "a row";
+  EXPECT_EQ(passes(strided(128, 0), 4), 1u) << "a broadcast";
+  EXPECT_EQ(passes(strided(0, 128), 4), 32u) << "a column of rows of 32";
+  EXPECT_EQ(conflicts(strided(0, 128), 4), 31u);
+  EXPECT_EQ(passes(strided(0, 132), 4), 1u) << "the same with rows of 33";
+  EXPECT_EQ(passes(strided(0, 8), 4), 2u) << "every other word";
+  EXPECT_EQ(passes(strided(0, 128, 0x7), 4), 3u) << "only lanes that perform it count";
+  EXPECT_EQ(passes(strided(0, 2), 2), 1u) << "two lanes in each word";
+  EXPECT_EQ(passes(strided(0, 64), 2), 16u) << "rows of 32 elements of 16 bits";
+  EXPECT_EQ(passes(strided(0, 8), 8), 2u) << "halves of the warp, no conflict";
+  EXPECT_EQ(conflicts(strided(0, 8), 8), 0u);
+  EXPECT_EQ(passes(strided(0, 16), 16), 4u) << "quarters of the warp, no conflict";
+  EXPECT_EQ(conflicts(strided(0, 16), 16), 0u);
+  EXPECT_EQ(passes(strided(0, 128), 16), 32u) << "vectors down a column";
+  EXPECT_EQ(conflicts(strided(0, 128), 16), 28u);
+  EXPECT_EQ(passes(strided(0, 16, 0xFF), 16), 1u) << "the first quarter alone";
+  EXPECT_EQ(cost(strided(0, 4), 4, Scope::shared).sectors, 0u);
+}
+
+/// What the simulator counts while it runs the kernel with all checks.
+Counters simulated(const kernel::Kernel &kernel, GemmShape s) {
+  Array A(DType::f32, {s.M, s.K}), B(DType::f32, {s.K, s.N}), C(DType::f32, {s.M, s.N});
+  const Argument arguments[] = {{&A}, {&B}, {&C}};
+  Result result = run(kernel, arguments, {}, {.count = true});
+  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  return *result.counters;
+}
+
+void expect_equal(const Counters &a, const Counters &b) {
+  auto ops = [](const OpCounts &x) { return std::pair(x.warps, x.threads); };
+  EXPECT_EQ(ops(a.multiply_adds), ops(b.multiply_adds));
+  EXPECT_EQ(ops(a.floating), ops(b.floating));
+  EXPECT_EQ(ops(a.integer), ops(b.integer));
+  EXPECT_EQ(ops(a.barriers), ops(b.barriers));
+  EXPECT_EQ(ops(a.branches), ops(b.branches));
+  EXPECT_EQ(a.divergent, b.divergent);
+  EXPECT_EQ(a.blocks, b.blocks);
+  ASSERT_EQ(a.accesses.size(), b.accesses.size());
+  for (std::size_t n = 0; n < a.accesses.size(); ++n) {
+    const AccessCounts &x = a.accesses[n], &y = b.accesses[n];
+    EXPECT_EQ(x.buffer, y.buffer);
+    EXPECT_EQ(x.bytes, y.bytes);
+    EXPECT_EQ(x.requests, y.requests) << x.buffer->name;
+    EXPECT_EQ(x.threads, y.threads) << x.buffer->name;
+    EXPECT_EQ(x.asked, y.asked) << x.buffer->name;
+    EXPECT_EQ(x.sectors, y.sectors) << x.buffer->name;
+    EXPECT_EQ(x.lines, y.lines) << x.buffer->name;
+    EXPECT_EQ(x.wavefronts, y.wavefronts) << x.buffer->name;
+    EXPECT_EQ(x.conflicts, y.conflicts) << x.buffer->name;
+  }
+}
+
+struct Case {
+  const char *name;
+  GemmShape shape;
+};
+class Counted : public testing::TestWithParam<Case> {};
+
+TEST_P(Counted, WithoutComputingAsMuchAsWhileComputing) {
+  GemmShape s = GetParam().shape;
+  for (const kernel::Kernel &kernel : {naive_gemm(s), naive_gemm(s, true), shared_gemm(s)})
+    expect_equal(count(kernel, {}), simulated(kernel, s));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Counted,
+                         testing::Values(Case{"one", {1, 1, 1}}, Case{"full_tiles", {64, 96, 32}},
+                                         Case{"odd", {33, 65, 31}}, Case{"primes", {37, 101, 53}},
+                                         Case{"long", {32, 32, 1000}}),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(CountedKernels, ReadDownColumnsOrAlongRows) {
+  GemmShape s{64, 64, 64};
+  auto ratios = [&](const kernel::Kernel &kernel) {
+    Counters counters = count(kernel, {});
+    EXPECT_EQ(counters.accesses.size(), 3u);
+    return std::pair(counters.accesses[0].sectors_per_request(), counters.accesses[1].sectors_per_request());
+  };
+  EXPECT_EQ(ratios(naive_gemm(s)), std::pair(32.0, 1.0));
+  EXPECT_EQ(ratios(naive_gemm(s, true)), std::pair(1.0, 4.0));
+}
+
+TEST(CountedKernels, MultiplyAddsAreThoseOfTheProduct) {
+  Counters counters = count(shared_gemm({64, 64, 96}), {});
+  EXPECT_EQ(counters.multiply_adds.threads, 64u * 64 * 96);
+  EXPECT_EQ(counters.multiply_adds.warps, 64u * 64 * 96 / 32);
+  EXPECT_EQ(counters.barriers.warps, 4u * 3 * 2 * 32) << "4 blocks, 3 tiles, 2 barriers, 32 warps";
+  EXPECT_EQ(counters.total(Scope::shared, true).requests, 4u * 3 * 2 * 32);
+  EXPECT_EQ(counters.total(Scope::shared, false).requests, 2 * counters.multiply_adds.warps);
+}
+
+TEST(CountedKernels, FewBlocksStandForAll) {
+  for (GemmShape s : {GemmShape{512, 768, 64}, GemmShape{500, 777, 33}})
+    for (const kernel::Kernel &kernel : {naive_gemm(s), naive_gemm(s, true), shared_gemm(s)}) {
+      Counters some = count(kernel, {}, {.max_blocks = 120});
+      EXPECT_TRUE(some.sampled());
+      EXPECT_LE(some.counted, 120u);
+      expect_equal(some, count(kernel, {}));
+    }
+}
+
+TEST(CountedKernels, DivergeWhereOnlySomeLanesTakeABranch) {
+  KernelBuilder b("diverges");
+  Buffer out = b.param("out", 64, Role::output, DType::f32);
+  Expr tx = b.axis(Axis::thread_x, "tx", 64);
+  b.when(tx < int_imm(40), [&] { b.store(out, tx, constant(DType::f32, 1)); });
+  Counters counters = count(b.build(), {});
+  EXPECT_EQ(counters.branches.warps, 2u);
+  EXPECT_EQ(counters.divergent, 1u) << "the second warp";
+  EXPECT_EQ(counters.accesses[0].requests, 2u);
+  EXPECT_EQ(counters.accesses[0].threads, 40u);
+  EXPECT_EQ(counters.accesses[0].sectors, 5u);
+}
+
+TEST(CountedKernels, WhoseConditionsDependOnDataSeeZeros) {
+  KernelBuilder b("depends");
+  Buffer in = b.param("in", 32, Role::input, DType::f32), out = b.param("out", 32, Role::output, DType::f32);
+  Expr tx = b.axis(Axis::thread_x, "tx", 32);
+  b.when(constant(DType::f32, -1) < at(in, tx), [&] { b.store(out, tx, constant(DType::f32, 1)); });
+  Counters counters = count(b.build(), {});
+  ASSERT_EQ(counters.accesses.size(), 2u);
+  EXPECT_EQ(counters.accesses[0].requests, 1u);
+  EXPECT_EQ(counters.accesses[1].threads, 32u);
+}
+
+TEST(FirstRequest, IsTheAddressOfEachLane) {
+  kernel::Kernel kernel = naive_gemm({64, 64, 8});
+  auto request = first_request(kernel, {}, 0);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->mask, ~0u);
+  EXPECT_EQ(request->address[3], 3 * 8 * 4) << "row 3 of A";
+  auto other = first_request(kernel, {}, 1, 2, 5);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->address[7], (32 + 5) * 4) << "block (0, 1), warp 5: column 37 of B";
+  EXPECT_FALSE(first_request(kernel, {}, 3)) << "there are 3 accesses";
+}
+
+} // namespace
+} // namespace nestsmith::sim
