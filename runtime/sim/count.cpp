@@ -8,55 +8,91 @@
 #include <algorithm>
 #include <exception>
 #include <list>
+#include <random>
 #include <thread>
 
 namespace nestsmith::sim {
 
 namespace {
 
-/// Coordinates on one axis of the grid, and how many each stands for.
-using Sample = std::vector<std::pair<std::int64_t, std::uint64_t>>;
+/// Some of the indices below `extent` of one axis of the grid, which stand for all.
+class AxisSample {
+public:
+  AxisSample(std::int64_t extent, std::int64_t period) : extent_(extent), period_(period) {}
 
-/// The first, the last, and `period` in the middle; each of these stands for those of the interior that are a
-/// multiple of the period away, so that addresses are alike as well.
-Sample sample_axis(std::int64_t extent, std::int64_t period) {
-  Sample sample;
-  if (extent <= period + 2) {
-    for (std::int64_t n = 0; n < extent; ++n)
-      sample.emplace_back(n, 1);
-    return sample;
+  /// The first, the last, and `period` in the middle; each of these stands for those of the interior that are a
+  /// multiple of the period away, so that addresses are alike as well.
+  std::vector<std::int64_t> chosen() const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t n = 0; n < extent_; ++n)
+      if (stands_for(n) == n)
+        all.push_back(n);
+    return all;
   }
-  sample.emplace_back(0, 1);
-  std::int64_t interior = extent - 2, middle = 1 + (interior - period) / 2;
-  for (std::int64_t n = middle; n < middle + period; ++n) {
-    std::int64_t first = (n - 1) % period; // from the start of the interior
-    sample.emplace_back(n, static_cast<std::uint64_t>((interior - first + period - 1) / period));
+  std::int64_t size() const { return std::min(extent_, period_ + 2); }
+  std::int64_t stands_for(std::int64_t index) const {
+    if (extent_ <= period_ + 2 || index == 0 || index == extent_ - 1)
+      return index;
+    std::int64_t middle = 1 + (extent_ - 2 - period_) / 2;
+    return middle + floor_mod(index - middle, period_);
   }
-  sample.emplace_back(extent - 1, 1);
-  return sample;
-}
+  std::uint64_t weight(std::int64_t chosen) const {
+    if (extent_ <= period_ + 2 || chosen == 0 || chosen == extent_ - 1)
+      return 1;
+    std::int64_t first = (chosen - 1) % period_; // from the start of the interior
+    return static_cast<std::uint64_t>((extent_ - 2 - first + period_ - 1) / period_);
+  }
+
+private:
+  std::int64_t extent_, period_;
+};
 
 struct Chosen {
   std::uint64_t block, weight;
 };
 
-std::vector<Chosen> choose_blocks(const std::array<std::int64_t, 3> &grid, std::uint64_t most) {
-  std::array<Sample, 3> axes;
-  for (std::int64_t period = 32; period > 0; period /= 2) {
-    std::uint64_t count = 1;
-    for (std::size_t n = 0; n < 3; ++n) {
-      axes[n] = sample_axis(grid[n], period);
-      count *= axes[n].size();
+/// Blocks that stand for those of their kind: of the same corner, edge or phase of the interior.
+class GridSample {
+public:
+  GridSample(const std::array<std::int64_t, 3> &grid, std::uint64_t most) : grid_(grid) {
+    for (std::int64_t period = 32; period > 0; period /= 2) {
+      axes_.clear();
+      for (std::int64_t extent : grid)
+        axes_.emplace_back(extent, period);
+      if (static_cast<std::uint64_t>(axes_[0].size() * axes_[1].size() * axes_[2].size()) <= most)
+        break;
     }
-    if (count <= most)
-      break;
   }
-  std::vector<Chosen> chosen;
-  for (auto [z, wz] : axes[2])
-    for (auto [y, wy] : axes[1])
-      for (auto [x, wx] : axes[0])
-        chosen.push_back({static_cast<std::uint64_t>((z * grid[1] + y) * grid[0] + x), wx * wy * wz});
-  return chosen;
+  std::vector<Chosen> chosen() const {
+    std::vector<Chosen> all;
+    for (std::int64_t z : axes_[2].chosen())
+      for (std::int64_t y : axes_[1].chosen())
+        for (std::int64_t x : axes_[0].chosen())
+          all.push_back({number(x, y, z), axes_[0].weight(x) * axes_[1].weight(y) * axes_[2].weight(z)});
+    return all;
+  }
+  std::uint64_t stands_for(std::uint64_t block) const {
+    auto n = static_cast<std::int64_t>(block);
+    return number(axes_[0].stands_for(n % grid_[0]), axes_[1].stands_for(n / grid_[0] % grid_[1]),
+                  axes_[2].stands_for(n / (grid_[0] * grid_[1])));
+  }
+
+private:
+  std::uint64_t number(std::int64_t x, std::int64_t y, std::int64_t z) const {
+    return static_cast<std::uint64_t>((z * grid_[1] + y) * grid_[0] + x);
+  }
+  std::array<std::int64_t, 3> grid_;
+  std::vector<AxisSample> axes_;
+};
+
+/// As many as asked for, evenly spread; each stands for those up to the next.
+std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
+  std::vector<Chosen> all;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    std::uint64_t at = n * blocks / count, next = (n + 1) * blocks / count;
+    all.push_back({at + (next - at) / 2, next - at});
+  }
+  return all;
 }
 
 /// What the kernel's parameters are to a run that needs no values, or to one on zeros.
@@ -117,6 +153,31 @@ Tally run_blocks(const Program &program, Memory &memory, const std::vector<Chose
   return all;
 }
 
+bool alike(const Counters &a, const Counters &b) {
+  auto sums = [](const Counters &c) {
+    std::vector<std::uint64_t> all = {c.instructions().warps, c.instructions().threads, c.divergent};
+    for (const AccessCounts &access : c.accesses)
+      all.insert(all.end(), {access.requests, access.threads, access.sectors, access.wavefronts});
+    return all;
+  };
+  return sums(a) == sums(b);
+}
+
+/// Whether blocks drawn at random do what those do that stand for them.
+bool holds(const GridSample &sample, const Program &program, Memory &memory) {
+  std::mt19937_64 random(program.blocks);
+  auto of = [&](std::uint64_t block) {
+    return evaluate(program, run_blocks(program, memory, {{block, 1}}, 1));
+  };
+  for (int n = 0; n < 16; ++n) {
+    std::uint64_t block = random() % static_cast<std::uint64_t>(program.blocks),
+                  other = sample.stands_for(block);
+    if (block != other && !alike(of(block), of(other)))
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
@@ -128,19 +189,22 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
     program = decode(kernel, scalars, memory.buffers, unchecked, Mode::run);
   }
   auto all = static_cast<std::uint64_t>(program.blocks);
-  std::uint64_t most = options.max_blocks == 0 ? all : options.max_blocks;
+  bool estimated = false;
   std::vector<Chosen> blocks;
-  if (all > most)
-    blocks = choose_blocks(program.grid, most);
-  else
-    for (std::uint64_t block = 0; block < all; ++block)
-      blocks.push_back({block, 1});
+  if (options.max_blocks == 0 || all <= options.max_blocks) {
+    blocks = spread(all, all);
+  } else {
+    GridSample sample(program.grid, options.max_blocks);
+    estimated = !holds(sample, program, memory);
+    blocks = estimated ? spread(all, options.max_blocks) : sample.chosen();
+  }
   unsigned threads =
       options.host_threads ? options.host_threads : std::max(1u, std::thread::hardware_concurrency());
   threads = std::min<unsigned>(threads, static_cast<unsigned>(std::min<std::size_t>(blocks.size(), 1024)));
   Counters counters = evaluate(program, run_blocks(program, memory, blocks, threads));
   counters.blocks = all;
   counters.counted = blocks.size();
+  counters.estimated = estimated;
   return counters;
 }
 

@@ -12,8 +12,10 @@
 namespace nestsmith::sim {
 
 struct CountOptions {
-  /// Runs about this many blocks at most: corners, edges and blocks of the interior, each standing for those
-  /// that its position makes its like. 0: every block.
+  /// Runs so many blocks at most, but eight at least: corners, edges and blocks of the interior, each standing
+  /// for those that its position makes its like. 0: every block. That they do is tried
+  /// on blocks drawn at random; where it is not so, because the kernel gives out tiles in an order of its own,
+  /// blocks from all over the grid give an estimate. `lines` is near what all blocks together do.
   std::uint64_t max_blocks = 0;
   unsigned host_threads = 0; ///< 0: all cores; the counts do not depend on it
 };

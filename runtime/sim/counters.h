@@ -78,6 +78,8 @@ struct Counters {
   std::uint64_t blocks = 0;           ///< of the grid
   std::uint64_t counted = 0;          ///< of these were run; the others were taken to do what their like do
 
+  bool estimated = false; ///< where that was found not to hold: the mean of some blocks stands for all
+
   bool sampled() const { return counted < blocks; }
   /// All accesses of one memory and direction together.
   RequestSums total(Scope scope, bool stores) const;

@@ -86,8 +86,13 @@ std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
     for (const Expr &element : made->lanes)
       lanes.push_back(value(element, guard));
   else if (const auto *access = e.as<Load>())
-    for (int n = 0; n < access->lanes; ++n)
+    for (int n = 0; n < access->lanes; ++n) {
+      // The address of the first is that of all.
+      std::uint64_t integer = program_.regions[region_].integer;
       lanes.push_back(load(*access, guard, n));
+      if (n > 0)
+        program_.regions[region_].integer = integer;
+    }
   return lanes;
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+/// Two countings of one kernel.
+
+#include "runtime/sim/counters.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith::sim {
+
+/// `sampled`: of a sample, which says of lines what is nearly so.
+inline void expect_equal(const Counters &a, const Counters &b, bool sampled = false) {
+  auto ops = [](const OpCounts &x) { return std::pair(x.warps, x.threads); };
+  EXPECT_EQ(ops(a.multiply_adds), ops(b.multiply_adds));
+  EXPECT_EQ(ops(a.floating), ops(b.floating));
+  EXPECT_EQ(ops(a.integer), ops(b.integer));
+  EXPECT_EQ(ops(a.barriers), ops(b.barriers));
+  EXPECT_EQ(ops(a.branches), ops(b.branches));
+  EXPECT_EQ(a.divergent, b.divergent);
+  EXPECT_EQ(a.blocks, b.blocks);
+  ASSERT_EQ(a.accesses.size(), b.accesses.size());
+  for (std::size_t n = 0; n < a.accesses.size(); ++n) {
+    const AccessCounts &x = a.accesses[n], &y = b.accesses[n];
+    SCOPED_TRACE(x.buffer->name + (x.is_store() ? ", stored" : ", loaded"));
+    EXPECT_EQ(x.buffer, y.buffer);
+    EXPECT_EQ(x.load, y.load);
+    EXPECT_EQ(x.bytes, y.bytes);
+    EXPECT_EQ(x.requests, y.requests);
+    EXPECT_EQ(x.threads, y.threads);
+    EXPECT_EQ(x.asked, y.asked);
+    EXPECT_EQ(x.sectors, y.sectors);
+    if (sampled)
+      EXPECT_NEAR(static_cast<double>(x.lines), static_cast<double>(y.lines),
+                  0.001 * static_cast<double>(y.lines));
+    else
+      EXPECT_EQ(x.lines, y.lines);
+    EXPECT_EQ(x.wavefronts, y.wavefronts);
+    EXPECT_EQ(x.conflicts, y.conflicts);
+  }
+}
+
+} // namespace nestsmith::sim

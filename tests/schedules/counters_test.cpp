@@ -1,0 +1,81 @@
+/// The counts of every rung: without computing, while computing, and of a few blocks that stand for all.
+
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/sim/count.h"
+#include "runtime/sim_executor.h"
+#include "schedules/rung.h"
+#include "tests/runtime/sim/equal_counters.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+std::vector<Scalar> scalars_of(const kernel::Plan &plan, const kernel::Kernel &kernel,
+                               const std::vector<Scalar> &all) {
+  std::vector<Scalar> result;
+  for (std::size_t position : plan.scalar_arguments(kernel))
+    result.push_back(all[position]);
+  return result;
+}
+
+struct Rungs : testing::TestWithParam<std::size_t> {
+  const Rung &rung() const { return builtin_rungs()[GetParam()]; }
+  Shape shape(std::int64_t tiles, std::int64_t more) const {
+    Shape result = rung().tile;
+    for (std::int64_t &extent : result)
+      extent = extent * tiles + more;
+    return result;
+  }
+};
+
+TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
+  for (const Shape &at : {shape(1, 1), shape(2, 0), shape(1, 7)}) {
+    Schedule schedule = rung().build(at, DType::f32, {});
+    kernel::Plan plan = lower(schedule);
+    Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
+    SimExecutor executor({.count = true});
+    ASSERT_TRUE(executor.run(plan, inputs.arrays, inputs.scalars).findings.empty());
+    ASSERT_EQ(executor.counters().size(), plan.kernels.size());
+    for (std::size_t n = 0; n < plan.kernels.size(); ++n)
+      sim::expect_equal(sim::count(plan.kernels[n], scalars_of(plan, plan.kernels[n], inputs.scalars)),
+                        executor.counters()[n]);
+  }
+}
+
+TEST_P(Rungs, AreCountedByAFewBlocksAsByAll) {
+  for (const Shape &at : {shape(6, 0), shape(6, 5)}) {
+    Schedule schedule = rung().build(at, DType::f32, {});
+    kernel::Plan plan = lower(schedule);
+    Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
+    for (const kernel::Kernel &kernel : plan.kernels) {
+      std::vector<Scalar> scalars = scalars_of(plan, kernel, inputs.scalars);
+      sim::Counters all = sim::count(kernel, scalars);
+      sim::Counters some = sim::count(kernel, scalars, {.max_blocks = all.blocks - 1});
+      EXPECT_TRUE(some.sampled());
+      // The blocks of a row-major line of threads begin anywhere in a row that is no multiple of them.
+      bool wraps = kernel.grid()[0] > 1 && kernel.grid()[1] == 1 && at.size() > 1;
+      if (some.estimated)
+        EXPECT_TRUE(wraps) << "only such a grid is estimated";
+      else
+        sim::expect_equal(some, all, true);
+    }
+  }
+}
+
+std::vector<std::size_t> numbers() {
+  std::vector<std::size_t> all;
+  for (std::size_t n = 0; n < builtin_rungs().size(); ++n)
+    all.push_back(n);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Counted, Rungs, testing::ValuesIn(numbers()), [](const auto &info) {
+  std::string name = builtin_rungs()[info.param].full_name();
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+});
+
+} // namespace
+} // namespace nestsmith
