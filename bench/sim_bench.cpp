@@ -1,4 +1,5 @@
-/// Multiply-adds per second of the simulator. 512^3, f32, all checks on unless the name says otherwise.
+/// Multiply-adds per second of the simulator at 512^3 in f32: with all checks, with counters as well, and with
+/// neither.
 
 #include "tests/runtime/sim/gemm_kernels.h"
 
@@ -11,7 +12,12 @@ namespace {
 constexpr std::int64_t size = 512;
 constexpr GemmShape shape = {size, size, size};
 
-void simulate(benchmark::State &state, const kernel::Kernel &kernel, bool check) {
+struct How {
+  const char *name;
+  bool check, count;
+};
+
+void simulate(benchmark::State &state, const kernel::Kernel &kernel, const How &how) {
   Array A(DType::f32, {size, size}), B(DType::f32, {size, size}), C(DType::f32, {size, size});
   for (std::int64_t n = 0; n < A.size(); ++n) {
     A.view<float>()[static_cast<std::size_t>(n)] = static_cast<float>(n % 7 - 3);
@@ -21,7 +27,8 @@ void simulate(benchmark::State &state, const kernel::Kernel &kernel, bool check)
   std::uint64_t multiply_adds = 0;
   for (auto _ : state) {
     Result result =
-        run(kernel, arguments, {}, {.host_threads = static_cast<unsigned>(state.range(0)), .check = check});
+        run(kernel, arguments, {},
+            {.host_threads = static_cast<unsigned>(state.range(0)), .check = how.check, .count = how.count});
     if (!result.good()) {
       state.SkipWithError(result.findings[0].message.c_str());
       return;
@@ -47,10 +54,11 @@ int main(int argc, char **argv) {
   rows.push_back({"shared_32x32", shared_gemm(shape)});
   rows.push_back({"tiled_8x8", tiled_gemm(shape)});
   for (const Row &row : rows)
-    for (bool check : {true, false}) {
-      std::string name = fmt::format("{}/{}", row.name, check ? "checked" : "values_only");
-      benchmark::RegisterBenchmark(
-          name.c_str(), [&row, check](benchmark::State &state) { simulate(state, row.kernel, check); })
+    for (How how :
+         {How{"checked", true, false}, How{"counted", true, true}, How{"values_only", false, false}}) {
+      std::string name = fmt::format("{}/{}", row.name, how.name);
+      benchmark::RegisterBenchmark(name.c_str(),
+                                   [&row, how](benchmark::State &state) { simulate(state, row.kernel, how); })
           ->Arg(1)
           ->Arg(2)
           ->ArgName("host_threads")

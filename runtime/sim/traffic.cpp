@@ -40,8 +40,8 @@ std::vector<Touch> touches(const WarpRequest &request, std::int64_t bytes) {
   return found;
 }
 
-/// What is followed of a run: the first part of each block's requests, the first blocks, and the lines whose
-/// number is drawn, one of `draw`.
+/// What is followed of a run: a part of each block's requests, the first blocks, and the lines whose number is
+/// drawn, one of `draw`.
 struct Plan {
   double requests = 1, blocks = 1;
   std::uint64_t draw = 1;
@@ -56,16 +56,55 @@ Plan make_plan(const Counters &counters, double blocks_together, std::uint64_t m
   Plan plan;
   if (lines > 4e6)
     plan.draw = 16;
-  double share = static_cast<double>(most) / std::max(lines, 1.0);
+  double share = static_cast<double>(most) / std::max(requests + lines / 32, 1.0);
   if (share >= 1)
     return plan;
-  // Too few requests of a block would show its start only: then it is blocks that are left out, but not of the
-  // first waves.
+  // Too few requests of a block would say too little of it: then it is blocks that are left out, but not of
+  // the first waves.
   constexpr double least_requests = 2048;
   plan.requests = std::clamp(least_requests * blocks / std::max(requests, 1.0), share, 1.0);
   plan.blocks = std::clamp(share / plan.requests, std::min(1.0, 4 * blocks_together / blocks), 1.0);
   plan.requests = std::min(1.0, share / plan.blocks);
   return plan;
+}
+
+bool touches_global(const kernel::Stmt &body) {
+  bool found = false;
+  auto look = [&](const Expr &e) {
+    const Load *load = e.as<Load>();
+    found = found || (load && load->buffer->scope == Scope::global);
+  };
+  kernel::walk(body, [&](const kernel::Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    found = found || (store && store->buffer->scope == Scope::global);
+    (void)kernel::map_exprs(stmt, [&](const Expr &e) {
+      walk(e, look);
+      return e;
+    });
+  });
+  return found;
+}
+
+/// The outermost long loops that access global memory, with a share of their iterations: such a loop does the
+/// same in each of them, and what stands before and after it stays. What share a loop cannot take, because it
+/// keeps some iterations, those inside it take.
+kernel::Stmt shortened(const kernel::Stmt &stmt, double share) {
+  constexpr std::int64_t long_loop = 32;
+  const auto *loop = kernel::as<kernel::Loop>(stmt);
+  std::int64_t extent = loop ? as_int(loop->extent).value_or(0) : 0;
+  if (extent < long_loop || !touches_global(loop->body))
+    return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return shortened(child, share); });
+  kernel::Loop result = *loop;
+  auto wanted = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(extent)));
+  // Whole groups of iterations, so that they are decoded together.
+  wanted =
+      wanted > long_loop ? (wanted + long_loop - 1) / long_loop * long_loop : std::max<std::int64_t>(wanted, 8);
+  wanted = std::min(wanted, extent);
+  result.extent = int_imm(wanted, loop->extent.dtype());
+  double left = share * static_cast<double>(extent) / static_cast<double>(wanted);
+  if (left < 0.7)
+    result.body = shortened(result.body, left);
+  return kernel::make(std::move(result));
 }
 
 /// Sectors of one access that were followed.
@@ -83,7 +122,7 @@ struct Followed {
 class Walk : public Sink {
 public:
   Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
-       const Plan &plan, std::uint64_t requests_per_block);
+       const Plan &plan);
   void run();
   void request(const Access &access, const Warp &w, std::uint32_t mask) override;
 
@@ -95,7 +134,6 @@ private:
 
   const MemorySystem &system_;
   const Plan &plan_;
-  std::uint64_t requests_per_block_;
   std::vector<GlobalBuffer> buffers_;
   std::vector<std::int64_t> first_line_; ///< of each parameter
   Program program_;
@@ -103,15 +141,14 @@ private:
   std::vector<Cache> l1_; ///< of each SM
   Cache l2_;
   std::size_t sm_ = 0;
-  std::uint64_t requests_ = 0; ///< that the block which runs now has made in this round
   /// Touches of full warps relative to the line of the base, by access, warp and phase.
   std::vector<std::vector<std::vector<Touch>>> known_;
   std::vector<Touch> singly_;
 };
 
 Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
-           const Plan &plan, std::uint64_t requests_per_block)
-    : system_(system), plan_(plan), requests_per_block_(requests_per_block), buffers_(kernel.params.size()),
+           const Plan &plan)
+    : system_(system), plan_(plan), buffers_(kernel.params.size()),
       l2_(static_cast<std::int64_t>(plan.requests * static_cast<double>(system.l2_bytes)) /
           static_cast<std::int64_t>(plan.draw)) {
   std::int64_t line = 0;
@@ -153,7 +190,6 @@ const std::vector<Touch> &Walk::touches_of(const Access &access, const Warp &w, 
 }
 
 void Walk::request(const Access &access, const Warp &w, std::uint32_t mask) {
-  ++requests_;
   Followed &sum = all[positions_[access.counter]];
   std::int64_t base = 0;
   for (const Touch &touch : touches_of(access, w, mask, base)) {
@@ -177,11 +213,9 @@ void Walk::request(const Access &access, const Warp &w, std::uint32_t mask) {
 void Walk::run() {
   struct Slot {
     std::unique_ptr<Machine> machine;
-    std::uint64_t requests = 0;
     bool running = false;
   };
   auto blocks = static_cast<std::uint64_t>(std::ceil(plan_.blocks * static_cast<double>(program_.blocks)));
-  auto limit = static_cast<std::uint64_t>(std::ceil(plan_.requests * static_cast<double>(requests_per_block_)));
   std::vector<Slot> slots(static_cast<std::size_t>(std::min(
       blocks, static_cast<std::uint64_t>(system_.sms) * static_cast<std::uint64_t>(system_.blocks_per_sm))));
   std::uint64_t next = 0, running = 0;
@@ -193,7 +227,6 @@ void Walk::run() {
     if (next == blocks / 2)
       early = all;
     slot.machine->start_block(next++);
-    slot.requests = 0;
     ++running;
   };
   for (Slot &slot : slots) {
@@ -207,10 +240,7 @@ void Walk::run() {
       if (!slot.running)
         continue;
       sm_ = n % l1_.size();
-      requests_ = 0;
-      bool goes_on = slot.machine->round();
-      slot.requests += requests_;
-      if (goes_on && (plan_.requests == 1 || slot.requests < limit))
+      if (slot.machine->round())
         continue;
       --running;
       start(slot);
@@ -220,7 +250,7 @@ void Walk::run() {
     late[n] -= early[n];
 }
 
-/// Shares of an access's sectors, as they were seen; of an access that was not followed: what nothing reuses.
+/// Shares of an access's sectors, as they were seen.
 struct Rates {
   double l1 = 0, l2 = 0;
 
@@ -270,11 +300,11 @@ Traffic &Traffic::operator+=(const Traffic &other) {
 
 TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const Counters &counters,
                       const MemorySystem &system, const TrafficOptions &options) {
-  std::uint64_t requests = 0;
-  for (const AccessCounts &access : counters.accesses)
-    requests += access.buffer->scope == Scope::global ? access.requests : 0;
-  Plan plan = make_plan(counters, static_cast<double>(system.sms) * system.blocks_per_sm, options.max_lines);
-  Walk walk(kernel, scalars, system, plan, requests / std::max<std::uint64_t>(counters.blocks, 1) + 1);
+  Plan plan = make_plan(counters, static_cast<double>(system.sms) * system.blocks_per_sm, options.max_requests);
+  kernel::Kernel part = kernel;
+  if (plan.requests < 1)
+    part.body = shortened(kernel.body, plan.requests);
+  Walk walk(part, scalars, system, plan);
   walk.run();
 
   TrafficResult result;

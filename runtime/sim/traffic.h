@@ -39,16 +39,17 @@ struct Traffic {
 };
 
 struct TrafficOptions {
-  /// Lines of 128 bytes to follow at most, about. Where the requests of the kernel touch more, each block runs
-  /// through a first part of its requests only, with an L2 that is smaller in proportion, and where that is not
-  /// enough the last blocks are taken to do what those before them do.
-  std::uint64_t max_lines = 300'000'000;
+  /// Requests to follow at most, about; one that touches 32 lines of 128 bytes counts as two. Where the kernel
+  /// makes more, the long loops of each block run through a part of their iterations only, with an L2 that is
+  /// smaller in proportion, and where that is not enough the last blocks are taken to do what those before them
+  /// do.
+  std::uint64_t max_requests = 16'000'000;
 };
 
 struct TrafficResult {
   Traffic traffic;
   std::vector<Traffic> accesses;            ///< the same, for each of the counters' accesses
-  double followed = 1, followed_blocks = 1; ///< shares: of each block's requests, and of the blocks
+  double followed = 1, followed_blocks = 1; ///< shares, about: of each block's requests, and of the blocks
 };
 
 /// Of a kernel without sizes; `counters` are its counts. Where addresses or conditions depend on what is

@@ -98,11 +98,12 @@ TEST(Traffic, ThatIsFollowedInPartIsNearTheWhole) {
   GemmShape s{256, 256, 256};
   MemorySystem system{.sms = 4, .blocks_per_sm = 1, .l1_bytes = 32 * kib, .l2_bytes = 128 * kib};
   for (const kernel::Kernel &kernel : {naive_gemm(s), naive_gemm(s, true), shared_gemm(s)}) {
-    TrafficResult whole = traffic_of(kernel, system, {.max_lines = ~std::uint64_t{0}});
-    std::uint64_t lines = 0;
+    TrafficResult whole = traffic_of(kernel, system, {.max_requests = ~std::uint64_t{0}});
+    std::uint64_t all = 0;
     for (const AccessCounts &access : count(kernel, {}).accesses)
-      lines += access.lines;
-    TrafficResult part = traffic_of(kernel, system, {.max_lines = lines / 3});
+      if (access.buffer->scope == Scope::global)
+        all += access.requests + access.lines / 32;
+    TrafficResult part = traffic_of(kernel, system, {.max_requests = all / 3});
     EXPECT_EQ(whole.followed * whole.followed_blocks, 1);
     EXPECT_NEAR(part.followed * part.followed_blocks, 1.0 / 3, 0.01);
     auto near = [](std::uint64_t a, std::uint64_t b) {
