@@ -59,11 +59,8 @@ Plan make_plan(const Counters &counters, double blocks_together, std::uint64_t m
   double share = static_cast<double>(most) / std::max(requests + lines / 32, 1.0);
   if (share >= 1)
     return plan;
-  // Too few requests of a block would say too little of it: then it is blocks that are left out, but not of
-  // the first waves.
-  constexpr double least_requests = 2048;
-  plan.requests = std::clamp(least_requests * blocks / std::max(requests, 1.0), share, 1.0);
-  plan.blocks = std::clamp(share / plan.requests, std::min(1.0, 4 * blocks_together / blocks), 1.0);
+  // Blocks are left out first, but not of the first two waves: of these, the second says what the others do.
+  plan.blocks = std::clamp(share, std::min(1.0, 2 * blocks_together / blocks), 1.0);
   plan.requests = std::min(1.0, share / plan.blocks);
   return plan;
 }
@@ -278,6 +275,36 @@ Traffic scaled(const AccessCounts &access, double sectors, const Rates &rates) {
   return traffic;
 }
 
+/// Where all that the kernel accesses stays in the L2, no sector comes from DRAM twice.
+void keep_in_l2(const kernel::Kernel &kernel, const Counters &counters, std::int64_t l2_bytes,
+                std::vector<Traffic> &accesses) {
+  std::int64_t all = 0;
+  for (const Buffer &buffer : kernel.params)
+    all += kernel::element_count(buffer) * byte_size(buffer->dtype);
+  if (all > l2_bytes)
+    return;
+  for (const Buffer &buffer : kernel.params) {
+    auto most = static_cast<double>(kernel::element_count(buffer) * byte_size(buffer->dtype)) / sector_bytes;
+    double reads = 0, writes = 0;
+    for (std::size_t n = 0; n < accesses.size(); ++n)
+      if (counters.accesses[n].buffer == buffer) {
+        reads += static_cast<double>(accesses[n].dram_reads);
+        writes += static_cast<double>(accesses[n].dram_writes);
+      }
+    auto cap = [&](std::uint64_t &part, double sum) {
+      if (sum > most)
+        part = static_cast<std::uint64_t>(std::llround(static_cast<double>(part) * most / sum));
+    };
+    for (std::size_t n = 0; n < accesses.size(); ++n)
+      if (counters.accesses[n].buffer == buffer) {
+        cap(accesses[n].dram_reads, reads);
+        cap(accesses[n].dram_writes, writes);
+        if (!counters.accesses[n].is_store())
+          accesses[n].l2_read_hits = accesses[n].l2_reads - accesses[n].dram_reads;
+      }
+  }
+}
+
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
@@ -319,8 +346,11 @@ TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scal
     result.accesses[n] = scaled(access, sectors * plan.blocks, Rates(walk.all[n]));
     if (plan.blocks < 1)
       result.accesses[n] += scaled(access, sectors * (1 - plan.blocks), Rates(walk.late[n]));
-    result.traffic += result.accesses[n];
   }
+  if (plan.requests * plan.blocks < 1)
+    keep_in_l2(kernel, counters, system.l2_bytes, result.accesses);
+  for (const Traffic &access : result.accesses)
+    result.traffic += access;
   return result;
 }
 
