@@ -1,0 +1,253 @@
+#include "runtime/gpus.h"
+
+#include "dsl/error.h"
+#include "dsl/target.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+namespace {
+
+constexpr const char *guide = "CUDA C++ Programming Guide, Compute Capabilities";
+
+constexpr std::int64_t kib(std::int64_t n) { return n << 10; }
+constexpr std::int64_t mib(std::int64_t n) { return n << 20; }
+constexpr std::int64_t gib(std::int64_t n) {
+  return n << 30;
+} ///< what is sold as GB: the driver reports about as much
+constexpr double ghz(double n) { return n * 1e9; }
+constexpr double gb_per_s(double n) { return n * 1e9; }
+
+/// L2 in slices of so many bytes a clock each: A100's 80 give the 5120 that NVIDIA publishes.
+constexpr double slices(int n) { return 64.0 * n; }
+
+/// What a compute capability fixes.
+Gpu of_architecture(const char *arch, int fp32_lanes, std::int64_t l1_bytes) {
+  Gpu gpu;
+  gpu.arch = arch;
+  gpu.fp32_lanes = fp32_lanes;
+  gpu.l1_bytes = l1_bytes;
+  Target target = make_target(arch);
+  gpu.shared_per_sm = target.shared_bytes_per_sm;
+  gpu.shared_per_block = target.shared_bytes_per_block;
+  gpu.shared_reserved_per_block = target.shared_bytes_reserved;
+  gpu.threads_per_sm = static_cast<int>(target.threads_per_sm);
+  gpu.blocks_per_sm = static_cast<int>(target.blocks_per_sm);
+  for (const char *field : {"fp32_lanes", "schedulers", "l1_bytes", "shared_per_sm", "shared_per_block",
+                            "shared_reserved_per_block", "threads_per_sm", "blocks_per_sm", "registers_per_sm"})
+    gpu.sources[field] = guide;
+  return gpu;
+}
+
+/// Figures from one publication, under the names of their fields.
+void cite(Gpu &gpu, const std::string &source, std::initializer_list<const char *> fields) {
+  for (const char *field : fields)
+    gpu.sources[field] = source;
+}
+
+Gpu a100() {
+  Gpu gpu = of_architecture("sm_80", 64, kib(192));
+  gpu.name = "A100";
+  gpu.product = "NVIDIA A100-SXM4-40GB";
+  gpu.chip = "GA100";
+  gpu.sms = 108;
+  gpu.clock_hz = ghz(1.41);
+  gpu.dram_bytes_per_s = gb_per_s(1555);
+  gpu.dram_bytes = gib(40);
+  gpu.l2_bytes = mib(40);
+  gpu.l2_bytes_per_clock = 5120;
+  cite(gpu, "NVIDIA A100 Tensor Core GPU Architecture (whitepaper), Table 4",
+       {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
+  cite(gpu, "NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 L2 Cache", {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+Gpu rtx_3090() {
+  Gpu gpu = of_architecture("sm_86", 128, kib(128));
+  gpu.name = "RTX 3090";
+  gpu.product = "NVIDIA GeForce RTX 3090";
+  gpu.chip = "GA102";
+  gpu.sms = 82;
+  gpu.clock_hz = ghz(1.695);
+  gpu.dram_bytes_per_s = gb_per_s(936);
+  gpu.dram_bytes = gib(24);
+  gpu.l2_bytes = mib(6);
+  gpu.l2_bytes_per_clock = slices(48);
+  cite(gpu, "NVIDIA Ampere GA102 GPU Architecture (whitepaper), GeForce RTX 3090",
+       {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+/// GH100 in its SXM5 form.
+Gpu hopper() {
+  Gpu gpu = of_architecture("sm_90a", 128, kib(256));
+  gpu.chip = "GH100";
+  gpu.sms = 132;
+  gpu.clock_hz = ghz(1.98);
+  return gpu;
+}
+
+Gpu h200() {
+  Gpu gpu = hopper();
+  gpu.name = "H200";
+  gpu.product = "NVIDIA H200";
+  gpu.dram_bytes_per_s = gb_per_s(4800);
+  gpu.dram_bytes = gib(141);
+  gpu.l2_bytes = mib(60);
+  gpu.l2_bytes_per_clock = slices(96);
+  cite(gpu, "NVIDIA H200 Tensor Core GPU datasheet", {"dram_bytes_per_s", "dram_bytes"});
+  cite(gpu, "the driver of one reports it; it gives the 67 TFLOP/s of the datasheet", {"sms", "clock_hz"});
+  cite(gpu, "measured: the driver of one reports 60 MB; NVIDIA publishes none", {"l2_bytes"});
+  cite(gpu,
+       "assumed: 12 memory controllers of 8 slices (accel-sim-framework, issue 534), 64 bytes a clock each as "
+       "on "
+       "A100",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+Gpu h100() {
+  Gpu gpu = hopper();
+  gpu.name = "H100";
+  gpu.product = "NVIDIA H100 80GB HBM3";
+  gpu.dram_bytes_per_s = gb_per_s(3350);
+  gpu.dram_bytes = gib(80);
+  gpu.l2_bytes = mib(50);
+  gpu.l2_bytes_per_clock = slices(80);
+  cite(gpu, "NVIDIA H100 Tensor Core GPU Architecture (whitepaper), H100 SXM5", {"sms", "l2_bytes"});
+  cite(gpu, "NVIDIA H100 Tensor Core GPU datasheet, SXM", {"dram_bytes_per_s", "dram_bytes"});
+  cite(gpu, "NVIDIA H100 Tensor Core GPU datasheet, SXM: from its 67 TFLOP/s", {"clock_hz"});
+  cite(gpu,
+       "assumed: 10 memory controllers of 8 slices, 64 bytes a clock each as on A100; 4472 of these 5120 were "
+       "measured on an H800 (arXiv 2402.13499, Table V)",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+Gpu rtx_5090() {
+  Gpu gpu = of_architecture("sm_120a", 128, kib(128));
+  gpu.name = "RTX 5090";
+  gpu.product = "NVIDIA GeForce RTX 5090";
+  gpu.chip = "GB202";
+  gpu.sms = 170;
+  gpu.clock_hz = ghz(2.407);
+  gpu.dram_bytes_per_s = gb_per_s(1792);
+  gpu.dram_bytes = gib(32);
+  gpu.l2_bytes = mib(96);
+  gpu.l2_bytes_per_clock = slices(64);
+  cite(gpu, "NVIDIA RTX Blackwell GPU Architecture (whitepaper), GeForce RTX 5090",
+       {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+Gpu rtx_a500() {
+  Gpu gpu = of_architecture("sm_86", 128, kib(128));
+  gpu.name = "RTX A500";
+  gpu.product = "NVIDIA RTX A500 Laptop GPU";
+  gpu.chip = "GA107";
+  gpu.sms = 16;
+  gpu.clock_hz = ghz(0.75);
+  gpu.dram_bytes_per_s = gb_per_s(192);
+  gpu.dram_bytes = gib(4);
+  gpu.l2_bytes = mib(2);
+  gpu.l2_bytes_per_clock = slices(16);
+  cite(gpu, "NVIDIA RTX A500 Laptop GPU: 2048 CUDA cores, 4 GB", {"sms", "dram_bytes"});
+  cite(gpu,
+       "document 003: from its peak of 3.07 TFLOP/s, of which its cuBLAS reaches 2.85; the boost clock is "
+       "1.537 GHz, "
+       "which a laptop's power may not allow",
+       {"clock_hz"});
+  cite(gpu, "document 003; NVIDIA says 112 GB/s", {"dram_bytes_per_s"});
+  cite(gpu, "document 003; so has all of GA107", {"l2_bytes"});
+  cite(gpu, "assumed: 16 slices, as 2 MB of RTX 3090's have, 64 bytes a clock each as on A100",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+Gpu l4() {
+  Gpu gpu = of_architecture("sm_89", 128, kib(128));
+  gpu.name = "L4";
+  gpu.product = "NVIDIA L4";
+  gpu.chip = "AD104";
+  gpu.sms = 58;
+  gpu.clock_hz = ghz(2.04);
+  gpu.dram_bytes_per_s = gb_per_s(300);
+  gpu.dram_bytes = gib(24);
+  gpu.l2_bytes = mib(48);
+  gpu.l2_bytes_per_clock = slices(24);
+  cite(gpu, "NVIDIA L4 Tensor Core GPU datasheet", {"dram_bytes_per_s", "dram_bytes"});
+  cite(gpu, "NVIDIA L4 product brief; they give the 30.3 TFLOP/s of the datasheet", {"sms", "clock_hz"});
+  cite(gpu, "NVIDIA Ada GPU Architecture (whitepaper), AD104", {"l2_bytes"});
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+Gpu rtx_4090() {
+  Gpu gpu = of_architecture("sm_89", 128, kib(128));
+  gpu.name = "RTX 4090";
+  gpu.product = "NVIDIA GeForce RTX 4090";
+  gpu.chip = "AD102";
+  gpu.sms = 128;
+  gpu.clock_hz = ghz(2.52);
+  gpu.dram_bytes_per_s = gb_per_s(1008);
+  gpu.dram_bytes = gib(24);
+  gpu.l2_bytes = mib(72);
+  gpu.l2_bytes_per_clock = slices(48);
+  cite(gpu, "NVIDIA Ada GPU Architecture (whitepaper), GeForce RTX 4090",
+       {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
+  cite(gpu,
+       "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100; about 1720 of "
+       "these 3072 "
+       "were measured (arXiv 2402.13499, Table V)",
+       {"l2_bytes_per_clock"});
+  return gpu;
+}
+
+/// A name as it is compared: letters and digits, without the words that every product has.
+std::string key_of(std::string_view name) {
+  std::string key;
+  for (char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (std::string_view word : {"nvidia", "geforce", "rtx"})
+    if (key.starts_with(word))
+      key.erase(0, word.size());
+  return key;
+}
+
+} // namespace
+
+const std::vector<Gpu> &gpus() {
+  static const std::vector<Gpu> all = {a100(),     rtx_3090(), h200(),     rtx_5090(),
+                                       rtx_a500(), l4(),       rtx_4090(), h100()};
+  return all;
+}
+
+const Gpu &find_gpu(std::string_view name) {
+  std::string key = key_of(name);
+  std::vector<std::string> names;
+  for (const Gpu &gpu : gpus()) {
+    if (key == key_of(gpu.name) || key == key_of(gpu.product))
+      return gpu;
+    names.push_back(gpu.name);
+  }
+  throw UserError(ExitCode::usage,
+                  fmt::format("no GPU '{}' is known; these are: {}", name, fmt::join(names, ", ")));
+}
+
+const Gpu *known_gpu(std::string_view product) {
+  auto found = std::ranges::find(gpus(), product, &Gpu::product);
+  return found == gpus().end() ? nullptr : &*found;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,122 @@
+#include "runtime/gpus.h"
+
+#include "dsl/error.h"
+#include "dsl/target.h"
+#include "tests/runtime/environment.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::says;
+
+TEST(Gpus, ReachTheirPublishedPeaks) {
+  struct Peak {
+    const char *name;
+    double teraflops, gb_per_s;
+  };
+  for (const Peak &peak : {Peak{"A100", 19.5, 1555},
+                           {"RTX 3090", 35.6, 936},
+                           {"H200", 67, 4800},
+                           {"RTX 5090", 104.8, 1792},
+                           {"RTX A500", 3.07, 192},
+                           {"L4", 30.3, 300},
+                           {"RTX 4090", 82.6, 1008},
+                           {"H100", 67, 3350}}) {
+    const Gpu &gpu = find_gpu(peak.name);
+    EXPECT_NEAR(gpu.fp32_flops() / 1e12, peak.teraflops, 0.005 * peak.teraflops) << gpu.name;
+    EXPECT_EQ(gpu.dram_bytes_per_s, peak.gb_per_s * 1e9) << gpu.name;
+  }
+}
+
+TEST(Gpus, HaveTheRidgesOfTheDocuments) {
+  EXPECT_EQ(std::lround(find_gpu("A100").ridge()), 13); // document 004
+  EXPECT_NEAR(find_gpu("H200").ridge(), 13.9, 0.05);
+}
+
+TEST(Gpus, NameASourceForEachFigure) {
+  const std::set<std::string> figures = {"sms",
+                                         "clock_hz",
+                                         "fp32_lanes",
+                                         "schedulers",
+                                         "dram_bytes_per_s",
+                                         "dram_bytes",
+                                         "l2_bytes",
+                                         "l2_bytes_per_clock",
+                                         "l1_bytes",
+                                         "shared_per_sm",
+                                         "shared_per_block",
+                                         "shared_reserved_per_block",
+                                         "threads_per_sm",
+                                         "blocks_per_sm",
+                                         "registers_per_sm"};
+  for (const Gpu &gpu : gpus()) {
+    std::set<std::string> cited;
+    for (const auto &[field, source] : gpu.sources) {
+      cited.insert(field);
+      EXPECT_FALSE(source.empty()) << gpu.name << " " << field;
+    }
+    EXPECT_EQ(cited, figures) << gpu.name;
+  }
+}
+
+TEST(Gpus, HoldTheLimitsOfTheirArchitecture) {
+  for (const Gpu &gpu : gpus()) {
+    Target target = make_target(gpu.arch);
+    EXPECT_GT(target.threads_per_sm, 1024) << gpu.arch << " is in the table";
+    EXPECT_EQ(gpu.threads_per_sm, target.threads_per_sm);
+    EXPECT_EQ(gpu.shared_per_block + gpu.shared_reserved_per_block, gpu.shared_per_sm) << gpu.name;
+    EXPECT_LT(gpu.shared_per_sm, gpu.l1_bytes) << gpu.name;
+    EXPECT_EQ(gpu.warps_per_sm() * 32, gpu.threads_per_sm);
+    // L2 is faster than DRAM, and no faster than the L1 caches that it fills, of 64 bytes a clock each.
+    EXPECT_GT(gpu.l2_bytes_per_clock * gpu.clock_hz, gpu.dram_bytes_per_s) << gpu.name;
+    EXPECT_LE(gpu.l2_bytes_per_clock, 64.0 * gpu.sms) << gpu.name;
+  }
+}
+
+TEST(Gpus, AreListedWithThoseOfTheDocumentsFirst) {
+  std::vector<std::string> names;
+  for (const Gpu &gpu : gpus())
+    names.push_back(gpu.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"A100", "RTX 3090", "H200", "RTX 5090", "RTX A500", "L4",
+                                             "RTX 4090", "H100"}));
+}
+
+TEST(Gpus, AreFoundByWhatPeopleCallThem) {
+  for (const Gpu &gpu : gpus()) {
+    EXPECT_EQ(&find_gpu(gpu.name), &gpu);
+    EXPECT_EQ(&find_gpu(gpu.product), &gpu);
+  }
+  for (const char *name : {"3090", "rtx3090", "RTX-3090", "rtx_3090", "GeForce RTX 3090", "nvidia 3090"})
+    EXPECT_EQ(find_gpu(name).name, "RTX 3090") << name;
+  EXPECT_EQ(find_gpu("a500").name, "RTX A500");
+  EXPECT_EQ(find_gpu("NVIDIA L4").name, "L4");
+}
+
+TEST(Gpus, RefuseAnUnknownOneWithTheList) {
+  for (const char *name : {"V100", "", "RTX", "H20", "A100-80GB"})
+    try {
+      find_gpu(name);
+      ADD_FAILURE() << name << " is none of ours";
+    } catch (const UserError &error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      EXPECT_EQ(error.what(),
+                "no GPU '" + std::string(name) +
+                    "' is known; these are: A100, RTX 3090, H200, RTX 5090, RTX A500, L4, RTX 4090, H100");
+    }
+}
+
+TEST(Gpus, KnowADeviceByItsProductOnly) {
+  ASSERT_TRUE(known_gpu("NVIDIA H200"));
+  EXPECT_EQ(known_gpu("NVIDIA H200")->name, "H200");
+  // Others of a like name have other clocks and memories.
+  for (const char *product :
+       {"NVIDIA A100-SXM4-80GB", "NVIDIA H200 NVL", "NVIDIA GeForce RTX 3090 Ti", "H200", ""})
+    EXPECT_EQ(known_gpu(product), nullptr) << product;
+}
+
+} // namespace
+} // namespace nestsmith
