@@ -18,6 +18,7 @@ esac
 
 read_options "$@"
 install_build_tools
+prepare_headers
 build_nestsmith OFF nestsmith
-prepare_cuda
+prepare_nvrtc
 eval "exec \"\$build/bin/nestsmith\" run $arguments"

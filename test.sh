@@ -17,7 +17,8 @@ esac
 
 read_options "$@"
 install_build_tools libgtest-dev libgmock-dev libz3-dev
+prepare_headers
 build_nestsmith ON all
-prepare_cuda
+prepare_nvrtc
 say "testing"
 eval "exec ctest --test-dir \"\$build\" --output-on-failure --progress -j \"\$(nproc)\" $arguments"

@@ -125,35 +125,46 @@ has_nvrtc() {
   [ -s "$found" ]
 }
 
-# After the build: NVRTC from a toolkit, wheels or the system as the tool itself finds it, else into build/wheels.
-prepare_cuda() {
-  if [ -n "$wheels_from" ]; then
-    [ -d "$wheels_from" ] || fail "--wheels: no folder $wheels_from"
-    mkdir -p "$wheels"
-    unpack_wheels "$(cd "$wheels_from" && pwd)"
-    rm -f "$build/no_wheels"
-    return
-  fi
-  if [ -n "$cuda" ]; then
-    rm -f "$build/no_wheels"
-  elif [ -d "$wheels/nvidia" ] || has_nvrtc; then
-    return
-  fi
+# Wheels into build/wheels, unless they were refused or could not be had before. Says at most once why there are none.
+get_wheels() {
+  [ -z "${without_wheels-}" ] || return 0
+  without_wheels=yes
   if [ -n "$no_cuda" ]; then
-    say "no CUDA wanted: everything runs on the simulator, and nothing is compiled for a GPU"
+    say "no CUDA wanted: going on without $1"
   elif [ -e "$build/no_wheels" ]; then
-    say "no NVRTC: going on without it (--cuda 13 tries to get it again, --wheels DIR takes it from a folder)"
+    say "going on without $1 (--cuda 13 tries to get it again, --wheels DIR takes it from a folder)"
   else
     mkdir -p "$wheels"
     fetch_wheels "${cuda:-$(driver_cuda)}" || {
       rm -rf "$wheels/download"
       : >"$build/no_wheels"
-      say "could not get NVRTC (see build/wheels.log): going on without it, less what compiles for a GPU"
+      say "could not get $1 (see build/wheels.log): going on without"
     }
   fi
 }
 
-script_options='  --no-cuda       do not get NVRTC where this machine has none
+# Before the build, which includes a header of CUDA: the wheels that were asked for, or else those that have the header
+# where this machine has none.
+prepare_headers() {
+  if [ -n "$wheels_from" ]; then
+    [ -d "$wheels_from" ] || fail "--wheels: no folder $wheels_from"
+    mkdir -p "$wheels"
+    unpack_wheels "$(cd "$wheels_from" && pwd)"
+    rm -f "$build/no_wheels"
+  elif [ -n "$cuda" ]; then
+    rm -f "$build/no_wheels"
+    get_wheels "CUDA $cuda"
+  elif ! [ -d "$wheels/nvidia" ] && ! cmake -P "$root/cmake/find_cuda_occupancy.cmake" >/dev/null 2>&1; then
+    get_wheels "cuda_occupancy.h and NVRTC"
+  fi
+}
+
+# After the build: NVRTC from a toolkit, wheels or the system as the tool itself finds it, else into build/wheels.
+prepare_nvrtc() {
+  [ -n "$wheels_from$cuda" ] || [ -d "$wheels/nvidia" ] || has_nvrtc || get_wheels NVRTC
+}
+
+script_options='  --no-cuda       do not get NVRTC and cuda_occupancy.h where this machine has none
   --cuda VERSION  get NVRTC and the CUDA headers, 12 or 13, into build/wheels, whatever else is there
   --wheels DIR    take them from the wheels (*.whl) in DIR, without a network'
 

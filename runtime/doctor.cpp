@@ -5,6 +5,7 @@
 #include "runtime/cublas.h"
 #include "runtime/driver.h"
 #include "runtime/nvrtc.h"
+#include "runtime/occupancy.h"
 
 #include <thread>
 
@@ -94,6 +95,18 @@ DoctorItem examine_headers(const std::filesystem::path &nvrtc) {
   return item;
 }
 
+DoctorItem examine_occupancy() {
+  DoctorItem item{"occupancy", "occupancy", false, "", "", {}};
+  if (auto calculator = occupancy_calculator()) {
+    item.found = true;
+    item.detail = "by " + *calculator;
+  } else {
+    item.detail = "this build has no cuda_occupancy.h, which computes it";
+    item.advice = "./run.sh --cuda 13 gets it from Python wheels, or install a CUDA toolkit; then build again";
+  }
+  return item;
+}
+
 DoctorItem examine_cache() {
   const KernelCache &cache = KernelCache::standard();
   DoctorItem item{"cache", "kernel cache", false, cache.directory().string(), "", {}};
@@ -130,6 +143,7 @@ DoctorReport examine_machine() {
   report.items.push_back(examine_nvrtc(nvrtc));
   report.items.push_back(examine_cublas());
   report.items.push_back(examine_headers(nvrtc));
+  report.items.push_back(examine_occupancy());
   report.items.push_back(examine_cache());
   report.items.push_back(examine_cpu());
   return report;

@@ -8,7 +8,7 @@
 namespace nestsmith {
 
 struct DoctorItem {
-  std::string key;    ///< "gpu", "nvrtc", "cublas", "headers", "cache", "cpu"
+  std::string key;    ///< "gpu", "nvrtc", "cublas", "headers", "occupancy", "cache", "cpu"
   std::string name;   ///< for people: "CUDA headers"
   bool found = false; ///< or, for the cache: can be written
   std::string detail; ///< what was found, or why nothing was

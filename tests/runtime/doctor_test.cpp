@@ -21,7 +21,7 @@ TEST(Doctor, HasAnAnswerForEveryItemAndAdviceForWhatIsMissing) {
     EXPECT_FALSE(item.detail.empty()) << item.key;
     EXPECT_EQ(item.advice.empty(), item.found) << item.key;
   }
-  EXPECT_EQ(keys, (std::vector<std::string>{"gpu", "nvrtc", "cublas", "headers", "cache", "cpu"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"gpu", "nvrtc", "cublas", "headers", "occupancy", "cache", "cpu"}));
   EXPECT_TRUE(report.item("cpu").found);
 }
 
