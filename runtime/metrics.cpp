@@ -1,0 +1,272 @@
+#include "runtime/metrics.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+using sim::AccessCounts;
+using sim::Counters;
+using sim::OpCounts;
+using sim::Traffic;
+
+std::string_view name(MetricKind kind) {
+  switch (kind) {
+  case MetricKind::exact:
+    return "exact";
+  case MetricKind::modelled:
+    return "modelled";
+  case MetricKind::not_available:
+    return "n/a";
+  }
+  internal_error("a kind of metric without a name");
+}
+
+namespace {
+
+/// A figure, and how it is known.
+struct Figure {
+  MetricKind kind = MetricKind::not_available;
+  std::optional<double> value;
+  std::string note;
+};
+using Compute = std::function<Figure(const Measured &)>;
+
+struct Entry {
+  std::string name, unit;
+  Compute compute;
+  MetricOrigin origin = MetricOrigin::counter;
+  std::string on_gb20x = {}; ///< its name there, where it is another
+};
+using Entries = std::vector<Entry>;
+
+constexpr const char *by_operations =
+    "the operations of the lowered kernel, which the compiler merges and drops";
+constexpr const char *by_caches =
+    "caches that drop what was used least recently, while the blocks of a wave run "
+    "side by side";
+constexpr const char *by_calculator = "cuda_occupancy.h, with the registers that NVRTC reports";
+
+double number(std::uint64_t value) { return static_cast<double>(value); }
+
+Figure not_available(std::string why) { return {MetricKind::not_available, std::nullopt, std::move(why)}; }
+
+/// A property of the lowered kernel.
+template <class F> Compute counted(F f) {
+  return [f](const Measured &m) { return Figure{MetricKind::exact, f(m.counters), ""}; };
+}
+
+template <class F> Compute counted_by(const char *model, F f) {
+  return [model, f](const Measured &m) { return Figure{MetricKind::modelled, f(m.counters), model}; };
+}
+
+template <class F> Compute cached(F f) {
+  return [f](const Measured &m) {
+    return m.traffic ? Figure{MetricKind::modelled, f(*m.traffic), by_caches}
+                     : not_available("no caches were modelled");
+  };
+}
+
+template <class F> Compute launched(F f) {
+  return [f](const Measured &m) {
+    return m.occupancy ? Figure{MetricKind::modelled, f(*m.occupancy, m), by_calculator}
+                       : not_available("no occupancy was computed");
+  };
+}
+
+Compute never(const char *why) {
+  return [why](const Measured &) { return not_available(why); };
+}
+
+/// One over another that may be 0.
+Compute ratio(Compute top, Compute bottom, double factor, const char *nothing) {
+  return [=](const Measured &m) {
+    Figure figure = top(m), of = bottom(m);
+    if (!figure.value || !of.value)
+      return figure;
+    if (*of.value == 0)
+      return not_available(nothing);
+    figure.value = factor * *figure.value / *of.value;
+    return figure;
+  };
+}
+
+Entries global_memory(bool stores) {
+  auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
+  Compute requests =
+      counted([=](const Counters &c) { return number(c.total(Scope::global, stores).requests); });
+  Compute sectors = counted([=](const Counters &c) { return number(c.total(Scope::global, stores).sectors); });
+  return {{named("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"), "request", requests},
+          {named("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"), "sector", sectors},
+          {named("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio"), "sector/request",
+           ratio(sectors, requests, 1, "the kernel makes no such request")},
+          {named("l1tex__t_bytes_pipe_lsu_mem_global_op_{}.sum"), "byte",
+           counted([=](const Counters &c) { return number(c.total(Scope::global, stores).bytes_moved()); })},
+          {named("smsp__sass_data_bytes_mem_global_op_{}.sum"), "byte",
+           counted_by("the bytes of each lane; whether the profiler counts those that lanes share once is not "
+                      "documented",
+                      [=](const Counters &c) { return number(c.total(Scope::global, stores).asked); })}};
+}
+
+/// Wavefronts and what follows from them: a model where a lane accesses more than one bank.
+Compute of_banks(bool stores, std::uint64_t sim::RequestSums::*field) {
+  return [=](const Measured &m) {
+    bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
+      return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
+             access.bytes > sim::bank_bytes;
+    });
+    double value = number(m.counters.total(Scope::shared, stores).*field);
+    return wide ? Figure{MetricKind::modelled, value,
+                         "accesses of 8 bytes by half a warp at a time, of 16 by a quarter"}
+                : Figure{MetricKind::exact, value, ""};
+  };
+}
+
+Entries shared_memory(bool stores) {
+  auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
+  return {{named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
+           counted([=](const Counters &c) { return number(c.total(Scope::shared, stores).requests); })},
+          {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
+           of_banks(stores, &sim::RequestSums::wavefronts)},
+          {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
+           of_banks(stores, &sim::RequestSums::conflicts)}};
+}
+
+Entries instructions() {
+  auto operations = [](auto f) { return counted_by(by_operations, f); };
+  Compute executed = operations([](const Counters &c) { return number(c.instructions().warps); });
+  Compute threads = operations([](const Counters &c) { return number(c.instructions().threads); });
+  Compute branches = operations([](const Counters &c) { return number(c.branches.warps); });
+  Compute uniform = operations([](const Counters &c) { return number(c.branches.warps - c.divergent); });
+  return {
+      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "instruction",
+       counted([](const Counters &c) { return number(c.multiply_adds.threads); })},
+      {"smsp__sass_thread_inst_executed_op_fp32_pred_on.sum", "instruction",
+       operations([](const Counters &c) { return number(c.multiply_adds.threads + c.floating.threads); })},
+      {"smsp__sass_thread_inst_executed_op_integer_pred_on.sum", "instruction",
+       operations([](const Counters &c) { return number(c.integer.threads); })},
+      {"smsp__inst_executed.sum", "instruction", executed},
+      {"smsp__thread_inst_executed_per_inst_executed.ratio", "thread",
+       ratio(threads, executed, 1, "the kernel executes nothing")},
+      {"smsp__sass_branch_targets_threads_divergent.sum", "branch",
+       operations([](const Counters &c) { return number(c.divergent); })},
+      {"smsp__sass_average_branch_targets_threads_uniform.pct", "%",
+       ratio(uniform, branches, 100, "the kernel has no branch")},
+      {"nestsmith__barriers.sum", "instruction",
+       counted([](const Counters &c) { return number(c.barriers.warps); }), MetricOrigin::ours},
+  };
+}
+
+Entries caches_and_dram() {
+  auto sectors = [](std::uint64_t Traffic::*field) {
+    return cached([=](const Traffic &t) { return number(t.*field); });
+  };
+  auto bytes = [](auto f) {
+    return cached([=](const Traffic &t) { return number(f(t)) * sim::sector_bytes; });
+  };
+  return {
+      {"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", "%",
+       ratio(sectors(&Traffic::l1_hits), sectors(&Traffic::l1_sectors), 100, "the kernel loads nothing")},
+      {"lts__t_sectors_srcunit_tex.sum", "sector",
+       cached([](const Traffic &t) { return number(t.l2_reads + t.l2_writes); })},
+      {"lts__t_sectors_srcunit_tex_op_read.sum", "sector", sectors(&Traffic::l2_reads)},
+      {"lts__t_sectors_srcunit_tex_op_write.sum", "sector", sectors(&Traffic::l2_writes)},
+      {"lts__t_sector_op_read_hit_rate.pct", "%",
+       ratio(sectors(&Traffic::l2_read_hits), sectors(&Traffic::l2_reads), 100, "L2 is asked for nothing")},
+      {"dram__bytes.sum", "byte", bytes([](const Traffic &t) { return t.dram_reads + t.dram_writes; })},
+      {"dram__bytes_read.sum", "byte", bytes([](const Traffic &t) { return t.dram_reads; }),
+       MetricOrigin::counter, "dram__bytes_op_read.sum"},
+      {"dram__bytes_write.sum", "byte", bytes([](const Traffic &t) { return t.dram_writes; }),
+       MetricOrigin::counter, "dram__bytes_op_write.sum"},
+  };
+}
+
+Entries launch() {
+  constexpr MetricOrigin profiler = MetricOrigin::profiler;
+  Entries entries = {
+      {"sm__ctas_launched.sum", "block", counted([](const Counters &c) { return number(c.blocks); })},
+      {"launch__waves_per_multiprocessor", "",
+       [](const Measured &m) {
+         if (!m.occupancy || !m.gpu)
+           return not_available("no occupancy was computed");
+         Waves all = waves(*m.gpu, *m.occupancy, static_cast<std::int64_t>(m.counters.blocks));
+         return Figure{MetricKind::modelled, all.waves, by_calculator};
+       },
+       profiler},
+      {"launch__registers_per_thread_allocated", "register",
+       launched([](const Occupancy &o, const Measured &) { return o.registers_per_thread; }), profiler},
+      {"launch__shared_mem_per_block_allocated", "byte",
+       launched([](const Occupancy &o, const Measured &) { return static_cast<double>(o.shared_per_block); }),
+       profiler},
+      {"sm__maximum_warps_per_active_cycle_pct", "%",
+       launched([](const Occupancy &o, const Measured &) { return 100 * o.ratio(); }), profiler},
+  };
+  for (auto [limit, metric] : {std::pair{OccupancyLimit::warps, "launch__occupancy_limit_warps"},
+                               {OccupancyLimit::registers, "launch__occupancy_limit_registers"},
+                               {OccupancyLimit::shared_memory, "launch__occupancy_limit_shared_mem"},
+                               {OccupancyLimit::blocks, "launch__occupancy_limit_blocks"}})
+    entries.push_back({metric, "block",
+                       [limit = limit](const Measured &m) {
+                         if (!m.occupancy)
+                           return not_available("no occupancy was computed");
+                         auto bound = m.occupancy->bound.find(limit);
+                         return bound == m.occupancy->bound.end()
+                                    ? not_available("the kernel uses none, or how much is not known")
+                                    : Figure{MetricKind::modelled, bound->second, by_calculator};
+                       },
+                       profiler});
+  return entries;
+}
+
+/// Named so that nobody looks for them in vain, and so that the comparison with a GPU shows them.
+Entries only_on_a_gpu() {
+  constexpr const char *time = "it takes time to measure, and no time is modelled";
+  constexpr const char *stalls = "no pipeline is modelled that could stall";
+  return {
+      {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", "sector",
+       never("what the compiler spills is not in the lowered kernel; `compile` tells the bytes")},
+      {"sm__warps_active.avg.pct_of_peak_sustained_active", "%", never(time)},
+      {"gpu__time_duration.sum", "ns", never(time)},
+      {"dram__bytes.sum.per_second", "byte/s", never(time)},
+      {"smsp__issue_active.avg.pct_of_peak_sustained_active", "%", never(time)},
+      {"smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio", "warp", never(stalls)},
+      {"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "warp", never(stalls)},
+      {"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "warp", never(stalls)},
+  };
+}
+
+const Entries &all_entries() {
+  static const Entries all = [] {
+    Entries entries;
+    for (Entries part : {global_memory(false), global_memory(true), shared_memory(false), shared_memory(true),
+                         instructions(), caches_and_dram(), launch(), only_on_a_gpu()})
+      std::ranges::move(part, std::back_inserter(entries));
+    return entries;
+  }();
+  return all;
+}
+
+} // namespace
+
+std::vector<Metric> metrics(const Measured &measured) {
+  bool gb20x = measured.gpu && measured.gpu->chip.starts_with("GB2");
+  std::vector<Metric> result;
+  for (const Entry &entry : all_entries()) {
+    Figure figure = entry.compute(measured);
+    result.push_back({gb20x && !entry.on_gb20x.empty() ? entry.on_gb20x : entry.name, entry.unit, entry.origin,
+                      figure.kind, figure.value, std::move(figure.note)});
+  }
+  return result;
+}
+
+const Metric *find_metric(const std::vector<Metric> &metrics, std::string_view name) {
+  auto found = std::ranges::find(metrics, name, &Metric::name);
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+} // namespace nestsmith

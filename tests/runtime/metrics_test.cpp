@@ -1,0 +1,219 @@
+#include "runtime/metrics.h"
+
+#include "dsl/expr.h"
+#include "tests/runtime/cupti.h"
+#include "tests/runtime/environment.h"
+#include "tests/runtime/trouble.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using sim::AccessCounts;
+using sim::Counters;
+using test::says;
+
+Buffer buffer(Scope scope) { return std::make_shared<BufferNode>(BufferNode{"x", DType::f32, {}, scope, {}}); }
+
+/// A load wants an expression; the list does not look at it.
+AccessCounts access(Scope scope, bool store) {
+  static const Expr zero = int_imm(0);
+  static const Expr value = nestsmith::load(buffer(Scope::global), {zero}, {}, {});
+  AccessCounts counts;
+  counts.load = store ? nullptr : value.as<Load>();
+  counts.buffer = buffer(scope);
+  return counts;
+}
+
+/// 10 requests for A that touch 32 sectors each, and 10 for B that touch 1; C is stored in lines.
+Counters naive() {
+  Counters counters;
+  AccessCounts A = access(Scope::global, false), B = A, C = access(Scope::global, true);
+  A.requests = B.requests = 10;
+  A.threads = B.threads = 320;
+  A.asked = B.asked = 320 * 4;
+  A.sectors = 320;
+  B.sectors = 10;
+  C.requests = 2;
+  C.threads = 64;
+  C.sectors = 8;
+  counters.accesses = {A, B, C};
+  counters.multiply_adds = {10, 320};
+  counters.floating = {2, 64};
+  counters.branches = {4, 100};
+  counters.divergent = 1;
+  counters.blocks = 3;
+  return counters;
+}
+
+double value(const std::vector<Metric> &all, std::string_view name, MetricKind kind = MetricKind::exact) {
+  const Metric *metric = find_metric(all, name);
+  EXPECT_TRUE(metric) << name;
+  if (!metric || !metric->value)
+    return -1;
+  EXPECT_EQ(metric->kind, kind) << name;
+  return *metric->value;
+}
+
+TEST(Metrics, CountGlobalLoadsAndStoresApart) {
+  Counters counters = naive();
+  std::vector<Metric> all = metrics({counters});
+  EXPECT_EQ(value(all, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 20);
+  EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 330);
+  EXPECT_EQ(value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"), 16.5);
+  EXPECT_EQ(value(all, "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"), 330 * 32);
+  EXPECT_EQ(value(all, "smsp__sass_data_bytes_mem_global_op_ld.sum", MetricKind::modelled), 640 * 4);
+  EXPECT_EQ(value(all, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), 2);
+  EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 8);
+  EXPECT_EQ(value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"), 4);
+  EXPECT_EQ(value(all, "sm__ctas_launched.sum"), 3);
+}
+
+TEST(Metrics, CountInstructionsAsTheyStandInTheKernel) {
+  Counters counters = naive();
+  counters.barriers = {6, 192};
+  std::vector<Metric> all = metrics({counters});
+  constexpr MetricKind modelled = MetricKind::modelled;
+  EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 320);
+  EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum", modelled), 384);
+  EXPECT_EQ(value(all, "smsp__sass_branch_targets_threads_divergent.sum", modelled), 1);
+  EXPECT_EQ(value(all, "smsp__sass_average_branch_targets_threads_uniform.pct", modelled), 75);
+  EXPECT_EQ(value(all, "nestsmith__barriers.sum"), 6);
+  // Accesses 22 and 704, arithmetic 12 and 384, branches 4 and 100, barriers 6 and 192.
+  EXPECT_EQ(value(all, "smsp__inst_executed.sum", modelled), 44);
+  EXPECT_DOUBLE_EQ(value(all, "smsp__thread_inst_executed_per_inst_executed.ratio", modelled), 1380.0 / 44);
+}
+
+TEST(Metrics, SharedMemoryIsExactUntilAnAccessIsWide) {
+  Counters counters;
+  AccessCounts narrow = access(Scope::shared, false), store = access(Scope::shared, true);
+  narrow.requests = 4;
+  narrow.wavefronts = 128;
+  narrow.conflicts = 124;
+  store.requests = 2;
+  store.wavefronts = 2;
+  counters.accesses = {narrow, store};
+  std::vector<Metric> all = metrics({counters});
+  EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum"), 4);
+  EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 128);
+  EXPECT_EQ(value(all, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"), 124);
+  EXPECT_EQ(value(all, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"), 0);
+
+  AccessCounts wide = narrow;
+  wide.bytes = 16;
+  wide.requests = wide.wavefronts = 0; // never executed
+  counters.accesses.push_back(wide);
+  EXPECT_EQ(value(metrics({counters}), "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 128);
+  counters.accesses.back().requests = 1;
+  counters.accesses.back().wavefronts = 4;
+  all = metrics({counters});
+  EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", MetricKind::modelled), 132);
+  EXPECT_TRUE(
+      says(find_metric(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum")->note, "a quarter"));
+  EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum"), 5);
+  EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 2);
+}
+
+TEST(Metrics, CachesAndDramAreModelled) {
+  Counters counters = naive();
+  sim::Traffic traffic;
+  traffic.l1_sectors = 330;
+  traffic.l1_hits = 66;
+  traffic.l2_reads = 264;
+  traffic.l2_read_hits = 198;
+  traffic.l2_writes = 8;
+  traffic.dram_reads = 66;
+  traffic.dram_writes = 8;
+  std::vector<Metric> all = metrics({.counters = counters, .traffic = &traffic});
+  constexpr MetricKind modelled = MetricKind::modelled;
+  EXPECT_DOUBLE_EQ(value(all, "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", modelled), 20);
+  EXPECT_EQ(value(all, "lts__t_sectors_srcunit_tex.sum", modelled), 272);
+  EXPECT_DOUBLE_EQ(value(all, "lts__t_sector_op_read_hit_rate.pct", modelled), 75);
+  EXPECT_EQ(value(all, "dram__bytes.sum", modelled), 74 * 32);
+  EXPECT_EQ(value(all, "dram__bytes_read.sum", modelled), 66 * 32);
+  EXPECT_TRUE(says(find_metric(all, "dram__bytes.sum")->note, "least recently"));
+  const Gpu &blackwell = find_gpu("RTX 5090");
+  all = metrics({.counters = counters, .traffic = &traffic, .gpu = &blackwell});
+  EXPECT_EQ(value(all, "dram__bytes_op_write.sum", modelled), 8 * 32);
+  EXPECT_EQ(find_metric(all, "dram__bytes_write.sum"), nullptr);
+}
+
+TEST(Metrics, ComeFromTheOccupancyThatIsGiven) {
+  Counters counters = naive();
+  Occupancy occupancy;
+  occupancy.blocks = 2;
+  occupancy.warps = 16;
+  occupancy.max_warps = 64;
+  occupancy.registers_per_thread = 40;
+  occupancy.bound = {{OccupancyLimit::registers, 2}, {OccupancyLimit::blocks, 32}};
+  const Gpu &gpu = find_gpu("A100");
+  counters.blocks = 324;
+  std::vector<Metric> all = metrics({.counters = counters, .occupancy = &occupancy, .gpu = &gpu});
+  constexpr MetricKind modelled = MetricKind::modelled;
+  EXPECT_EQ(value(all, "sm__maximum_warps_per_active_cycle_pct", modelled), 25);
+  EXPECT_EQ(value(all, "launch__occupancy_limit_registers", modelled), 2);
+  EXPECT_EQ(value(all, "launch__registers_per_thread_allocated", modelled), 40);
+  EXPECT_EQ(value(all, "launch__waves_per_multiprocessor", modelled), 1.5);
+  EXPECT_FALSE(find_metric(all, "launch__occupancy_limit_shared_mem")->value);
+}
+
+TEST(Metrics, SayWhatIsMissing) {
+  Counters nothing;
+  for (const Metric &metric : metrics({nothing})) {
+    EXPECT_EQ(metric.kind == MetricKind::not_available, !metric.value) << metric.name;
+    EXPECT_EQ(metric.kind == MetricKind::exact, metric.note.empty()) << metric.name;
+  }
+  std::vector<Metric> all = metrics({nothing});
+  auto note = [&](std::string_view name) { return find_metric(all, name)->note; };
+  EXPECT_EQ(note("dram__bytes.sum"), "no caches were modelled");
+  EXPECT_EQ(note("sm__maximum_warps_per_active_cycle_pct"), "no occupancy was computed");
+  EXPECT_EQ(note("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"),
+            "the kernel makes no such request");
+  EXPECT_TRUE(says(note("gpu__time_duration.sum"), "no time is modelled"));
+  EXPECT_EQ(find_metric(all, "dram__bytes"), nullptr);
+}
+
+/// The names of one GPU.
+std::vector<Metric> names_on(const Gpu &gpu) {
+  static const Counters nothing;
+  return metrics({.counters = nothing, .gpu = &gpu});
+}
+
+TEST(Metrics, HaveNamesThatCuptiKnowsOnEveryChip) {
+  auto cupti = test::Cupti::open();
+  if (!cupti)
+    GTEST_SKIP() << "needs CUPTI's host library of CUDA 12.6 or newer (a CUDA toolkit has it)";
+  std::set<std::string> chips;
+  for (const Gpu &gpu : gpus()) {
+    if (!chips.insert(gpu.chip).second)
+      continue;
+    for (const Metric &metric : names_on(gpu))
+      EXPECT_TRUE(metric.origin != MetricOrigin::counter || cupti->knows(gpu.chip, metric.name))
+          << metric.name << " on " << gpu.chip << ": " << cupti->path;
+    // It would say so of a wrong one.
+    for (const char *wrong : {"l1tex__t_sectors_pipe_lsu_mem_global_op_ldx.sum", "dram__bytes.total",
+                              "nestsmith__barriers.sum", "launch__grid_size"})
+      EXPECT_FALSE(cupti->knows(gpu.chip, wrong)) << wrong;
+    EXPECT_NE(cupti->knows(gpu.chip, "dram__bytes_read.sum"),
+              cupti->knows(gpu.chip, "dram__bytes_op_read.sum"));
+  }
+  EXPECT_EQ(chips, (std::set<std::string>{"AD102", "AD104", "GA100", "GA102", "GA107", "GB202", "GH100"}));
+  EXPECT_FALSE(cupti->knows("G80", "dram__bytes.sum"));
+}
+
+TEST(Metrics, AreAllInTheDocument) {
+  std::string text = test::read_file(NESTSMITH_SOURCE_DIR "/docs/counters.md");
+  std::set<std::string> names;
+  for (const char *gpu : {"A100", "RTX 5090"})
+    for (const Metric &metric : names_on(find_gpu(gpu))) {
+      EXPECT_TRUE(text.find("`" + metric.name + "`") != std::string::npos) << metric.name;
+      names.insert(metric.name);
+    }
+  EXPECT_EQ(names.size(), names_on(find_gpu("A100")).size() + 2);
+}
+
+} // namespace
+} // namespace nestsmith
