@@ -1,8 +1,10 @@
 #include "runtime/metrics.h"
 
 #include "dsl/expr.h"
+#include "runtime/sim/count.h"
 #include "tests/runtime/cupti.h"
 #include "tests/runtime/environment.h"
+#include "tests/runtime/sim/gemm_kernels.h"
 #include "tests/runtime/trouble.h"
 
 #include <set>
@@ -70,6 +72,18 @@ TEST(Metrics, CountGlobalLoadsAndStoresApart) {
   EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 8);
   EXPECT_EQ(value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"), 4);
   EXPECT_EQ(value(all, "sm__ctas_launched.sum"), 3);
+}
+
+TEST(Metrics, ShowWhatCoalescingDoes) {
+  auto loads = [](bool coalesced) {
+    Counters counters = sim::count(sim::naive_gemm({64, 64, 64}, coalesced), {});
+    std::vector<Metric> all = metrics({counters});
+    EXPECT_EQ(value(all, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 64 * 64 / 32 * 64 * 2);
+    EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 64 * 64 * 64);
+    return value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
+  };
+  EXPECT_EQ(loads(false), 16.5); // A 32, B 1
+  EXPECT_EQ(loads(true), 2.5);   // A 1, B 4
 }
 
 TEST(Metrics, CountInstructionsAsTheyStandInTheKernel) {
