@@ -10,8 +10,21 @@ namespace nestsmith {
 
 namespace {
 
+DType dtype_of(const IntImm &e) { return e.dtype; }
+DType dtype_of(const FloatImm &e) { return e.dtype; }
+DType dtype_of(const Var &e) { return e->dtype; }
+DType dtype_of(const Binary &e) { return yields_boolean(e.op) ? DType::boolean : e.a.dtype(); }
+DType dtype_of(const Not &) { return DType::boolean; }
+DType dtype_of(const Select &e) { return e.when_true.dtype(); }
+DType dtype_of(const Cast &e) { return e.dtype; }
+DType dtype_of(const Load &e) { return e.buffer->dtype; }
+DType dtype_of(const Lane &e) { return e.vector->dtype; }
+DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
+DType dtype_of(const Call &e) { return e.intrinsic->result; }
+
 template <class T> Expr make(T kind) {
-  return Expr(std::make_shared<const ExprNode>(ExprNode{std::move(kind)}));
+  DType dtype = dtype_of(kind);
+  return Expr(std::make_shared<const ExprNode>(std::move(kind), dtype));
 }
 
 /// An integer as `dtype` keeps it; u64 as the i64 of the same bits.
@@ -147,22 +160,6 @@ Var make_size(std::string name, Size size, DType dtype) {
 Expr::Expr(std::int64_t value) : Expr(int_imm(value)) {}
 Expr::Expr(float value) : Expr(float_imm(static_cast<double>(value))) {}
 Expr::Expr(Var var) : Expr(make(std::move(var))) {}
-
-DType Expr::dtype() const {
-  return visit(Overloaded{
-      [](const IntImm &e) { return e.dtype; },
-      [](const FloatImm &e) { return e.dtype; },
-      [](const Var &e) { return e->dtype; },
-      [](const Binary &e) { return yields_boolean(e.op) ? DType::boolean : e.a.dtype(); },
-      [](const Not &) { return DType::boolean; },
-      [](const Select &e) { return e.when_true.dtype(); },
-      [](const Cast &e) { return e.dtype; },
-      [](const Load &e) { return e.buffer->dtype; },
-      [](const Lane &e) { return e.vector->dtype; },
-      [](const Pack &e) { return e.lanes.front().dtype(); },
-      [](const Call &e) { return e.intrinsic->result; },
-  });
-}
 
 int Expr::lanes() const {
   if (const Var *var = as<Var>())
@@ -319,7 +316,7 @@ bool same(const Expr &a, const Expr &b) {
 
 /// The results of `f`, or none where it changed nothing.
 static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
-                                               const std::function<Expr(const Expr &)> &f) {
+                                               FunctionRef<Expr(const Expr &)> f) {
   std::optional<std::vector<Expr>> changed;
   for (std::size_t n = 0; n < list.size(); ++n) {
     Expr result = f(list[n]);
@@ -331,7 +328,7 @@ static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
   return changed;
 }
 
-Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
+Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
   return e.visit(Overloaded{
       [&](const IntImm &) { return e; },
       [&](const FloatImm &) { return e; },
@@ -372,7 +369,7 @@ Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f) {
   });
 }
 
-void for_each_child(const Expr &e, const std::function<void(const Expr &)> &f) {
+void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f) {
   auto each = [&](const std::vector<Expr> &children) {
     for (const Expr &child : children)
       f(child);
@@ -404,12 +401,12 @@ void for_each_child(const Expr &e, const std::function<void(const Expr &)> &f) {
   });
 }
 
-void walk(const Expr &e, const std::function<void(const Expr &)> &f) {
+void walk(const Expr &e, FunctionRef<void(const Expr &)> f) {
   f(e);
   for_each_child(e, [&](const Expr &child) { walk(child, f); });
 }
 
-Expr substitute(const Expr &e, const std::function<Expr(const Var &)> &f) {
+Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) {
   if (const Var *var = e.as<Var>()) {
     Expr replacement = f(*var);
     return replacement ? replacement : e;

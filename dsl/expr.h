@@ -10,10 +10,10 @@
 
 #include "dsl/buffer.h"
 #include "dsl/dtype.h"
+#include "dsl/function_ref.h"
 #include "dsl/ops.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -117,7 +117,13 @@ struct Call {
 
 struct ExprNode {
   std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load, Lane, Pack, Call> kind;
+  DType dtype; ///< of one lane: what the kind says, kept since it is asked for again and again
+
+  template <class Kind>
+  ExprNode(Kind node, DType type) : kind(std::in_place_type<Kind>, std::move(node)), dtype(type) {}
 };
+
+inline DType Expr::dtype() const { return node_->dtype; }
 
 /// Overloaded{[](const IntImm &) …, [](const Binary &) …}: one lambda per kind.
 template <class... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
@@ -171,12 +177,12 @@ bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
 bool same(const Expr &a, const Expr &b);
 
 /// Rebuilds with `f` applied to the direct children; the same node where nothing changed.
-Expr map_children(const Expr &e, const std::function<Expr(const Expr &)> &f);
-void for_each_child(const Expr &e, const std::function<void(const Expr &)> &f);
+Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f);
+void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f);
 /// Pre-order over the whole tree.
-void walk(const Expr &e, const std::function<void(const Expr &)> &f);
+void walk(const Expr &e, FunctionRef<void(const Expr &)> f);
 /// `f` gives the replacement of a variable, or null to keep it.
-Expr substitute(const Expr &e, const std::function<Expr(const Var &)> &f);
+Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f);
 bool uses(const Expr &e, const Var &var);
 bool uses_size(const Expr &e); ///< whether its value is known only at launch
 

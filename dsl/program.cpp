@@ -73,7 +73,7 @@ Stmt make_seq(std::vector<Stmt> stmts) {
   return flat.size() == 1 ? flat.front() : make(Seq{std::move(flat)});
 }
 
-Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f) {
+Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
   return visit(stmt, Overloaded{
                          [&](const For &loop) -> Stmt {
                            Stmt body = f(loop.body);
@@ -102,7 +102,7 @@ Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f) 
                      });
 }
 
-void walk(const Stmt &stmt, const std::function<bool(const Stmt &)> &f) {
+void walk(const Stmt &stmt, FunctionRef<bool(const Stmt &)> f) {
   if (!f(stmt))
     return;
   visit(stmt, Overloaded{
@@ -173,7 +173,7 @@ Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to) {
   return map_children(root, [&](const Stmt &child) { return replace(child, from, to); });
 }
 
-Stmt substitute_loops(const Stmt &stmt, const std::function<Expr(const Var &)> &f) {
+Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f) {
   const auto *block = as<Block>(stmt);
   if (!block)
     return map_children(stmt, [&](const Stmt &child) { return substitute_loops(child, f); });
@@ -187,7 +187,7 @@ Stmt substitute_loops(const Stmt &stmt, const std::function<Expr(const Var &)> &
   return kept ? stmt : make_block(std::move(copy));
 }
 
-static void for_each_load(const Block &block, const std::function<void(const Load &)> &f) {
+static void for_each_load(const Block &block, FunctionRef<void(const Load &)> f) {
   auto visit_expr = [&](const Expr &e) {
     walk(e, [&](const Expr &node) {
       if (const auto *found = node.as<Load>())

@@ -18,7 +18,6 @@
 #include "dsl/axis.h"
 #include "dsl/expr.h"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,9 +121,9 @@ struct Program {
 
 /// Rebuilds with `f` applied to direct sub-statements; a null result drops the statement. The same
 /// node where nothing changed.
-Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f);
+Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
 /// Pre-order; stops descending where `f` returns false.
-void walk(const Stmt &stmt, const std::function<bool(const Stmt &)> &f);
+void walk(const Stmt &stmt, FunctionRef<bool(const Stmt &)> f);
 
 /// The statements from the root to a loop or a block, both ends included.
 using Path = std::vector<Stmt>;
@@ -138,7 +137,7 @@ std::vector<const Block *> blocks_of(const Stmt &root); ///< in program order
 /// Replaces the statement that is node `from` by `to` (null drops it).
 Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to);
 /// Replaces loop variables in the bindings of all blocks below.
-Stmt substitute_loops(const Stmt &stmt, const std::function<Expr(const Var &)> &f);
+Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f);
 
 /// Loads in the value and the indices of a block's stores, in order.
 std::vector<const Load *> loads_of(const Block &block);

@@ -74,7 +74,7 @@ bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
 }
 
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
-           const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
+           FunctionRef<bool(const Var &)> varies, const Bounds &bounds) {
   Region region;
   for (std::size_t n = 0; n < indices.size(); ++n) {
     Linear fixed, varying;
@@ -128,7 +128,7 @@ namespace {
 
 class Collector {
 public:
-  Collector(const Buffer &buffer, const std::function<bool(const Var &)> &varies, const Bounds &bounds)
+  Collector(const Buffer &buffer, FunctionRef<bool(const Var &)> varies, const Bounds &bounds)
       : buffer_(buffer), varies_(varies), bounds_(bounds) {}
 
   void add(const Block &block, const std::vector<Expr> &indices) {
@@ -143,14 +143,14 @@ public:
 
 private:
   const Buffer &buffer_;
-  const std::function<bool(const Var &)> &varies_;
+  FunctionRef<bool(const Var &)> varies_;
   const Bounds &bounds_;
 };
 
 } // namespace
 
-std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer,
-                                  const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
+std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer, FunctionRef<bool(const Var &)> varies,
+                                  const Bounds &bounds) {
   Collector collector(buffer, varies, bounds);
   for (const Block *block : blocks_of(stmt))
     for (const Load *access : loads_of(*block))
@@ -160,7 +160,7 @@ std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer,
 }
 
 std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
-                                     const std::function<bool(const Var &)> &varies, const Bounds &bounds) {
+                                     FunctionRef<bool(const Var &)> varies, const Bounds &bounds) {
   Collector collector(buffer, varies, bounds);
   for (const Block *block : blocks_of(stmt))
     if (block->body.buffer == buffer)
@@ -258,7 +258,7 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
 
 namespace {
 
-bool is_fixed(const Expr &e, const std::function<bool(const Var &)> &fixed) {
+bool is_fixed(const Expr &e, FunctionRef<bool(const Var &)> fixed) {
   bool result = true;
   walk(e, [&](const Expr &node) {
     if (const Var *var = node.as<Var>())
@@ -268,8 +268,7 @@ bool is_fixed(const Expr &e, const std::function<bool(const Var &)> &fixed) {
 }
 
 /// The digits that a sum can be taken apart into: each counts in steps larger than all below it reach.
-std::vector<Digit> separate(const Linear &sum, const std::function<bool(const Var &)> &fixed,
-                            const Bounds &bounds) {
+std::vector<Digit> separate(const Linear &sum, FunctionRef<bool(const Var &)> fixed, const Bounds &bounds) {
   std::vector<Term> terms = sum.terms;
   std::erase_if(terms, [&](const Term &term) { return is_fixed(term.digit.base, fixed); });
   std::sort(terms.begin(), terms.end(),
@@ -314,7 +313,7 @@ bool complete(const Expr &base, std::vector<Digit> digits, const Bounds &bounds)
 } // namespace
 
 bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
-               const std::function<bool(const Var &)> &fixed, const Bounds &bounds) {
+               FunctionRef<bool(const Var &)> fixed, const Bounds &bounds) {
   std::vector<Digit> known;
   std::vector<Expr> bases;
   auto add = [&](const Expr &e) {

@@ -5,7 +5,6 @@
 #include "dsl/program.h"
 #include "dsl/simplify.h"
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -40,17 +39,17 @@ bool sums_over(const Block &block, const IterVar &axis, const Var &loop);
 /// The box of `indices` (in loops) as the variables that `varies` names run through their ranges.
 /// A dimension that has no such box is taken whole, from `shape`.
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
-           const std::function<bool(const Var &)> &varies, const Bounds &bounds);
+           FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
 
 /// The smallest box around both; a dimension whose difference is unknown is taken whole.
 Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds);
 
 /// All reads of `buffer` by blocks below `stmt`, as one box; none where there is no read.
-std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer,
-                                  const std::function<bool(const Var &)> &varies, const Bounds &bounds);
+std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer, FunctionRef<bool(const Var &)> varies,
+                                  const Bounds &bounds);
 /// The same for writes.
 std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
-                                     const std::function<bool(const Var &)> &varies, const Bounds &bounds);
+                                     FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
 
 /// A digit of a loop variable inside a binding: scale * (var // div % extent). `div` and `extent` are constants
 /// or of sizes.
@@ -71,6 +70,6 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
 /// each sum is taken apart into digits that cannot run into each other, and those give back what they are
 /// digits of. Loops of extent 1 do not count.
 bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
-               const std::function<bool(const Var &)> &fixed, const Bounds &bounds);
+               FunctionRef<bool(const Var &)> fixed, const Bounds &bounds);
 
 } // namespace nestsmith

@@ -683,6 +683,13 @@ std::optional<Range> range_of(const Expr &e, const Bounds &bounds) {
   return range;
 }
 
+std::optional<Range> range_of(const Linear &linear, const Bounds &bounds) {
+  auto range = Rewriter(bounds).range(linear);
+  if (range)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(to_expr(linear), *range, bounds); });
+  return range;
+}
+
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds) {
   return Rewriter(bounds).range(Linear{{{1, digit}}, 0});
 }

@@ -58,6 +58,7 @@ Expr simplify(const Expr &e, const Bounds &bounds = {});
 
 /// The smallest interval that the rules can show to hold every value.
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
+std::optional<Range> range_of(const Linear &linear, const Bounds &bounds);
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds);
 bool proves(const Expr &condition, const Bounds &bounds);
 

@@ -26,7 +26,7 @@ Stmt make_seq(std::vector<Stmt> stmts) {
   return make(Seq{std::move(flat)});
 }
 
-Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f) {
+Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
   auto nested = [&](const auto &node) -> Stmt {
     Stmt body = f(node.body);
     if (body == node.body)
@@ -60,7 +60,7 @@ Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f) 
                           [&](const Store &) { return stmt; }, [&](const Barrier &) { return stmt; }});
 }
 
-Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f) {
+Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
   auto with = [&](const auto &node, auto member) -> Stmt {
     Expr value = f(node.*member);
     if (value.get() == (node.*member).get())
@@ -87,7 +87,7 @@ Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f) {
                                 [&](const Barrier &) { return stmt; }});
 }
 
-void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f) {
+void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
   f(stmt);
   visit(stmt, Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
                          [&](const If &branch) {

@@ -13,7 +13,6 @@
 #include "dsl/specialise.h"
 
 #include <array>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -98,10 +97,10 @@ template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->
 template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return std::visit(std::forward<Cases>(cases), stmt->kind);
 }
-Stmt map_children(const Stmt &stmt, const std::function<Stmt(const Stmt &)> &f);
+Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
 /// Rewrites every expression of one statement, not of its sub-statements.
-Stmt map_exprs(const Stmt &stmt, const std::function<Expr(const Expr &)> &f);
-void walk(const Stmt &stmt, const std::function<void(const Stmt &)> &f); ///< pre-order
+Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f);
+void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f); ///< pre-order
 
 /// What a block gets of shared memory in arrays that are declared `__shared__`, in bytes. A kernel that needs
 /// more has one arena of a size that its launch names, and must be allowed to.
