@@ -1,5 +1,7 @@
 #include "tests/mutation/catalogue.h"
 
+#include <algorithm>
+
 namespace nestsmith::mutation {
 
 const char *name(Error error) {
@@ -16,6 +18,7 @@ const std::vector<Kind> &catalogue() {
                         vector_kinds, launch_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
+    std::stable_partition(kinds.begin(), kinds.end(), [](const Kind &k) { return k.stage == Stage::final; });
     return kinds;
   }();
   return all;

@@ -103,6 +103,25 @@ std::vector<Expr> filled_by_edge(const Load &x) {
   Expr last = int_imm(*elements - x.lanes, x.indices[0].dtype());
   return {load(x.buffer, {min(x.indices[0], last)}, {}, {}, x.lanes)};
 }
+/// What two tiles are filled with meets in the products.
+void all_filled_by_one(Kernel &kernel, Chooser &chooser) {
+  bool fits = false;
+  std::function<Expr(const Expr &)> in = [&](const Expr &e) -> Expr {
+    Expr result = map_children(e, in);
+    const auto *access = result.as<Load>();
+    if (!access || !access->mask || of_scalars(access->mask))
+      return result;
+    fits = true;
+    return filled_by_one(*access)[0];
+  };
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
+    return kernel::map_children(kernel::map_exprs(stmt, in), rewrite);
+  };
+  Stmt changed = rewrite(kernel.body);
+  if (fits && chooser.take([] { return std::string("all masked loads"); }))
+    kernel.body = changed;
+}
+
 std::vector<Expr> inverted_scalar(const Load &x) {
   return {load(x.buffer, x.indices, logical_not(x.mask), x.fill, x.lanes)};
 }
@@ -133,7 +152,9 @@ std::vector<Kind> guard_kinds() {
       {"masks", "mask_half", "one side of && is dropped in a mask", addresses, in(Place::mask, one_side)},
       {"masks", "mask_or", "&& becomes || in a mask", addresses, in(Place::mask, either)},
       {"masks", "mask_inverted", "x < n becomes its opposite in a mask", addresses, in(Place::mask, inverted)},
-      {"masks", "filled_by_one", "masked elements are 1, not 0", value, at_masked_load(false, filled_by_one)},
+      {"masks", "filled_by_one", "masked elements of one load are 1, not 0", value,
+       at_masked_load(false, filled_by_one)},
+      {"masks", "all_filled_by_one", "masked elements are 1 in all tiles", value, all_filled_by_one},
       {"masks", "filled_by_edge", "masked elements repeat the edge: the offset is clamped", addresses,
        at_masked_load(false, filled_by_edge)},
       {"masks", "beta_read_where_0", "C is read whatever beta is", value, at_masked_load(true, unmasked)},
@@ -146,7 +167,7 @@ std::vector<Kind> guard_kinds() {
        at_masked_load(false, unmasked)},
       {"extraction", "extracted_mask_weakened", "extraction puts <= for < in a mask", addresses,
        in(Place::mask, weaker)},
-      {"extraction", "extracted_fill_of_one", "a tail is filled by 1", value,
+      {"extraction", "extracted_fill_of_one", "the tail of one load is filled by 1", value,
        at_masked_load(false, filled_by_one)},
   };
   for (Kind &kind : kinds)

@@ -76,6 +76,17 @@ void dropped(Kernel &kernel, Chooser &chooser) {
   });
 }
 
+/// With the loop around it, where there is nothing else in that.
+void dropped_whole(Kernel &kernel, Chooser &chooser) {
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
+    if (kernel::as<kernel::Store>(stmt) && chooser.take([&] { return brief(stmt) + " is dropped"; }))
+      return nullptr;
+    return kernel::map_children(stmt, rewrite);
+  };
+  Stmt body = rewrite(kernel.body);
+  kernel.body = body ? body : nothing();
+}
+
 void neighbours_swapped(Kernel &kernel, Chooser &chooser) {
   on_seqs(kernel, chooser, [](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;
@@ -215,7 +226,7 @@ std::vector<Kind> loop_kinds() {
        "extracted_store_dropped",
        "extraction forgets a statement",
        {refused, unwritten_read, wrong_value},
-       dropped,
+       dropped_whole,
        Stage::extracted},
   };
 }

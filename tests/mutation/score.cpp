@@ -42,7 +42,7 @@ which errors are the right ones for it (`tests/mutation/`, a file for each group
 caught. Where several of the right ones are reported, the table counts the first in the order above.
 
 **The kernels** are those of every rung at three shapes: a few more than a tile, so that rows are whole vectors and the
-third tile of k is cut (*edges*); one more than a tile (*odd*); and sizes known only at launch, with rows further apart
+third tile of k is cut (*edges*); one more than a tile, or one less (*odd*); and sizes known only at launch, with rows further apart
 than they are long, launched for an odd shape, for the tile and for 1 (*sizes*). A kernel that two rungs share is taken
 once. A bug is seeded in the kernel of u32 and, where that shows nothing, in that of f32. The group *extraction* is
 seeded in the middle: the passes that find the places of barriers, join guards, lay out shared memory and make vectors

@@ -107,12 +107,19 @@ namespace {
 
 std::vector<std::pair<std::string, Shape>> shapes_of(const Rung &rung) {
   Shape edges = rung.tile, odd = rung.tile;
-  for (std::size_t n = 0; n < edges.size(); ++n) {
-    edges[n] += edges.size() == 4 && n == 0 ? 1 : 4;
+  bool batched = rung.tile.size() == 4;
+  for (std::size_t n = batched ? 1 : 0; n < edges.size(); ++n) {
+    edges[n] += 4;
     odd[n] += 1;
   }
-  if (edges.size() >= 3)
+  if (batched)
+    edges[0] += 1, odd[0] += 1;
+  if (edges.size() >= 3) { // not as many blocks in x as in y
+    std::size_t columns = edges.size() - 2;
     edges.back() += rung.tile.back();
+    edges[columns] += rung.tile[columns];
+    odd[columns] -= 2;
+  }
   Shape sizes = odd;
   sizes.stated = Size{};
   return {{"edges", edges}, {"odd", odd}, {"sizes", sizes}};

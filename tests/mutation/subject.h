@@ -50,7 +50,7 @@ struct Subject {
 
 /// All rungs, or those named, but for one whose kernels are those of an earlier one.
 ///   edges  a bit more than a tile: rows of whole vectors, three tiles of k, the last of them cut
-///   odd    one more than a tile, two tiles of k
+///   odd    one more than a tile, but for the columns, of which there is one less; two tiles of k
 ///   sizes  known only at launch: as odd, as the tile, 1; rows lie further apart than they are long
 std::vector<Subject> subjects(const std::vector<std::string> &rungs = {});
 
