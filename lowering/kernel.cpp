@@ -45,8 +45,13 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                             If copy = branch;
                             copy.body = f(branch.body);
                             copy.otherwise = f(branch.otherwise);
-                            bool same = copy.body == branch.body && copy.otherwise == branch.otherwise;
-                            return same ? stmt : make(std::move(copy));
+                            if (copy.body == branch.body && copy.otherwise == branch.otherwise)
+                              return stmt;
+                            if (!copy.body) {
+                              copy.condition = logical_not(copy.condition);
+                              std::swap(copy.body, copy.otherwise);
+                            }
+                            return copy.body ? make(std::move(copy)) : nullptr;
                           },
                           [&](const Seq &seq) {
                             bool changed = false;

@@ -97,6 +97,7 @@ template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->
 template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return std::visit(std::forward<Cases>(cases), stmt->kind);
 }
+/// Where `f` gives null, the child goes, and with its last child a loop or an if.
 Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
 /// Rewrites every expression of one statement, not of its sub-statements.
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f);

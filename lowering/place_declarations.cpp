@@ -26,10 +26,12 @@ public:
     levels_.emplace_back();
     for (const ThreadIndex &index : kernel.indices)
       levels_.back().vars.insert(index.var);
-    return close(rewrite(kernel.body));
+    Stmt body = close(rewrite(kernel.body));
+    return body ? body : make(Seq{});
   }
 
 private:
+  /// Null where nothing but declarations is left: whose uses are elsewhere, or nowhere.
   Stmt rewrite(const Stmt &stmt) {
     if (const auto *declare = as<Declare>(stmt))
       return place(*declare);
@@ -37,14 +39,14 @@ private:
       levels_.push_back({{loop->var}, {}});
       Loop copy = *loop;
       copy.body = close(rewrite(loop->body));
-      return make(std::move(copy));
+      return copy.body ? make(std::move(copy)) : nullptr;
     }
     if (const auto *seq = as<Seq>(stmt)) {
       std::vector<Stmt> stmts;
       for (const Stmt &child : seq->stmts)
         if (Stmt result = rewrite(child))
           stmts.push_back(result);
-      return make_seq(std::move(stmts));
+      return stmts.empty() ? nullptr : make_seq(std::move(stmts));
     }
     Stmt renamed = map_exprs(stmt, [&](const Expr &e) { return rename(e); });
     return map_children(renamed, [&](const Stmt &child) { return rewrite(child); });
@@ -77,8 +79,12 @@ private:
     return nullptr;
   }
 
-  /// Ends the innermost level: its declarations that are used stand before its body.
+  /// Ends the innermost level: its declarations that are used stand before its body. Without a body none is.
   Stmt close(const Stmt &body) {
+    if (!body) {
+      levels_.pop_back();
+      return nullptr;
+    }
     std::set<Var> used;
     auto note = [&](const Expr &e) {
       walk(e, [&](const Expr &node) {

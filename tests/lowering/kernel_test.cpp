@@ -91,6 +91,24 @@ TEST(Kernel, map_children_replaces_and_drops) {
   EXPECT_TRUE(as<Loop>(replaced)->unrolled);
 }
 
+TEST(Kernel, map_children_keeps_the_side_of_an_if_that_is_left) {
+  Example e;
+  Expr condition = Expr(e.tid) < int_imm(5, DType::i32);
+  Stmt either = make(If{condition, "", e.store, e.guard});
+  auto without = [&](const Stmt &gone) {
+    return map_children(either, [&](const Stmt &stmt) { return stmt == gone ? nullptr : stmt; });
+  };
+  const If *then = as<If>(without(e.guard)), *otherwise = as<If>(without(e.store));
+  ASSERT_TRUE(then && otherwise);
+  EXPECT_TRUE(same(then->condition, condition));
+  EXPECT_EQ(then->body, e.store);
+  EXPECT_EQ(then->otherwise, nullptr);
+  EXPECT_TRUE(same(otherwise->condition, logical_not(condition)));
+  EXPECT_EQ(otherwise->body, e.guard);
+  EXPECT_EQ(otherwise->otherwise, nullptr);
+  EXPECT_EQ(map_children(either, [](const Stmt &) -> Stmt { return nullptr; }), nullptr);
+}
+
 TEST(Kernel, map_exprs_reaches_every_expression_of_one_statement_only) {
   Example e;
   int seen = 0;

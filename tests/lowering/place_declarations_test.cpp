@@ -1,0 +1,65 @@
+/// Where declarations go, and what becomes of what is left without them.
+
+#include "tests/dsl/support.h"
+
+#include "lowering/unit.h"
+
+namespace nestsmith::kernel {
+namespace {
+
+/// 64 threads; what `body` makes of the index of the thread and of a loop below 4.
+std::string placed(const std::function<Stmt(const Var &tid, const Var &k)> &body) {
+  Schedule schedule(test::gemm(4, 4, 4));
+  Unit unit{schedule, schedule.program(), {}, true};
+  Var tid = make_var("tid"), k = make_var("k");
+  unit.kernel.name = "example";
+  unit.kernel.indices = {{Axis::thread_x, tid, 64}};
+  unit.kernel.body = body(tid, k);
+  place_declarations(unit);
+  std::string text = print(unit.kernel);
+  return text.substr(text.find("of 64\n") + 6);
+}
+
+Stmt loop(const Var &k, Stmt body) { return make(Loop{k, Expr(4), false, std::move(body)}); }
+Stmt store(const Expr &index) {
+  static const Buffer x =
+      std::make_shared<const BufferNode>(BufferNode{"x", DType::f32, {Expr(64)}, Scope::global, Role::inout});
+  return make(Store{x, {index}, Expr(1.0F), ""});
+}
+
+TEST(PlaceDeclarations, MovesThemOutToWhereTheirValueIsKnown) {
+  EXPECT_EQ(placed([](const Var &tid, const Var &k) {
+              Var i = make_var("i"), j = make_var("j");
+              return loop(k, make_seq({make(Declare{i, Expr(tid) * 2}), make(Declare{j, Expr(i) + Expr(k)}),
+                                       store(Expr(j))}));
+            }),
+            "  let i: i64 = tid*2\n"
+            "  for k < 4:\n"
+            "    let j: i64 = i + k\n"
+            "    x[j] = 1\n");
+}
+
+/// A loop or a guard around nothing but a declaration does nothing: no pass makes one, but a pass with a bug
+/// may (tests/mutation), and then the next one must not crash.
+TEST(PlaceDeclarations, WhatHoldsNothingElseGoes) {
+  auto declare = [](const Expr &value) { return make(Declare{make_var("i"), value}); };
+  EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
+              return make_seq({loop(k, declare(Expr(tid) + Expr(k))), store(Expr(tid))});
+            }),
+            "  x[tid] = 1\n");
+  EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
+              Expr guard = Expr(tid) < Expr(5);
+              return make_seq({loop(k, make(If{guard, "", declare(Expr(k))})), store(Expr(tid))});
+            }),
+            "  x[tid] = 1\n");
+  EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
+              return loop(k, make(If{Expr(tid) < Expr(5), "", declare(Expr(k)), store(Expr(tid))}));
+            }),
+            "  for k < 4:\n"
+            "    if !(tid < 5):\n"
+            "      x[tid] = 1\n");
+  EXPECT_EQ(placed([&](const Var &tid, const Var &) { return declare(Expr(tid)); }), "  pass\n");
+}
+
+} // namespace
+} // namespace nestsmith::kernel
