@@ -2,6 +2,8 @@
 
 #include "tests/mutation/catalogue.h"
 
+#include <map>
+
 namespace nestsmith::mutation {
 
 using kernel::Kernel;
@@ -76,17 +78,6 @@ void dropped(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// With the loop around it, where there is nothing else in that.
-void dropped_whole(Kernel &kernel, Chooser &chooser) {
-  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
-    if (kernel::as<kernel::Store>(stmt) && chooser.take([&] { return brief(stmt) + " is dropped"; }))
-      return nullptr;
-    return kernel::map_children(stmt, rewrite);
-  };
-  Stmt body = rewrite(kernel.body);
-  kernel.body = body ? body : nothing();
-}
-
 void neighbours_swapped(Kernel &kernel, Chooser &chooser) {
   on_seqs(kernel, chooser, [](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;
@@ -154,18 +145,42 @@ void twice(Kernel &kernel, Chooser &chooser) {
   });
 }
 
+/// Indices that are declared, in terms of loops and of the indices of threads and blocks.
+std::map<Var, Expr> definitions_of(const Kernel &kernel) {
+  std::map<Var, Expr> definitions;
+  kernel::walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *declare = kernel::as<kernel::Declare>(stmt);
+    bool in_memory =
+        !declare || any_node(declare->value, [](const Expr &e) { return e.as<Load>() || e.as<Lane>(); });
+    if (in_memory || !is_index(declare->var->dtype))
+      return;
+    definitions[declare->var] = substitute(declare->value, [&](const Var &used) {
+      auto known = definitions.find(used);
+      return known == definitions.end() ? Expr() : known->second;
+    });
+  });
+  return definitions;
+}
+
 /// A store, and the same by the thread's neighbour: to its element, once more.
 void by_neighbour_too(Kernel &kernel, Chooser &chooser) {
+  const std::map<Var, Expr> definitions = definitions_of(kernel);
   const kernel::ThreadIndex *thread = nullptr;
   for (const kernel::ThreadIndex &index : kernel.indices)
     if (is_thread(index.axis) && !thread)
       thread = &index;
   on_stmts(kernel, chooser, [&](const Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
-    if (!store || !thread || store->buffer->scope == Scope::local || !uses(stmt, thread->var))
+    if (!store || !thread || store->buffer->scope == Scope::local)
       return std::vector<Stmt>{};
+    Stmt full = stmt;
+    for (const auto &[var, value] : definitions)
+      full = uses(full, var) ? substituted(full, var, value) : full;
+    auto of_thread = [&](const Expr &e) { return e.as<Var>() && *e.as<Var>() == thread->var; };
+    if (!any_node(kernel::as<kernel::Store>(full)->indices[0], of_thread))
+      return std::vector<Stmt>{}; // all threads of the row store this element
     Expr next = floormod(plus(thread->var, 1), cast(thread->var->dtype, thread->extent));
-    return std::vector{kernel::make_seq({stmt, substituted(stmt, thread->var, next)})};
+    return std::vector{kernel::make_seq({stmt, substituted(full, thread->var, next)})};
   });
 }
 
@@ -226,7 +241,7 @@ std::vector<Kind> loop_kinds() {
        "extracted_store_dropped",
        "extraction forgets a statement",
        {refused, unwritten_read, wrong_value},
-       dropped_whole,
+       dropped,
        Stage::extracted},
   };
 }

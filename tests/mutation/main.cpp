@@ -1,14 +1,18 @@
 /// nestsmith_mutate: seeds bugs in the kernels of the rungs, and tells which of them the net catches.
 
+#include "dsl/error.h"
 #include "tests/mutation/score.h"
 
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <fmt/format.h>
+#include <new>
 #include <optional>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,24 +37,37 @@ const std::vector<std::string> sample_rungs = {"001/prefetch", "003/step5",   "0
                                                "004/uniform",  "004/unfused", "004/fused",    "gemm/batched"};
 constexpr int sample_places = 6; ///< of a kind
 
-/// The places to try out of so many: all, or for a sample one, as long as the kind has had few.
-std::vector<int> places(std::size_t kind, int sites, int &tried) {
+/// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.
+constexpr std::size_t parts = 4;
+
+/// The places of one part to try out of so many: all, or for a sample one, as long as the kind has had few.
+std::vector<int> places(std::size_t kind, int sites, std::size_t subject, std::size_t part, int &tried) {
   if (sample)
     return sites > 0 && tried++ < sample_places ? std::vector{static_cast<int>(kind) % sites}
                                                 : std::vector<int>{};
   std::vector<int> chosen;
+  std::size_t number = 0;
   for (int site = 0; site < sites; ++site)
-    if (tried++ % static_cast<int>(every) == 0)
+    if ((static_cast<std::size_t>(site) + subject) % every == 0 && number++ % parts == part)
       chosen.push_back(site);
   return chosen;
 }
 
-/// What the worker `number` of so many finds, on `out`, a line each. False where a kernel is wrong as it is.
-bool work(const std::vector<Subject> &all_subjects, unsigned number, unsigned of, std::FILE *out) {
+using Next = std::atomic<std::size_t>;
+Next &shared_counter() {
+  void *memory = mmap(nullptr, sizeof(Next), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  internal_check(memory != MAP_FAILED, "no memory for processes to share");
+  return *new (memory) Next(0);
+}
+
+/// What one worker finds, on `out`, a line each; `next` is the part that nobody has begun. False where a kernel
+/// is wrong as it is.
+bool work(const std::vector<Subject> &all_subjects, Next &next, std::FILE *out) {
   bool good = true;
+  std::size_t each = sample ? 1 : parts;
   std::vector<int> tried(catalogue().size());
-  for (std::size_t n = number; n < all_subjects.size(); n += of) {
-    const Subject &subject = all_subjects[n];
+  for (std::size_t unit = next++; unit < each * all_subjects.size(); unit = next++) {
+    const Subject &subject = all_subjects[unit / each];
     Net net(subject);
     if (!net.wrong().empty()) {
       fmt::print(stderr, "{} itself is wrong: {}\n", subject.name(), net.wrong());
@@ -61,7 +78,7 @@ bool work(const std::vector<Subject> &all_subjects, unsigned number, unsigned of
       const Kind &kind = catalogue()[k];
       if (!kind_names.empty() && std::find(kind_names.begin(), kind_names.end(), kind.name) == kind_names.end())
         continue;
-      for (int site : places(k, subject.real->sites(kind), tried[k]))
+      for (int site : places(k, subject.real->sites(kind), unit / each, unit % each, tried[k]))
         fmt::print(out, "{}\n", to_line(judged(net, subject, kind, k, site)));
     }
   }
@@ -73,11 +90,12 @@ bool work(const std::vector<Subject> &all_subjects, unsigned number, unsigned of
 std::optional<std::vector<Result>> run(const std::vector<Subject> &all_subjects) {
   std::vector<std::FILE *> files;
   std::vector<pid_t> workers;
+  Next &next = shared_counter();
   for (unsigned n = 0; n < jobs; ++n) {
     files.push_back(std::tmpfile());
     workers.push_back(fork());
     if (workers.back() == 0) {
-      bool good = work(all_subjects, n, jobs, files.back());
+      bool good = work(all_subjects, next, files.back());
       _exit(good ? 0 : 1);
     }
   }
@@ -105,6 +123,10 @@ std::optional<std::vector<Result>> run(const std::vector<Subject> &all_subjects)
 
 int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, "seeds bugs in kernels and tells which of them are caught\n");
+  if (sample && jobs > 1) {
+    fmt::print(stderr, "a sample is taken by one process\n");
+    return 2;
+  }
   std::vector<std::string> names(rung_names.begin(), rung_names.end());
   std::vector<Subject> chosen = subjects(sample && names.empty() ? sample_rungs : names);
   if (list) {

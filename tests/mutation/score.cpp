@@ -42,11 +42,11 @@ which errors are the right ones for it (`tests/mutation/`, a file for each group
 caught. Where several of the right ones are reported, the table counts the first in the order above.
 
 **The kernels** are those of every rung at three shapes: a few more than a tile, so that rows are whole vectors and the
-third tile of k is cut (*edges*); one more than a tile, or one less (*odd*); and sizes known only at launch, with rows further apart
-than they are long, launched for an odd shape, for the tile and for 1 (*sizes*). A kernel that two rungs share is taken
-once. A bug is seeded in the kernel of u32 and, where that shows nothing, in that of f32. The group *extraction* is
-seeded in the middle: the passes that find the places of barriers, join guards, lay out shared memory and make vectors
-run on the mutant.
+third tile of k is cut (*edges*); one more than a tile, but for the columns, of which there is one less (*odd*); and
+sizes known only at launch, with rows further apart than they are long, launched for an odd shape, for the tile and for
+1 (*sizes*). A kernel that two rungs share is taken once. A bug is seeded in the kernel of u32 and, where that shows
+nothing, in that of f32. The group *extraction* is seeded in the middle: the passes that find the places of barriers,
+join guards, lay out shared memory and make vectors run on the mutant.
 
 **Equivalent** is a mutant that is no bug, and this is decided, not listed: nothing was noticed of it, and
 `tests/mutation/terms.h` runs it on terms in place of numbers, where it gives for every element of the result the same
