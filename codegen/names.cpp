@@ -1,6 +1,8 @@
 #include "codegen/names.h"
 
 #include "dsl/error.h"
+#include "dsl/identifier.h"
+#include "dsl/intrinsic.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,55 +11,14 @@ namespace nestsmith {
 
 namespace {
 
-/// Keywords of C++20, then what CUDA and its headers put into every translation unit, then what this room
-/// itself writes into one.
+/// What CUDA and its headers put into every translation unit, then what this room itself writes into one.
 const std::set<std::string> &reserved_words() {
-  static const std::set<std::string> words = {"alignas",       "alignof",     "and",
-                                              "and_eq",        "asm",         "auto",
-                                              "bitand",        "bitor",       "bool",
-                                              "break",         "case",        "catch",
-                                              "char",          "char16_t",    "char32_t",
-                                              "char8_t",       "class",       "co_await",
-                                              "co_return",     "co_yield",    "compl",
-                                              "concept",       "const",       "const_cast",
-                                              "consteval",     "constexpr",   "constinit",
-                                              "continue",      "decltype",    "default",
-                                              "delete",        "do",          "double",
-                                              "dynamic_cast",  "else",        "enum",
-                                              "explicit",      "export",      "extern",
-                                              "false",         "float",       "for",
-                                              "friend",        "goto",        "if",
-                                              "inline",        "int",         "long",
-                                              "mutable",       "namespace",   "new",
-                                              "noexcept",      "not",         "not_eq",
-                                              "nullptr",       "operator",    "or",
-                                              "or_eq",         "private",     "protected",
-                                              "public",        "register",    "reinterpret_cast",
-                                              "requires",      "return",      "short",
-                                              "signed",        "sizeof",      "static",
-                                              "static_assert", "static_cast", "struct",
-                                              "switch",        "template",    "this",
-                                              "thread_local",  "throw",       "true",
-                                              "try",           "typedef",     "typeid",
-                                              "typename",      "union",       "unsigned",
-                                              "using",         "virtual",     "void",
-                                              "volatile",      "wchar_t",     "while",
-                                              "xor",           "xor_eq",
-
-                                              "threadIdx",     "blockIdx",    "blockDim",
-                                              "gridDim",       "warpSize",    "dim3",
-                                              "min",           "max",         "floorf",
-                                              "fabs",          "std",         "NULL",
-                                              "assert",        "errno",       "linux",
-                                              "unix",          "stdin",       "stdout",
-                                              "stderr",        "size_t",      "cudaStream_t",
-                                              "cudaError_t",   "int32_t",     "int64_t",
-                                              "uint32_t",      "uintptr_t",
-
-                                              "min_f32",       "max_f32",     "floordiv_f32",
-                                              "floormod_f32",  "round_tf32",  "overlap",
-                                              "stream",        "Real",        "EOF",
-                                              "NAN",           "INFINITY"};
+  static const std::set<std::string> words = {
+      "threadIdx", "blockIdx",  "blockDim", "gridDim", "warpSize",     "dim3",         "min",        "max",
+      "floorf",    "fabs",      "std",      "NULL",    "assert",       "errno",        "linux",      "unix",
+      "stdin",     "stdout",    "stderr",   "size_t",  "cudaStream_t", "cudaError_t",  "int32_t",    "int64_t",
+      "uint32_t",  "uintptr_t", "min_f32",  "max_f32", "floordiv_f32", "floormod_f32", "round_tf32", "overlap",
+      "stream",    "Real",      "EOF",      "NAN",     "INFINITY"};
   return words;
 }
 
@@ -84,6 +45,21 @@ bool looks_like_a_macro(const std::string &name) {
   return capitals && name.find('_') != std::string::npos && name.back() != '_';
 }
 
+/// float4, uint2, make_float4: a local of such a name would hide the type.
+bool names_a_vector(std::string name) {
+  static const std::set<std::string> elements = {"char", "uchar", "short",    "ushort",    "int",   "uint",
+                                                 "long", "ulong", "longlong", "ulonglong", "float", "double"};
+  if (name.starts_with("make_"))
+    name.erase(0, 5);
+  bool lanes = !name.empty() && name.back() >= '1' && name.back() <= '4';
+  return lanes && elements.count(name.substr(0, name.size() - 1)) != 0;
+}
+
+bool is_taken(const std::string &name) {
+  return is_cpp_keyword(name) || reserved_words().count(name) || names_a_vector(name) ||
+         find_intrinsic(name, DType::f32) || find_intrinsic(name, DType::u32) || looks_like_a_macro(name);
+}
+
 } // namespace
 
 std::string identifier(std::string wanted) {
@@ -95,7 +71,7 @@ std::string identifier(std::string wanted) {
     wanted.erase(wanted.find("__"), 1);
   if (wanted.empty() || wanted.front() == '_' || std::isdigit(static_cast<unsigned char>(wanted.front())))
     wanted.insert(0, "v");
-  return reserved_words().count(wanted) || looks_like_a_macro(wanted) ? wanted + "_" : wanted;
+  return is_taken(wanted) ? wanted + "_" : wanted;
 }
 
 std::string linked_identifier(std::string wanted) {

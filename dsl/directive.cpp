@@ -4,6 +4,7 @@
 #include "dsl/buffer.h"
 #include "dsl/error.h"
 #include "dsl/expr.h"
+#include "dsl/identifier.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,8 +14,11 @@ namespace nestsmith {
 
 namespace {
 
-/// An axis or a scope as its enumerator; any other word (a buffer's name) as a string.
-std::string word_to_cpp(const std::string &word) {
+/// An axis or a scope as its enumerator, any other word (a buffer's name) as a string. Only the last argument
+/// is an axis or a scope: `cache_read(C, "shared", Scope::shared)`.
+std::string word_to_cpp(const std::string &word, bool last) {
+  if (!last)
+    return "\"" + word + "\"";
   if (auto axis = parse_axis(word)) {
     static constexpr const char *spelled[] = {"block_x",  "block_y",  "block_z",
                                               "thread_x", "thread_y", "thread_z"};
@@ -28,16 +32,22 @@ std::string word_to_cpp(const std::string &word) {
 
 std::string factor_to_cpp(std::int64_t factor) { return factor == -1 ? "infer" : fmt::format("{}", factor); }
 
-std::string to_cpp(const Argument &argument) {
+std::vector<std::string> handle_names(std::vector<std::string> names) {
+  for (std::string &name : names)
+    name = handle_name(name);
+  return names;
+}
+
+std::string to_cpp(const Argument &argument, bool last) {
   return std::visit(Overloaded{
-                        [](const LoopName &x) { return x.name; },
-                        [](const BlockName &x) { return x.name; },
-                        [](const Word &x) { return word_to_cpp(x.text); },
+                        [](const LoopName &x) { return handle_name(x.name); },
+                        [](const BlockName &x) { return handle_name(x.name); },
+                        [&](const Word &x) { return word_to_cpp(x.text, last); },
                         [](std::int64_t x) { return fmt::format("{}", x); },
                         [](const std::vector<LoopName> &x) {
                           std::vector<std::string> names;
                           for (const LoopName &loop : x)
-                            names.push_back(loop.name);
+                            names.push_back(handle_name(loop.name));
                           return fmt::format("{{{}}}", fmt::join(names, ", "));
                         },
                         [](const std::vector<std::int64_t> &x) {
@@ -49,7 +59,8 @@ std::string to_cpp(const Argument &argument) {
                         [](const std::vector<StageName> &x) {
                           std::vector<std::string> stages;
                           for (const StageName &s : x)
-                            stages.push_back(fmt::format("{{{}, {}, {}}}", s.block, s.stage, s.order));
+                            stages.push_back(
+                                fmt::format("{{{}, {}, {}}}", handle_name(s.block), s.stage, s.order));
                           return fmt::format("{{{}}}", fmt::join(stages, ", "));
                         },
                     },
@@ -58,19 +69,25 @@ std::string to_cpp(const Argument &argument) {
 
 } // namespace
 
+std::string handle_name(const std::string &name) {
+  // `int` becomes int_, and so int_ becomes int__: two names stay two.
+  std::string stem = name.substr(0, name.find_last_not_of('_') + 1);
+  return is_cpp_keyword(stem) || stem == "s" || stem == "infer" ? name + "_" : name;
+}
+
 std::string to_cpp(const Directive &directive, const char *end) {
   std::vector<std::string> arguments;
   bool makes_loops = false;
   for (const Argument &argument : directive.arguments) {
-    arguments.push_back(to_cpp(argument));
+    arguments.push_back(to_cpp(argument, &argument == &directive.arguments.back()));
     makes_loops = makes_loops || std::holds_alternative<std::vector<std::int64_t>>(argument);
   }
   std::string call = fmt::format("s.{}({}){}", directive.op, fmt::join(arguments, ", "), end);
   if (directive.results.empty())
     return call;
   if (makes_loops)
-    return fmt::format("auto [{}] = {}", fmt::join(directive.results, ", "), call);
-  return fmt::format("auto {} = {}", directive.results.front(), call);
+    return fmt::format("auto [{}] = {}", fmt::join(handle_names(directive.results), ", "), call);
+  return fmt::format("auto {} = {}", handle_name(directive.results.front()), call);
 }
 
 } // namespace nestsmith

@@ -36,6 +36,10 @@ struct Directive {
   bool operator==(const Directive &) const = default;
 };
 
+/// The variable that holds the loop or the block of this name in C++: the name, or, where it is a keyword or
+/// what every trace uses (`s`, `infer`), the name with a `_`.
+std::string handle_name(const std::string &name);
+
 /// As one line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
 std::string to_cpp(const Directive &directive, const char *end = ";");
 

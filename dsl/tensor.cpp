@@ -1,11 +1,11 @@
 #include "dsl/tensor.h"
 
 #include "dsl/error.h"
+#include "dsl/identifier.h"
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 
 namespace nestsmith {
@@ -13,13 +13,6 @@ namespace nestsmith {
 namespace {
 
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
-
-bool is_identifier(const std::string &name) {
-  auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
-  auto rest = [&](unsigned char c) { return letter(c) || std::isdigit(c); };
-  return !name.empty() && letter(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return rest(static_cast<unsigned char>(c)); });
-}
 
 /// Accesses of the wrong rank, and an inout tensor read anywhere but at the element that is written.
 void check_accesses(const std::string &stage, const Expr &value, const Buffer &target,
@@ -52,19 +45,32 @@ static void refuse_compute_type(const std::string &name, DType dtype) {
                     name));
 }
 
-Reduce reduce_axis(std::string name, Expr extent) { return {make_var(std::move(name)), std::move(extent)}; }
+/// One for each dimension.
+static void check_axes(const std::string &stage, const std::vector<std::string> &axes, std::size_t rank) {
+  if (axes.size() != rank)
+    refuse(fmt::format("stage '{}' names {} axes, but its rank is {}", stage, axes.size(), rank));
+  for (const std::string &axis : axes)
+    check_identifier(axis, "an axis's name");
+}
+
+/// An element's function takes an index for each axis.
+static void check_arity(const std::string &stage, const std::vector<std::string> &axes, std::size_t indices) {
+  if (axes.size() != indices)
+    refuse(fmt::format("stage '{}' names {} axes, but its element is a function of {}", stage, axes.size(),
+                       indices));
+}
+
+Reduce reduce_axis(std::string name, Expr extent) {
+  check_identifier(name, "an axis's name");
+  return {make_var(std::move(name)), std::move(extent)};
+}
 Definition sum(Expr value, const Reduce &axis) { return {std::move(value), {axis}}; }
 Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value), std::move(axes)}; }
 
-Workload::Workload(std::string name) : name_(std::move(name)) {
-  if (!is_identifier(name_))
-    refuse(
-        fmt::format("a workload's name becomes a C identifier, got '{}'; use letters, digits and '_'", name_));
-}
+Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }
 
 void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
-  if (!is_identifier(name))
-    refuse(fmt::format("a name becomes a C identifier, got '{}'; use letters, digits and '_'", name));
+  check_identifier(name, "a name");
   if (std::find(names_.begin(), names_.end(), name) != names_.end())
     refuse(fmt::format("the name '{}' is taken; give each tensor, scalar and stage its own", name));
   std::int64_t elements = 1;
@@ -154,9 +160,6 @@ Expr Workload::scalar(std::string name, DType dtype) {
 
 Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
                      const std::function<Definition(const std::vector<Expr> &)> &element) {
-  if (axes.size() != buffer->shape.size())
-    refuse(
-        fmt::format("stage '{}' names {} axes, but its rank is {}", name, axes.size(), buffer->shape.size()));
   Block block;
   block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name});
   std::vector<For> loops;
@@ -194,6 +197,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
 
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                          const std::function<Definition(const std::vector<Expr> &)> &element) {
+  check_axes(name, axes, shape.size());
   claim(name, shape);
   // The element's dtype is known only once it is built, so build it once on scratch indices.
   std::vector<Expr> scratch;
@@ -208,18 +212,21 @@ Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<
 
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                          const std::function<Definition(Expr)> &element) {
+  check_arity(name, axes, 1);
   return compute(std::move(name), std::move(shape), std::move(axes),
-                 [&](const std::vector<Expr> &i) { return element(i.at(0)); });
+                 [&](const std::vector<Expr> &i) { return element(i[0]); });
 }
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                          const std::function<Definition(Expr, Expr)> &element) {
+  check_arity(name, axes, 2);
   return compute(std::move(name), std::move(shape), std::move(axes),
-                 [&](const std::vector<Expr> &i) { return element(i.at(0), i.at(1)); });
+                 [&](const std::vector<Expr> &i) { return element(i[0], i[1]); });
 }
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                          const std::function<Definition(Expr, Expr, Expr)> &element) {
+  check_arity(name, axes, 3);
   return compute(std::move(name), std::move(shape), std::move(axes),
-                 [&](const std::vector<Expr> &i) { return element(i.at(0), i.at(1), i.at(2)); });
+                 [&](const std::vector<Expr> &i) { return element(i[0], i[1], i[2]); });
 }
 
 void Workload::update(const Tensor &target, std::vector<std::string> axes,
@@ -227,6 +234,7 @@ void Workload::update(const Tensor &target, std::vector<std::string> axes,
   const Buffer &buffer = target.buffer();
   if (buffer->role != Role::inout)
     refuse(fmt::format("'{}' is not an inout tensor; only those can be updated", buffer->name));
+  check_axes(buffer->name, axes, buffer->shape.size());
   stages_.push_back(stage(buffer->name, buffer, axes, element));
 }
 

@@ -323,8 +323,8 @@ std::string trace_to_cpp(const Schedule &schedule) {
       if (known->second == symbol)
         return;
       known->second = symbol;
-      text += fmt::format("{}{} = s.{}(\"{}\");\n", first ? "auto " : "", handle, is_loop ? "loop" : "block",
-                          handle);
+      text += fmt::format("{}{} = s.{}(\"{}\");\n", first ? "auto " : "", handle_name(handle),
+                          is_loop ? "loop" : "block", handle);
     });
     const auto &results = directive.results;
     if (std::any_of(results.begin(), results.end(),

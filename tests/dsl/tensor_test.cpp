@@ -74,6 +74,17 @@ TEST(Workload, RefusesNames) {
   for (const char *name : {"", "2x", "a-b", "a b", "\xc3\xa4"})
     refused([&](Workload &w) { w.placeholder(name, {4}); },
             "a name becomes a C identifier, got '" + std::string(name) + "'; use letters, digits and '_'");
+  for (const char *name : {"", "1x", "a-b", "a b", "\xc3\xa4", "i.0"}) {
+    std::string message = "an axis's name becomes a C identifier, got '" + std::string(name) +
+                          "'; use letters, digits and '_', and no digit first";
+    refused([&](Workload &w) { w.compute("Y", {4}, {name}, one); }, message);
+    refused(
+        [&](Workload &w) {
+          w.update(w.inout("Y", {4}), {name}, [](const std::vector<Expr> &x) { return one(x[0]); });
+        },
+        message);
+    expect_user_error([&] { reduce_axis(name, 4); }, ExitCode::usage, message);
+  }
   auto taken = [](Workload &w) { w.placeholder("A", {4}); };
   std::string message = "the name 'A' is taken; give each tensor, scalar and stage its own";
   refused([&](Workload &w) { taken(w), w.placeholder("A", {4}); }, message);
@@ -101,6 +112,13 @@ TEST(Workload, RefusesShapes) {
 
 TEST(Workload, RefusesStages) {
   refused([](Workload &w) { w.compute("Y", {4, 4}, {"i"}, one); }, "stage 'Y' names 1 axes, but its rank is 2");
+  refused(
+      [](Workload &w) {
+        w.compute("Y", {4, 4}, {"i", "j"}, one);
+      },
+      "stage 'Y' names 2 axes, but its element is a function of 1");
+  refused([](Workload &w) { w.compute("Y", {4}, {}, one); },
+          "stage 'Y' names 0 axes, but its element is a function of 1");
   refused(
       [](Workload &w) {
         Tensor x = w.placeholder("X", {4, 4});

@@ -104,6 +104,53 @@ s.unroll(ax_A_k_outer);
 )");
 }
 
+/// Names that a user may take and C++ may not, and those of every trace.
+TEST(Trace, IsCppWhateverTheNames) {
+  Workload w("words");
+  Tensor shared = w.placeholder("shared", {8}, DType::u32);
+  Tensor y = w.compute("class", {8}, {"s"}, [&](Expr n) { return shared(n); });
+  Tensor z = w.compute("infer", {8}, {"int"}, [&](Expr n) { return y(n) + y(n); });
+  Schedule s(w.output({z}));
+  s.split(s.loop("int"), {infer, 4});
+  s.compute_at(s.block("class"), s.loop("int_outer"));
+  auto tile = s.cache_read(s.block("class"), "shared", Scope::shared);
+  s.compute_at(tile, s.loop("s"));
+  s.unroll(s.loop("s"));
+  EXPECT_EQ(trace_to_cpp(s), R"(auto int_ = s.loop("int");
+auto [int_outer, int_inner] = s.split(int_, {infer, 4});
+auto class_ = s.block("class");
+s.compute_at(class_, int_outer);
+auto shared_shared = s.cache_read(class_, "shared", Scope::shared);
+auto s_ = s.loop("s");
+s.compute_at(shared_shared, s_);
+s.unroll(s_);
+)");
+  EXPECT_TRUE(test::same_meaning(s));
+  TraceFile file = trace_file(s, {8}, DType::u32);
+  Schedule again = replay(parse_trace(to_json(file), "t.json"), s.source(), Target{}, "t.json");
+  EXPECT_EQ(trace_to_cpp(again), trace_to_cpp(s));
+  EXPECT_EQ(handle_name("int_"), "int__") << "int has int_";
+  EXPECT_EQ(handle_name("interior"), "interior");
+  EXPECT_EQ(handle_name("_"), "_");
+}
+
+/// A trace names what there is, and makes no names.
+TEST(Trace, OfNamesThatThereAreNot) {
+  Schedule s(gemm(7, 5, 9));
+  for (const char *name : {"", "a b", "1x", "i\n"}) {
+    expect_user_error(
+        [&] {
+          apply(s, {"unroll", {LoopName{name}}, {}}, "t.json");
+        },
+        ExitCode::illegal_schedule, "there is no loop '" + std::string(name) + "'; the loops are ");
+    expect_user_error(
+        [&] {
+          apply(s, {"cache_read", {BlockName{"AB"}, Word{name}, Word{"shared"}}, {}}, "t.json");
+        },
+        ExitCode::illegal_schedule, "'" + std::string(name) + "'");
+  }
+}
+
 TEST(ParseTrace, RefusesWhatIsNoTrace) {
   auto refused = [](const std::string &text, const std::string &message) {
     expect_user_error([&] { parse_trace(text, "t.json"); }, ExitCode::usage, "t.json: " + message);

@@ -1,12 +1,14 @@
 /// The text that codegen prints, run on the host under sanitizers, against the simulator. See
 /// tests/codegen/host_text.h.
 
+#include "codegen/standalone.h"
 #include "lowering/lower.h"
 #include "runtime/stored_array.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
 #include "tests/schedules/host_compare.h"
+#include "tests/schedules/taken_names.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -96,6 +98,22 @@ TEST(EmittedText, OfFloatsIsWhatTheSimulatorRuns) {
         add(subjects, rung, ragged(rung, 4), dtype);
   }
   EXPECT_EQ(subjects.size(), in_f32.size() + 3 * in_narrow_types.size());
+  expect_same(subjects);
+}
+
+TEST(EmittedText, OfNamesThatCppOrCudaTakeIsWhatTheSimulatorRuns) {
+  NEEDS_SANITIZERS();
+  std::vector<Subject> subjects;
+  for (bool symbolic : {false, true})
+    for (DType dtype : {DType::u32, DType::f32}) {
+      Schedule schedule = taken_names(symbolic, dtype);
+      kernel::Plan plan = lower(schedule);
+      if (symbolic)
+        plan = with_sizes(plan, std::vector<std::int64_t>{13, 11, 68});
+      if (dtype == DType::f32)
+        EXPECT_EQ(run_on_host(emit_standalone({}, plan, schedule.source())), 0);
+      subjects.push_back({symbolic ? "names, symbolic" : "names", std::move(schedule), std::move(plan)});
+    }
   expect_same(subjects);
 }
 

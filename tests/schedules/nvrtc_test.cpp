@@ -5,6 +5,7 @@
 #include "runtime/nvrtc.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
+#include "tests/schedules/taken_names.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -91,6 +92,18 @@ TEST(Architectures, ThatNvrtcListsTakeARung) {
         const kernel::Kernel kernel = lower(rung.build({512, 512, 512}, DType::f32, make_target(arch))).only();
         expect_compiled(*nvrtc, kernel, cuda_kernel(kernel), arch);
       }
+}
+
+TEST(Names, ThatCppOrCudaTakeCompile) {
+  std::string why_not;
+  const cuda::Nvrtc *nvrtc = find_nvrtc(why_not);
+  if (!nvrtc)
+    GTEST_SKIP() << "needs NVRTC: " << why_not;
+  for (bool symbolic : {false, true})
+    for (DType dtype : {DType::u32, DType::f32}) {
+      const kernel::Kernel kernel = lower(taken_names(symbolic, dtype)).only();
+      expect_compiled(*nvrtc, kernel, cuda_kernel(kernel), "sm_90");
+    }
 }
 
 } // namespace
