@@ -15,6 +15,8 @@ namespace cli {
 
 namespace {
 
+constexpr const char *version = NESTSMITH_VERSION;
+
 std::vector<Command> all_commands() {
   return {run_command(),     list_command(),  show_command(), diff_command(),  emit_command(),
           compile_command(), check_command(), lint_command(), doctor_command()};
@@ -66,7 +68,8 @@ std::string overview(const std::vector<Command> &commands) {
     text += fmt::format("  {:<{}}  {}\n", command.name + " " + command.positional, width, command.summary);
   text +=
       "\nWithout a command: run. A RUNG is a name from `nestsmith list`, such as 000/coalesced, or a trace\n"
-      "file FILE.json that `nestsmith show RUNG --trace json` wrote. Every command takes --json and --help.\n\n"
+      "file FILE.json that `nestsmith show RUNG --trace json` wrote. Every command takes --json and --help;\n"
+      "`nestsmith --version` says which nestsmith this is.\n\n"
       "exit codes: 0 good, 1 a wrong result, 2 usage, 3 an illegal schedule, 4 no device or library\n";
   return text;
 }
@@ -102,6 +105,16 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "help")) {
     out(words.size() == 2 && words[0] == "help" ? command_help(find_command(commands, words[1]))
                                                 : overview(commands));
+    return ExitCode::good;
+  }
+  if (!words.empty() && words[0] == "--version") {
+    bool json = words.size() == 2 && words[1] == "--json";
+    if (words.size() > 1 && !json)
+      throw UserError(ExitCode::usage, fmt::format("--version takes --json at most, got '{}'", words[1]));
+    out(json ? json_text([](llvm::json::OStream &stream) {
+      stream.object([&] { stream.attribute("version", version); });
+    })
+             : fmt::format("nestsmith {}\n", version));
     return ExitCode::good;
   }
   std::string name = "run";

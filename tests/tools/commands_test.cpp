@@ -38,6 +38,21 @@ TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
     EXPECT_FALSE(contains(overview.out, std::string("\n  ") + later));
 }
 
+TEST(Version, IsThatOfTheProject) {
+  Ran ran = nestsmith("--version");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(matches(ran.out, "^nestsmith [0-9]+\\.[0-9]+\\.[0-9]+$"));
+  llvm::json::Value value = parsed(nestsmith("--version --json"));
+  ASSERT_NE(value.getAsObject(), nullptr);
+  auto version = value.getAsObject()->getString("version");
+  ASSERT_TRUE(static_cast<bool>(version));
+  EXPECT_EQ("nestsmith " + version->str() + "\n", ran.out);
+  EXPECT_TRUE(contains(nestsmith("--help").out, "`nestsmith --version`"));
+  Ran more = nestsmith("--version run");
+  EXPECT_EQ(more.code, 2);
+  EXPECT_TRUE(contains(more.err, "--version takes --json at most, got 'run'"));
+}
+
 TEST(List, ShowsTheRungsInOrder) {
   Ran ran = nestsmith("list");
   EXPECT_EQ(ran.code, 0);
