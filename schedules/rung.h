@@ -44,7 +44,7 @@ struct Rung {
   /// Climbed where the user names no shape: on the simulator, and on a GPU, which is to take long enough to
   /// be measured well while the fp64 reference on the host does not take too long. All three shapes have as
   /// many extents as the computation takes.
-  Shape default_shape = {512, 512, 512};
+  Shape default_shape = {1024, 1024, 1024};
   Shape gpu_shape = {2048, 2048, 2048};
   /// The form that a shape takes, where it is not the usual one; may be empty.
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;

@@ -110,8 +110,9 @@ TEST(EmittedText, OfNamesThatCppOrCudaTakeIsWhatTheSimulatorRuns) {
       kernel::Plan plan = lower(schedule);
       if (symbolic)
         plan = with_sizes(plan, std::vector<std::int64_t>{13, 11, 68});
-      if (dtype == DType::f32)
+      if (dtype == DType::f32) {
         EXPECT_EQ(run_on_host(emit_standalone({}, plan, schedule.source())), 0);
+      }
       subjects.push_back({symbolic ? "names, symbolic" : "names", std::move(schedule), std::move(plan)});
     }
   expect_same(subjects);
