@@ -171,15 +171,23 @@ int Expr::lanes() const {
 }
 
 Expr int_imm(std::int64_t value, DType dtype) {
-  static const std::vector<Expr> small = [] { // indices are full of them
+  static const auto up_to = [](std::int64_t most, DType type) {
     std::vector<Expr> made;
-    for (std::int64_t n = 0; n <= 256; ++n)
-      made.push_back(make(IntImm{DType::i64, n}));
+    for (std::int64_t n = 0; n <= most; ++n)
+      made.push_back(make(IntImm{type, n}));
     return made;
-  }();
-  if (dtype == DType::i64 && value >= 0 && value <= 256)
-    return small[static_cast<std::size_t>(value)];
-  return make(IntImm{dtype, truncate(dtype, value)});
+  };
+  // Indices are full of the small ones, and proofs of the booleans.
+  static const std::vector<Expr> i64 = up_to(256, DType::i64), i32 = up_to(256, DType::i32),
+                                 booleans = up_to(1, DType::boolean);
+  value = truncate(dtype, value);
+  const auto *made = dtype == DType::i64       ? &i64
+                     : dtype == DType::i32     ? &i32
+                     : dtype == DType::boolean ? &booleans
+                                               : nullptr;
+  if (made && static_cast<std::uint64_t>(value) < made->size())
+    return (*made)[static_cast<std::size_t>(value)];
+  return make(IntImm{dtype, value});
 }
 Expr float_imm(double value, DType dtype) {
   return make(FloatImm{dtype, is_narrow(dtype) ? rounded(dtype, value) : value});

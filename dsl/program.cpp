@@ -8,23 +8,40 @@ namespace {
 
 template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
 
-template <class Match> bool find_path(const Stmt &stmt, const Match &match, Path &path) {
-  path.push_back(stmt);
+/// The statement for which `match` holds, or null. `leave` is called with it and all around it, from within.
+template <class Match, class Leave>
+const StmtNode *find(const Stmt &stmt, const Match &match, const Leave &leave) {
+  const StmtNode *found = nullptr;
   if (match(stmt))
-    return true;
-  bool found = visit(stmt, Overloaded{
-                               [&](const For &loop) { return find_path(loop.body, match, path); },
-                               [&](const Seq &seq) {
-                                 for (const Stmt &child : seq.stmts)
-                                   if (find_path(child, match, path))
-                                     return true;
-                                 return false;
-                               },
-                               [&](const Block &) { return false; },
-                           });
-  if (!found)
-    path.pop_back();
+    found = stmt.get();
+  else if (const auto *loop = as<For>(stmt))
+    found = find(loop->body, match, leave);
+  else if (const auto *seq = as<Seq>(stmt))
+    for (auto child = seq->stmts.begin(); child != seq->stmts.end() && !found; ++child)
+      found = find(*child, match, leave);
+  if (found)
+    leave(stmt);
   return found;
+}
+
+template <class Match> Path find_path(const Stmt &root, const Match &match) {
+  Path path;
+  find(root, match, [&](const Stmt &stmt) { path.push_back(stmt); });
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+auto is_loop(const Var &var) {
+  return [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    return loop && loop->var == var;
+  };
+}
+auto is_block(const BlockId &id) {
+  return [&](const Stmt &stmt) {
+    const auto *block = as<Block>(stmt);
+    return block && block->id == id;
+  };
 }
 
 Expr replace_buffer(const Expr &e, const Buffer &from, const Buffer &to) {
@@ -64,6 +81,7 @@ Stmt make_block(Block block) { return make(std::move(block)); }
 
 Stmt make_seq(std::vector<Stmt> stmts) {
   std::vector<Stmt> flat;
+  flat.reserve(stmts.size());
   for (Stmt &stmt : stmts) {
     if (const auto *seq = as<Seq>(stmt))
       flat.insert(flat.end(), seq->stmts.begin(), seq->stmts.end());
@@ -88,11 +106,15 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                          [&](const Seq &seq) -> Stmt {
                            std::vector<Stmt> stmts;
                            bool kept = true;
-                           for (const Stmt &child : seq.stmts) {
-                             Stmt result = f(child);
-                             kept = kept && result == child;
+                           for (auto child = seq.stmts.begin(); child != seq.stmts.end(); ++child) {
+                             Stmt result = f(*child);
+                             if (kept && result == *child)
+                               continue;
+                             if (kept)
+                               stmts.assign(seq.stmts.begin(), child);
+                             kept = false;
                              if (result)
-                               stmts.push_back(result);
+                               stmts.push_back(std::move(result));
                            }
                            if (kept)
                              return stmt;
@@ -115,32 +137,12 @@ void walk(const Stmt &stmt, FunctionRef<bool(const Stmt &)> f) {
               });
 }
 
-Path path_to(const Stmt &root, const Var &loop) {
-  Path path;
-  find_path(
-      root,
-      [&](const Stmt &stmt) {
-        const auto *node = as<For>(stmt);
-        return node && node->var == loop;
-      },
-      path);
-  return path;
-}
-
-Path path_to(const Stmt &root, const BlockId &block) {
-  Path path;
-  find_path(
-      root,
-      [&](const Stmt &stmt) {
-        const auto *node = as<Block>(stmt);
-        return node && node->id == block;
-      },
-      path);
-  return path;
-}
+Path path_to(const Stmt &root, const Var &loop) { return find_path(root, is_loop(loop)); }
+Path path_to(const Stmt &root, const BlockId &block) { return find_path(root, is_block(block)); }
 
 std::vector<const For *> loops_of(const Path &path) {
   std::vector<const For *> loops;
+  loops.reserve(path.size());
   for (const Stmt &stmt : path)
     if (const auto *loop = as<For>(stmt))
       loops.push_back(loop);
@@ -148,17 +150,18 @@ std::vector<const For *> loops_of(const Path &path) {
 }
 
 const Block *find_block(const Stmt &root, const BlockId &id) {
-  Path path = path_to(root, id);
-  return path.empty() ? nullptr : as<Block>(path.back());
+  const StmtNode *found = find(root, is_block(id), [](const Stmt &) {});
+  return found ? std::get_if<Block>(&found->kind) : nullptr;
 }
 
 const For *find_loop(const Stmt &root, const Var &var) {
-  Path path = path_to(root, var);
-  return path.empty() ? nullptr : as<For>(path.back());
+  const StmtNode *found = find(root, is_loop(var), [](const Stmt &) {});
+  return found ? std::get_if<For>(&found->kind) : nullptr;
 }
 
 std::vector<const Block *> blocks_of(const Stmt &root) {
   std::vector<const Block *> blocks;
+  blocks.reserve(16);
   walk(root, [&](const Stmt &stmt) {
     if (const auto *block = as<Block>(stmt))
       blocks.push_back(block);
@@ -206,6 +209,7 @@ static void for_each_load(const Block &block, FunctionRef<void(const Load &)> f)
 
 std::vector<const Load *> loads_of(const Block &block) {
   std::vector<const Load *> loads;
+  loads.reserve(4);
   for_each_load(block, [&](const Load &x) { loads.push_back(&x); });
   return loads;
 }

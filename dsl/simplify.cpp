@@ -4,7 +4,10 @@
 #include "dsl/watch_answers.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/SmallVector.h>
 #include <numeric>
 #include <tuple>
 
@@ -34,6 +37,19 @@ bool is_of_sizes(const Expr &e) {
   return sizes && !others;
 }
 
+/// A linear form in the making. Most have few terms, which need no memory of their own here.
+struct Form {
+  llvm::SmallVector<Term, 4> terms;
+  std::int64_t constant = 0;
+
+  Form() = default;
+  Form(std::initializer_list<Term> list, std::int64_t plus) : terms(list), constant(plus) {}
+  explicit Form(const Linear &linear)
+      : terms(linear.terms.begin(), linear.terms.end()), constant(linear.constant) {}
+};
+
+Expr to_expr(const Form &form, DType dtype = DType::i64);
+
 /// Rewrites one expression under fixed bounds. Each rule is written beside its code, in integers without
 /// bounds, with a name in brackets, and tests/proofs/rule.h proves it as it stands there.
 ///
@@ -44,23 +60,22 @@ class Rewriter {
 public:
   explicit Rewriter(const Bounds &bounds) : bounds_(bounds) {}
 
-  Linear linearize(const Expr &e) {
-    Linear result;
-    result.terms.reserve(8);
+  Form linearize(const Expr &e) {
+    Form result;
     gather(e, 1, result);
     merge(result);
     return result;
   }
 
   /// The same where `e` is no sum and no multiple of anything by a constant.
-  Linear linearize_term(const Expr &e) {
+  Form linearize_term(const Expr &e) {
     const auto *op = e.as<Binary>();
     if (!op)
       return rest_of(e);
     auto divisor = as_int(op->b);
     switch (op->op) {
     case BinaryOp::mul: {
-      Linear a = linearize(op->a), b = linearize(op->b);
+      Form a = linearize(op->a), b = linearize(op->b);
       if (b.terms.empty())
         return scale(std::move(a), b.constant);
       if (a.terms.empty())
@@ -101,7 +116,7 @@ public:
   }
 
   Expr simplify(const Expr &e) {
-    if (!e)
+    if (!e || e.as<IntImm>() || e.as<Var>())
       return e;
     if (const auto *op = e.as<Binary>(); op && is_comparison(op->op) && is_index(op->a.dtype()))
       return compare(*op, e);
@@ -111,9 +126,16 @@ public:
     return same(result, e) ? e : result;
   }
 
+  std::optional<Range> range(const Expr &e) {
+    if (auto value = as_int(e))
+      return Range{*value, *value};
+    const Var *var = e.as<Var>();
+    return var && !(*var)->size ? bounds_.find(*var) : range(linearize(e));
+  }
+
   /// The interval of the terms one by one, and, where sizes are in it, that of what is left when variables have
   /// gone to the ends of their extents and the sizes have cancelled: i - M < 0 where i runs over M.
-  std::optional<Range> range(const Linear &linear) {
+  std::optional<Range> range(const Form &linear) {
     auto result = interval(linear);
     if (linear.terms.size() < 2 || !depends_on_sizes(linear))
       return result;
@@ -129,8 +151,8 @@ public:
 
   /// At least x, with every variable that has an extent of sizes at its end, or at 0 where it is subtracted.
   /// Terms of sizes alone stay.
-  std::optional<Linear> at_ends(const Linear &x) {
-    Linear result{{}, x.constant};
+  std::optional<Form> at_ends(const Form &x) {
+    Form result{{}, x.constant};
     for (const Term &term : x.terms) {
       auto end = at_end(term);
       if (!end)
@@ -140,7 +162,7 @@ public:
     return result;
   }
 
-  bool depends_on_sizes(const Linear &x) const {
+  bool depends_on_sizes(const Form &x) const {
     return std::any_of(x.terms.begin(), x.terms.end(), [&](const Term &term) {
       bool found = false;
       walk(term.digit.base, [&](const Expr &node) {
@@ -153,7 +175,7 @@ public:
 
   /// [rule.interval.term] n + k*l <= n + k*x, n + k*x <= n + k*h where k >= 0, l <= x, x <= h
   /// [rule.interval.subtracted] n + k*h <= n + k*x, n + k*x <= n + k*l where k < 0, l <= x, x <= h
-  std::optional<Range> interval(const Linear &linear) {
+  std::optional<Range> interval(const Form &linear) {
     Range total{linear.constant, linear.constant};
     for (const Term &term : linear.terms) {
       auto r = range(term.digit);
@@ -168,7 +190,7 @@ public:
   }
 
 private:
-  std::optional<std::int64_t> highest_constant(const Linear &x) {
+  std::optional<std::int64_t> highest_constant(const Form &x) {
     auto ends = at_ends(x);
     if (!ends)
       return std::nullopt;
@@ -182,10 +204,10 @@ private:
   /// [rule.end.modulo] k*(x % y) <= k*(y - 1) where k > 0, y > 0
   /// [rule.end.quotient] x//y <= e//y, k*(x//y) <= k*(e//y) where k > 0, y > 0, x <= e
   /// [rule.end.range] k*x <= max(k*l, k*h) where l <= x, x <= h
-  std::optional<Linear> at_end(const Term &term) {
+  std::optional<Form> at_end(const Term &term) {
     auto [factor, digit] = term;
     if (is_of_sizes(digit.base))
-      return Linear{{term}, 0};
+      return Form{{term}, 0};
     const Var *var = digit.base.as<Var>();
     const Expr *extent = var ? bounds_.find_extent(*var) : nullptr;
     const auto *op = digit.base.as<Binary>();
@@ -202,7 +224,7 @@ private:
     std::int64_t most = 0;
     if (!r || __builtin_mul_overflow(factor > 0 ? r->high : r->low, factor, &most))
       return std::nullopt;
-    return Linear{{}, most};
+    return Form{{}, most};
   }
 
   bool is_positive(const Expr &e) {
@@ -213,8 +235,8 @@ private:
   /// At least x, which is of sizes.
   /// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
   /// [rule.end.undivided_subtracted] k*c*(y//c) <= k*y - k*(c - 1) where k < 0, c > 0
-  Linear without_divisions(const Linear &x) {
-    Linear result{{}, x.constant};
+  Form without_divisions(const Form &x) {
+    Form result{{}, x.constant};
     for (const Term &term : x.terms) {
       auto [factor, digit] = term;
       if (digit.mod != 0 || digit.div == 1 || is_whole_size(digit) || factor % digit.div != 0) {
@@ -298,7 +320,7 @@ private:
   }
 
   /// Simplifies the operands only, which may leave something of another kind: min(3, 4).
-  Linear rest_of(const Expr &e) {
+  Form rest_of(const Expr &e) {
     Expr result = map_children(e, [&](const Expr &child) { return simplify(child); });
     const auto *before = e.as<Binary>(), *after = result.as<Binary>();
     bool same_kind =
@@ -319,7 +341,7 @@ private:
   }
 
   /// Adds factor * e, term by term.
-  void gather(const Expr &e, std::int64_t factor, Linear &into) {
+  void gather(const Expr &e, std::int64_t factor, Form &into) {
     const auto *op = e.as<Binary>();
     bool adds = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub);
     auto multiplier = op && op->op == BinaryOp::mul ? as_int(op->b) : std::nullopt;
@@ -336,16 +358,16 @@ private:
       std::int64_t unit = unit_of(e);
       add(into, {factor * unit, {e, unit, 0}});
     } else {
-      Linear terms = linearize_term(e);
+      Form terms = linearize_term(e);
       for (Term &term : terms.terms)
         add(into, {factor * term.coefficient, std::move(term.digit)});
       into.constant += factor * terms.constant;
     }
   }
 
-  Linear atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }
+  Form atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }
 
-  Linear scale(Linear linear, std::int64_t factor) {
+  Form scale(Form linear, std::int64_t factor) {
     if (factor == 0)
       return {};
     for (Term &term : linear.terms)
@@ -358,7 +380,7 @@ private:
     return a.div == b.div && a.mod == b.mod && same(a.base, b.base);
   }
 
-  Linear sum(Linear a, const Linear &b, std::int64_t sign) {
+  Form sum(Form a, const Form &b, std::int64_t sign) {
     for (const Term &term : b.terms)
       add(a, {term.coefficient * sign, term.digit});
     a.constant += sign * b.constant;
@@ -366,7 +388,7 @@ private:
     return a;
   }
 
-  void add(Linear &linear, Term term) {
+  void add(Form &linear, Term term) {
     for (auto it = linear.terms.begin(); it != linear.terms.end(); ++it)
       if (same_digit(it->digit, term.digit)) {
         it->coefficient += term.coefficient;
@@ -380,16 +402,17 @@ private:
   /// [rule.digits.join] x//d//m = x//(d*m), k*(x//d % m) + k*m*(x//(d*m)) = k*(x//d) where d > 0, m > 0
   /// [rule.digits.join_within] x//d//m = x//(d*m), x//d//(m*n) = x//(d*m)//n,
   ///     k*(x//d % m) + k*m*(x//(d*m) % n) = k*(x//d % (m*n)) where d > 0, m > 0, n > 0
-  void merge(Linear &linear) {
+  void merge(Form &linear) {
     bool changed = std::ranges::any_of(linear.terms, [](const Term &term) { return term.digit.mod != 0; });
     while (changed) {
       changed = false;
       for (std::size_t low = 0; low < linear.terms.size() && !changed; ++low)
-        for (std::size_t high = 0; high < linear.terms.size() && !changed; ++high)
-          changed = merge(linear, low, high);
+        if (linear.terms[low].digit.mod != 0)
+          for (std::size_t high = 0; high < linear.terms.size() && !changed; ++high)
+            changed = merge(linear, low, high);
     }
   }
-  bool merge(Linear &linear, std::size_t low, std::size_t high) {
+  bool merge(Form &linear, std::size_t low, std::size_t high) {
     const Term &first = linear.terms[low], &second = linear.terms[high];
     if (low == high || first.digit.mod == 0 || second.coefficient != first.coefficient * first.digit.mod ||
         second.digit.div != first.digit.div * first.digit.mod || !same(first.digit.base, second.digit.base))
@@ -398,7 +421,7 @@ private:
     linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
     linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));
     Digit joined{a.digit.base, a.digit.div, b.digit.mod == 0 ? 0 : a.digit.mod * b.digit.mod};
-    Linear whole = joined.div == 1 && joined.mod == 0 ? linearize(joined.base) : Linear{{{1, joined}}, 0};
+    Form whole = joined.div == 1 && joined.mod == 0 ? linearize(joined.base) : Form{{{1, joined}}, 0};
     linear = sum(std::move(linear), scale(std::move(whole), a.coefficient), 1);
     return true;
   }
@@ -406,8 +429,8 @@ private:
   /// x = c*quotient + rest, by coefficients.
   /// [rule.split.term] k*x = c*((k//c)*x) where c > 0, k % c = 0
   /// [rule.split.constant] n = c*(n//c) + n % c where c > 0
-  static std::pair<Linear, Linear> split(const Linear &x, std::int64_t c) {
-    Linear quotient, rest;
+  static std::pair<Form, Form> split(const Form &x, std::int64_t c) {
+    Form quotient, rest;
     for (const Term &term : x.terms)
       if (term.coefficient % c == 0)
         quotient.terms.push_back({term.coefficient / c, term.digit});
@@ -419,10 +442,10 @@ private:
   }
 
   /// x = y*quotient + rest, by factors, where y is one term.
-  std::pair<Linear, Linear> split(const Linear &x, const Linear &y) {
+  std::pair<Form, Form> split(const Form &x, const Form &y) {
     const Term &unit = y.terms[0];
     Expr divisor = to_expr(y);
-    Linear quotient, rest{{}, x.constant};
+    Form quotient, rest{{}, x.constant};
     for (const Term &term : x.terms) {
       const auto *product = term.digit.base.as<Binary>();
       bool plain = product && product->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0;
@@ -441,8 +464,8 @@ private:
   /// x // y and x % y where y > 0 is no constant; none where nothing can be taken out.
   /// [rule.sizes.decided] (y*q + r)//y = q + n, (y*q + r) % y = r - n*y where y > 0, n*y <= r, r < (n + 1)*y
   /// [rule.sizes.taken_out] (y*q + r)//y = q + r//y, (y*q + r) % y = r % y where y > 0
-  std::optional<Linear> divide(const Binary &e) {
-    Linear x = linearize(e.a), y = linearize(e.b);
+  std::optional<Form> divide(const Binary &e) {
+    Form x = linearize(e.a), y = linearize(e.b);
     auto positive = range(y);
     if (y.terms.empty()) // it has become a constant
       return y.constant > 0
@@ -462,13 +485,12 @@ private:
       }
     if (quotient.terms.empty() && quotient.constant == 0)
       return std::nullopt;
-    Linear left = atom(binary(e.op, to_expr(rest), to_expr(y)));
+    Form left = atom(binary(e.op, to_expr(rest), to_expr(y)));
     return e.op == BinaryOp::floordiv ? sum(std::move(quotient), left, 1) : left;
   }
 
   /// A divisor g > 1 of c such that x = g*y + r with 0 <= r < g; gives y and r.
-  std::optional<std::pair<Linear, Linear>> common_factor(const Linear &x, std::int64_t c,
-                                                         std::int64_t &factor) {
+  std::optional<std::pair<Form, Form>> common_factor(const Form &x, std::int64_t c, std::int64_t &factor) {
     for (const Term &term : x.terms) {
       factor = std::gcd(term.coefficient, c);
       if (factor <= 1)
@@ -485,7 +507,7 @@ private:
   /// [rule.divide.decided] (c*q + r)//c = q + n where c > 0, n*c <= r, r < (n + 1)*c
   /// [rule.divide.common] (g*y + r)//(g*c) = y//c where g > 0, c > 0, 0 <= r, r < g
   /// [rule.divide.taken_out] (c*q + r)//c = q + r//c where c > 0
-  Linear divide(const Linear &x, std::int64_t c) {
+  Form divide(const Form &x, std::int64_t c) {
     if (c == 1)
       return x;
     auto [quotient, rest] = split(x, c);
@@ -504,8 +526,8 @@ private:
   /// [rule.modulo.common] (g*y + r)//(g*c) = y//c, (g*y + r) % (g*c) = g*(y % c) + r
   ///     where g > 0, c > 0, 0 <= r, r < g
   /// [rule.modulo.taken_out] (c*q + r)//c = q + r//c, (c*q + r) % c = r % c where c > 0
-  Linear modulo(const Linear &x, std::int64_t c) {
-    Linear rest = split(x, c).second;
+  Form modulo(const Form &x, std::int64_t c) {
+    Form rest = split(x, c).second;
     if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
       rest.constant -= c * floor_div(r->low, c);
       return rest;
@@ -523,7 +545,7 @@ private:
   /// [rule.digit.low] x//d % (c*m)//c = x//d//c - m*(x//d//(c*m)), x//d % (c*m) % c = x//d % c
   ///     where d > 0, c > 0, m > 0
   /// [rule.digit.expand] x//d = (u*x)//(u*d) where u > 0, d > 0
-  Linear digit_of(const Linear &rest, std::int64_t div, std::int64_t mod) {
+  Form digit_of(const Form &rest, std::int64_t div, std::int64_t mod) {
     if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.constant == 0) {
       const Digit &inner = rest.terms[0].digit;
       if (inner.mod == 0 && mod == 0 && is_whole_size(inner))
@@ -546,7 +568,7 @@ private:
 
   /// A digit whose range is a single value is that value.
   /// [rule.digit.whole] x//m = 0, x % m = x where m > 0, 0 <= x, x < m
-  Linear one(Digit digit) {
+  Form one(Digit digit) {
     if (auto r = range(digit); r && r->low == r->high)
       return {{}, r->low};
     if (digit.mod != 0)
@@ -604,14 +626,21 @@ static Term in_lowest_terms(Term term) {
   return term;
 }
 
+static bool comes_before(const Term &a, const Term &b) {
+  Term x = in_lowest_terms(a), y = in_lowest_terms(b);
+  return x.coefficient != y.coefficient
+             ? x.coefficient > y.coefficient
+             : to_string(to_expr(x.digit, DType::i64)) < to_string(to_expr(y.digit, DType::i64));
+}
+
 /// Larger coefficients first, then by spelling: equal sums come out in the same order.
-static void order(std::vector<Term> &terms) {
-  std::stable_sort(terms.begin(), terms.end(), [&](const Term &a, const Term &b) {
-    Term x = in_lowest_terms(a), y = in_lowest_terms(b);
-    return x.coefficient != y.coefficient
-               ? x.coefficient > y.coefficient
-               : to_string(to_expr(x.digit, DType::i64)) < to_string(to_expr(y.digit, DType::i64));
-  });
+static llvm::SmallVector<const Term *, 8> ordered(llvm::ArrayRef<Term> terms) {
+  llvm::SmallVector<const Term *, 8> result;
+  for (const Term &term : terms)
+    result.insert(std::upper_bound(result.begin(), result.end(), &term,
+                                   [](const Term *a, const Term *b) { return comes_before(*a, *b); }),
+                  &term);
+  return result;
 }
 
 void Bounds::set_extent(const Var &var, const Expr &extent) {
@@ -644,30 +673,37 @@ std::optional<Range> Bounds::find(const Var &var) const {
 }
 
 Linear linearize(const Expr &e, const Bounds &bounds) {
-  Linear linear = Rewriter(bounds).linearize(e);
-  order(linear.terms);
+  Form form = Rewriter(bounds).linearize(e);
+  Linear linear{{}, form.constant};
+  linear.terms.reserve(form.terms.size());
+  for (const Term *term : ordered(form.terms))
+    linear.terms.push_back(*term);
   AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.simplified(e, to_expr(linear), bounds); });
   return linear;
 }
 
-Expr to_expr(const Linear &linear, DType dtype) {
+static Expr to_expr(llvm::ArrayRef<Term> terms, std::int64_t constant, DType dtype) {
   Expr result;
-  auto append = [&](const Expr &e) { result = result ? result + e : e; };
-  std::vector<Term> terms = linear.terms;
-  order(terms);
-  for (const Term &term : terms) {
-    auto [coefficient, factor] = in_lowest_terms(term);
+  for (const Term *term : ordered(terms)) {
+    auto [coefficient, factor] = in_lowest_terms(*term);
     Expr digit = to_expr(factor, dtype);
-    if (static_cast<bool>(result) && coefficient < 0)
+    if (!result)
+      result = digit * int_imm(coefficient, dtype);
+    else if (coefficient < 0)
       result = result - digit * int_imm(-coefficient, dtype);
     else
-      append(digit * int_imm(coefficient, dtype));
+      result = result + digit * int_imm(coefficient, dtype);
   }
   if (!result)
-    return int_imm(linear.constant, dtype);
-  return linear.constant < 0 ? result - int_imm(-linear.constant, dtype)
-                             : result + int_imm(linear.constant, dtype);
+    return int_imm(constant, dtype);
+  return constant < 0 ? result - int_imm(-constant, dtype) : result + int_imm(constant, dtype);
 }
+
+namespace {
+Expr to_expr(const Form &form, DType dtype) { return nestsmith::to_expr(form.terms, form.constant, dtype); }
+} // namespace
+
+Expr to_expr(const Linear &linear, DType dtype) { return to_expr(linear.terms, linear.constant, dtype); }
 
 Expr simplify(const Expr &e, const Bounds &bounds) {
   Expr result = Rewriter(bounds).simplify(e);
@@ -676,32 +712,31 @@ Expr simplify(const Expr &e, const Bounds &bounds) {
 }
 
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds) {
-  Rewriter rewriter(bounds);
-  auto range = rewriter.range(rewriter.linearize(e));
+  auto range = Rewriter(bounds).range(e);
   if (range)
     AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(e, *range, bounds); });
   return range;
 }
 
 std::optional<Range> range_of(const Linear &linear, const Bounds &bounds) {
-  auto range = Rewriter(bounds).range(linear);
+  auto range = Rewriter(bounds).range(Form(linear));
   if (range)
     AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(to_expr(linear), *range, bounds); });
   return range;
 }
 
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds) {
-  return Rewriter(bounds).range(Linear{{{1, digit}}, 0});
+  return Rewriter(bounds).range(Form{{{1, digit}}, 0});
 }
 
 std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {
   Rewriter rewriter(bounds);
-  Linear linear = rewriter.linearize(e);
+  Form form = rewriter.linearize(e);
   std::optional<Expr> most;
-  if (rewriter.depends_on_sizes(linear)) {
-    if (auto ends = rewriter.at_ends(linear))
+  if (rewriter.depends_on_sizes(form)) {
+    if (auto ends = rewriter.at_ends(form))
       most = to_expr(*ends);
-  } else if (auto range = rewriter.range(linear))
+  } else if (auto range = rewriter.range(form))
     most = Expr(range->high);
   if (most)
     AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.at_most(e, *most, bounds); });
