@@ -11,27 +11,41 @@ namespace nestsmith {
 
 namespace {
 
+/// A block that writes or reads the buffer, and the loops around it.
+struct User {
+  const Block *block;
+  std::vector<const For *> loops;
+  std::vector<const Load *> loads; ///< of the buffer
+};
+
 /// One store or load of the buffer, its indices in the loops around.
 struct Access {
-  const Block *block;
+  const User *user;
   std::vector<Expr> indices;
   bool write;
+  Region touched = {}; ///< over all iterations that share the buffer
 };
 
 class Placer {
 public:
-  Placer(const Program &program, const Buffer &buffer)
-      : program_(program), bounds_(loop_bounds(program.body)), result_{buffer, {}, {}, {}, 1, true} {}
+  Placer(const Program &program, const Bounds &bounds, const Buffer &buffer)
+      : bounds_(bounds), result_{buffer, {}, {}, {}, 1, true} {
+    for (const Block *block : blocks_of(program.body)) {
+      std::vector<const Load *> loads = loads_of(*block);
+      std::erase_if(loads, [&](const Load *load) { return load->buffer != buffer; });
+      if (block->body.buffer == buffer || !loads.empty())
+        users_.push_back({block, loops_of(path_to(program.body, block->id)), std::move(loads)});
+    }
+  }
 
   Placement run() {
     find_loops();
     find_axes();
-    for (const Block *block : blocks_of(program_.body)) {
-      if (block->body.buffer == result_.buffer)
-        add(*block, block->body.indices, true);
-      for (const Load *load : loads_of(*block))
-        if (load->buffer == result_.buffer)
-          add(*block, load->indices, false);
+    for (const User &user : users_) {
+      if (user.block->body.buffer == result_.buffer)
+        add(user, user.block->body.indices, true);
+      for (const Load *load : user.loads)
+        add(user, load->indices, false);
     }
     find_box();
     if (result_.buffer->scope != Scope::local)
@@ -50,14 +64,11 @@ public:
 
 private:
   void find_loops() {
-    bool first = true;
-    for (const Block *block : blocks_of(program_.body)) {
-      if (block->body.buffer != result_.buffer && !reads(*block, result_.buffer))
-        continue;
-      auto loops = loops_of(path_to(program_.body, block->id));
-      if (first)
-        result_.loops = loops;
-      first = false;
+    bool written = std::any_of(users_.begin(), users_.end(),
+                               [&](const User &user) { return user.block->body.buffer == result_.buffer; });
+    internal_check(written, "a temporary is never written");
+    result_.loops = users_.front().loops;
+    for (const auto &[block, loops, loads] : users_) {
       std::size_t common = 0;
       while (common < result_.loops.size() && common < loops.size() && result_.loops[common] == loops[common])
         ++common;
@@ -76,27 +87,23 @@ private:
     for (const For *loop : result_.loops)
       if (loop->axis)
         axes[*loop->axis] = loop->var;
-    for (const Block *block : blocks_of(program_.body)) {
-      if (block->body.buffer != result_.buffer && !reads(*block, result_.buffer))
-        continue;
-      auto loops = loops_of(path_to(program_.body, block->id));
+    for (const auto &[block, loops, loads] : users_)
       for (std::size_t n = result_.loops.size(); n < loops.size(); ++n)
         if (loops[n]->axis) {
           Var var = axes.try_emplace(*loops[n]->axis, loops[n]->var).first->second;
           renamed_[loops[n]->var] = var;
           fixed_.insert(var);
         }
-    }
   }
 
-  void add(const Block &block, const std::vector<Expr> &indices, bool write) {
-    Access access{&block, {}, write};
+  void add(const User &user, const std::vector<Expr> &indices, bool write) {
+    Access access{&user, {}, write};
     auto rename = [&](const Var &var) {
       auto it = renamed_.find(var);
       return it == renamed_.end() ? Expr() : Expr(it->second);
     };
     for (const Expr &index : indices) {
-      Expr inside = in_loops(index, block, bounds_);
+      Expr inside = in_loops(index, *user.block, bounds_);
       access.indices.push_back(renamed_.empty() ? inside : simplify(substitute(inside, rename), bounds_));
     }
     accesses_.push_back(std::move(access));
@@ -105,25 +112,21 @@ private:
   void find_box() {
     auto varies = [&](const Var &var) { return !fixed_.count(var); };
     const auto &shape = result_.buffer->shape;
-    bool first = true, written = false;
-    for (const Access &access : accesses_) {
-      Region touched = box(access.indices, shape, varies, bounds_);
-      result_.region = first ? touched : hull(result_.region, touched, shape, bounds_);
+    bool first = true;
+    for (Access &access : accesses_) {
+      access.touched = box(access.indices, shape, varies, bounds_);
+      result_.region = first ? access.touched : hull(result_.region, access.touched, shape, bounds_);
       first = false;
-      written = written || access.write;
     }
-    internal_check(written, "a temporary is never written");
   }
 
   /// Whether the access touches the box of all accesses, and not a part of it that was made larger: a box that
   /// is taken whole has elements that a guard keeps it from.
   bool touches_box(const Access &access) const {
-    Region own = box(
-        access.indices, result_.buffer->shape, [&](const Var &var) { return !fixed_.count(var); }, bounds_);
-    bool guarded = std::any_of(access.block->iters.begin(), access.block->iters.end(),
-                               [](const IterVar &iter) { return iter.guarded; });
-    for (std::size_t d = 0; d < own.size(); ++d) {
-      const Span &part = own[d], &all = result_.region[d];
+    const auto &iters = access.user->block->iters;
+    bool guarded = std::any_of(iters.begin(), iters.end(), [](const IterVar &iter) { return iter.guarded; });
+    for (std::size_t d = 0; d < access.touched.size(); ++d) {
+      const Span &part = access.touched[d], &all = result_.region[d];
       bool whole = guarded && as_int(part.min) == 0 && same(part.extent, result_.buffer->shape[d]);
       if (whole || as_int(simplify(part.min - all.min, bounds_)) != 0 || !same(part.extent, all.extent) ||
           part.runs != all.runs)
@@ -145,7 +148,7 @@ private:
         return true;
       std::int64_t iterations = 1;
       std::vector<Var> used;
-      for (const For *loop : loops_of(path_to(program_.body, access.block->id)))
+      for (const For *loop : access.user->loops)
         if (!fixed_.count(loop->var) && !renamed_.count(loop->var) &&
             std::any_of(access.indices.begin(), access.indices.end(),
                         [&](const Expr &index) { return uses(index, loop->var); })) {
@@ -158,8 +161,8 @@ private:
     });
   }
 
-  const Program &program_;
-  Bounds bounds_;
+  const Bounds &bounds_;
+  std::vector<User> users_;
   Placement result_;
   std::set<Var> fixed_;
   std::map<Var, Var> renamed_; ///< loops below the placement that bind a thread axis again
@@ -184,7 +187,14 @@ std::int64_t elements_of_copies(const BufferNode &buffer, std::int64_t elements,
   return (elements + unit - 1) / unit * unit * count;
 }
 
-Placement place(const Program &program, const Buffer &buffer) { return Placer(program, buffer).run(); }
+Placement place(const Program &program, const Buffer &buffer) { return Placements(program).of(buffer); }
+
+const Placement &Placements::of(const Buffer &buffer) {
+  auto known = made_.find(buffer);
+  return known == made_.end() ? made_.emplace(buffer, Placer(program_, bounds_, buffer).run()).first->second
+                              : known->second;
+}
+
 std::vector<std::int64_t> Placement::box() const {
   std::vector<std::int64_t> extents;
   for (const Span &span : region)

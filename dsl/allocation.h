@@ -4,6 +4,7 @@
 #include "dsl/pipeline.h"
 #include "dsl/region.h"
 
+#include <map>
 #include <vector>
 
 namespace nestsmith {
@@ -34,6 +35,21 @@ struct Placement {
 /// For a local buffer the box is one thread's, and has room for the elements of its runs only; for a shared one
 /// it holds what all threads of a block touch, gaps included.
 Placement place(const Program &program, const Buffer &buffer);
+
+/// The placements of one program's temporaries, each made when it is first asked for.
+class Placements {
+public:
+  explicit Placements(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
+
+  const Program &program() const { return program_; }
+  const Bounds &bounds() const { return bounds_; } ///< of its loops
+  const Placement &of(const Buffer &buffer);
+
+private:
+  Program program_;
+  Bounds bounds_;
+  std::map<Buffer, Placement> made_;
+};
 
 /// The top-level nests, in order: each becomes a kernel.
 std::vector<Stmt> nests_of(const Stmt &root);

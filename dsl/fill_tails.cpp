@@ -21,6 +21,8 @@ public:
   explicit Filler(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
 
   Program run() {
+    if (!any_guard()) // all tiles are full
+      return program_;
     // An init may stand before the caches that its update reads, so go on until nothing is added.
     for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
       known = padding_.size();
@@ -36,6 +38,15 @@ public:
   }
 
 private:
+  bool any_guard() const {
+    auto guarded = [](const Block *block) {
+      return std::any_of(block->iters.begin(), block->iters.end(),
+                         [](const IterVar &iter) { return iter.guarded; });
+    };
+    std::vector<const Block *> blocks = blocks_of(program_.body);
+    return std::any_of(blocks.begin(), blocks.end(), guarded);
+  }
+
   Expr reach(const IterVar &iter) const {
     return simplify(highest(iter.binding, bounds_).value() + Expr(1), bounds_);
   }

@@ -29,7 +29,7 @@ Program as_program(const Program &program, const Stmt &nest) {
 class Inspector {
 public:
   Inspector(const Schedule &schedule, const Stmt &nest)
-      : schedule_(schedule), program_(as_program(schedule.program(), nest)), bounds_(loop_bounds(nest)) {
+      : schedule_(schedule), placements_(as_program(schedule.program(), nest)) {
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis)
         extents_[*loop->axis] = range_of(loop->extent, {}).value().high;
@@ -71,11 +71,6 @@ private:
       }
     internal_error("no directive owes: " + message);
   }
-  const Placement &placement_of(const Buffer &buffer) {
-    auto known = placements_.find(buffer);
-    return known == placements_.end() ? placements_.emplace(buffer, place(program_, buffer)).first->second
-                                      : known->second;
-  }
   std::string writer_of(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))
       if (block->body.buffer == buffer)
@@ -85,7 +80,7 @@ private:
 
   void check_temporary(const Buffer &buffer) {
     std::string culprit = writer_of(buffer);
-    const Placement &placement = placement_of(buffer);
+    const Placement &placement = placements_.of(buffer);
     for (auto [axis, extent] : extents_) {
       bool needed = buffer->scope == Scope::local || !is_thread(axis);
       bool around = std::any_of(placement.loops.begin(), placement.loops.end(),
@@ -200,7 +195,7 @@ private:
       return;
     std::set<Var> fixed; // one iteration of these is over before the next begins
     if (buffer->scope == Scope::shared)
-      for (const For *loop : placement_of(buffer).loops)
+      for (const For *loop : placements_.of(buffer).loops)
         if (!loop->axis || !is_thread(*loop->axis))
           fixed.insert(loop->var);
     std::vector<Expr> element = written_element(block);
@@ -284,14 +279,15 @@ private:
 
   /// What layouts and padding decide only at the end: that vectors are contiguous and aligned.
   void check_vectors() {
-    std::optional<Program> filled;
+    std::optional<Placements> filled; // the same where no tail is to be filled
     walk(program_.body, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
       if (!loop || (loop->kind != LoopKind::vectorized && loop->kind != LoopKind::tensorized))
         return true;
       if (!filled)
-        filled = with_filled_tails(program_);
-      if (auto breach = vector_breach(*filled, loop->var, loop->intrinsic, false))
+        if (Program program = with_filled_tails(program_); program.body != program_.body)
+          filled.emplace(program);
+      if (auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic, false))
         found_.push_back({std::move(*breach), annotated(loop->var->name), loop->var->name});
       return false;
     });
@@ -318,7 +314,7 @@ private:
     for (const Buffer &buffer : temporaries(program_)) {
       if (buffer->scope != Scope::shared)
         continue;
-      const Placement &placement = placement_of(buffer);
+      const Placement &placement = placements_.of(buffer);
       std::int64_t elements = placement.elements;
       if (elements == 0) // what depends on sizes is owed for itself
         continue;
@@ -369,10 +365,10 @@ private:
   }
 
   const Schedule &schedule_;
-  Program program_; ///< the nest
-  Bounds bounds_;
+  Placements placements_;
+  const Program &program_ = placements_.program(); ///< the nest
+  const Bounds &bounds_ = placements_.bounds();
   std::map<Axis, std::int64_t> extents_;
-  std::map<Buffer, Placement> placements_; ///< of those that were asked for
   std::vector<Obligation> found_;
 };
 

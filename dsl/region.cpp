@@ -93,7 +93,7 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
       (moves ? varying : fixed).terms.push_back(term);
     }
     fixed.constant = linear.constant;
-    auto range = range_of(to_expr(varying), bounds);
+    auto range = range_of(varying, bounds);
     if (mixed || endless || !range) {
       region.push_back({Expr(0), shape[n]});
       continue;

@@ -1,6 +1,5 @@
 #include "dsl/vector_access.h"
 
-#include "dsl/allocation.h"
 #include "dsl/fill_tails.h"
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
@@ -113,13 +112,14 @@ namespace {
 
 /// The offset of an access, in loops: into a parameter, or into the part of a temporary that is alive, as it
 /// is laid out.
-Expr flat_offset(const Program &program, const Buffer &buffer, const std::vector<Expr> &indices,
-                 const Block &block, const Bounds &bounds) {
+Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector<Expr> &indices,
+                 const Block &block) {
+  const Bounds &bounds = placements.bounds();
   std::vector<Expr> inside;
   for (const Expr &index : indices)
     inside.push_back(in_loops(index, block, bounds));
   if (buffer->role == Role::temporary && buffer->scope != Scope::global) {
-    Placement placement = place(program, buffer);
+    const Placement &placement = placements.of(buffer);
     for (std::size_t d = 0; d < inside.size(); ++d)
       inside[d] = simplify(inside[d] - placement.region[d].min, bounds);
     if (placement.elements != 0) // else it is owed that it gets a constant size
@@ -137,9 +137,9 @@ bool in_memory(const Buffer &buffer) { return buffer->scope != Scope::local; }
 
 class Inspector {
 public:
-  Inspector(const Program &program, const For &loop, const Block &block, const Intrinsic *intrinsic)
-      : program_(program), loop_(loop), block_(block), intrinsic_(intrinsic),
-        lanes_(as_int(loop.extent).value()), bounds_(loop_bounds(program.body)) {}
+  Inspector(Placements &placements, const For &loop, const Block &block, const Intrinsic *intrinsic)
+      : placements_(placements), loop_(loop), block_(block), intrinsic_(intrinsic),
+        lanes_(as_int(loop.extent).value()), bounds_(placements.bounds()) {}
 
   std::optional<std::string> run(bool lasting) {
     if (!lasting || accesses_parameter())
@@ -206,7 +206,7 @@ private:
     bool parameter = buffer->role != Role::temporary;
     if (lasting && !parameter)
       return;
-    Expr offset = flat_offset(program_, buffer, indices, block_, bounds_);
+    Expr offset = flat_offset(placements_, buffer, indices, block_);
     auto motion = motion_along(offset, loop_.var, lanes_, bounds_);
     if (!motion || !(motion->still() || motion->contiguous())) {
       if (intrinsic_)
@@ -247,29 +247,31 @@ private:
                              buffer->name, loop_.var->name));
   }
 
-  const Program &program_;
+  Placements &placements_;
   const For &loop_;
   const Block &block_;
   const Intrinsic *intrinsic_;
   std::int64_t lanes_;
-  Bounds bounds_;
+  const Bounds &bounds_;
   bool vectors_ = false;
   std::optional<std::string> found_;
 };
 
 } // namespace
 
-std::optional<std::string> vector_breach(const Program &filled, const Var &var, const Intrinsic *intrinsic,
+std::optional<std::string> vector_breach(Placements &filled, const Var &var, const Intrinsic *intrinsic,
                                          bool lasting) {
-  const For &loop = *find_loop(filled.body, var);
+  const For &loop = *find_loop(filled.program().body, var);
   return Inspector(filled, loop, *only_block(loop), intrinsic).run(lasting);
 }
 
 std::optional<std::string> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic) {
   // Filling takes guards away and adds none, so that it need not be done where none is in the way.
-  if (!vector_breach(program, loop, intrinsic, true))
+  Placements as_it_is(program);
+  if (!vector_breach(as_it_is, loop, intrinsic, true))
     return std::nullopt;
-  return vector_breach(with_filled_tails(program), loop, intrinsic, true);
+  Placements filled(with_filled_tails(program));
+  return vector_breach(filled, loop, intrinsic, true);
 }
 
 } // namespace nestsmith

@@ -2,6 +2,7 @@
 /// Loops whose iterations are the lanes of vectors: what moves how along them, and what can be proved.
 /// Shared by the primitives, the obligations and lowering.
 
+#include "dsl/allocation.h"
 #include "dsl/program.h"
 #include "dsl/simplify.h"
 
@@ -39,7 +40,7 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
 /// and expected and what to do; none where nothing does. The program's tails are filled (dsl/fill_tails.h).
 /// With `lasting` only what no later directive can mend: accesses of parameters, and guards of those who make
 /// them.
-std::optional<std::string> vector_breach(const Program &filled, const Var &loop, const Intrinsic *intrinsic,
+std::optional<std::string> vector_breach(Placements &filled, const Var &loop, const Intrinsic *intrinsic,
                                          bool lasting);
 
 /// The same for a program whose tails are not filled yet, of what lasts: for directives.

@@ -103,9 +103,10 @@ public:
         loops_[loop->var] = index_of(*loop);
       return true;
     });
+    Placements placements(program_);
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // those are parameters here
-        allocate(place(program_, buffer));
+        allocate(placements.of(buffer));
     kernel_.body = emit(program_.body);
     return std::move(kernel_);
   }
@@ -120,7 +121,7 @@ private:
     });
   }
 
-  void allocate(Placement placement) {
+  void allocate(const Placement &placement) {
     const Buffer &buffer = placement.buffer;
     std::vector<Expr> shape;
     std::vector<std::int64_t> tile = placement.box();
@@ -134,7 +135,7 @@ private:
         .push_back(
             {shrunk, 0, note_of(buffer, tile, layout, placement.slots.count), tile, 0, placement.slots.count});
     shrunk_[buffer] = shrunk;
-    placements_[buffer] = std::move(placement);
+    placements_.emplace(buffer, placement);
   }
 
   /// "64 x 8 tile of A" where a copy of A fills the buffer, "… part of C" where a copy of it goes to C.
