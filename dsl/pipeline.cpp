@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -35,12 +34,11 @@ class Checker {
 public:
   Checker(const Program &program, const For &loop)
       : program_(program), loop_(loop), children_(children_of(loop)), all_(blocks_of(program.body)),
-        below_(blocks_of(loop.body)), bounds_(loop_bounds(program.body)) {
+        below_(blocks_of(loop.body)) {
     for (const Stmt &child : children_)
       nests_.push_back(blocks_of(child));
     for (const Block *block : all_)
-      for (auto &buffers = read_[block]; const Load *access : loads_of(*block))
-        buffers.insert(access->buffer.get());
+      loads_.push_back(loads_of(*block));
   }
 
   std::optional<PipelineBreach> run() {
@@ -159,7 +157,10 @@ private:
   }
 
   bool has_read(const Block &block, const Buffer &buffer) const {
-    return read_.at(&block).count(buffer.get()) > 0;
+    const auto &loads =
+        loads_[static_cast<std::size_t>(std::find(all_.begin(), all_.end(), &block) - all_.begin())];
+    return std::any_of(loads.begin(), loads.end(),
+                       [&](const Load *access) { return access->buffer == buffer; });
   }
   bool uses(const Block &block, const Buffer &buffer) const {
     return block.body.buffer == buffer || has_read(block, buffer);
@@ -186,6 +187,7 @@ private:
   /// Whether different iterations touch different elements: in one dimension both touch the same box, which
   /// moves on by at least its length with each iteration.
   bool apart(const Block &a, const Block &b, const Buffer &buffer) const {
+    Bounds bounds = loop_bounds(program_.body);
     std::set<Var> inside;
     walk(loop_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt))
@@ -194,9 +196,9 @@ private:
     });
     auto touched = [&](const Block &block) {
       auto varies = [&](const Var &var) { return inside.count(var) > 0; };
-      auto read = region_read(make_block(block), buffer, varies, bounds_);
-      auto written = region_written(make_block(block), buffer, varies, bounds_);
-      return read && written ? hull(*read, *written, buffer->shape, bounds_) : (read ? *read : *written);
+      auto read = region_read(make_block(block), buffer, varies, bounds);
+      auto written = region_written(make_block(block), buffer, varies, bounds);
+      return read && written ? hull(*read, *written, buffer->shape, bounds) : (read ? *read : *written);
     };
     Region x = touched(a), y = touched(b);
     for (std::size_t d = 0; d < x.size(); ++d) {
@@ -205,7 +207,7 @@ private:
         continue;
       Expr next =
           substitute(x[d].min, [&](const Var &var) { return var == loop_.var ? Expr(var) + 1 : Expr(); });
-      auto step = as_int(simplify(next - x[d].min, bounds_));
+      auto step = as_int(simplify(next - x[d].min, bounds));
       if (step && *step >= *extent)
         return true;
     }
@@ -227,8 +229,7 @@ private:
   std::vector<Stmt> children_;
   std::vector<const Block *> all_, below_;        ///< of the program, and of the loop
   std::vector<std::vector<const Block *>> nests_; ///< of each child
-  std::map<const Block *, std::set<const BufferNode *>> read_;
-  Bounds bounds_;
+  std::vector<std::vector<const Load *>> loads_;  ///< of each of all blocks
   std::optional<PipelineBreach> breach_;
 };
 

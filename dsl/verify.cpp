@@ -5,43 +5,66 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <set>
 
 namespace nestsmith {
 
 namespace {
 
-/// The variables and extents of the loops around a block, outermost first.
-using Around = std::vector<std::pair<const Symbol *, const ExprNode *>>;
+/// Blocks that were checked where they stand, each with the loops around it.
+class Verified {
+public:
+  explicit Verified(const Program *program) {
+    if (program)
+      find(program->body, nowhere);
+  }
 
-void find_blocks(const Stmt &stmt, Around &around, std::map<const Block *, Around> &found) {
-  visit(stmt, Overloaded{
-                  [&](const For &loop) {
-                    around.emplace_back(loop.var.get(), loop.extent.get());
-                    find_blocks(loop.body, around, found);
-                    around.pop_back();
-                  },
-                  [&](const Seq &seq) {
-                    for (const Stmt &child : seq.stmts)
-                      find_blocks(child, around, found);
-                  },
-                  [&](const Block &block) { found.emplace(&block, around); },
-              });
-}
+  /// Whether the block was there, in loops of the same variables and extents.
+  bool holds(const Block &block, const std::vector<const For *> &around) const {
+    auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto &x) { return x.first == &block; });
+    if (known == blocks_.end())
+      return false;
+    std::size_t at = known->second;
+    for (auto loop = around.rbegin(); loop != around.rend(); ++loop, at = levels_[at].around)
+      if (at == nowhere || levels_[at].loop->var != (*loop)->var ||
+          levels_[at].loop->extent.get() != (*loop)->extent.get())
+        return false;
+    return at == nowhere;
+  }
+
+private:
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+  struct Level {
+    const For *loop;
+    std::size_t around; ///< the level of the loop around it
+  };
+
+  void find(const Stmt &stmt, std::size_t around) {
+    visit(stmt, Overloaded{
+                    [&](const For &loop) {
+                      levels_.push_back({&loop, around});
+                      find(loop.body, levels_.size() - 1);
+                    },
+                    [&](const Seq &seq) {
+                      for (const Stmt &child : seq.stmts)
+                        find(child, around);
+                    },
+                    [&](const Block &block) { blocks_.emplace_back(&block, around); },
+                });
+  }
+
+  std::vector<Level> levels_;
+  std::vector<std::pair<const Block *, std::size_t>> blocks_; ///< with the innermost level around each
+};
 
 class Verifier {
 public:
-  Verifier(const Program &program, const Program *verified) : program_(program) {
-    Around around;
-    if (verified)
-      find_blocks(verified->body, around, verified_);
-  }
+  Verifier(const Program &program, const Program *verified) : program_(program), verified_(verified) {}
 
   std::optional<std::string> run() {
     visit_stmt(program_.body);
-    for (const auto &[buffer, writers] : writers_)
-      check_writers(buffer, writers);
+    for (std::size_t n = 0; n < writers_.size(); ++n)
+      check_writers(n);
     return breach_;
   }
 
@@ -62,17 +85,15 @@ private:
                       if (!constant && !open)
                         fail("loop {} has the extent {}, which is no constant, and is {}", loop.var->name,
                              to_string(loop.extent), loop.axis ? name(*loop.axis) : "unrolled");
-                      if (!loops_.insert(loop.var).second)
+                      if (is_around(loop.var))
                         fail("loop {} encloses itself", loop.var->name);
                       if ((loop.kind == LoopKind::bound) != loop.axis.has_value())
                         fail("loop {} is bound without an axis or the reverse", loop.var->name);
                       if ((loop.kind == LoopKind::tensorized) != (loop.intrinsic != nullptr))
                         fail("loop {} is tensorized without an intrinsic or the reverse", loop.var->name);
-                      bounds_.set_extent(loop.var, loop.extent);
-                      around_.emplace_back(loop.var.get(), loop.extent.get());
+                      around_.push_back(&loop);
                       visit_stmt(loop.body);
                       around_.pop_back();
-                      loops_.erase(loop.var);
                     },
                     [&](const Seq &seq) {
                       for (const Stmt &child : seq.stmts)
@@ -82,24 +103,30 @@ private:
                 });
   }
 
+  bool is_around(const Var &var) const {
+    return std::any_of(around_.begin(), around_.end(), [&](const For *loop) { return loop->var == var; });
+  }
+
   void visit_block(const Block &block) {
-    auto known = verified_.find(&block);
-    if (known == verified_.end() || known->second != around_)
+    if (!verified_.holds(block, around_))
       check_block(block);
     for (const Load *access : loads_of(block))
       if (access->buffer->role == Role::temporary && access->buffer != block.body.buffer &&
-          !writers_.count(access->buffer) && !is_param(access->buffer))
+          !is_written(access->buffer) && !is_param(access->buffer))
         fail("block {} reads {} before it is written", block.id->name, access->buffer->name);
-    writers_[block.body.buffer].push_back(&block);
+    writers_.push_back(&block);
   }
 
   /// What does not depend on other blocks.
   void check_block(const Block &block) {
+    Bounds bounds;
+    for (const For *loop : around_)
+      bounds.set_extent(loop->var, loop->extent);
     std::set<Var> inside(program_.scalars.begin(), program_.scalars.end());
     inside.insert(program_.sizes.begin(), program_.sizes.end());
     for (const IterVar &iter : block.iters) {
       inside.insert(iter.var);
-      check_binding(block, iter);
+      check_binding(block, iter, bounds);
       check_first(block, iter);
     }
     auto check_body = [&](const Expr &e) {
@@ -119,25 +146,29 @@ private:
       check_store(*block.init);
   }
 
+  bool is_written(const Buffer &buffer) const {
+    return std::any_of(writers_.begin(), writers_.end(),
+                       [&](const Block *block) { return block->body.buffer == buffer; });
+  }
   bool is_param(const Buffer &buffer) const {
     return std::find(program_.params.begin(), program_.params.end(), buffer) != program_.params.end();
   }
 
-  void check_binding(const Block &block, const IterVar &iter) {
+  void check_binding(const Block &block, const IterVar &iter, const Bounds &bounds) {
     walk(iter.binding, [&](const Expr &node) {
-      if (const Var *var = node.as<Var>(); var && !loops_.count(*var) && !(*var)->size)
+      if (const Var *var = node.as<Var>(); var && !is_around(*var) && !(*var)->size)
         fail("block {} binds {} to {}, which is not a loop around it", block.id->name, iter.var->name,
              (*var)->name);
       if (node.as<Load>() || node.as<Select>())
         fail("block {} binds {} to what is not quasi-affine", block.id->name, iter.var->name);
     });
-    auto range = range_of(iter.binding, bounds_);
+    auto range = range_of(iter.binding, bounds);
     if (!range)
       return fail("block {} binds {} to a value of unknown range", block.id->name, iter.var->name);
     if (range->low < 0)
       fail("block {} binds {} below 0", block.id->name, iter.var->name);
     auto extent = as_int(iter.extent);
-    if (!(iter.guarded || (extent ? range->high < *extent : proves(iter.binding < iter.extent, bounds_))))
+    if (!(iter.guarded || (extent ? range->high < *extent : proves(iter.binding < iter.extent, bounds))))
       fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,
            range->high, to_string(iter.extent));
   }
@@ -157,21 +188,25 @@ private:
     });
   }
 
-  void check_writers(const Buffer &buffer, const std::vector<const Block *> &writers) {
-    if (writers.size() == 1)
+  /// The producers of what the n-th of them writes.
+  void check_writers(std::size_t n) {
+    const Block &first = *writers_[n];
+    const Buffer &buffer = first.body.buffer;
+    auto writes = [&](const Block *block) { return block->body.buffer == buffer; };
+    auto next = writers_.begin() + static_cast<std::ptrdiff_t>(n) + 1;
+    std::int64_t others = std::count_if(next, writers_.end(), writes);
+    if (others == 0 || std::any_of(writers_.begin(), std::prev(next), writes)) // one alone, or asked before
       return;
-    bool init_and_update =
-        writers.size() == 2 && !reads(*writers[0], buffer) && reads(*writers[1], buffer) && !writers[1]->init;
+    const Block &second = **std::find_if(next, writers_.end(), writes);
+    bool init_and_update = others == 1 && !reads(first, buffer) && reads(second, buffer) && !second.init;
     if (!init_and_update)
-      fail("{} has {} producers", buffer->name, writers.size());
+      fail("{} has {} producers", buffer->name, others + 1);
   }
 
   const Program &program_;
-  std::map<const Block *, Around> verified_; ///< blocks that were checked where they stood
-  Around around_;
-  std::set<Var> loops_;
-  Bounds bounds_;
-  std::map<Buffer, std::vector<const Block *>> writers_;
+  Verified verified_;
+  std::vector<const For *> around_;    ///< the loops, outermost first
+  std::vector<const Block *> writers_; ///< the blocks so far
   std::optional<std::string> breach_;
 };
 

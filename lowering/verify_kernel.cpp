@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <llvm/ADT/DenseSet.h>
 #include <map>
 #include <set>
 
@@ -20,16 +21,18 @@ class Verifier {
 public:
   Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel) {
     for (const SizeParameter &size : kernel.sizes) {
-      visible_.insert(size.var);
+      visible_.insert(size.var.get());
       wide_[size.var] = size.size;
     }
     for (const ThreadIndex &index : kernel.indices) {
-      define(index.var, std::nullopt);
+      define(index.var);
+      if (!finished)
+        continue;
       bounds_.set_extent(wide_.at(index.var), index.extent);
       bounds_.set(wide_.at(index.var), index.range());
     }
     for (const Var &scalar : kernel.scalars)
-      visible_.insert(scalar);
+      visible_.insert(scalar.get());
     buffers_.insert(kernel.params.begin(), kernel.params.end());
     for (const auto *list : {&kernel.shared, &kernel.local})
       for (const Allocation &allocation : *list)
@@ -46,12 +49,21 @@ private:
       breach = fmt::format(format, std::forward<Args>(args)...);
   }
 
-  void define(const Var &var, std::optional<Range> range) {
-    if (!visible_.insert(var).second)
+  void define(const Var &var) {
+    if (visible_.insert(var.get()).second)
+      declared_.push_back(var.get());
+    else
       fail("{} is declared twice", var->name);
-    wide_[var] = make_var(var->name);
-    if (range)
-      bounds_.set(wide_[var], *range);
+    if (finished_)
+      wide_[var] = make_var(var->name);
+  }
+
+  /// What `check_inside` declares is not visible after it.
+  template <class F> void scoped(const F &check_inside) {
+    std::size_t outside = declared_.size();
+    check_inside();
+    for (; declared_.size() > outside; declared_.pop_back())
+      visible_.erase(declared_.back());
   }
 
   /// The index as if it were computed in 64 bits, in which sizes are as they are stated.
@@ -69,7 +81,7 @@ private:
 
   void check(const Expr &e) {
     walk(e, [&](const Expr &node) {
-      if (const Var *var = node.as<Var>(); var && !visible_.count(*var))
+      if (const Var *var = node.as<Var>(); var && !visible_.contains(var->get()))
         fail("{} is used where it is not visible", (*var)->name);
       if (const auto *access = node.as<Load>(); access && !buffers_.count(access->buffer))
         fail("{} is read but not allocated", access->buffer->name);
@@ -142,7 +154,7 @@ private:
   /// Vectors are of legal widths, in memory, and used whole or by one of their lanes.
   void check_vectors(const Expr &e) {
     if (const auto *element = e.as<Lane>()) {
-      if (!visible_.count(element->vector))
+      if (!visible_.contains(element->vector.get()))
         fail("{} is used where it is not visible", element->vector->name);
       if (element->vector->lanes < 2 || element->index < 0 || element->index >= element->vector->lanes)
         fail("{} has no lane {}", element->vector->name, element->index);
@@ -192,7 +204,10 @@ private:
                       check_lanes(x.value, x.var->lanes);
                       if (x.var->dtype == DType::i32)
                         check_width(x.value);
-                      define(x.var, is_index(x.var->dtype) ? range(x.value) : std::nullopt);
+                      define(x.var);
+                      if (finished_ && is_index(x.var->dtype))
+                        if (auto values = range(x.value))
+                          bounds_.set(wide_.at(x.var), *values);
                       uniform_.declare(x);
                     },
                     [&](const Loop &x) {
@@ -202,21 +217,19 @@ private:
                       check_width(x.extent);
                       if (!uniform_.uniform(x.extent))
                         fail("the extent of the loop {} differs between the threads of a block", x.var->name);
-                      std::set<Var> outside = visible_;
-                      define(x.var, std::nullopt);
-                      bounds_.set_extent(wide_.at(x.var), widened(x.extent));
-                      check(x.body, divergent);
-                      visible_ = std::move(outside);
+                      scoped([&] {
+                        define(x.var);
+                        if (finished_)
+                          bounds_.set_extent(wide_.at(x.var), widened(x.extent));
+                        check(x.body, divergent);
+                      });
                     },
                     [&](const If &x) {
                       check(x.condition);
-                      std::set<Var> outside = visible_;
                       bool splits = !uniform_.uniform(x.condition);
-                      check(x.body, divergent || splits);
-                      visible_ = outside;
+                      scoped([&] { check(x.body, divergent || splits); });
                       if (x.otherwise)
-                        check(x.otherwise, divergent || splits);
-                      visible_ = std::move(outside);
+                        scoped([&] { check(x.otherwise, divergent || splits); });
                     },
                     [&](const Seq &x) {
                       for (const Stmt &child : x.stmts)
@@ -245,10 +258,12 @@ private:
 
   bool finished_;
   UniformValues uniform_;
-  std::set<Var> visible_;
+  llvm::DenseSet<const Symbol *> visible_;
+  std::vector<const Symbol *> declared_; ///< in order
   std::set<Buffer> buffers_;
   std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access
-  std::map<Var, Var> wide_;                     ///< what stands for each variable in `bounds_`
+  // Of what is finished: until then no width is decided.
+  std::map<Var, Var> wide_; ///< what stands for each variable in `bounds_`
   Bounds bounds_;
 };
 

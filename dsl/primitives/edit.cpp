@@ -14,19 +14,21 @@ namespace nestsmith {
 
 namespace {
 
-std::set<std::string> names_in(const Program &program) {
-  std::set<std::string> names;
+/// The names live as long as the program's nodes.
+std::vector<std::string_view> names_in(const Program &program) {
+  std::vector<std::string_view> names;
+  names.reserve(64);
   for (const Buffer &buffer : program.params)
-    names.insert(buffer->name);
+    names.push_back(buffer->name);
   for (const auto *vars : {&program.scalars, &program.sizes})
     for (const Var &var : *vars)
-      names.insert(var->name);
+      names.push_back(var->name);
   walk(program.body, [&](const Stmt &stmt) {
     if (const auto *loop = as<For>(stmt))
-      names.insert(loop->var->name);
+      names.push_back(loop->var->name);
     if (const auto *block = as<Block>(stmt)) {
-      names.insert(block->id->name);
-      names.insert(block->body.buffer->name);
+      names.push_back(block->id->name);
+      names.push_back(block->body.buffer->name);
     }
     return true;
   });
@@ -59,7 +61,8 @@ std::string Schedule::Edit::name(const std::string &wanted) {
   if (!present_)
     present_ = names_in(program());
   auto taken = [&](const std::string &name) {
-    return given_.count(name) || (present_->count(name) && !released_.count(name));
+    bool present = std::find(present_->begin(), present_->end(), name) != present_->end();
+    return given_.count(name) || (present && !released_.count(name));
   };
   std::string result = wanted;
   for (int n = 1; taken(result); ++n)

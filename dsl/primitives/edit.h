@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nestsmith {
@@ -42,7 +43,7 @@ public:
 private:
   Schedule &schedule_;
   Directive directive_;
-  std::optional<std::set<std::string>> present_; ///< names in the program, once one was asked for
+  std::optional<std::vector<std::string_view>> present_; ///< names in the program, once one was asked for
   std::set<std::string> given_, released_;
 };
 
