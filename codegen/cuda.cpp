@@ -7,6 +7,7 @@
 #include "dsl/error.h"
 #include "dsl/intrinsic.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <span>
 
@@ -103,7 +104,10 @@ void declare_parameters(NameTable &names, const kernel::Plan &plan) {
 
 class KernelWriter : ExprSpeller {
 public:
-  explicit KernelWriter(const kernel::Kernel &kernel) : kernel_(kernel), locals_(place_scalars(kernel)) {}
+  /// Notes in `begins` where each statement begins, where it is not null.
+  explicit KernelWriter(const kernel::Kernel &kernel,
+                        std::map<const kernel::StmtNode *, std::size_t> *begins = nullptr)
+      : kernel_(kernel), locals_(place_scalars(kernel)), begins_(begins) {}
   std::string write();
 
 private:
@@ -127,6 +131,7 @@ private:
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
+  std::map<const kernel::StmtNode *, std::size_t> *begins_;
   NameTable names_;
   TextWriter out_;
 };
@@ -255,6 +260,8 @@ void KernelWriter::loop(const kernel::Loop &loop) {
 }
 
 void KernelWriter::statement(const kernel::Stmt &stmt) {
+  if (begins_)
+    begins_->emplace(stmt.get(), out_.size());
   kernel::visit(stmt,
                 Overloaded{[&](const kernel::Declare &declare) {
                              std::string value = spell(declare.value);
@@ -314,11 +321,55 @@ std::string cuda_kernel(const kernel::Kernel &kernel) {
   return Prelude({&kernel, 1}).text() + KernelWriter(kernel).write();
 }
 
-std::string cuda_kernels(const kernel::Plan &plan) {
-  std::string text;
-  for (const kernel::Kernel &kernel : plan.kernels)
-    text += (text.empty() ? "" : "\n") + KernelWriter(kernel).write();
-  return Prelude(plan.kernels).text() + text;
+/// Notes in `begins` where each statement begins, where it is not null.
+static std::string write_kernels(const kernel::Plan &plan,
+                                 std::map<const kernel::StmtNode *, std::size_t> *begins) {
+  std::string text = Prelude(plan.kernels).text();
+  for (std::size_t n = 0; n < plan.kernels.size(); ++n) {
+    text += n == 0 ? "" : "\n";
+    std::map<const kernel::StmtNode *, std::size_t> inside;
+    std::string one = KernelWriter(plan.kernels[n], begins ? &inside : nullptr).write();
+    for (auto [stmt, begin] : inside)
+      begins->emplace(stmt, text.size() + begin);
+    text += one;
+  }
+  return text;
+}
+
+std::string cuda_kernels(const kernel::Plan &plan) { return write_kernels(plan, nullptr); }
+
+CudaText cuda_text(const kernel::Plan &plan) {
+  CudaText result;
+  result.text = write_kernels(plan, &result.begins);
+  return result;
+}
+
+TextLine CudaText::line(const kernel::Stmt &stmt) const {
+  auto found = begins.find(stmt.get());
+  if (found == begins.end())
+    return {};
+  std::string_view rest(text);
+  std::size_t at = found->second;
+  TextLine line;
+  // Comments above it and pragmas are not it; it ends with a line that ends with `;` or `{`.
+  for (bool ended = false; !ended && at < text.size();) {
+    std::string_view one = rest.substr(at, rest.find('\n', at) - at);
+    std::size_t next = at + one.size() + 1;
+    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+    if (std::size_t comment = one.find("  //"); comment != std::string_view::npos)
+      one = one.substr(0, comment);
+    bool before = line.text.empty() && (one.starts_with("//") || one.starts_with('#'));
+    if (!before) {
+      if (line.text.empty())
+        line.number = static_cast<std::size_t>(
+                          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
+                      1;
+      line.text += (line.text.empty() ? "" : " ") + std::string(one);
+      ended = one.ends_with(';') || one.ends_with('{');
+    }
+    at = next;
+  }
+  return line;
 }
 
 std::string Parameter::declaration(const std::string &qualifier) const {

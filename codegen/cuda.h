@@ -3,6 +3,8 @@
 
 #include "lowering/plan.h"
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,22 @@ std::string entry_name(const kernel::Kernel &kernel);
 std::string cuda_kernel(const kernel::Kernel &kernel);
 /// All kernels of a plan, in order, below the helpers that they call.
 std::string cuda_kernels(const kernel::Plan &plan);
+
+/// A statement of a text.
+struct TextLine {
+  std::size_t number = 0; ///< of its first line, from 1
+  std::string text;       ///< on one line; of a loop or an if, the head
+};
+
+/// `cuda_kernels`, and where the statements of the kernels stand in it.
+struct CudaText {
+  std::string text;
+  std::map<const kernel::StmtNode *, std::size_t> begins; ///< offsets; a statement may begin with its comment
+
+  /// Number 0 where the statement is not one of the plan's.
+  TextLine line(const kernel::Stmt &stmt) const;
+};
+CudaText cuda_text(const kernel::Plan &plan);
 
 /// Parameters as the text names them: "A", and their C++ types: "const float *".
 struct Parameter {

@@ -36,6 +36,7 @@ public:
     dedent();
     line(tail);
   }
+  std::size_t size() const { return out_.size(); } ///< of what has been written
   std::string take() { return std::move(out_); }
 
 private:

@@ -51,6 +51,9 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
       if (option->value.empty())
         refuse(fmt::format("option '{}' takes no value, got '{}'", spelled, word.substr(equals + 1)));
       value = word.substr(equals + 1);
+    } else if (option->optional_value) {
+      if (!positional_.empty() && n + 1 < words.size() && !words[n + 1].starts_with("-"))
+        value = words[++n];
     } else if (!option->value.empty()) {
       if (n + 1 == words.size())
         refuse(fmt::format("option '{}' needs a value: {} {}", spelled, spelled, option->value));

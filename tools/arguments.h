@@ -19,6 +19,9 @@ struct Option {
   std::string help;
   char letter = 0;                       ///< 'o' for `-o`; 0: none
   std::vector<std::string> choices = {}; ///< empty: any value
+  /// `--name` alone means an empty value. A word that follows is its value where it stands after the first
+  /// positional argument, so that `--name RUNG` still names a rung.
+  bool optional_value = false;
 };
 
 class Arguments {

@@ -18,8 +18,9 @@ namespace {
 constexpr const char *version = NESTSMITH_VERSION;
 
 std::vector<Command> all_commands() {
-  return {run_command(),     list_command(),  show_command(), diff_command(),  emit_command(),
-          compile_command(), check_command(), lint_command(), doctor_command()};
+  return {run_command(),     list_command(),    show_command(),  diff_command(),
+          emit_command(),    compile_command(), check_command(), explain_command(),
+          compare_command(), lint_command(),    doctor_command()};
 }
 
 /// What every command takes.
@@ -38,7 +39,9 @@ std::string option_lines(const std::vector<Option> &options) {
   std::size_t width = 0;
   for (const Option &option : options) {
     left.push_back((option.letter ? fmt::format("-{}, ", option.letter) : "    ") + "--" + option.name +
-                   (option.value.empty() ? "" : " " + option.value));
+                   (option.value.empty()    ? ""
+                    : option.optional_value ? " [" + option.value + "]"
+                                            : " " + option.value));
     width = std::max(width, left.back().size());
   }
   std::string text;

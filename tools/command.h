@@ -47,6 +47,8 @@ Command diff_command();
 Command emit_command();
 Command compile_command();
 Command check_command();
+Command explain_command();
+Command compare_command();
 Command lint_command();
 Command doctor_command();
 

@@ -5,7 +5,8 @@
 namespace nestsmith::tutorial_000 {
 
 /// A thread computes 8 elements of a column of a 64 x 64 tile, so that each element of B that it reads
-/// from shared memory serves 8 times. BM = BN = 64, BK = TM = 8: 512 threads, one fetch of each operand.
+/// from shared memory serves 8 times, from a register. BM = BN = 64, BK = TM = 8: 512 threads, one fetch of
+/// each operand.
 Schedule tile1d(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");
@@ -20,8 +21,10 @@ Schedule tile1d(const Shape &shape, DType dtype, const Target &target) {
   s.bind(i_block, Axis::block_y);
   s.bind(j_block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
+  auto B_shared = s.cache_read(AB, "B", Scope::shared), b = s.cache_read(AB, s.name(B_shared), Scope::local);
+  s.compute_at(b, k_inner);
   fetch_tile(s, AB, "A", k_outer, 512);
-  fetch_tile(s, AB, "B", k_outer, 512);
+  fetch_tile(s, B_shared, k_outer, 512);
   s.unroll(k_inner);
   s.unroll(i_result);
   auto results = s.loops(C);

@@ -19,8 +19,10 @@ Schedule tile1d(const Shape &shape, DType dtype, const Target &target) {
   s.bind(i_block, Axis::block_y);
   s.bind(j_block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
+  auto B_shared = s.cache_read(AB, "B", Scope::shared), b = s.cache_read(AB, s.name(B_shared), Scope::local);
+  s.compute_at(b, k_inner);
   fetch_tile(s, AB, "A", k_outer, 512);
-  fetch_tile(s, AB, "B", k_outer, 512);
+  fetch_tile(s, B_shared, k_outer, 512);
   s.unroll(k_inner);
   s.unroll(i_result);
   return s;

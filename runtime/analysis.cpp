@@ -1,0 +1,299 @@
+#include "runtime/analysis.h"
+
+#include "codegen/cuda.h"
+#include "dsl/error.h"
+#include "runtime/sim/count.h"
+#include "runtime/workload_info.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+
+namespace nestsmith {
+
+namespace {
+
+std::int64_t bytes_of(const Buffer &buffer) { return kernel::element_count(buffer) * byte_size(buffer->dtype); }
+
+template <class F> double sum_of(const std::vector<KernelAnalysis> &kernels, const F &figure) {
+  double sum = 0;
+  for (const KernelAnalysis &kernel : kernels)
+    sum += static_cast<double>(std::invoke(figure, kernel));
+  return sum;
+}
+
+/// Of all accesses to global memory.
+double l1_clocks(const sim::Counters &counters) {
+  double sum = 0;
+  for (const sim::AccessCounts &access : counters.accesses)
+    if (access.buffer->scope == Scope::global)
+      sum += clocks(access);
+  return sum;
+}
+
+double requests_of(const sim::Counters &counters) {
+  double requests = 0;
+  for (const sim::AccessCounts &access : counters.accesses)
+    requests += static_cast<double>(access.requests);
+  return requests;
+}
+
+std::vector<Bound> bounds_of(const KernelAnalysis &it, const Gpu &gpu) {
+  const sim::Counters &counts = it.counters;
+  double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps);
+  double wavefronts = static_cast<double>(counts.total(Scope::shared, false).wavefronts +
+                                          counts.total(Scope::shared, true).wavefronts);
+  // Of the SM that has the most blocks, where all blocks do as much.
+  double share =
+      static_cast<double>(it.waves.busiest) / std::max<double>(1, static_cast<double>(counts.blocks));
+  auto of_an_sm = [&](Resource resource, double clocks) {
+    return Bound{resource, clocks * share, clocks * share / gpu.clock_hz};
+  };
+  const sim::Traffic &moved = it.memory.traffic;
+  double l2_bytes = static_cast<double>(moved.l2_bytes()), dram_bytes = static_cast<double>(moved.dram_bytes());
+  double instructions = requests_of(counts) + arithmetic + static_cast<double>(counts.barriers.warps);
+  std::vector<Bound> bounds = {
+      of_an_sm(Resource::issue, instructions / gpu.schedulers),
+      of_an_sm(Resource::fp32, arithmetic * 32 / gpu.fp32_lanes),
+      of_an_sm(Resource::shared, wavefronts),
+      of_an_sm(Resource::l1, l1_clocks(counts)),
+      {Resource::l2, l2_bytes, l2_bytes / (gpu.l2_bytes_per_clock * gpu.clock_hz)},
+      {Resource::dram, dram_bytes, dram_bytes / gpu.dram_bytes_per_s},
+  };
+  std::ranges::stable_sort(bounds, std::greater<>{}, &Bound::seconds);
+  return bounds;
+}
+
+void check_fits(const kernel::Plan &plan, const Gpu &gpu) {
+  double bytes = static_cast<double>(kernel::workspace_bytes(plan));
+  for (const Buffer &param : plan.params)
+    bytes += static_cast<double>(bytes_of(param));
+  if (bytes > static_cast<double>(gpu.dram_bytes))
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("the arrays take {:.4g} GiB, and {} has {:.4g}; make the shape smaller, or name a "
+                    "larger GPU with --gpu",
+                    bytes / 0x1p30, gpu.product, static_cast<double>(gpu.dram_bytes) / 0x1p30));
+}
+
+LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<cuda::Resources> &compiled) {
+  LaunchResources launch;
+  launch.threads = kernel.threads();
+  launch.registers = compiled ? compiled->registers : 0;
+  launch.dynamic_shared = kernel.dynamic_shared_bytes();
+  launch.static_shared = kernel.shared_bytes - launch.dynamic_shared;
+  return launch;
+}
+
+/// Without a calculator: what threads, blocks and shared memory allow.
+Occupancy assumed_occupancy(const Gpu &gpu, const LaunchResources &launch) {
+  Occupancy result;
+  std::int64_t warps = (launch.threads + 31) / 32;
+  result.shared_per_block = launch.static_shared + launch.dynamic_shared + gpu.shared_reserved_per_block;
+  result.bound = {{OccupancyLimit::warps, static_cast<int>(gpu.warps_per_sm() / warps)},
+                  {OccupancyLimit::blocks, gpu.blocks_per_sm}};
+  if (result.shared_per_block > 0)
+    result.bound[OccupancyLimit::shared_memory] = static_cast<int>(gpu.shared_per_sm / result.shared_per_block);
+  result.blocks =
+      std::ranges::min_element(result.bound, {}, [](const auto &entry) { return entry.second; })->second;
+  for (auto [limit, blocks] : result.bound)
+    if (blocks == result.blocks)
+      result.limits.push_back(limit);
+  result.warps = result.blocks * static_cast<int>(warps);
+  result.max_warps = gpu.warps_per_sm();
+  return result;
+}
+
+void set_occupancy(KernelAnalysis &it, const Gpu &gpu) {
+  LaunchResources launch = launch_of(it.kernel, it.compiled);
+  it.occupancy_assumed = !occupancy_calculator();
+  it.occupancy = it.occupancy_assumed ? assumed_occupancy(gpu, launch) : occupancy(gpu, launch);
+  if (it.occupancy.blocks == 0)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("an SM of {} cannot hold a block of the kernel {}: it has {} threads of {} registers, "
+                    "and {} bytes of shared memory",
+                    gpu.product, it.kernel.name, launch.threads, launch.registers, it.kernel.shared_bytes));
+}
+
+/// Of the operands, each moved once, and the result.
+double needed_bytes(const Program &source) {
+  double bytes = 0;
+  for (const Buffer &param : source.params)
+    bytes += static_cast<double>(bytes_of(param)) * (param->role == Role::inout ? 2 : 1);
+  return bytes;
+}
+
+bool has_sums(const Program &source) {
+  bool found = false;
+  walk(source.body, [&](const Stmt &stmt) {
+    if (const Block *block = as<Block>(stmt))
+      for (const IterVar &iter : block->iters)
+        found |= iter.kind == IterKind::reduction;
+    return true;
+  });
+  return found;
+}
+
+std::vector<Scalar> ones(const kernel::Plan &plan, const kernel::Kernel &kernel) {
+  std::vector<Scalar> values;
+  for (std::size_t at : plan.scalar_arguments(kernel))
+    values.push_back(Scalar::from_double(plan.scalars[at]->dtype, 1));
+  return values;
+}
+
+} // namespace
+
+std::string_view name(Resource resource) {
+  switch (resource) {
+  case Resource::issue:
+    return "issue slots";
+  case Resource::fp32:
+    return "FP32 pipe";
+  case Resource::shared:
+    return "shared memory";
+  case Resource::l1:
+    return "L1";
+  case Resource::l2:
+    return "L2";
+  case Resource::dram:
+    return "DRAM";
+  }
+  internal_error("unknown resource");
+}
+
+std::string_view source(Resource resource) {
+  switch (resource) {
+  case Resource::issue:
+    return "a warp instruction a clock for each of the SM's schedulers (CUDA C++ Programming Guide, \"Compute "
+           "Capabilities\")";
+  case Resource::fp32:
+    return "32-bit multiply-adds a clock and SM (CUDA C++ Programming Guide, \"Arithmetic Instructions\")";
+  case Resource::shared:
+    return "one wavefront a clock and SM: 32 banks of 4 bytes (CUDA C++ Programming Guide, \"Shared Memory\")";
+  case Resource::l1:
+    return "a request a clock and SM: 32 load/store units (A100 whitepaper); and 128 bytes a clock, as shared "
+           "memory, whose array it is (Volta whitepaper)";
+  case Resource::l2:
+    return "bytes a clock of the chip, as the GPU's figures say";
+  case Resource::dram:
+    return "the peak, as the GPU's figures say";
+  }
+  internal_error("unknown resource");
+}
+
+bool of_sm(Resource resource) { return resource != Resource::l2 && resource != Resource::dram; }
+
+double clocks(const sim::AccessCounts &access) {
+  constexpr double bytes_a_clock = 128;
+  double wavefronts = static_cast<double>(access.wavefronts);
+  return access.buffer->scope == Scope::shared
+             ? wavefronts
+             : std::max({static_cast<double>(access.requests),
+                         static_cast<double>(access.bytes_moved()) / bytes_a_clock, wavefronts});
+}
+
+double KernelAnalysis::flops() const {
+  return 2 * static_cast<double>(counters.multiply_adds.threads) +
+         static_cast<double>(counters.floating.threads);
+}
+
+std::uint64_t KernelAnalysis::asked_bytes() const {
+  return counters.total(Scope::global, false).asked + counters.total(Scope::global, true).asked;
+}
+
+const Bound &KernelAnalysis::bound(Resource resource) const {
+  return *std::ranges::find(bounds, resource, &Bound::resource);
+}
+
+double KernelAnalysis::active_lanes() const {
+  sim::OpCounts all = counters.instructions();
+  return all.warps == 0 ? 0 : static_cast<double>(all.threads) / static_cast<double>(all.warps);
+}
+
+double KernelAnalysis::imbalance(const Gpu &gpu) const {
+  double blocks = static_cast<double>(std::max<std::int64_t>(waves.blocks, 1));
+  return static_cast<double>(waves.busiest) * gpu.sms / blocks;
+}
+
+double PlanAnalysis::flops() const { return sum_of(kernels, &KernelAnalysis::flops); }
+double PlanAnalysis::asked_bytes() const { return sum_of(kernels, &KernelAnalysis::asked_bytes); }
+double PlanAnalysis::dram_bytes() const {
+  return sum_of(kernels, [](const KernelAnalysis &it) { return it.memory.traffic.dram_bytes(); });
+}
+double PlanAnalysis::multiply_adds() const {
+  return sum_of(kernels, [](const KernelAnalysis &it) { return it.counters.multiply_adds.threads; });
+}
+
+double PlanAnalysis::attainable(double intensity) const {
+  return std::min(gpu.fp32_flops(), intensity * gpu.dram_bytes_per_s);
+}
+
+double PlanAnalysis::peak_of_mix() const {
+  double other = sum_of(kernels, [](const KernelAnalysis &it) { return it.counters.floating.threads; });
+  double slots = 2 * (multiply_adds() + other);
+  return slots == 0 ? gpu.fp32_flops() : gpu.fp32_flops() * flops() / slots;
+}
+
+double PlanAnalysis::seconds() const {
+  return sum_of(kernels, [](const KernelAnalysis &it) { return it.seconds(); });
+}
+double PlanAnalysis::seconds(Resource r) const {
+  return sum_of(kernels, [&](const KernelAnalysis &it) { return it.bound(r).seconds; });
+}
+
+const KernelAnalysis &PlanAnalysis::slowest() const {
+  return *std::ranges::max_element(kernels, {}, [](const KernelAnalysis &it) { return it.seconds(); });
+}
+
+sim::RequestSums PlanAnalysis::total(Scope scope, bool stores) const {
+  sim::RequestSums total;
+  for (const KernelAnalysis &kernel : kernels)
+    total += kernel.counters.total(scope, stores);
+  return total;
+}
+
+bool PlanAnalysis::sampled() const {
+  return std::ranges::any_of(kernels, [](const KernelAnalysis &it) { return it.counters.sampled(); });
+}
+
+Target target_of(const Gpu &gpu) {
+  Target target = make_target(gpu.arch);
+  target.shared_bytes_per_block = gpu.shared_per_block;
+  target.shared_bytes_per_sm = gpu.shared_per_sm;
+  target.shared_bytes_reserved = gpu.shared_reserved_per_block;
+  target.threads_per_sm = gpu.threads_per_sm;
+  target.blocks_per_sm = gpu.blocks_per_sm;
+  return target;
+}
+
+PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
+                     const std::vector<cuda::Resources> &compiled, const AnalysisOptions &options) {
+  kernel::Plan constant = kernel::specialise(plan);
+  check_fits(constant, gpu);
+  CudaText cuda = cuda_text(constant);
+  PlanAnalysis result;
+  result.gpu = gpu;
+  result.needed_flops = operation_count(source);
+  result.needed_bytes = needed_bytes(source);
+  result.needed_multiply_adds = has_sums(source) ? result.needed_flops / 2 : 0;
+  for (std::size_t n = 0; n < constant.kernels.size(); ++n) {
+    KernelAnalysis it;
+    it.kernel = constant.kernels[n];
+    if (n < compiled.size())
+      it.compiled = compiled[n];
+    set_occupancy(it, gpu);
+    std::vector<Scalar> scalars = ones(constant, it.kernel);
+    it.counters = sim::count(it.kernel, scalars, {options.max_blocks, options.host_threads});
+    for (const sim::AccessCounts &access : it.counters.accesses)
+      it.lines.push_back(cuda.line(access.stmt));
+    it.waves = waves(gpu, it.occupancy, static_cast<std::int64_t>(it.counters.blocks));
+    sim::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes};
+    it.memory = sim::traffic(it.kernel, scalars, it.counters, system, {options.max_lines});
+    it.bounds = bounds_of(it, gpu);
+    result.kernels.push_back(std::move(it));
+  }
+  return result;
+}
+
+} // namespace nestsmith

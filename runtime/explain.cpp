@@ -1,0 +1,258 @@
+#include "runtime/explain.h"
+
+#include "codegen/cuda.h"
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+namespace {
+
+std::string scaled(double value, const std::vector<std::pair<double, const char *>> &units) {
+  for (auto [unit, name] : units)
+    if (value >= unit * 0.9995)
+      return fmt::format("{}{}", number_text(value / unit), name);
+  return fmt::format("{}{}", number_text(value / units.back().first), units.back().second);
+}
+
+std::string global_text(const sim::RequestSums &total) {
+  if (total.requests == 0)
+    return "none";
+  return fmt::format("{} requests of {} sectors; {} asked, {} moved",
+                     count_text(static_cast<double>(total.requests)), number_text(total.sectors_per_request()),
+                     bytes_text(static_cast<double>(total.asked)),
+                     bytes_text(static_cast<double>(total.bytes_moved())));
+}
+
+std::string shared_text(const sim::RequestSums &total) {
+  if (total.requests == 0)
+    return "none";
+  return fmt::format("{} requests of {} wavefronts; {}", count_text(static_cast<double>(total.requests)),
+                     number_text(total.wavefronts_per_request()),
+                     total.conflicts == 0
+                         ? "no bank conflicts"
+                         : count_text(static_cast<double>(total.conflicts)) + " bank conflicts");
+}
+
+Section speed_of_light(const KernelAnalysis &it) {
+  Section section{"GPU Speed Of Light", {}};
+  section.facts.push_back({"Least time",
+                           fmt::format("{}, bound by {}", seconds_text(it.seconds()), name(it.limiter())),
+                           Known::bound});
+  for (const Bound &bound : it.bounds)
+    if (bound.amount > 0)
+      section.facts.push_back(
+          {std::string(name(bound.resource)),
+           fmt::format("{:<9} {:>6}   {}", seconds_text(bound.seconds),
+                       percent_text(bound.seconds / it.seconds()),
+                       of_sm(bound.resource) ? count_text(bound.amount) + " clocks of the busiest SM"
+                                             : bytes_text(bound.amount)),
+           Known::bound});
+  return section;
+}
+
+Section memory_workload(const KernelAnalysis &it) {
+  const sim::Counters &counts = it.counters;
+  const sim::Traffic &moved = it.memory.traffic;
+  Section section{"Memory Workload Analysis", {}};
+  section.facts = {
+      {"Global loads", global_text(counts.total(Scope::global, false))},
+      {"Global stores", global_text(counts.total(Scope::global, true))},
+      {"Shared loads", shared_text(counts.total(Scope::shared, false))},
+      {"Shared stores", shared_text(counts.total(Scope::shared, true))},
+      {"L1 hit rate", percent_text(moved.l1_hit_rate()), Known::modelled},
+      {"L2 traffic",
+       fmt::format("{}; hit rate {}", bytes_text(static_cast<double>(moved.l2_bytes())),
+                   percent_text(moved.l2_hit_rate())),
+       Known::modelled},
+      {"DRAM traffic",
+       fmt::format("{} read, {} written", bytes_text(static_cast<double>(moved.dram_reads) * sim::sector_bytes),
+                   bytes_text(static_cast<double>(moved.dram_writes) * sim::sector_bytes)),
+       Known::modelled},
+  };
+  double followed = it.memory.followed * it.memory.followed_blocks;
+  if (followed < 1)
+    section.facts.push_back({"Followed in caches",
+                             percent_text(followed) + " of the requests; the sums are scaled",
+                             Known::modelled});
+  return section;
+}
+
+Section occupancy_section(const KernelAnalysis &it) {
+  const Occupancy &o = it.occupancy;
+  Section section{"Occupancy", {}};
+  std::vector<std::string_view> limits;
+  for (OccupancyLimit limit : o.limits)
+    limits.push_back(name(limit));
+  std::vector<std::string> bounds;
+  for (auto [limit, blocks] : o.bound)
+    if (it.compiled || limit != OccupancyLimit::registers)
+      bounds.push_back(fmt::format("{} {}", name(limit), blocks));
+  std::string at_most = it.compiled && !it.occupancy_assumed ? "" : "at most ";
+  section.facts = {
+      {"Theoretical occupancy", fmt::format("{}{}: {} blocks, {} of {} warps", at_most, percent_text(o.ratio()),
+                                            o.blocks, o.warps, o.max_warps)},
+      {"Limited by", fmt::format("{}", fmt::join(limits, ", "))},
+      {"Blocks an SM, by", fmt::format("{}", fmt::join(bounds, ", "))},
+      it.compiled ? Fact{"Registers a thread",
+                         fmt::format("{}, allocated as {}", it.compiled->registers, o.registers_per_thread)}
+                  : Fact{"Registers a thread", "n/a: taken as no limit", Known::unknown},
+      {"Shared memory a block",
+       fmt::format("{} bytes, allocated as {}", it.kernel.shared_bytes, o.shared_per_block)},
+  };
+  if (it.occupancy_assumed)
+    section.facts.push_back(
+        {"Calculator",
+         "n/a: this build has no cuda_occupancy.h; threads, blocks and shared memory alone are "
+         "looked at",
+         Known::unknown});
+  if (it.compiled && it.compiled->spill_stores + it.compiled->spill_loads > 0)
+    section.facts.push_back({"Spills", fmt::format("{} bytes stored, {} loaded, of a thread",
+                                                   it.compiled->spill_stores, it.compiled->spill_loads)});
+  return section;
+}
+
+/// "32 x 4 = 128 threads", "128 threads".
+std::string of_extents(const std::array<std::int64_t, 3> &extents, std::int64_t product,
+                       std::string_view what) {
+  std::string text = extents_text(extents);
+  return text == std::to_string(product) ? fmt::format("{} {}", product, what)
+                                         : fmt::format("{} = {} {}", text, product, what);
+}
+
+Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
+  const sim::Counters &counts = it.counters;
+  const Waves &w = it.waves;
+  Section section{"Launch Statistics", {}};
+  section.facts = {
+      {"Grid", of_extents(it.kernel.grid(), w.blocks, "blocks")},
+      {"Block", of_extents(it.kernel.block(), it.kernel.threads(), "threads")},
+      {"Waves", fmt::format("{} of {} blocks; the last is {} full", number_text(w.waves), w.in_wave,
+                            percent_text(w.last_wave))},
+      {"Busiest SM",
+       fmt::format("{} blocks, {} times an even share", w.busiest, number_text(it.imbalance(whole.gpu)))},
+  };
+  double executed = static_cast<double>(counts.multiply_adds.threads);
+  if (whole.needed_multiply_adds > 0 && whole.kernels.size() == 1)
+    section.facts.push_back(
+        {"Multiply-adds", fmt::format("{} executed, {} needed: {} of no use", count_text(executed),
+                                      count_text(whole.needed_multiply_adds),
+                                      percent_text(std::max(0.0, 1 - whole.needed_multiply_adds / executed)))});
+  section.facts.push_back(
+      {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(it.active_lanes()),
+                                   count_text(static_cast<double>(counts.divergent)))});
+  section.facts.push_back(
+      {"Barriers",
+       fmt::format("{} for each warp",
+                   number_text(static_cast<double>(counts.barriers.warps) * 32 /
+                               std::max<double>(1, static_cast<double>(
+                                                       w.blocks * ((it.kernel.threads() + 31) / 32 * 32)))))});
+  if (counts.sampled())
+    section.facts.push_back(
+        {"Counted", fmt::format("{} of {} blocks: corners, edges and interior stand for their like",
+                                counts.counted, counts.blocks)});
+  return section;
+}
+
+} // namespace
+
+std::string_view name(Known known) {
+  switch (known) {
+  case Known::exact:
+    return "exact";
+  case Known::modelled:
+    return "modelled";
+  case Known::bound:
+    return "bound";
+  case Known::unknown:
+    return "n/a";
+  }
+  internal_error("unknown kind of figure");
+}
+
+std::string number_text(double value) {
+  if (value == 0)
+    return "0";
+  int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(std::fabs(value)))), 0, 6);
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+      text.pop_back();
+  }
+  return text;
+}
+
+std::string percent_text(double ratio) { return number_text(100 * ratio) + " %"; }
+
+std::string seconds_text(double seconds) {
+  return scaled(seconds, {{1, " s"}, {1e-3, " ms"}, {1e-6, " us"}, {1e-9, " ns"}});
+}
+std::string bytes_text(double bytes) {
+  return scaled(bytes, {{1e12, " TB"}, {1e9, " GB"}, {1e6, " MB"}, {1e3, " KB"}, {1, " B"}});
+}
+std::string count_text(double count) {
+  return scaled(count, {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1, ""}});
+}
+
+std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &whole) {
+  return {speed_of_light(kernel), memory_workload(kernel), occupancy_section(kernel),
+          launch_section(kernel, whole)};
+}
+
+Section roofline(const PlanAnalysis &it) {
+  auto at = [&](double intensity) {
+    return fmt::format("{} FLOP/byte: at most {:.4g} TFLOP/s, bound by {}", number_text(intensity),
+                       it.attainable(intensity) * 1e-12, intensity < it.gpu.ridge() ? "DRAM" : "the FP32 pipe");
+  };
+  Section section{"Roofline", {}};
+  section.facts = {
+      {"Peak", fmt::format("{:.4g} TFLOP/s in FP32, {:.4g} TB/s from DRAM", it.gpu.fp32_flops() * 1e-12,
+                           it.gpu.dram_bytes_per_s * 1e-12)},
+      {"Ridge point", number_text(it.gpu.ridge()) + " FLOP/byte"},
+      {"As the algorithm needs", at(it.algorithm_intensity())},
+      {"As requests ask", at(it.asked_intensity())},
+      {"As DRAM moves", at(it.dram_intensity()), Known::modelled},
+  };
+  if (it.peak_of_mix() < 0.99 * it.gpu.fp32_flops())
+    section.facts.push_back(
+        {"Peak of this mix",
+         fmt::format("{:.4g} TFLOP/s: not all arithmetic is a multiply-add", it.peak_of_mix() * 1e-12)});
+  section.facts.push_back({"At the least time",
+                           fmt::format("{:.4g} TFLOP/s, {} of the peak", it.needed_flops / it.seconds() * 1e-12,
+                                       percent_text(it.needed_flops / it.seconds() / it.gpu.fp32_flops())),
+                           Known::bound});
+  return section;
+}
+
+std::string per_request(const sim::AccessCounts &access) {
+  return access.buffer->scope == Scope::global ? number_text(access.sectors_per_request()) + " sectors"
+                                               : number_text(access.wavefronts_per_request()) + " wavefronts";
+}
+
+std::vector<AccessName> accesses(const PlanAnalysis &analysis) {
+  std::vector<AccessName> names;
+  for (std::size_t k = 0; k < analysis.kernels.size(); ++k)
+    for (std::size_t n = 0; n < analysis.kernels[k].counters.accesses.size(); ++n) {
+      const sim::AccessCounts &access = analysis.kernels[k].counters.accesses[n];
+      names.push_back({names.size() + 1, k, n,
+                       fmt::format("{} {}", access.is_store() ? "store to" : "load of", access.buffer->name)});
+    }
+  return names;
+}
+
+std::vector<AccessName> hottest(const PlanAnalysis &analysis) {
+  std::vector<AccessName> names = accesses(analysis);
+  auto cost = [&](const AccessName &name) {
+    return clocks(analysis.kernels[name.kernel].counters.accesses[name.access]);
+  };
+  std::erase_if(names, [&](const AccessName &name) { return cost(name) == 0; });
+  std::ranges::stable_sort(names, std::greater<>{}, cost);
+  return names;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,367 @@
+#include "runtime/explain.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <numeric>
+
+namespace nestsmith {
+
+namespace {
+
+/// A change that is worth a word.
+constexpr double noticed = 0.03;
+
+bool differs(double before, double after) {
+  return std::fabs(after - before) > noticed * std::max(std::fabs(before), std::fabs(after));
+}
+
+double requests(const PlanAnalysis &it, Scope scope) {
+  return static_cast<double>(it.total(scope, false).requests + it.total(scope, true).requests);
+}
+
+/// Of all accesses to one buffer in one direction: those of unrolled and of split loops together.
+struct Traffic {
+  double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
+};
+using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer
+std::map<Key, Traffic> by_buffer(const PlanAnalysis &it, Scope scope) {
+  std::map<Key, Traffic> result;
+  for (const KernelAnalysis &kernel : it.kernels)
+    for (const sim::AccessCounts &access : kernel.counters.accesses)
+      if (access.buffer->scope == scope && access.requests > 0) {
+        Traffic &sum = result[{access.is_store(), access.buffer->name}];
+        sum.requests += static_cast<double>(access.requests);
+        sum.sectors += static_cast<double>(access.sectors);
+        sum.wavefronts += static_cast<double>(access.wavefronts);
+        sum.bytes += static_cast<double>(access.asked);
+      }
+  return result;
+}
+
+std::string doing(const Key &key) { return (key.first ? "storing " : "reading ") + key.second; }
+
+/// "reading A: 1 instead of 32, reading B: 4 instead of 1": what a request takes, by buffer, where it changed.
+std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
+  auto old = by_buffer(before, scope), now = by_buffer(after, scope);
+  auto each = [&](const Traffic &sum) {
+    return (scope == Scope::global ? sum.sectors : sum.wavefronts) / sum.requests;
+  };
+  std::vector<std::string> parts;
+  for (const auto &[key, sum] : now)
+    if (auto was = old.find(key); was != old.end() && differs(each(was->second), each(sum)))
+      parts.push_back(fmt::format("{}: {} instead of {}", doing(key), number_text(each(sum)),
+                                  number_text(each(was->second))));
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+/// What an amount is the product of.
+struct Factor {
+  double before, after;
+  std::string said;
+
+  double weight() const { return before == 0 || after == 0 ? 0 : std::log(after / before); }
+};
+
+/// For a multiply-add of a warp where there are sums, in all where there are none.
+std::string how_often(const PlanAnalysis &it, double count) {
+  return it.needed_multiply_adds > 0
+             ? fmt::format("{} times a multiply-add", number_text(count * 32 / it.needed_multiply_adds))
+             : count_text(count) + " times";
+}
+
+/// Without the unit of the second of two counts.
+std::string how_often_before(const PlanAnalysis &it, double count) {
+  return it.needed_multiply_adds > 0 ? number_text(count * 32 / it.needed_multiply_adds) : count_text(count);
+}
+
+double arithmetic(const PlanAnalysis &it) {
+  double sum = 0;
+  for (const KernelAnalysis &kernel : it.kernels)
+    sum += static_cast<double>(kernel.counters.multiply_adds.warps + kernel.counters.floating.warps);
+  return sum;
+}
+
+/// The busiest SM's part of the work over an even part.
+double imbalance(const PlanAnalysis &it, Resource resource) {
+  double busiest = 0, even = 0;
+  for (const KernelAnalysis &kernel : it.kernels) {
+    double amount = kernel.bound(resource).amount;
+    busiest += amount;
+    even += amount / kernel.imbalance(it.gpu);
+  }
+  return even == 0 ? 1 : busiest / even;
+}
+
+Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
+  double b = requests(before, scope), a = requests(after, scope);
+  return {b, a,
+          fmt::format("{} memory is asked {} instead of {}", scope == Scope::global ? "global" : "shared",
+                      how_often(after, a), how_often_before(before, b))};
+}
+
+Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
+  auto each = [&](const PlanAnalysis &it) {
+    double total = requests(it, scope);
+    sim::RequestSums loads = it.total(scope, false), stores = it.total(scope, true);
+    double cost = static_cast<double>(scope == Scope::global ? loads.sectors + stores.sectors
+                                                             : loads.wavefronts + stores.wavefronts);
+    return total == 0 ? 0 : cost / total;
+  };
+  double b = each(before), a = each(after);
+  return {b, a,
+          fmt::format("a request takes {} {} instead of {}{}", number_text(a),
+                      scope == Scope::global ? "sectors" : "wavefronts", number_text(b),
+                      details(before, after, scope))};
+}
+
+std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
+  auto sum = [&](const PlanAnalysis &it, auto figure) {
+    return std::accumulate(it.kernels.begin(), it.kernels.end(), 0.0,
+                           [&](double total, const KernelAnalysis &kernel) {
+                             return total + static_cast<double>(figure(kernel.memory.traffic));
+                           });
+  };
+  auto l1 = [](const sim::Traffic &t) { return t.l1_sectors + t.l2_writes; };
+  auto l2 = [](const sim::Traffic &t) { return t.l2_reads + t.l2_writes; };
+  auto dram = [](const sim::Traffic &t) { return t.dram_reads + t.dram_writes; };
+  std::vector<Factor> factors;
+  auto add = [&](auto from, auto to, const char *what, const char *which) {
+    double b = sum(before, from) == 0 ? 0 : sum(before, to) / sum(before, from);
+    double a = sum(after, from) == 0 ? 0 : sum(after, to) / sum(after, from);
+    factors.push_back(
+        {sum(before, from), sum(after, from),
+         fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * sim::sector_bytes),
+                     bytes_text(sum(before, from) * sim::sector_bytes))});
+    factors.push_back(
+        {b, a, fmt::format("{} {} of it instead of {}", which, percent_text(a), percent_text(b))});
+  };
+  if (resource == Resource::l2)
+    add(l1, l2, "requests are for sectors of", "L1 passes on");
+  else
+    add(l2, dram, "L2 is asked for", "it passes on");
+  return factors;
+}
+
+/// What the change of a resource's time comes from.
+std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
+  if (!of_sm(resource))
+    return memory_factors(resource, before, after);
+  std::vector<Factor> result;
+  Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
+  if (resource == Resource::shared || resource == Resource::l1) {
+    result.push_back(asked_factor(before, after, scope));
+    result.push_back(cost_factor(before, after, scope));
+  } else {
+    if (resource == Resource::issue)
+      for (Scope each : {Scope::global, Scope::shared})
+        result.push_back(asked_factor(before, after, each));
+    result.push_back({arithmetic(before), arithmetic(after),
+                      fmt::format("there are {} warp instructions of arithmetic instead of {}",
+                                  count_text(arithmetic(after)), count_text(arithmetic(before)))});
+  }
+  double b = imbalance(before, resource), a = imbalance(after, resource);
+  result.push_back({b, a,
+                    fmt::format("the SM with the most blocks has {} times an even share instead of {}",
+                                number_text(a), number_text(b))});
+  return result;
+}
+
+/// The factors that go the way the time went, the strongest first; those that go the other way after
+/// "although".
+std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises) {
+  std::vector<Factor> list = factors(resource, before, after);
+  std::ranges::stable_sort(list, std::greater<>{}, [](const Factor &f) { return std::fabs(f.weight()); });
+  std::vector<std::string> with, against;
+  for (const Factor &factor : list) {
+    bool up = factor.after > factor.before;
+    if (differs(factor.before, factor.after))
+      (up == rises ? with : against).push_back(factor.said);
+  }
+  std::string text = with.empty() ? "" : fmt::format("{}", fmt::join(with, ", and "));
+  if (!against.empty())
+    text += fmt::format("{}although {}", text.empty() ? "" : ", ", fmt::join(against, ", and "));
+  return text;
+}
+
+std::string with_reason(const std::string &said, const std::string &reason) {
+  return reason.empty() ? said : said + ": " + reason;
+}
+
+/// "The limiter moves from L1 to issue slots, of which DRAM takes 61 %."
+std::string limiter_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  const KernelAnalysis &slowest = after.slowest();
+  const Bound &next = slowest.bounds[1];
+  std::string text =
+      before.limiter() == after.limiter()
+          ? fmt::format("The limiter is still {}", name(after.limiter()))
+          : fmt::format("The limiter moves from {} to {}", name(before.limiter()), name(after.limiter()));
+  return text + fmt::format("; {} is next, with {} of its time.", name(next.resource),
+                            percent_text(next.seconds / slowest.seconds()));
+}
+
+/// How often an element that is fetched from global memory is used; 0 where nothing is summed.
+double reuse(const PlanAnalysis &it) {
+  double bytes = 0;
+  for (const auto &[key, sum] : by_buffer(it, Scope::global))
+    if (!key.first)
+      bytes += sum.bytes;
+  return bytes == 0 ? 0 : it.multiply_adds() / (bytes / 4);
+}
+
+std::string reuse_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  double b = reuse(before), a = reuse(after);
+  if (b == 0 || a == 0 || !differs(b, a))
+    return "";
+  return fmt::format(
+      " Four bytes that are loaded from global memory serve {} multiply-adds instead of {}: {} instead of "
+      "{} FLOP/byte as requests ask.",
+      number_text(a), number_text(b), number_text(after.asked_intensity()),
+      number_text(before.asked_intensity()));
+}
+
+std::string dram_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  double b = before.dram_bytes(), a = after.dram_bytes();
+  if (before.limiter() == Resource::dram || after.limiter() == Resource::dram)
+    return "";
+  if (!differs(b, a))
+    return fmt::format(" DRAM moves as many bytes as before, {}: it is not the reason.", bytes_text(a));
+  return fmt::format(" DRAM moves {} instead of {}, which limits neither.", bytes_text(a), bytes_text(b));
+}
+
+std::string limits_text(const Occupancy &o) {
+  std::vector<std::string_view> limits;
+  for (OccupancyLimit limit : o.limits)
+    limits.push_back(name(limit));
+  return fmt::format("{}", fmt::join(limits, " and "));
+}
+
+std::string occupancy_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  const KernelAnalysis &b = before.slowest(), &a = after.slowest();
+  if (!differs(b.occupancy.ratio(), a.occupancy.ratio()))
+    return "";
+  bool falls = a.occupancy.ratio() < b.occupancy.ratio();
+  return fmt::format(
+      " Occupancy {} from {} to {}, limited by {}: {} warps to hide latency behind, which the bound does "
+      "not count.",
+      falls ? "falls" : "rises", percent_text(b.occupancy.ratio()), percent_text(a.occupancy.ratio()),
+      limits_text(a.occupancy), falls ? "fewer" : "more");
+}
+
+std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  double b = before.slowest().active_lanes(), a = after.slowest().active_lanes();
+  if (!differs(b, a))
+    return "";
+  return fmt::format(" An instruction has {} active lanes of 32 in the mean instead of {}.", number_text(a),
+                     number_text(b));
+}
+
+/// What fell and did not matter, where the time stayed.
+std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after) {
+  std::vector<std::string> parts;
+  for (Resource resource : resources)
+    if (resource != after.limiter() && differs(before.seconds(resource), after.seconds(resource)))
+      parts.push_back(fmt::format("{} takes {} instead of {}", name(resource),
+                                  seconds_text(after.seconds(resource)),
+                                  seconds_text(before.seconds(resource))));
+  return parts.empty() ? " Nothing else changes."
+                       : fmt::format(" What changes limits neither: {}.", fmt::join(parts, ", "));
+}
+
+/// What would make its time smaller.
+std::string advice(const PlanAnalysis &it) {
+  const KernelAnalysis &slowest = it.slowest();
+  sim::RequestSums loads = slowest.counters.total(Scope::global, false);
+  sim::RequestSums shared = slowest.counters.total(Scope::shared, false),
+                   stored = slowest.counters.total(Scope::shared, true);
+  switch (it.limiter()) {
+  case Resource::issue:
+    return "more results a thread, or wider accesses, would leave more of the instructions to arithmetic";
+  case Resource::fp32:
+    return "arithmetic is what it is for: only fewer operations, or other units, would take less";
+  case Resource::shared:
+    return 10 * (shared.conflicts + stored.conflicts) > shared.wavefronts + stored.wavefronts
+               ? "padding or a swizzle would spread its words over the banks"
+               : "more results a thread would use each word more often";
+  case Resource::l1:
+    return static_cast<double>(loads.bytes_moved()) > 1.5 * static_cast<double>(slowest.asked_bytes())
+               ? "neighbouring lanes should read neighbouring elements"
+               : "what is read again belongs into shared memory or registers";
+  case Resource::l2:
+    return "larger tiles would fetch each element for fewer blocks";
+  case Resource::dram:
+    return it.dram_bytes() > 1.5 * it.needed_bytes
+               ? "it moves more than each operand once: larger tiles, or blocks in another order, would move "
+                 "less"
+               : "each operand is moved about once: only fusion or smaller types would move less";
+  }
+  internal_error("unknown resource");
+}
+
+} // namespace
+
+Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
+  double b = before.seconds(), a = after.seconds();
+  return !differs(b, a) ? Outcome::same : a < b ? Outcome::better : Outcome::worse;
+}
+
+std::string in_words(const PlanAnalysis &it) {
+  const KernelAnalysis &slowest = it.slowest();
+  const Bound &next = slowest.bounds[1];
+  std::string text = fmt::format("It takes at least {} on {}, bound by {}; {} is next, with {} of its time.",
+                                 seconds_text(it.seconds()), it.gpu.name, name(it.limiter()),
+                                 name(next.resource), percent_text(next.seconds / slowest.seconds()));
+  if (it.kernels.size() > 1)
+    text += fmt::format(" Of its {} kernels {} takes the most.", it.kernels.size(), slowest.kernel.name);
+  text += fmt::format(
+      " Requests ask for {} FLOP/byte, where the algorithm needs {} and the ridge point of {} is {}.",
+      number_text(it.asked_intensity()), number_text(it.algorithm_intensity()), it.gpu.name,
+      number_text(it.gpu.ridge()));
+  if (slowest.imbalance(it.gpu) > 1 + noticed)
+    text +=
+        fmt::format(" The grid of {} blocks does not fill {} SMs evenly: the busiest has {} times its share.",
+                    slowest.waves.blocks, it.gpu.sms, number_text(slowest.imbalance(it.gpu)));
+  std::string hint = advice(it);
+  return text + fmt::format(" To gain: {}.", hint);
+}
+
+std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
+  double b = before.seconds(), a = after.seconds();
+  Resource was = before.limiter(), is = after.limiter();
+  std::string text;
+  switch (outcome(before, after)) {
+  case Outcome::better:
+    text = with_reason(fmt::format("Better than {}, because {}, which limited it, takes {} instead of {}",
+                                   name_before, name(was), seconds_text(after.seconds(was)),
+                                   seconds_text(before.seconds(was))),
+                       because(was, before, after, false));
+    text += fmt::format(". The least time falls from {} to {}, {} times less. ", seconds_text(b),
+                        seconds_text(a), number_text(b / a));
+    break;
+  case Outcome::worse:
+    text = with_reason(fmt::format("Worse than {}, because {}, which limits it, takes {} instead of {}",
+                                   name_before, name(is), seconds_text(after.seconds(is)),
+                                   seconds_text(before.seconds(is))),
+                       because(is, before, after, true));
+    text += fmt::format(". The least time rises from {} to {}, {} times more. ", seconds_text(b),
+                        seconds_text(a), number_text(a / b));
+    break;
+  case Outcome::same:
+    text = was == is
+               ? fmt::format("No gain over {}, because {} limits both, with {}.", name_before, name(is),
+                             seconds_text(a))
+               : fmt::format("No gain over {}, because {}, which limits it now, takes as long as {} did, {}.",
+                             name_before, name(is), name(was), seconds_text(a));
+    text += without_effect(before, after) + " ";
+    break;
+  }
+  text += limiter_text(before, after);
+  return text + reuse_text(before, after) + dram_text(before, after) + lanes_text(before, after) +
+         occupancy_text(before, after);
+}
+
+} // namespace nestsmith

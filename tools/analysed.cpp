@@ -1,0 +1,95 @@
+#include "tools/analysed.h"
+
+#include "runtime/driver.h"
+#include "runtime/nvrtc.h"
+#include "tools/machine.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <future>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// Where no device is at hand. 004 reasons about it, and sm_80 is the default of everything else.
+constexpr std::string_view default_gpu = "A100";
+
+} // namespace
+
+Option gpu_option() {
+  std::vector<std::string> names;
+  for (const Gpu &gpu : gpus())
+    names.push_back(gpu.name);
+  return {"gpu", "NAME",
+          fmt::format("{}; default: the device at hand, else {}", fmt::join(names, ", "), default_gpu)};
+}
+
+ChosenGpu choose_gpu(const Context &context) {
+  if (auto name = context.arguments.value("gpu"))
+    return {find_gpu(*name), ""};
+  try {
+    std::string product = cuda::Device::open()->info().name;
+    if (const Gpu *gpu = known_gpu(product))
+      return {*gpu, "the device at hand"};
+    return {find_gpu(default_gpu),
+            fmt::format("figures of the {} at hand are not listed: --gpu names another", product)};
+  } catch (const UserError &) {
+    return {find_gpu(default_gpu), "no device at hand: --gpu names another"};
+  }
+}
+
+std::vector<cuda::Resources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu,
+                                                   std::string &note) {
+  std::vector<cuda::Resources> resources;
+  try {
+    std::vector<std::string> known = cuda::supported_arches();
+    if (std::ranges::find(known, gpu.arch) == known.end()) {
+      note = fmt::format("registers n/a: NVRTC {} does not know {}", cuda::Nvrtc::get().version(), gpu.arch);
+      return {};
+    }
+  } catch (const UserError &) { // there is no NVRTC: the next call says so
+  }
+  for (const cuda::Compiled &compiled : compile_if_possible(plan, gpu.arch, note))
+    resources.push_back(compiled);
+  return resources;
+}
+
+Prepared prepare(const Context &context, Choice choice, const Gpu &gpu) {
+  if (!choice.fixed_shape)
+    choice.default_shape = choice.gpu_shape;
+  Scheduled scheduled = schedule_choice(context, choice, target_of(gpu));
+  kernel::Plan plan = scheduled.plan();
+  std::string note;
+  std::vector<cuda::Resources> compiled = resources_if_possible(plan, gpu, note);
+  return {std::move(scheduled), std::move(plan), std::move(compiled), note};
+}
+
+Analysed analyse(Prepared prepared, const Gpu &gpu) {
+  Program source = prepared.scheduled.source();
+  PlanAnalysis analysis = nestsmith::analyse(source, prepared.plan, gpu, prepared.compiled);
+  return {std::move(prepared.scheduled), std::move(analysis), std::move(prepared.note)};
+}
+
+std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu) {
+  auto first = std::async(std::launch::async, [&] { return analyse(std::move(a), gpu); });
+  Analysed second = analyse(std::move(b), gpu);
+  return {first.get(), std::move(second)};
+}
+
+std::optional<Choice> rung_before(const std::vector<Rung> &rungs, const Choice &choice) {
+  auto at = std::ranges::find_if(rungs, [&](const Rung &rung) { return rung.full_name() == choice.name; });
+  if (at == rungs.end() || at == rungs.begin())
+    return std::nullopt;
+  auto before = std::prev(at);
+  if (before->tutorial != at->tutorial || before->default_shape.size() != at->default_shape.size())
+    return std::nullopt;
+  return choose_rung(rungs, before->full_name());
+}
+
+bool same_computation(const Scheduled &a, const Scheduled &b) {
+  return a.source().name == b.source().name && a.shape == b.shape && a.dtype == b.dtype;
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,113 @@
+#include "tools/command.h"
+#include "tools/explain_text.h"
+#include "tools/heatmap.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// What a rung is explained against: --against, or the rung before it; nothing, and the reason in `note`, where
+/// there is none or it cannot be analysed at this shape.
+std::optional<Prepared> compared_with(const Context &context, const Prepared &it, const Gpu &gpu,
+                                      std::string &note) {
+  auto named = context.arguments.value("against");
+  std::optional<Choice> choice = named ? std::optional(choose_rung(context.rungs, *named))
+                                       : rung_before(context.rungs, it.scheduled.choice);
+  if (!choice)
+    return std::nullopt;
+  try {
+    choice->default_shape = choice->gpu_shape = it.scheduled.shape;
+    choice->default_dtype = it.scheduled.dtype;
+    Prepared before = prepare(context, *choice, gpu);
+    if (named || same_computation(before.scheduled, it.scheduled))
+      return before;
+  } catch (const UserError &error) {
+    if (named)
+      throw;
+    note = fmt::format("not compared with {}: {}", choice->name, error.what());
+  }
+  return std::nullopt;
+}
+
+std::string heading(const Analysed &it, const ChosenGpu &chosen, const Style &style) {
+  const Gpu &gpu = it.analysis.gpu;
+  std::string text = style.bold(title(it.scheduled)) + fmt::format(" on {} ({})", gpu.product, gpu.arch);
+  return text + (chosen.why.empty() ? "" : style.dim("  " + chosen.why)) + "\n";
+}
+
+ExitCode explain(const Context &context) {
+  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
+  ChosenGpu chosen = choose_gpu(context);
+  Prepared prepared = prepare(context, choice, chosen.gpu);
+  if (context.arguments.has("heatmap"))
+    return show_heatmap(context, analyse(std::move(prepared), chosen.gpu), *context.arguments.value("heatmap"));
+  std::string note;
+  std::optional<Analysed> before;
+  std::optional<Prepared> other = compared_with(context, prepared, chosen.gpu, note);
+  auto analyse_all = [&] {
+    if (!other)
+      return analyse(std::move(prepared), chosen.gpu);
+    auto both = analyse(std::move(*other), std::move(prepared), chosen.gpu);
+    before = std::move(both.first);
+    return std::move(both.second);
+  };
+  Analysed it = analyse_all();
+  std::string alone = in_words(it.analysis);
+  std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, it.analysis) : "";
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        write_analysis(json, it);
+        json.attribute("in_words", alone);
+        if (before) {
+          json.attribute("against", before->scheduled.choice.name);
+          json.attribute("against_least_seconds", before->analysis.seconds());
+          json.attribute("against_limiter", std::string(name(before->analysis.limiter())));
+          json.attribute("step_in_words", step);
+        }
+      });
+    }));
+    return ExitCode::good;
+  }
+  const Style &style = context.style;
+  std::string text = heading(it, chosen, style) + analysis_text(it, style);
+  text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone, style);
+  if (before)
+    text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step, style);
+  text += style.dim(
+      "\nCounted are the operations of the lowered kernel; the compiler merges and drops some. The bounds "
+      "know no latency.\n");
+  for (const std::string &line : {it.note, note})
+    text += line.empty() ? "" : style.dim(line) + "\n";
+  out(text);
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command explain_command() {
+  return {
+      "explain",
+      "what a GPU would do and why: speed of light, memory, occupancy, launch",
+      "RUNG",
+      1,
+      1,
+      {gpu_option(),
+       {"against", "RUNG", "what it is compared with; default: the rung before it in its tutorial"},
+       {.name = "heatmap",
+        .value = "ACCESS",
+        .help = "the banks or sectors of one access: a number, or a buffer; default: the one that costs most",
+        .optional_value = true},
+       shape_option(),
+       symbolic_option(),
+       multiple_of_option(),
+       dtype_option()},
+      "examples:\n  nestsmith explain 000/coalesced --gpu H200 --shape 4096x4096x4096\n"
+      "  nestsmith explain mine.json --against 000/shared\n"
+      "  nestsmith explain 004/transposed --heatmap B_shared\n",
+      explain};
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,176 @@
+#include "tools/explain_text.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+constexpr std::size_t width = 118, label_width = 24, shown_accesses = 6;
+
+std::string section_text(const Section &section, const Style &style) {
+  std::string text = "\n" + style.bold(section.title) + "\n";
+  for (const Fact &fact : section.facts) {
+    std::string known = fact.known == Known::exact ? "" : fmt::format("  [{}]", name(fact.known));
+    text += fmt::format("  {:<{}}{}{}\n", fact.label, label_width, fact.value, style.dim(known));
+  }
+  return text;
+}
+
+std::string shortened(const std::string &text, std::size_t most) {
+  return display_width(text) <= most ? text : text.substr(0, most - 2) + " …";
+}
+
+std::string accesses_text(const PlanAnalysis &it, const Style &style) {
+  Table table({{"#", Align::right},
+               {"access"},
+               {"each request", Align::right},
+               {"requests", Align::right},
+               {"clocks", Align::right},
+               {"line", Align::right},
+               {"text"}});
+  std::vector<AccessName> hot = hottest(it);
+  for (std::size_t n = 0; n < std::min(hot.size(), shown_accesses); ++n) {
+    const KernelAnalysis &kernel = it.kernels[hot[n].kernel];
+    const sim::AccessCounts &access = kernel.counters.accesses[hot[n].access];
+    const TextLine &line = kernel.lines[hot[n].access];
+    table.add({std::to_string(hot[n].number), hot[n].text, per_request(access),
+               count_text(static_cast<double>(access.requests)), count_text(clocks(access)),
+               line.number == 0 ? "-" : std::to_string(line.number), shortened(line.text, 44)});
+  }
+  std::string rest = hot.size() > shown_accesses
+                         ? style.dim(fmt::format("{} more; --json has all\n", hot.size() - shown_accesses))
+                         : "";
+  return "\n" + style.bold("Hottest accesses") +
+         style.dim("  (clocks of L1 or shared memory, all SMs together; lines of the kernels' text)") + "\n" +
+         table.text(style) + rest;
+}
+
+void write_resources(llvm::json::OStream &json, const KernelAnalysis &it) {
+  if (it.compiled) {
+    json.attribute("registers", it.compiled->registers);
+    json.attribute("spill_bytes", it.compiled->spill_loads + it.compiled->spill_stores);
+  } else {
+    json.attribute("registers", nullptr);
+  }
+  json.attribute("registers_allocated", it.occupancy.registers_per_thread);
+  json.attribute("shared_bytes", it.kernel.shared_bytes);
+  json.attribute("shared_bytes_allocated", it.occupancy.shared_per_block);
+  json.attribute("occupancy", it.occupancy.ratio());
+  json.attribute("blocks_per_sm", it.occupancy.blocks);
+  json.attributeArray("occupancy_limits", [&] {
+    for (OccupancyLimit limit : it.occupancy.limits)
+      json.value(std::string(name(limit)));
+  });
+  json.attribute("grid_blocks", it.waves.blocks);
+  json.attribute("block_threads", it.kernel.threads());
+  json.attribute("waves", it.waves.waves);
+  json.attribute("blocks_of_busiest_sm", it.waves.busiest);
+}
+
+void write_access(llvm::json::OStream &json, const AccessName &name, const KernelAnalysis &kernel) {
+  const sim::AccessCounts &access = kernel.counters.accesses[name.access];
+  json.attribute("number", static_cast<std::int64_t>(name.number));
+  json.attribute("access", name.text);
+  json.attribute("memory", std::string(nestsmith::name(access.buffer->scope)));
+  json.attribute("bytes", access.bytes);
+  json.attribute("requests", static_cast<std::int64_t>(access.requests));
+  json.attribute("threads", static_cast<std::int64_t>(access.threads));
+  if (access.buffer->scope == Scope::global) {
+    json.attribute("sectors", static_cast<std::int64_t>(access.sectors));
+    json.attribute("sectors_per_request", access.sectors_per_request());
+  } else {
+    json.attribute("wavefronts", static_cast<std::int64_t>(access.wavefronts));
+    json.attribute("wavefronts_per_request", access.wavefronts_per_request());
+    json.attribute("conflicts", static_cast<std::int64_t>(access.conflicts));
+  }
+  json.attribute("line", static_cast<std::int64_t>(kernel.lines[name.access].number));
+  json.attribute("text", kernel.lines[name.access].text);
+}
+
+void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::size_t k) {
+  const KernelAnalysis &it = whole.kernels[k];
+  json.attribute("kernel", it.kernel.name);
+  json.attribute("least_seconds", it.seconds());
+  json.attribute("limiter", std::string(name(it.limiter())));
+  json.attributeObject("bounds_seconds", [&] {
+    for (const Bound &bound : it.bounds)
+      json.attribute(std::string(name(bound.resource)), bound.seconds);
+  });
+  write_resources(json, it);
+  json.attribute("blocks_counted", static_cast<std::int64_t>(it.counters.counted));
+  json.attribute("requests_followed", it.memory.followed);
+  json.attribute("dram_bytes", static_cast<std::int64_t>(it.memory.traffic.dram_bytes()));
+  json.attribute("l2_bytes", static_cast<std::int64_t>(it.memory.traffic.l2_bytes()));
+  json.attribute("l1_hit_rate", it.memory.traffic.l1_hit_rate());
+  json.attribute("l2_hit_rate", it.memory.traffic.l2_hit_rate());
+  json.attribute("active_lanes", it.active_lanes());
+  json.attribute("divergent_branches", static_cast<std::int64_t>(it.counters.divergent));
+  json.attributeArray("accesses", [&] {
+    for (const AccessName &access : accesses(whole))
+      if (access.kernel == k)
+        json.object([&] { write_access(json, access, it); });
+  });
+  json.attributeArray("sections", [&] {
+    for (const Section &section : sections(it, whole))
+      json.object([&] {
+        json.attribute("title", section.title);
+        json.attributeArray("facts", [&] {
+          for (const Fact &fact : section.facts)
+            json.object([&] {
+              json.attribute("label", fact.label);
+              json.attribute("value", fact.value);
+              json.attribute("known", std::string(name(fact.known)));
+            });
+        });
+      });
+  });
+}
+
+} // namespace
+
+std::string paragraph_text(const std::string &text, const Style &) {
+  std::string result;
+  for (const std::string &line : wrapped(text, width - 2))
+    result += "  " + line + "\n";
+  return result;
+}
+
+std::string analysis_text(const Analysed &it, const Style &style) {
+  const PlanAnalysis &whole = it.analysis;
+  std::string text;
+  for (const KernelAnalysis &kernel : whole.kernels) {
+    if (whole.kernels.size() > 1)
+      text += "\n" + style.cyan("kernel " + kernel.kernel.name) + "\n";
+    for (const Section &section : sections(kernel, whole))
+      text += section_text(section, style);
+  }
+  return text + section_text(roofline(whole), style) + accesses_text(whole, style);
+}
+
+void write_analysis(llvm::json::OStream &json, const Analysed &it) {
+  const PlanAnalysis &whole = it.analysis;
+  json.attribute("rung", it.scheduled.choice.name);
+  json.attribute("shape", llvm::json::Array(it.scheduled.shape));
+  json.attribute("dtype", name(it.scheduled.dtype).data());
+  json.attribute("gpu", whole.gpu.name);
+  json.attribute("arch", whole.gpu.arch);
+  json.attribute("least_seconds", whole.seconds());
+  json.attribute("limiter", std::string(name(whole.limiter())));
+  json.attributeObject("flop_per_byte", [&] {
+    json.attribute("algorithm", json_number(whole.algorithm_intensity()));
+    json.attribute("asked", json_number(whole.asked_intensity()));
+    json.attribute("dram", json_number(whole.dram_intensity()));
+    json.attribute("ridge", whole.gpu.ridge());
+  });
+  json.attribute("sampled", whole.sampled());
+  if (!it.note.empty())
+    json.attribute("note", it.note);
+  json.attributeArray("kernels", [&] {
+    for (std::size_t k = 0; k < whole.kernels.size(); ++k)
+      json.object([&] { write_kernel(json, whole, k); });
+  });
+}
+
+} // namespace nestsmith::cli

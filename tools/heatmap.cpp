@@ -1,0 +1,218 @@
+#include "tools/heatmap.h"
+
+#include "dsl/error.h"
+#include "tools/json.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// Lanes that perform the request, in order.
+std::vector<int> lanes_of(const sim::WarpRequest &request) {
+  std::vector<int> lanes;
+  for (int lane = 0; lane < 32; ++lane)
+    if (request.mask >> lane & 1)
+      lanes.push_back(lane);
+  return lanes;
+}
+
+/// For each bank its words, each with the lanes that ask for it, in the order of the lanes.
+using Banks = std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::vector<int>>>>;
+Banks banks_of(const sim::WarpRequest &request, const std::vector<int> &lanes, std::int64_t bytes) {
+  Banks banks;
+  for (int lane : lanes) {
+    std::int64_t first = request.address[static_cast<std::size_t>(lane)];
+    for (std::int64_t word = first / sim::bank_bytes; word * sim::bank_bytes < first + bytes; ++word) {
+      auto &words = banks[word % sim::banks];
+      auto known = std::ranges::find(words, word, [](const auto &entry) { return entry.first; });
+      if (known == words.end())
+        words.push_back({word, {lane}});
+      else
+        known->second.push_back(lane);
+    }
+  }
+  return banks;
+}
+
+std::string cell(const std::vector<int> &lanes, std::size_t wavefront, const Style &style) {
+  std::string text = fmt::format("{:>2}{}", lanes.front(), lanes.size() > 1 ? "+" : " ");
+  return wavefront > 0 ? style.red(text) : lanes.size() > 1 ? style.cyan(text) : text;
+}
+
+std::string part_picture(const Banks &banks, const Style &style) {
+  std::size_t wavefronts = 0;
+  for (const auto &[bank, words] : banks)
+    wavefronts = std::max(wavefronts, words.size());
+  std::string text;
+  for (std::size_t w = 0; w < wavefronts; ++w) {
+    std::string line = fmt::format("{:>9} ", w + 1);
+    for (std::int64_t bank = 0; bank < sim::banks; ++bank) {
+      auto words = banks.find(bank);
+      bool used = words != banks.end() && w < words->second.size();
+      line += used ? cell(words->second[w].second, w, style) : style.dim(" · ");
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string ranges(const std::vector<int> &lanes) {
+  std::string text;
+  for (std::size_t n = 0; n < lanes.size();) {
+    std::size_t end = n;
+    while (end + 1 < lanes.size() && lanes[end + 1] == lanes[end] + 1)
+      ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", lanes[n]);
+    if (end > n)
+      text += fmt::format("-{}", lanes[end]);
+    n = end + 1;
+  }
+  return (lanes.size() == 1 ? "lane " : "lanes ") + text;
+}
+
+/// The access that the user means.
+AccessName find_access(const PlanAnalysis &it, const std::string &wanted) {
+  std::vector<AccessName> hot = hottest(it);
+  if (wanted.empty() && !hot.empty())
+    return hot.front();
+  for (const AccessName &name : hot)
+    if (std::to_string(name.number) == wanted || name.text == wanted ||
+        it.kernels[name.kernel].counters.accesses[name.access].buffer->name == wanted)
+      return name;
+  std::vector<std::string> list;
+  for (const AccessName &name : accesses(it))
+    list.push_back(fmt::format("{} {}", name.number, name.text));
+  throw UserError(ExitCode::usage,
+                  fmt::format("there is no access '{}'; name one by its number or its buffer: {}", wanted,
+                              fmt::join(list, ", ")));
+}
+
+std::vector<Scalar> ones(const kernel::Kernel &kernel) {
+  std::vector<Scalar> values;
+  for (const Var &scalar : kernel.scalars)
+    values.push_back(Scalar::from_double(scalar->dtype, 1));
+  return values;
+}
+
+void write_json(const Analysed &it, const AccessName &name, const sim::WarpRequest &request,
+                const sim::RequestCost &cost) {
+  const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];
+  const sim::AccessCounts &access = kernel.counters.accesses[name.access];
+  out(json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("access", name.text);
+      json.attribute("number", static_cast<std::int64_t>(name.number));
+      json.attribute("memory", std::string(nestsmith::name(access.buffer->scope)));
+      json.attribute("line", static_cast<std::int64_t>(kernel.lines[name.access].number));
+      json.attribute("text", kernel.lines[name.access].text);
+      json.attribute("bytes", access.bytes);
+      json.attribute("sectors", cost.sectors);
+      json.attribute("wavefronts", cost.wavefronts);
+      json.attribute("conflicts", cost.conflicts);
+      json.attributeArray("addresses", [&] {
+        for (int lane = 0; lane < 32; ++lane)
+          if (request.mask >> lane & 1)
+            json.value(request.address[static_cast<std::size_t>(lane)]);
+          else
+            json.value(nullptr);
+      });
+    });
+  }));
+}
+
+} // namespace
+
+std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style) {
+  std::string text = "     bank ";
+  for (std::int64_t bank = 0; bank < sim::banks; ++bank)
+    text += fmt::format("{:>2} ", bank);
+  text = style.dim(text) + "\n" + style.dim("wavefront") + "\n";
+  std::vector<int> lanes = lanes_of(request);
+  int parts = static_cast<int>(std::max<std::int64_t>(1, bytes / 4)), each = 32 / parts;
+  for (int part = 0; part < parts; ++part) {
+    std::vector<int> of_part;
+    for (int lane : lanes)
+      if (lane / each == part)
+        of_part.push_back(lane);
+    if (of_part.empty())
+      continue;
+    if (parts > 1)
+      text += style.dim(fmt::format("lanes {} to {}", part * each, part * each + each - 1)) + "\n";
+    text += part_picture(banks_of(request, of_part, bytes), style);
+  }
+  return text;
+}
+
+std::string sector_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style) {
+  std::map<std::int64_t, std::map<std::int64_t, std::set<int>>> lines; // of each line its words and their lanes
+  for (int lane : lanes_of(request)) {
+    std::int64_t first = request.address[static_cast<std::size_t>(lane)];
+    for (std::int64_t word = first / 4; word * 4 < first + bytes; ++word)
+      lines[word * 4 / sim::line_bytes][word % (sim::line_bytes / 4)].insert(lane);
+  }
+  std::string text = style.dim("   at byte   sector of 32 bytes, a mark a word") + "\n";
+  for (const auto &[line, words] : lines) {
+    std::string row = fmt::format("{:>10} ", line * sim::line_bytes);
+    std::set<int> lanes;
+    for (std::int64_t sector = 0; sector < 4; ++sector) {
+      auto in = [&](std::int64_t n) { return words.find(sector * 8 + n); };
+      bool moved = false;
+      for (std::int64_t n = 0; n < 8; ++n)
+        moved |= in(n) != words.end();
+      row += "|";
+      for (std::int64_t n = 0; n < 8; ++n) {
+        bool used = in(n) != words.end();
+        if (used)
+          lanes.insert(in(n)->second.begin(), in(n)->second.end());
+        row += used ? style.green("■") : moved ? style.red("·") : " ";
+      }
+    }
+    text += row + "|  " + ranges({lanes.begin(), lanes.end()}) + "\n";
+  }
+  return text;
+}
+
+ExitCode show_heatmap(const Context &context, const Analysed &it, const std::string &wanted) {
+  AccessName name = find_access(it.analysis, wanted);
+  const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];
+  const sim::AccessCounts &access = kernel.counters.accesses[name.access];
+  auto request = sim::first_request(kernel.kernel, ones(kernel.kernel), name.access);
+  if (!request)
+    throw UserError(ExitCode::usage,
+                    fmt::format("the first warp does not perform {} {}: there is no picture of it", name.number,
+                                name.text));
+  sim::RequestCost cost = sim::cost(*request, access.bytes, access.buffer->scope);
+  if (context.json()) {
+    write_json(it, name, *request, cost);
+    return ExitCode::good;
+  }
+  const Style &style = context.style;
+  bool shared = access.buffer->scope == Scope::shared;
+  auto lanes = static_cast<std::int64_t>(lanes_of(*request).size());
+  std::string text =
+      style.bold(title(it.scheduled)) + "\n\n" + style.bold(fmt::format("{}: {}", name.number, name.text)) +
+      fmt::format("  line {}: {}\n", kernel.lines[name.access].number, kernel.lines[name.access].text);
+  text += fmt::format("first request of the first warp: {} lanes of {} bytes, ", lanes, access.bytes);
+  text += shared ? fmt::format("{} wavefront{}, {} of them bank conflicts\n\n", cost.wavefronts,
+                               cost.wavefronts == 1 ? "" : "s", cost.conflicts) +
+                       bank_picture(*request, access.bytes, style)
+                 : fmt::format("{} sector{}: {} bytes moved for {} asked\n\n", cost.sectors,
+                               cost.sectors == 1 ? "" : "s", cost.sectors * sim::sector_bytes,
+                               lanes * access.bytes) +
+                       sector_picture(*request, access.bytes, style);
+  text +=
+      shared
+          ? style.dim(
+                "\na cell has the lane that it serves, + where the same word serves more: broadcast is free\n")
+          : style.dim("\n■ a word that a lane asks for, · one that is moved with it for nothing\n");
+  out(text);
+  return ExitCode::good;
+}
+
+} // namespace nestsmith::cli
