@@ -85,29 +85,10 @@ LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<cuda
   return launch;
 }
 
-/// Without a calculator: what threads, blocks and shared memory allow.
-Occupancy assumed_occupancy(const Gpu &gpu, const LaunchResources &launch) {
-  Occupancy result;
-  std::int64_t warps = (launch.threads + 31) / 32;
-  result.shared_per_block = launch.static_shared + launch.dynamic_shared + gpu.shared_reserved_per_block;
-  result.bound = {{OccupancyLimit::warps, static_cast<int>(gpu.warps_per_sm() / warps)},
-                  {OccupancyLimit::blocks, gpu.blocks_per_sm}};
-  if (result.shared_per_block > 0)
-    result.bound[OccupancyLimit::shared_memory] = static_cast<int>(gpu.shared_per_sm / result.shared_per_block);
-  result.blocks =
-      std::ranges::min_element(result.bound, {}, [](const auto &entry) { return entry.second; })->second;
-  for (auto [limit, blocks] : result.bound)
-    if (blocks == result.blocks)
-      result.limits.push_back(limit);
-  result.warps = result.blocks * static_cast<int>(warps);
-  result.max_warps = gpu.warps_per_sm();
-  return result;
-}
-
 void set_occupancy(KernelAnalysis &it, const Gpu &gpu) {
   LaunchResources launch = launch_of(it.kernel, it.compiled);
   it.occupancy_assumed = !occupancy_calculator();
-  it.occupancy = it.occupancy_assumed ? assumed_occupancy(gpu, launch) : occupancy(gpu, launch);
+  it.occupancy = it.occupancy_assumed ? occupancy_without_registers(gpu, launch) : occupancy(gpu, launch);
   if (it.occupancy.blocks == 0)
     throw UserError(
         ExitCode::usage,
@@ -255,6 +236,24 @@ sim::RequestSums PlanAnalysis::total(Scope scope, bool stores) const {
 
 bool PlanAnalysis::sampled() const {
   return std::ranges::any_of(kernels, [](const KernelAnalysis &it) { return it.counters.sampled(); });
+}
+
+Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch) {
+  Occupancy result;
+  std::int64_t warps = (launch.threads + 31) / 32;
+  result.shared_per_block = launch.static_shared + launch.dynamic_shared + gpu.shared_reserved_per_block;
+  result.bound = {{OccupancyLimit::warps, static_cast<int>(gpu.warps_per_sm() / warps)},
+                  {OccupancyLimit::blocks, gpu.blocks_per_sm}};
+  if (result.shared_per_block > 0)
+    result.bound[OccupancyLimit::shared_memory] = static_cast<int>(gpu.shared_per_sm / result.shared_per_block);
+  result.blocks =
+      std::ranges::min_element(result.bound, {}, [](const auto &entry) { return entry.second; })->second;
+  for (auto [limit, blocks] : result.bound)
+    if (blocks == result.blocks)
+      result.limits.push_back(limit);
+  result.warps = result.blocks * static_cast<int>(warps);
+  result.max_warps = gpu.warps_per_sm();
+  return result;
 }
 
 Target target_of(const Gpu &gpu) {

@@ -115,6 +115,9 @@ struct AnalysisOptions {
 PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
                      const std::vector<cuda::Resources> &compiled, const AnalysisOptions &options = {});
 
+/// What threads, blocks and shared memory allow: for a build that has no calculator of occupancy.
+Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch);
+
 /// What a rung may take for granted when it is built for a GPU.
 Target target_of(const Gpu &gpu);
 

@@ -18,9 +18,9 @@ namespace {
 constexpr const char *version = NESTSMITH_VERSION;
 
 std::vector<Command> all_commands() {
-  return {run_command(),     list_command(),    show_command(),  diff_command(),
-          emit_command(),    compile_command(), check_command(), explain_command(),
-          compare_command(), lint_command(),    doctor_command()};
+  return {run_command(),     list_command(),    show_command(),    diff_command(),
+          emit_command(),    compile_command(), check_command(),   explain_command(),
+          compare_command(), lint_command(),    figures_command(), doctor_command()};
 }
 
 /// What every command takes.

@@ -11,5 +11,10 @@ HandWritten narrow_tile(std::int64_t WID = 16);
 Schedule thread_extents();
 Schedule vector_rows();
 Schedule writeback_in_pipeline();
+Schedule column_of_b();
+Schedule consecutive_elements();
+
+/// Mistakes that are figures.
+std::vector<Mistake> wrong_figures();
 
 } // namespace nestsmith::mistake

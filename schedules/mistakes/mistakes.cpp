@@ -8,11 +8,14 @@
 #include "schedules/mistakes/examples.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace nestsmith {
 
-const std::vector<Mistake> &mistakes() {
-  static const std::vector<Mistake> all = {
+namespace {
+
+std::vector<Mistake> refused_and_reported() {
+  return {
       {"000", "row_modulo_n", "the naive kernel takes its row from tid % N and its column from tid / N",
        "that is right only where M = N: with M = 64 and N = 32 the column runs to 63, past the end of B's "
        "rows, "
@@ -45,6 +48,17 @@ const std::vector<Mistake> &mistakes() {
        "the copy belongs after the loop",
        "003/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
   };
+}
+
+} // namespace
+
+const std::vector<Mistake> &mistakes() {
+  static const std::vector<Mistake> all = [] {
+    std::vector<Mistake> list = refused_and_reported();
+    std::ranges::move(mistake::wrong_figures(), std::back_inserter(list));
+    std::ranges::stable_sort(list, {}, &Mistake::tutorial);
+    return list;
+  }();
   return all;
 }
 
@@ -54,6 +68,8 @@ std::string_view name(Verdict verdict) {
     return "refused";
   case Verdict::reported:
     return "reported";
+  case Verdict::counted:
+    return "counted";
   case Verdict::passed:
     break;
   }
@@ -98,7 +114,16 @@ LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()
 
 } // namespace
 
+static LintResult check_claim(const Mistake &mistake, const FigureClaim &claim) {
+  LintResult result{Verdict::counted, {claim.said}, claim.example};
+  if (claim.claimed == claim.counted || !bring_forward(result.said, mistake.finding))
+    result.verdict = Verdict::passed;
+  return result;
+}
+
 LintResult lint(const Mistake &mistake) {
+  if (const auto *claim = std::get_if<std::function<FigureClaim()>>(&mistake.example))
+    return check_claim(mistake, (*claim)());
   if (const auto *build = std::get_if<std::function<Schedule()>>(&mistake.example))
     return check_schedule(mistake, *build);
   HandWritten written = std::get<std::function<HandWritten()>>(mistake.example)();

@@ -1,7 +1,7 @@
 #pragma once
 /// The printed mistakes of the tutorials' posts, each an example that nestsmith refuses or reports: `lint` runs
 /// them. A mistake that a schedule can say is a schedule. An index error of a kernel that was written by hand
-/// is that kernel.
+/// is that kernel. A figure that is wrong is counted.
 
 #include "dsl/schedule.h"
 #include "lowering/kernel.h"
@@ -19,6 +19,13 @@ struct HandWritten {
   kernel::Kernel kernel;
 };
 
+/// A figure of a post, and what is counted.
+struct FigureClaim {
+  double claimed = 0, counted = 0;
+  std::string said;    ///< what was counted, in a sentence
+  std::string example; ///< the kernel as CUDA
+};
+
 struct Mistake {
   std::string tutorial; ///< "003"
   std::string name;     ///< "thread_extents"
@@ -26,7 +33,7 @@ struct Mistake {
   std::string truth;
   std::string rung;    ///< the mended form
   std::string finding; ///< a part of what nestsmith says of it: no other finding counts
-  std::variant<std::function<Schedule()>, std::function<HandWritten()>> example;
+  std::variant<std::function<Schedule()>, std::function<HandWritten()>, std::function<FigureClaim()>> example;
 
   std::string full_name() const { return tutorial + "/" + name; }
 };
@@ -36,8 +43,9 @@ const std::vector<Mistake> &mistakes();
 /// What nestsmith makes of a mistake.
 ///   refused   by a directive, or when the schedule is lowered
 ///   reported  by the simulator, or by the check of the result
+///   counted   by the figures of the kernel
 ///   passed    not noticed, or something else was found than the mistake
-enum class Verdict : std::uint8_t { refused, reported, passed };
+enum class Verdict : std::uint8_t { refused, reported, counted, passed };
 std::string_view name(Verdict verdict);
 
 struct LintResult {

@@ -1,0 +1,127 @@
+#include "schedules/figures/figures.h"
+
+#include "dsl/error.h"
+#include "schedules/figures/measure.h"
+#include "schedules/figures/posts.h"
+#include "schedules/published.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace nestsmith {
+
+namespace {
+
+/// A ratio of times that is taken as no change.
+constexpr double no_change = 0.05;
+
+int direction(double ratio) { return std::fabs(ratio - 1) <= no_change ? 0 : ratio > 1 ? 1 : -1; }
+
+bool near(double value, double wanted, double tolerance) {
+  return std::fabs(value - wanted) <= tolerance * std::fabs(wanted) + 1e-12 * std::fabs(wanted);
+}
+
+/// The published time of a rung at an edge, in any unit, where there is one.
+double published_time(const PublishedTable &table, const std::string &rung, std::int64_t edge) {
+  const PublishedRow *row = table.find(rung);
+  if (!row)
+    return 0;
+  auto figure = std::ranges::find(row->figures, edge, &PublishedFigure::edge);
+  if (figure == row->figures.end())
+    return 0;
+  return table.unit == "ms" ? figure->value : 1 / figure->value;
+}
+
+} // namespace
+
+std::string_view name(FigureSource source) {
+  switch (source) {
+  case FigureSource::counted:
+    return "counted";
+  case FigureSource::data:
+    return "GPU data";
+  case FigureSource::occupancy:
+    return "occupancy";
+  case FigureSource::modelled:
+    return "modelled";
+  case FigureSource::predicted:
+    return "predicted";
+  }
+  internal_error("unknown source of a figure");
+}
+
+std::string_view name(FigureVerdict verdict) {
+  switch (verdict) {
+  case FigureVerdict::reproduced:
+    return "reproduced";
+  case FigureVerdict::corrected:
+    return "corrected";
+  case FigureVerdict::agrees:
+    return "agrees";
+  case FigureVerdict::disagrees:
+    return "disagrees";
+  case FigureVerdict::wrong:
+    return "wrong";
+  }
+  internal_error("unknown verdict");
+}
+
+FigureVerdict verdict(const Figure &figure) {
+  if (figure.source == FigureSource::predicted)
+    return direction(figure.ours) == direction(figure.published) ? FigureVerdict::agrees
+                                                                 : FigureVerdict::disagrees;
+  if (!near(figure.ours, figure.right, figure.tolerance))
+    return FigureVerdict::wrong;
+  return near(figure.published, figure.right, figure.tolerance) ? FigureVerdict::reproduced
+                                                                : FigureVerdict::corrected;
+}
+
+std::vector<Figure> figures() {
+  std::vector<Figure> all;
+  for (auto post : {figure::of_000, figure::of_001, figure::of_003, figure::of_004, figure::of_worklog})
+    std::ranges::move(post(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<Figure> predictions() {
+  struct Step {
+    const char *tutorial, *gpu;
+    std::int64_t edge;
+    const char *before, *after;
+  };
+  // 002 does not name its GPU, and the worklog's A6000 is not listed.
+  constexpr Step steps[] = {
+      {"000", "RTX 5090", 1024, "naive", "coalesced"}, {"000", "RTX 5090", 1024, "coalesced", "shared"},
+      {"000", "RTX 5090", 1024, "shared", "tile1d"},   {"003", "RTX A500", 512, "step1", "step2"},
+      {"003", "RTX A500", 1024, "step1", "step2"},     {"003", "RTX A500", 512, "step2", "step3"},
+      {"003", "RTX A500", 1024, "step2", "step3"},     {"003", "RTX A500", 2048, "step2", "step3"},
+      {"003", "RTX A500", 512, "step3", "step4"},      {"003", "RTX A500", 1024, "step3", "step4"},
+      {"003", "RTX A500", 1024, "step4", "step5"},     {"003", "RTX A500", 1024, "step5", "step6"},
+  };
+  std::map<std::string, double> seconds;
+  std::vector<Figure> all;
+  for (const Step &step : steps) {
+    const PublishedTable *table = published(step.tutorial);
+    double before = published_time(*table, step.before, step.edge),
+           after = published_time(*table, step.after, step.edge);
+    internal_check(before > 0 && after > 0, "a prediction of what nobody published");
+    auto least = [&](const char *rung) {
+      std::string key = fmt::format("{}/{} {}", step.tutorial, rung, step.edge);
+      if (!seconds.contains(key))
+        seconds[key] = figure::analyse_rung(fmt::format("{}/{}", step.tutorial, rung),
+                                            {step.edge, step.edge, step.edge}, find_gpu(step.gpu))
+                           .seconds();
+      return seconds[key];
+    };
+    double predicted = least(step.after) / least(step.before);
+    all.push_back(
+        {step.tutorial,
+         fmt::format("{}: time of {} over that of {}, {}", step.gpu, step.after, step.before, step.edge),
+         after / before, after / before, predicted, FigureSource::predicted});
+  }
+  return all;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,63 @@
+#include "schedules/figures/measure.h"
+
+#include "dsl/error.h"
+#include "lowering/lower.h"
+#include "runtime/gpu_executor.h"
+#include "runtime/sim/count.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace nestsmith::figure {
+
+sim::RequestSums Measured::access(const std::string &buffer, bool stores) const {
+  sim::RequestSums sum;
+  for (const sim::AccessCounts &access : counters.accesses)
+    if (access.buffer->name == buffer && access.is_store() == stores)
+      sum += access;
+  return sum;
+}
+
+Measured measure(const Schedule &schedule, std::uint64_t max_blocks) {
+  kernel::Plan plan = lower(schedule);
+  Measured result{plan.only(), {}, 0};
+  std::vector<Scalar> ones;
+  for (const Var &scalar : result.kernel.scalars)
+    ones.push_back(Scalar::from_double(scalar->dtype, 1));
+  result.counters = sim::count(result.kernel, ones, {max_blocks, 0});
+  for (const sim::AccessCounts &access : result.counters.accesses)
+    if (access.is_store() && access.buffer->scope == Scope::global)
+      result.results += static_cast<double>(access.asked) / byte_size(access.buffer->dtype);
+  return result;
+}
+
+const Rung &find_rung(const std::string &name) {
+  const std::vector<Rung> &rungs = builtin_rungs();
+  auto found = std::ranges::find(rungs, name, &Rung::full_name);
+  internal_check(found != rungs.end(), "a figure of a rung that there is not");
+  return *found;
+}
+
+Measured measure(const std::string &rung, const Shape &shape, const std::string &arch) {
+  return measure(find_rung(rung).build(shape, DType::f32, make_target(arch)));
+}
+
+PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
+                          std::uint64_t max_lines) {
+  Schedule schedule = find_rung(name).build(shape, DType::f32, target_of(gpu));
+  kernel::Plan plan = lower(schedule);
+  std::vector<cuda::Resources> compiled;
+  try {
+    for (const cuda::Compiled &kernel : compile(plan, gpu.arch))
+      compiled.push_back(kernel);
+  } catch (const UserError &) { // no NVRTC, or one that does not know the GPU: registers are no limit then
+    compiled.clear();
+  }
+  return analyse(schedule.source(), plan, gpu, compiled, {.max_lines = max_lines});
+}
+
+Occupancy occupancy_of(const Gpu &gpu, const LaunchResources &launch) {
+  return occupancy_calculator() ? occupancy(gpu, launch) : occupancy_without_registers(gpu, launch);
+}
+
+} // namespace nestsmith::figure

@@ -1,0 +1,32 @@
+#pragma once
+/// How the figures are had: a rung's counts, and what is said of them.
+
+#include "runtime/analysis.h"
+#include "schedules/rung.h"
+
+#include <string>
+
+namespace nestsmith::figure {
+
+/// The only kernel of a schedule, counted.
+struct Measured {
+  kernel::Kernel kernel;
+  sim::Counters counters;
+  double results = 0; ///< elements that the grid's threads store to global memory, guards or not
+
+  /// The accesses of one buffer in one direction, summed.
+  sim::RequestSums access(const std::string &buffer, bool stores = false) const;
+};
+Measured measure(const Schedule &schedule, std::uint64_t max_blocks = 64);
+Measured measure(const std::string &rung, const Shape &shape, const std::string &arch = "sm_80");
+
+/// The rung of this full name.
+const Rung &find_rung(const std::string &name);
+/// Its analysis, with registers where NVRTC knows the GPU.
+PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
+                          std::uint64_t max_lines = 20'000'000);
+
+/// By cuda_occupancy.h, or where this build has none, by what is known without it.
+Occupancy occupancy_of(const Gpu &gpu, const LaunchResources &launch);
+
+} // namespace nestsmith::figure

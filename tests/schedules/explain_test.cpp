@@ -1,0 +1,176 @@
+/// What is said of a schedule, known or never seen, follows from its figures.
+
+#include "dsl/error.h"
+#include "dsl/tensor.h"
+#include "lowering/lower.h"
+#include "runtime/explain.h"
+#include "schedules/figures/measure.h"
+#include "schedules/workloads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using figure::analyse_rung;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const Shape cube = {256, 256, 256};
+
+PlanAnalysis on(const char *rung, const char *gpu = "A100", const Shape &shape = cube) {
+  return analyse_rung(rung, shape, find_gpu(gpu));
+}
+
+PlanAnalysis analysed(const Schedule &schedule, const Gpu &gpu) {
+  return analyse(schedule.source(), lower(schedule), gpu, {});
+}
+
+TEST(Explain, SaysBetterBecauseOfSectors) {
+  std::string words = in_words(on("000/naive"), "000/naive", on("000/coalesced"));
+  EXPECT_THAT(words, StartsWith("Better than 000/naive, because L1, which limited it, takes "));
+  EXPECT_THAT(words, HasSubstr("a request takes 2.51 sectors instead of 16.5"));
+  EXPECT_THAT(words, HasSubstr("reading A: 1 instead of 32, reading B: 4 instead of 1"));
+  EXPECT_THAT(words, HasSubstr("DRAM moves as many bytes as before, 1.05 MB: it is not the reason"));
+}
+
+TEST(Explain, SaysWorseBecauseOfBankConflicts) {
+  std::string words = in_words(on("004/tile32"), "004/tile32", on("004/transposed"));
+  EXPECT_THAT(words, StartsWith("Worse than 004/tile32, because shared memory, which limits it, takes "));
+  EXPECT_THAT(words, HasSubstr("reading B_shared: 32 instead of 1, storing B_shared: 32 instead of 1"));
+  EXPECT_THAT(words, HasSubstr("16.5 times more"));
+}
+
+TEST(Explain, SaysNoGainAndWhatDidNotMatter) {
+  PlanAnalysis padded = on("004/padded"), swizzled = on("004/swizzled");
+  EXPECT_EQ(outcome(padded, swizzled), Outcome::same);
+  EXPECT_THAT(in_words(padded, "004/padded", swizzled),
+              StartsWith("No gain over 004/padded, because shared memory limits both"));
+}
+
+TEST(Explain, SaysWhichLimiterMovedAndWhatIsUsedAgain) {
+  PlanAnalysis before = on("000/coalesced"), after = on("000/shared");
+  std::string words = in_words(before, "000/coalesced", after);
+  EXPECT_EQ(before.limiter(), Resource::l1);
+  EXPECT_EQ(after.limiter(), Resource::shared);
+  EXPECT_THAT(words, HasSubstr("The limiter moves from L1 to shared memory"));
+  EXPECT_THAT(words, HasSubstr("multiply-adds instead of 0.5"));
+}
+
+/// A product of the user's own with a mistake that no rung has: neighbouring lanes take rows of C.
+Schedule never_seen(bool lanes_along_rows) {
+  Workload w("product");
+  Tensor X = w.placeholder("X", {128, 64}, DType::f32), W = w.placeholder("W", {64, 128}, DType::f32);
+  Reduce k = reduce_axis("k", 64);
+  Tensor Y = w.compute("Y", {128, 128}, {"i", "j"}, [&](Expr i, Expr j) { return sum(X(i, k) * W(k, j), k); });
+  Schedule s(w.output({Y}));
+  auto sum_block = s.block("Y");
+  auto writeback = s.cache_write(sum_block, Scope::local);
+  auto [i, j, sum_loop] = s.loops<3>(sum_block);
+  auto [i_block, i_thread] = s.split(i, {infer, 32});
+  auto [j_block, j_thread] = s.split(j, {infer, 32});
+  s.reorder({i_block, j_block, i_thread, j_thread, sum_loop});
+  s.reverse_compute_at(writeback, j_thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(i_thread, lanes_along_rows ? Axis::thread_y : Axis::thread_x);
+  s.bind(j_thread, lanes_along_rows ? Axis::thread_x : Axis::thread_y);
+  return s;
+}
+
+TEST(Explain, WorksOnASchedulesItHasNeverSeen) {
+  const Gpu &gpu = find_gpu("H200");
+  PlanAnalysis right = analysed(never_seen(true), gpu), wrong = analysed(never_seen(false), gpu);
+  std::string words = in_words(right, "mine", wrong);
+  EXPECT_THAT(words, StartsWith("Worse than mine, because L1, which limits it, takes "));
+  EXPECT_THAT(words, HasSubstr("reading X: 32 instead of 1, storing Y: 32 instead of 4"));
+  EXPECT_THAT(in_words(wrong, "mine", right), StartsWith("Better than mine, because L1"));
+  EXPECT_THAT(in_words(wrong), HasSubstr("To gain: neighbouring lanes should read neighbouring elements."));
+}
+
+TEST(Explain, SectionsAreThoseOfAProfiler) {
+  PlanAnalysis it = on("004/tile64");
+  std::vector<Section> all = sections(it.kernels[0], it);
+  std::vector<std::string> titles;
+  for (const Section &section : all)
+    titles.push_back(section.title);
+  EXPECT_THAT(titles, testing::ElementsAre("GPU Speed Of Light", "Memory Workload Analysis", "Occupancy",
+                                           "Launch Statistics"));
+  std::string text;
+  for (const Section &section : all)
+    for (const Fact &fact : section.facts)
+      text += fact.label + ": " + fact.value + "\n";
+  EXPECT_THAT(text, HasSubstr("Shared memory a block: 32768 bytes"));
+  EXPECT_THAT(text, HasSubstr("Block: 256 threads"));
+  EXPECT_THAT(text, HasSubstr("Grid: 4 x 4 = 16 blocks"));
+}
+
+TEST(Explain, SaysWhatIsNotKnown) {
+  Schedule schedule = never_seen(true);
+  PlanAnalysis it = analysed(schedule, find_gpu("A100"));
+  ASSERT_FALSE(it.kernels[0].compiled.has_value());
+  bool said = false;
+  for (const Section &section : sections(it.kernels[0], it))
+    for (const Fact &fact : section.facts)
+      said |= fact.label == "Registers a thread" && fact.known == Known::unknown;
+  EXPECT_TRUE(said);
+}
+
+TEST(Analysis, LinesAreThoseOfTheText) {
+  Schedule schedule = never_seen(true);
+  kernel::Plan plan = lower(schedule);
+  PlanAnalysis it = analyse(schedule.source(), plan, find_gpu("A100"), {});
+  const KernelAnalysis &kernel = it.kernels[0];
+  std::string text = cuda_kernels(plan);
+  for (std::size_t n = 0; n < kernel.counters.accesses.size(); ++n) {
+    std::size_t at = 0;
+    for (std::size_t line = 1; line < kernel.lines[n].number; ++line)
+      at = text.find('\n', at) + 1;
+    ASSERT_GT(kernel.lines[n].number, 0U);
+    EXPECT_THAT(text.substr(at, text.find('\n', at) - at), HasSubstr(kernel.lines[n].text));
+    EXPECT_THAT(kernel.lines[n].text, HasSubstr(kernel.counters.accesses[n].buffer->name + "["));
+  }
+}
+
+TEST(Analysis, BoundsFollowFromTheCounts) {
+  PlanAnalysis it = on("004/one", "A100", {256, 256, 64});
+  const KernelAnalysis &kernel = it.kernels[0];
+  const Gpu &gpu = it.gpu;
+  // 256 blocks of 16 x 16 threads on 108 SMs: three on the busiest. 8 warps, each 64 multiply-adds, and one
+  // of alpha*AB + beta*C with one more product.
+  EXPECT_EQ(kernel.waves.busiest, 3);
+  EXPECT_EQ(kernel.bound(Resource::fp32).amount, 3.0 * 8 * 66 * 32 / gpu.fp32_lanes);
+  EXPECT_EQ(kernel.bound(Resource::fp32).seconds, kernel.bound(Resource::fp32).amount / gpu.clock_hz);
+  EXPECT_EQ(kernel.bound(Resource::shared).amount, 0);
+  // Requests of A and B in the loop, of C twice; no barriers.
+  EXPECT_EQ(kernel.bound(Resource::issue).amount, 3.0 * 8 * (2 * 64 + 2 + 66) / gpu.schedulers);
+  EXPECT_EQ(kernel.bound(Resource::l1).amount, 3.0 * 8 * (2 * 64 + 2))
+      << "a clock a request where sectors are few";
+  for (std::size_t n = 1; n < kernel.bounds.size(); ++n)
+    EXPECT_LE(kernel.bounds[n].seconds, kernel.bounds[n - 1].seconds);
+}
+
+TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {
+  EXPECT_THAT([] { on("004/fused", "RTX A500", {std::int64_t{1} << 30}); },
+              testing::ThrowsMessage<UserError>(
+                  HasSubstr("the arrays take 8 GiB, and NVIDIA RTX A500 Laptop GPU has 4")));
+}
+
+TEST(Analysis, SmallerTargetsAreGivenToTheRung) {
+  EXPECT_EQ(target_of(find_gpu("RTX 3090")).shared_bytes_per_block, 99 * 1024);
+  EXPECT_EQ(target_of(find_gpu("A100")).shared_bytes_per_block, 163 * 1024);
+  EXPECT_EQ(target_of(find_gpu("H200")).arch, "sm_90a");
+}
+
+TEST(Analysis, OccupancyWithoutACalculatorKnowsAllButRegisters) {
+  const Gpu &gpu = find_gpu("RTX 3090");
+  EXPECT_EQ(occupancy_without_registers(gpu, {.threads = 1024}).blocks, 1);
+  EXPECT_EQ(occupancy_without_registers(gpu, {.threads = 256}).blocks, 6);
+  EXPECT_EQ(occupancy_without_registers(gpu, {.threads = 64, .static_shared = 8192}).blocks, 11);
+  EXPECT_EQ(occupancy_without_registers(gpu, {.threads = 64, .static_shared = 4096}).blocks, 16);
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,107 @@
+#include "runtime/explain.h"
+#include "schedules/figures/figures.h"
+#include "tools/command.h"
+#include "tools/json.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace nestsmith::cli {
+
+namespace {
+
+std::vector<Figure> chosen(const Context &context) {
+  std::vector<Figure> list = figures();
+  if (!context.arguments.has("counts")) {
+    Progress progress;
+    progress.show("predictions …");
+    std::ranges::move(predictions(), std::back_inserter(list));
+  }
+  if (context.arguments.positional().empty())
+    return list;
+  const std::string &wanted = context.arguments.positional()[0];
+  std::set<std::string> known;
+  for (const Figure &figure : list)
+    known.insert(figure.tutorial);
+  if (!known.contains(wanted))
+    throw UserError(ExitCode::usage,
+                    fmt::format("there are no figures of a tutorial '{}'; there are those of {}", wanted,
+                                quoted_list({known.begin(), known.end()})));
+  std::erase_if(list, [&](const Figure &figure) { return figure.tutorial != wanted; });
+  return list;
+}
+
+void write_json(const std::vector<Figure> &list) {
+  out(json_text([&](llvm::json::OStream &json) {
+    json.array([&] {
+      for (const Figure &figure : list)
+        json.object([&] {
+          json.attribute("tutorial", figure.tutorial);
+          json.attribute("what", figure.what);
+          json.attribute("published", figure.published);
+          json.attribute("right", figure.right);
+          json.attribute("ours", figure.ours);
+          json.attribute("source", std::string(name(figure.source)));
+          json.attribute("verdict", std::string(name(verdict(figure))));
+          json.attribute("note", figure.note);
+        });
+    });
+  }));
+}
+
+std::string markdown(const std::vector<Figure> &list) {
+  std::string text = "| post | figure | published | nestsmith | | |\n| --- | --- | ---: | ---: | --- | --- |\n";
+  for (const Figure &figure : list)
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", figure.tutorial,
+                        figure.what + (figure.note.empty() ? "" : " (" + figure.note + ")"),
+                        number_text(figure.published), number_text(figure.ours), name(figure.source),
+                        name(verdict(figure)));
+  return text;
+}
+
+std::string table_text(const std::vector<Figure> &list, const Style &style) {
+  Table table(
+      {{"post"}, {"figure"}, {"published", Align::right}, {"nestsmith", Align::right}, {"by"}, {"verdict"}});
+  for (const Figure &figure : list) {
+    FigureVerdict v = verdict(figure);
+    std::string said(name(v));
+    table.add({figure.tutorial, figure.what, number_text(figure.published), number_text(figure.ours),
+               std::string(name(figure.source)),
+               v == FigureVerdict::wrong       ? style.red(said)
+               : v == FigureVerdict::corrected ? style.yellow(said)
+                                               : said});
+  }
+  std::string text = table.text(style), notes;
+  for (const Figure &figure : list)
+    if (verdict(figure) == FigureVerdict::corrected)
+      notes += fmt::format("  {} {}: {}\n", figure.tutorial, figure.what, figure.note);
+  return text + (notes.empty() ? "" : "\n" + style.bold("Corrected") + "\n" + notes);
+}
+
+ExitCode run(const Context &context) {
+  std::vector<Figure> list = chosen(context);
+  bool good = std::ranges::none_of(list, [](const Figure &f) { return verdict(f) == FigureVerdict::wrong; });
+  if (context.json())
+    write_json(list);
+  else
+    out(context.arguments.has("markdown") ? markdown(list) : table_text(list, context.style));
+  return good ? ExitCode::good : ExitCode::wrong_result;
+}
+
+} // namespace
+
+Command figures_command() {
+  return {"figures",
+          "the figures of the tutorials' posts beside ours",
+          "[TUTORIAL]",
+          0,
+          1,
+          {{"counts", "", "without the predictions of times, which take seconds"},
+           {"markdown", "", "as the table of docs/figures.md"}},
+          "A prediction is a ratio of least times, which know no latency: it agrees where it goes the way the\n"
+          "measurement went. Nothing is fitted to what was published.\n",
+          run};
+}
+
+} // namespace nestsmith::cli
