@@ -136,12 +136,11 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
       {"Busiest SM",
        fmt::format("{} blocks, {} times an even share", w.busiest, number_text(it.imbalance(whole.gpu)))},
   };
-  double executed = static_cast<double>(counts.multiply_adds.threads);
-  if (whole.needed_multiply_adds > 0 && whole.kernels.size() == 1)
+  double executed = static_cast<double>(counts.multiply_adds.threads), needed = whole.needed_multiply_adds;
+  if (needed > 0 && whole.kernels.size() == 1)
     section.facts.push_back(
-        {"Multiply-adds", fmt::format("{} executed, {} needed: {} of no use", count_text(executed),
-                                      count_text(whole.needed_multiply_adds),
-                                      percent_text(std::max(0.0, 1 - whole.needed_multiply_adds / executed)))});
+        {"Multiply-adds", fmt::format("{} executed, {} of them more than the sums need", count_text(executed),
+                                      percent_text(std::max(0.0, 1 - needed / executed)))});
   section.facts.push_back(
       {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(it.active_lanes()),
                                    count_text(static_cast<double>(counts.divergent)))});

@@ -11,19 +11,12 @@
 
 namespace nestsmith::cli {
 
-namespace {
-
-/// Where no device is at hand. 004 reasons about it, and sm_80 is the default of everything else.
-constexpr std::string_view default_gpu = "A100";
-
-} // namespace
-
 Option gpu_option() {
   std::vector<std::string> names;
   for (const Gpu &gpu : gpus())
     names.push_back(gpu.name);
   return {"gpu", "NAME",
-          fmt::format("{}; default: the device at hand, else {}", fmt::join(names, ", "), default_gpu)};
+          fmt::format("{}; default: the device at hand, else {}", fmt::join(names, ", "), assumed_gpu)};
 }
 
 ChosenGpu choose_gpu(const Context &context) {
@@ -33,10 +26,10 @@ ChosenGpu choose_gpu(const Context &context) {
     std::string product = cuda::Device::open()->info().name;
     if (const Gpu *gpu = known_gpu(product))
       return {*gpu, "the device at hand"};
-    return {find_gpu(default_gpu),
+    return {find_gpu(assumed_gpu),
             fmt::format("figures of the {} at hand are not listed: --gpu names another", product)};
   } catch (const UserError &) {
-    return {find_gpu(default_gpu), "no device at hand: --gpu names another"};
+    return {find_gpu(assumed_gpu), "no device at hand: --gpu names another"};
   }
 }
 

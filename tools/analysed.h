@@ -15,6 +15,9 @@ namespace nestsmith::cli {
 /// --gpu NAME.
 Option gpu_option();
 
+/// What is assumed where no device is at hand. 004 reasons about it, and its sm_80 is `Target`'s default.
+inline constexpr std::string_view assumed_gpu = "A100";
+
 struct ChosenGpu {
   Gpu gpu;
   std::string why; ///< where the user named none: "the device at hand", or that there is none we know

@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "lowering/lower.h"
 #include "runtime/workload_info.h"
+#include "tools/analysed.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ Climbed Climb::run(const Choice &given) {
     result.shared_bytes = plan.shared_bytes();
     std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
     result.compiled = compile_if_possible(plan, arch, compiler_note_);
+    analyse_plan(it, it.plan(), result);
     result.check = checker_.check(it.schedule, plan, *machine_.executor);
     if (!result.check.passed)
       result.code = ExitCode::wrong_result;
@@ -50,6 +52,21 @@ Climbed Climb::run(const Choice &given) {
     result.code = error.code();
   }
   return result;
+}
+
+/// What does not fit the GPU, or is not listed, has no analysis: the climb goes on.
+void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
+  const Gpu *gpu = machine_.simulated() ? &find_gpu(assumed_gpu) : known_gpu(machine_.device->info().name);
+  if (!gpu)
+    return;
+  std::vector<cuda::Resources> resources(result.compiled.begin(), result.compiled.end());
+  try {
+    result.analysis =
+        nestsmith::analyse(it.source(), plan, *gpu, resources, {.max_blocks = 32, .max_lines = 2'000'000});
+  } catch (const UserError &error) {
+    if (error.code() != ExitCode::usage)
+      throw;
+  }
 }
 
 void Climb::measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {

@@ -1,6 +1,7 @@
 #pragma once
 /// One rung of a climb: scheduled, lowered, compiled, checked and timed.
 
+#include "runtime/analysis.h"
 #include "runtime/check.h"
 #include "runtime/cublas.h"
 #include "tools/machine.h"
@@ -23,6 +24,9 @@ struct Climbed {
   std::vector<cuda::Compiled> compiled; ///< each kernel, in order; empty without NVRTC
   std::int64_t shared_bytes = 0;        ///< of a block: the most that a kernel takes
   std::optional<Variant> variant;       ///< which form of the rung ran, where not the usual one
+  /// Of the plan that ran, on the device at hand, or on the GPU that is assumed where there is none; absent
+  /// where its figures are not known.
+  std::optional<PlanAnalysis> analysis;
   CheckResult check;
   /// Why there is no result: the schedule was refused, or the launch failed. `details` is the marked IR.
   std::string error, error_details;
@@ -43,6 +47,7 @@ public:
   const std::string &cublas_name() const { return cublas_name_; }
 
 private:
+  void analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
   void measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
   std::optional<double> cublas_ms(const Program &source, const Inputs &inputs);
 

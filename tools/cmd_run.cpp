@@ -1,4 +1,5 @@
 #include "dsl/error.h"
+#include "runtime/explain.h"
 #include "schedules/published.h"
 #include "tools/climb.h"
 #include "tools/command.h"
@@ -6,20 +7,39 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace nestsmith::cli {
 
 namespace {
 
 /// "-" stands for what does not apply.
-std::string error_cell(const Climbed &row) {
+std::string error_cell(const Climbed &row, const Style &style) {
   const RunResult *random = row.check.find(CheckRun::random);
-  return random ? fmt::format("{:.3f}", random->max_error_over_bound) : "-";
+  auto exact = row.check.exact();
+  std::string text = random ? fmt::format("{:.3f}", random->max_error_over_bound) : "-";
+  return text + (!exact ? "" : *exact ? ", exact" : ", " + style.red("wrong"));
 }
 
-std::string exact_cell(const Climbed &row, const Style &style) {
-  auto exact = row.check.exact();
-  return !exact ? "-" : *exact ? "exact" : style.red("wrong");
+/// What a GPU would do: sectors of a load of global memory, bank conflicts, FLOP/byte as requests ask,
+/// occupancy, limiter.
+std::vector<Table::Column> analysis_columns() {
+  return {{"sectors", Align::right},
+          {"conflicts", Align::right},
+          {"FLOP/B", Align::right},
+          {"occup.", Align::right},
+          {"limiter"}};
+}
+
+std::vector<std::string> analysis_cells(const Climbed &row) {
+  if (!row.analysis)
+    return {"-", "-", "-", "-", "-"};
+  const PlanAnalysis &it = *row.analysis;
+  auto conflicts =
+      static_cast<double>(it.total(Scope::shared, false).conflicts + it.total(Scope::shared, true).conflicts);
+  return {number_text(it.total(Scope::global, false).sectors_per_request()), count_text(conflicts),
+          number_text(it.asked_intensity()), percent_text(it.slowest().occupancy.ratio()),
+          std::string(name(it.limiter()))};
 }
 
 std::string verdict_cell(const Climbed &row, const Style &style) {
@@ -63,7 +83,7 @@ std::string published_cell(const Context &context, const Climbed &row) {
 }
 
 /// Whose the published figures are, a line for each tutorial.
-std::string published_notes(const Context &context, const std::vector<Climbed> &rows) {
+std::string published_notes(const Context &context, const std::vector<Climbed> &rows, bool simulated) {
   std::vector<const PublishedTable *> tables;
   for (const Climbed &row : rows)
     if (published_row(context, row) && std::ranges::count(tables, published_table(context, row)) == 0)
@@ -73,31 +93,40 @@ std::string published_notes(const Context &context, const std::vector<Climbed> &
     const PublishedRow *cublas = table->find("");
     text += fmt::format("\npublished for {}: {}; in brackets M = N = K{}\n", table->tutorial, table->source,
                         cublas ? fmt::format(", cuBLAS {} {}", to_string(*cublas), table->unit) : "");
+    for (const Climbed &row : rows)
+      if (simulated && published_row(context, row) && published_table(context, row) == table)
+        text += fmt::format("  {}: {}\n", row.name, published_cell(context, row));
   }
   return text;
 }
 
-std::string table_text(const std::vector<Climbed> &rows, bool simulated, const std::string &cublas_name,
-                       const Context &context) {
-  const Style &style = context.style;
-  bool any_published =
-      std::ranges::any_of(rows, [&](const Climbed &row) { return published_row(context, row) != nullptr; });
+std::vector<Table::Column> columns_of(const std::vector<Climbed> &rows, bool simulated, bool any_published) {
   std::vector<Table::Column> columns = {{"rung"}};
   if (!one_problem(rows))
     columns.push_back({"problem"});
-  columns.push_back({"time", Align::right});
   if (!simulated) {
+    columns.push_back({"time", Align::right});
     columns.push_back({"GFLOP/s", Align::right});
     columns.push_back({"of cuBLAS", Align::right});
   }
-  auto compiled = std::ranges::find_if(rows, [](const Climbed &row) { return !row.compiled.empty(); });
-  std::string registers = compiled == rows.end() ? "registers" : "registers " + compiled->compiled[0].arch;
-  for (const std::string &title :
-       {std::string("error/bound"), std::string("integers"), registers, std::string("shared")})
-    columns.push_back({title, Align::right});
+  std::ranges::copy(analysis_columns(), std::back_inserter(columns));
+  columns.push_back({"error/bound", Align::right});
+  columns.push_back({"regs", Align::right});
+  columns.push_back({"shared", Align::right});
   if (any_published)
     columns.push_back({"published"});
   columns.push_back({"verdict"});
+  return columns;
+}
+
+/// What was published stands in the table where there are times to compare it with, else below it.
+std::string table_text(const std::vector<Climbed> &rows, bool simulated, const std::string &cublas_name,
+                       const Context &context) {
+  const Style &style = context.style;
+  bool any_published = !simulated && std::ranges::any_of(rows, [&](const Climbed &row) {
+    return published_row(context, row) != nullptr;
+  });
+  std::vector<Table::Column> columns = columns_of(rows, simulated, any_published);
   Table table(columns);
   for (const Climbed &row : rows) {
     bool ran = row.error.empty();
@@ -105,13 +134,13 @@ std::string table_text(const std::vector<Climbed> &rows, bool simulated, const s
     std::vector<std::string> cells = {style.bold(row.name) + form};
     if (!one_problem(rows))
       cells.push_back(fmt::format("{} {}", name(row.dtype), to_text(row.shape)));
-    cells.push_back(row.timing ? fmt::format("{:.4g} ms", row.timing->median_ms) : ran ? "simulated" : "-");
     if (!simulated) {
+      cells.push_back(row.timing ? fmt::format("{:.4g} ms", row.timing->median_ms) : "-");
       cells.push_back(row.timing ? fmt::format("{:.0f}", row.gflops()) : "-");
       cells.push_back(percent_cell(row));
     }
-    cells.push_back(error_cell(row));
-    cells.push_back(exact_cell(row, style));
+    std::ranges::move(analysis_cells(row), std::back_inserter(cells));
+    cells.push_back(error_cell(row, style));
     cells.push_back(registers_cell(row));
     cells.push_back(ran ? fmt::format("{} B", row.shared_bytes) : "-");
     if (any_published)
@@ -159,6 +188,17 @@ void write_published(llvm::json::OStream &json, const PublishedTable &table, con
   });
 }
 
+void write_figures(llvm::json::OStream &json, const PlanAnalysis &it) {
+  json.attribute("gpu", it.gpu.name);
+  json.attribute("sectors_per_request", it.total(Scope::global, false).sectors_per_request());
+  json.attribute("bank_conflicts", static_cast<std::int64_t>(it.total(Scope::shared, false).conflicts +
+                                                             it.total(Scope::shared, true).conflicts));
+  json.attribute("flop_per_byte_asked", json_number(it.asked_intensity()));
+  json.attribute("occupancy", it.slowest().occupancy.ratio());
+  json.attribute("limiter", std::string(name(it.limiter())));
+  json.attribute("least_ms", 1e3 * it.seconds());
+}
+
 void write_row(llvm::json::OStream &json, const Context &context, const Climbed &row) {
   json.attribute("rung", row.name);
   json.attribute("shape", llvm::json::Array(row.shape));
@@ -197,6 +237,8 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
     json.attribute("spill_bytes", spills);
   }
   json.attribute("shared_bytes", row.shared_bytes);
+  if (row.analysis)
+    write_figures(json, *row.analysis);
   if (const PublishedRow *figures = published_row(context, row))
     write_published(json, *published_table(context, row), *figures);
   json.attribute("verdict", !row.error.empty() && row.code == ExitCode::illegal_schedule ? "REFUSED"
@@ -233,6 +275,10 @@ std::string heading(const std::vector<Climbed> &rows, const Machine &machine, co
   std::string problem =
       one_problem(rows) ? fmt::format("{} {}", name(rows[0].dtype), to_text(rows[0].shape)) : "";
   std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
+  auto analysed = std::ranges::find_if(rows, [](const Climbed &row) { return row.analysis.has_value(); });
+  if (machine.simulated() && analysed != rows.end())
+    where +=
+        fmt::format(", as {} would run it ({})", analysed->analysis->gpu.name, analysed->analysis->gpu.arch);
   return style.bold(problem) + (problem.empty() ? "" : " ") + where + "\n\n";
 }
 
@@ -264,7 +310,7 @@ ExitCode run(const Context &context) {
     for (const Climbed &row : rows)
       text += failure_text(row, style);
     text += style.dim(variant_notes(rows));
-    text += style.dim(published_notes(context, rows));
+    text += style.dim(published_notes(context, rows, machine.simulated()));
     for (const std::string &note : notes)
       text += "\n" + style.dim(note) + "\n";
     out(text);
@@ -279,17 +325,20 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command run_command() {
-  return {"run",
-          "climb: run and check each rung, and print a table",
-          "[RUNG or TUTORIAL …]",
-          0,
-          1000,
-          {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option()},
-          "Without a RUNG: the first tutorial, which is the ladder. error/bound: the largest error of an "
-          "element against its bound\n"
-          "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); integers: small integers, bit for bit.\n\n"
-          "examples:\n  nestsmith run\n  nestsmith run 000/naive 000/coalesced --shape 640x480x320\n",
-          run};
+  return {
+      "run",
+      "climb: run and check each rung, and print a table",
+      "[RUNG or TUTORIAL …]",
+      0,
+      1000,
+      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option()},
+      "Without a RUNG: the first tutorial, which is the ladder. error/bound: the largest error of an "
+      "element against its bound\n"
+      "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); exact: small integers, bit for bit.\n"
+      "sectors: 32 bytes each, of a request that loads global memory; conflicts: of banks of shared memory;\n"
+      "FLOP/B: needed operations over the bytes that requests ask for. `nestsmith explain RUNG` says more.\n\n"
+      "examples:\n  nestsmith run\n  nestsmith run 000/naive 000/coalesced --shape 640x480x320\n",
+      run};
 }
 
 } // namespace nestsmith::cli

@@ -1,7 +1,9 @@
 #include "tools/explain_text.h"
 
+#include "codegen/cuda.h"
+#include "runtime/metrics.h"
+
 #include <fmt/format.h>
-#include <llvm/ADT/StringRef.h>
 
 namespace nestsmith::cli {
 
@@ -89,9 +91,21 @@ void write_access(llvm::json::OStream &json, const AccessName &name, const Kerne
   json.attribute("text", kernel.lines[name.access].text);
 }
 
+std::vector<Metric> metrics_of(const KernelAnalysis &it, const Gpu &gpu) {
+  return metrics({it.counters, &it.memory.traffic, it.occupancy_assumed ? nullptr : &it.occupancy, &gpu});
+}
+
+void write_metric(llvm::json::OStream &json, const Metric &metric) {
+  json.attribute("name", metric.name);
+  json.attribute("unit", metric.unit);
+  json.attribute("kind", std::string(name(metric.kind)));
+  json.attribute("value", metric.value ? json_number(*metric.value) : llvm::json::Value(nullptr));
+  json.attribute("note", metric.note);
+}
+
 void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::size_t k) {
   const KernelAnalysis &it = whole.kernels[k];
-  json.attribute("kernel", it.kernel.name);
+  json.attribute("kernel", entry_name(it.kernel));
   json.attribute("least_seconds", it.seconds());
   json.attribute("limiter", std::string(name(it.limiter())));
   json.attributeObject("bounds_seconds", [&] {
@@ -111,6 +125,10 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
     for (const AccessName &access : accesses(whole))
       if (access.kernel == k)
         json.object([&] { write_access(json, access, it); });
+  });
+  json.attributeArray("metrics", [&] {
+    for (const Metric &metric : metrics_of(it, whole.gpu))
+      json.object([&] { write_metric(json, metric); });
   });
   json.attributeArray("sections", [&] {
     for (const Section &section : sections(it, whole))
@@ -147,6 +165,18 @@ std::string analysis_text(const Analysed &it, const Style &style) {
       text += section_text(section, style);
   }
   return text + section_text(roofline(whole), style) + accesses_text(whole, style);
+}
+
+std::string metrics_text(const PlanAnalysis &whole, const Style &style) {
+  std::string text;
+  for (const KernelAnalysis &kernel : whole.kernels) {
+    Table table({{"metric"}, {"value", Align::right}, {"unit"}, {"kind"}});
+    for (const Metric &metric : metrics_of(kernel, whole.gpu))
+      table.add({metric.name, metric.value ? fmt::format("{:.10g}", *metric.value) : "n/a", metric.unit,
+                 std::string(name(metric.kind))});
+    text += "\n" + style.bold("Metrics of " + entry_name(kernel.kernel)) + "\n" + table.text(style);
+  }
+  return text;
 }
 
 void write_analysis(llvm::json::OStream &json, const Analysed &it) {

@@ -10,6 +10,8 @@ namespace nestsmith::cli {
 
 /// The sections of each kernel, and the accesses that cost most.
 std::string analysis_text(const Analysed &it, const Style &style);
+/// All that is counted, under the names of the profiler.
+std::string metrics_text(const PlanAnalysis &whole, const Style &style);
 /// A paragraph, wrapped and indented.
 std::string paragraph_text(const std::string &text, const Style &style);
 

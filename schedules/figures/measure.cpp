@@ -10,7 +10,7 @@
 
 namespace nestsmith::figure {
 
-sim::RequestSums Measured::access(const std::string &buffer, bool stores) const {
+sim::RequestSums RungCounts::access(const std::string &buffer, bool stores) const {
   sim::RequestSums sum;
   for (const sim::AccessCounts &access : counters.accesses)
     if (access.buffer->name == buffer && access.is_store() == stores)
@@ -18,9 +18,9 @@ sim::RequestSums Measured::access(const std::string &buffer, bool stores) const 
   return sum;
 }
 
-Measured measure(const Schedule &schedule, std::uint64_t max_blocks) {
+RungCounts measure(const Schedule &schedule, std::uint64_t max_blocks) {
   kernel::Plan plan = lower(schedule);
-  Measured result{plan.only(), {}, 0};
+  RungCounts result{plan.only(), {}, 0};
   std::vector<Scalar> ones;
   for (const Var &scalar : result.kernel.scalars)
     ones.push_back(Scalar::from_double(scalar->dtype, 1));
@@ -38,7 +38,7 @@ const Rung &find_rung(const std::string &name) {
   return *found;
 }
 
-Measured measure(const std::string &rung, const Shape &shape, const std::string &arch) {
+RungCounts measure(const std::string &rung, const Shape &shape, const std::string &arch) {
   return measure(find_rung(rung).build(shape, DType::f32, make_target(arch)));
 }
 

@@ -9,7 +9,7 @@
 namespace nestsmith::figure {
 
 /// The only kernel of a schedule, counted.
-struct Measured {
+struct RungCounts {
   kernel::Kernel kernel;
   sim::Counters counters;
   double results = 0; ///< elements that the grid's threads store to global memory, guards or not
@@ -17,8 +17,8 @@ struct Measured {
   /// The accesses of one buffer in one direction, summed.
   sim::RequestSums access(const std::string &buffer, bool stores = false) const;
 };
-Measured measure(const Schedule &schedule, std::uint64_t max_blocks = 64);
-Measured measure(const std::string &rung, const Shape &shape, const std::string &arch = "sm_80");
+RungCounts measure(const Schedule &schedule, std::uint64_t max_blocks = 64);
+RungCounts measure(const std::string &rung, const Shape &shape, const std::string &arch = "sm_80");
 
 /// The rung of this full name.
 const Rung &find_rung(const std::string &name);

@@ -6,7 +6,7 @@ namespace nestsmith::figure {
 namespace {
 
 /// Loads of A and B, of global or of shared memory, for a result.
-double loads_for_a_result(const Measured &it, Scope scope) {
+double loads_for_a_result(const RungCounts &it, Scope scope) {
   double threads = 0;
   for (const char *operand : {"A", "B"})
     threads += static_cast<double>(
@@ -15,7 +15,7 @@ double loads_for_a_result(const Measured &it, Scope scope) {
 }
 
 /// Sectors of a request for A or B.
-double sectors_in_the_mean(const Measured &it) {
+double sectors_in_the_mean(const RungCounts &it) {
   sim::RequestSums both = it.access("A");
   both += it.access("B");
   return both.sectors_per_request();
@@ -27,8 +27,9 @@ std::vector<Figure> of_000() {
   constexpr double K = 1024;
   const Shape shape = {1024, 1024, 1024};
   const Gpu &gpu = find_gpu("RTX 5090");
-  Measured naive = measure("000/naive", shape, gpu.arch), coalesced = measure("000/coalesced", shape, gpu.arch);
-  Measured shared = measure("000/shared", shape, gpu.arch), tile1d = measure("000/tile1d", shape, gpu.arch);
+  RungCounts naive = measure("000/naive", shape, gpu.arch),
+             coalesced = measure("000/coalesced", shape, gpu.arch);
+  RungCounts shared = measure("000/shared", shape, gpu.arch), tile1d = measure("000/tile1d", shape, gpu.arch);
   std::vector<Figure> list;
   auto add = [&](const std::string &what, double published, double ours, const std::string &note = "") {
     list.push_back({"000", what, published, published, ours, FigureSource::counted, 0, note});

@@ -25,7 +25,7 @@ std::vector<Figure> of_001() {
   occupancy("64 threads with 8 KB", {.threads = 64, .static_shared = 8192}, 12, 11, reserved);
   occupancy("64 threads with 4 KB", {.threads = 64, .static_shared = 4096}, 24, 16,
             "cc 8.6 holds 16 blocks an SM at most");
-  Measured printed = measure(mistake::column_of_b());
+  RungCounts printed = measure(mistake::column_of_b());
   auto add = [&](const std::string &what, double right, double ours) {
     list.push_back({"001", what, right, right, ours, FigureSource::counted});
   };

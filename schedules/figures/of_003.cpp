@@ -5,8 +5,8 @@
 namespace nestsmith::figure {
 
 std::vector<Figure> of_003() {
-  Measured step2 = measure("003/step2", {512, 512, 512}), step3 = measure("003/step3", {512, 512, 512});
-  Measured printed = measure(mistake::consecutive_elements());
+  RungCounts step2 = measure("003/step2", {512, 512, 512}), step3 = measure("003/step3", {512, 512, 512});
+  RungCounts printed = measure(mistake::consecutive_elements());
   std::vector<Figure> list;
   auto add = [&](const std::string &what, double published, double ours, const std::string &note = "") {
     list.push_back({"003", what, published, published, ours, FigureSource::counted, 0, note});

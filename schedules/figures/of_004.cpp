@@ -11,7 +11,7 @@ using List = std::vector<Figure>;
 
 /// FLOP of the product over the bytes that loads of A and B ask for.
 double intensity(const char *rung) {
-  Measured it = measure(rung, {256, 256, 256});
+  RungCounts it = measure(rung, {256, 256, 256});
   return 2 * 256.0 * 256 * 256 / static_cast<double>(it.access("A").asked + it.access("B").asked);
 }
 
@@ -61,13 +61,14 @@ void intensities(List &list) {
 }
 
 void quantization(List &list) {
-  Measured it = measure("004/tile32", {65, 65, 32});
+  RungCounts it = measure("004/tile32", {65, 65, 32});
   auto add = [&](const std::string &what, double published, double ours) {
     list.push_back({"004", what, published, published, ours, FigureSource::counted});
   };
   add("65 x 65 by 32 x 32 tiles: blocks", 9, static_cast<double>(it.counters.blocks));
+  // Each result that is needed has one more, alpha*AB + beta*C.
   add("65 x 65 by 32 x 32 tiles: results computed", 9 * 1024,
-      static_cast<double>(it.counters.multiply_adds.threads) / 32);
+      (static_cast<double>(it.counters.multiply_adds.threads) - it.results) / 32);
   add("65 x 65 by 32 x 32 tiles: results needed", 4225, it.results);
 }
 
@@ -77,8 +78,8 @@ void banks(List &list) {
     list.push_back({"004", what, published, right, ours, FigureSource::counted, 0, note});
   };
   const Shape shape = {64, 64, 64};
-  Measured plain = measure("004/tile32", shape), transposed = measure("004/transposed", shape);
-  Measured padded = measure("004/padded", shape), swizzled = measure("004/swizzled", shape);
+  RungCounts plain = measure("004/tile32", shape), transposed = measure("004/transposed", shape);
+  RungCounts padded = measure("004/padded", shape), swizzled = measure("004/swizzled", shape);
   const char *note = "both go down a column of 32 words: every lane meets bank (32 x lane) % 32";
   add("B's tile transposed: wavefronts of a store", 1, 32,
       transposed.access("B_shared", true).wavefronts_per_request(), note);
@@ -104,8 +105,8 @@ void banks(List &list) {
 /// What a warp executes, of what it would without the branch.
 void divergence(List &list) {
   const Shape shape = {1 << 16};
-  Measured divergent = measure("004/divergent", shape), uniform = measure("004/uniform", shape);
-  auto arithmetic = [](const Measured &it) {
+  RungCounts divergent = measure("004/divergent", shape), uniform = measure("004/uniform", shape);
+  auto arithmetic = [](const RungCounts &it) {
     return static_cast<double>(it.counters.multiply_adds.warps + it.counters.floating.warps);
   };
   auto add = [&](const std::string &what, double published, double ours) {
@@ -135,7 +136,7 @@ List of_004() {
 }
 
 List of_worklog() {
-  Measured third = measure("worklog/3", {64, 64, 64});
+  RungCounts third = measure("worklog/3", {64, 64, 64});
   double conflicts = static_cast<double>(third.counters.total(Scope::shared, false).conflicts +
                                          third.counters.total(Scope::shared, true).conflicts);
   return {{"004", "Boehm's kernel 3 (worklog/3): bank conflicts a request", 1, 0, conflicts,

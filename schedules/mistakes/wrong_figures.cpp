@@ -10,14 +10,14 @@ namespace nestsmith::mistake {
 namespace {
 
 using figure::measure;
-using figure::Measured;
+using figure::RungCounts;
 
-std::string text(const Measured &it) { return cuda_kernel(it.kernel); }
+std::string text(const RungCounts &it) { return cuda_kernel(it.kernel); }
 
 FigureClaim dram_explains_coalescing() {
   const Shape shape = {512, 512, 512};
   const Gpu &gpu = find_gpu("RTX 5090");
-  Measured naive = measure("000/naive", shape), coalesced = measure("000/coalesced", shape);
+  RungCounts naive = measure("000/naive", shape), coalesced = measure("000/coalesced", shape);
   double before = figure::analyse_rung("000/naive", shape, gpu).dram_bytes();
   double after = figure::analyse_rung("000/coalesced", shape, gpu).dram_bytes();
   bool same = std::abs(after / before - 1) < 0.1;
@@ -40,7 +40,7 @@ FigureClaim blocks_of_64_threads(std::int64_t shared_bytes, double claimed) {
 }
 
 FigureClaim tile_of_b_by_rows() {
-  Measured it = measure(column_of_b());
+  RungCounts it = measure(column_of_b());
   return {
       1, it.access("B_shared").wavefronts_per_request(),
       fmt::format("a request for B takes {} sectors, a store to its tile {} wavefronts, and a load of it {}",
@@ -51,7 +51,7 @@ FigureClaim tile_of_b_by_rows() {
 }
 
 FigureClaim consecutive_for_each_thread() {
-  Measured it = measure(consecutive_elements());
+  RungCounts it = measure(consecutive_elements());
   return {4, it.access("A").sectors_per_request(),
           fmt::format("a request for A takes {} sectors, and a store to its tile {} wavefronts",
                       number_text(it.access("A").sectors_per_request()),
@@ -60,7 +60,7 @@ FigureClaim consecutive_for_each_thread() {
 }
 
 FigureClaim transposed_is_free() {
-  Measured it = measure("004/transposed", {64, 64, 64}), plain = measure("004/tile32", {64, 64, 64});
+  RungCounts it = measure("004/transposed", {64, 64, 64}), plain = measure("004/tile32", {64, 64, 64});
   return {1, it.access("B_shared", true).wavefronts_per_request(),
           fmt::format("a store to the transposed tile takes {} wavefronts and a load of it {}; a load of the "
                       "plain one takes {}",
@@ -71,7 +71,7 @@ FigureClaim transposed_is_free() {
 }
 
 FigureClaim loads_of_a_warp() {
-  Measured it = measure("004/tile32", {64, 64, 64});
+  RungCounts it = measure("004/tile32", {64, 64, 64});
   sim::RequestSums loads = it.access("A");
   double each = 32.0 * static_cast<double>(loads.requests) / static_cast<double>(loads.threads);
   return {32, each,
@@ -95,7 +95,7 @@ FigureClaim two_large_tiles() {
 }
 
 FigureClaim conflicts_of_kernel_3() {
-  Measured it = measure("worklog/3", {64, 64, 64});
+  RungCounts it = measure("worklog/3", {64, 64, 64});
   double conflicts = static_cast<double>(it.counters.total(Scope::shared, false).conflicts +
                                          it.counters.total(Scope::shared, true).conflicts);
   return {1, conflicts,

@@ -77,6 +77,9 @@ TEST(ExplainCommand, GivesJson) {
     }
   }
   EXPECT_TRUE(found);
+  EXPECT_GT(kernel.getArray("metrics")->size(), 20U);
+  EXPECT_TRUE(matches(nestsmith("explain 004/tile32 --shape 64x64x64 --metrics").out,
+                      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum +│ +0 "));
 }
 
 TEST(ExplainCommand, RefusesWhatItCannotDo) {
