@@ -1,5 +1,5 @@
 #pragma once
-/// A cache of lines of 128 bytes that are filled sector by sector, 16 ways, least recently used out.
+/// A cache of lines of 128 bytes that are filled sector by sector, 16 ways or fewer, least recently used out.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,8 @@ namespace nestsmith::sim {
 class Cache {
 public:
   explicit Cache(std::int64_t bytes)
-      : sets_(static_cast<std::uint64_t>(bytes) / (ways * 128)), lines_(sets_ * ways) {}
+      : sets_((static_cast<std::uint64_t>(bytes) / 128 + most_ways - 1) / most_ways),
+        ways_(sets_ == 0 ? 0 : static_cast<std::uint64_t>(bytes) / 128 / sets_), lines_(sets_ * ways_) {}
 
   /// Looks up sectors of a line (a bit for each) and has them all afterwards. Gives those that were there.
   std::uint32_t load(std::uint64_t line, std::uint32_t sectors) {
@@ -32,7 +33,7 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t ways = 16;
+  static constexpr std::uint64_t most_ways = 16;
   struct Line {
     std::uint64_t number = 0;
     std::uint64_t used = 0; ///< when; 0: never
@@ -41,12 +42,12 @@ private:
 
   /// The line, or the one that made room for it; null in a cache of nothing.
   Line *find(std::uint64_t number) {
-    if (sets_ == 0)
+    if (ways_ == 0)
       return nullptr;
     // Lines that are a power of two apart must not meet in a set.
-    Line *set = lines_.data() + (number * 0x9E3779B97F4A7C15u >> 20) % sets_ * ways;
+    Line *set = lines_.data() + (number * 0x9E3779B97F4A7C15u >> 20) % sets_ * ways_;
     Line *oldest = set;
-    for (Line *line = set; line != set + ways; ++line) {
+    for (Line *line = set; line != set + ways_; ++line) {
       if (line->number == number && line->used != 0) {
         line->used = ++now_;
         return line;
@@ -58,7 +59,7 @@ private:
     return oldest;
   }
 
-  std::uint64_t sets_, now_ = 0;
+  std::uint64_t sets_, ways_, now_ = 0;
   std::vector<Line> lines_;
 };
 

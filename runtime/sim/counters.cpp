@@ -43,6 +43,16 @@ std::uint32_t wavefronts(const WarpRequest &request, std::int64_t bytes, std::si
   return *std::max_element(wanted.begin(), wanted.end());
 }
 
+/// Whether each two lanes whose numbers differ in this bit ask for one address.
+bool pairs_share(const WarpRequest &request, std::size_t bit) {
+  for (std::size_t lane = 0; lane < request.address.size(); ++lane) {
+    bool both = (request.mask >> lane & 1) && (request.mask >> (lane ^ bit) & 1);
+    if (both && request.address[lane] != request.address[lane ^ bit])
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 RequestCost cost(const WarpRequest &request, std::int64_t bytes, Scope scope) {
@@ -53,6 +63,8 @@ RequestCost cost(const WarpRequest &request, std::int64_t bytes, Scope scope) {
     return result;
   }
   std::size_t lanes = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
+  if (bytes > 4 && (pairs_share(request, 1) || pairs_share(request, 2)))
+    lanes *= 2;
   for (std::size_t first = 0; first < 32; first += lanes)
     if (std::uint32_t passes = wavefronts(request, bytes, first, first + lanes)) {
       result.wavefronts += passes;

@@ -8,8 +8,9 @@
 ///
 /// Shared memory: 32 banks of 4 bytes; one wavefront serves any number of lanes that ask for the same words,
 /// and one word of each bank. Accesses of 4 bytes or less take the warp at once, of 8 bytes half of it, of 16
-/// bytes a quarter (CUDA C++ Programming Guide, "Shared Memory"). How the parts of a wide access are merged
-/// further is not documented, so that the wavefronts of these are a model.
+/// bytes a quarter (CUDA C++ Programming Guide, "Shared Memory"). Where the lanes T and T^1 of all
+/// pairs, or T and T^2 of all, ask for the same, two parts go together: this is not documented, but is what an
+/// H200 counts (docs/counters.md), so that the wavefronts of wide accesses are a model.
 
 #include "lowering/kernel.h"
 

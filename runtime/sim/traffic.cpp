@@ -55,7 +55,7 @@ Plan make_plan(const Counters &counters, double blocks_together, std::uint64_t m
   }
   Plan plan;
   if (lines > 4e6)
-    plan.draw = 16;
+    plan.draw = 8;
   double share = static_cast<double>(most) / std::max(requests + lines / 32, 1.0);
   if (share >= 1)
     return plan;
@@ -135,9 +135,13 @@ private:
   std::vector<std::int64_t> first_line_; ///< of each parameter
   Program program_;
   std::vector<std::size_t> positions_;
-  std::vector<Cache> l1_; ///< of each SM
-  Cache l2_;
-  std::size_t sm_ = 0;
+  std::uint32_t load_from_l2(std::uint64_t line, std::uint32_t sectors);
+  std::uint32_t store_to_l2(std::uint64_t line, std::uint32_t sectors);
+  std::size_t home(std::uint64_t line) const;
+
+  std::vector<Cache> l1_; ///< of each slot that a block runs in
+  std::vector<Cache> l2_; ///< of each partition
+  std::size_t slot_ = 0;  ///< of the block that runs now
   /// Touches of full warps relative to the line of the base, by access, warp and phase.
   std::vector<std::vector<std::vector<Touch>>> known_;
   std::vector<Touch> singly_;
@@ -145,9 +149,7 @@ private:
 
 Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
            const Plan &plan)
-    : system_(system), plan_(plan), buffers_(kernel.params.size()),
-      l2_(static_cast<std::int64_t>(plan.requests * static_cast<double>(system.l2_bytes)) /
-          static_cast<std::int64_t>(plan.draw)) {
+    : system_(system), plan_(plan), buffers_(kernel.params.size()) {
   std::int64_t line = 0;
   for (std::size_t n = 0; n < buffers_.size(); ++n) {
     buffers_[n].elements = kernel::element_count(kernel.params[n]);
@@ -161,8 +163,29 @@ Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const 
     count = std::max(count, position + 1);
   all.resize(count);
   known_.resize(program_.tallied.size());
-  l1_.assign(static_cast<std::size_t>(system.sms),
-             Cache(system.l1_bytes / static_cast<std::int64_t>(plan.draw)));
+  auto draw = static_cast<std::int64_t>(plan.draw);
+  l1_.assign(static_cast<std::size_t>(system.sms) * static_cast<std::size_t>(system.blocks_per_sm),
+             Cache(system.l1_bytes / system.blocks_per_sm / draw));
+  double l2_bytes = plan.requests * static_cast<double>(system.l2_bytes) / system.l2_partitions;
+  l2_.assign(static_cast<std::size_t>(system.l2_partitions), Cache(static_cast<std::int64_t>(l2_bytes) / draw));
+}
+
+std::size_t Walk::home(std::uint64_t line) const { return (line * 0xA24BAED4963EE407u >> 32) % l2_.size(); }
+
+std::uint32_t Walk::load_from_l2(std::uint64_t line, std::uint32_t sectors) {
+  std::size_t near = slot_ % l2_.size(), far = home(line);
+  std::uint32_t there = l2_[near].load(line, sectors);
+  if (far != near && there != sectors)
+    there |= l2_[far].load(line, sectors & ~there);
+  return there;
+}
+
+/// Memory is written from the partition that is a line's home.
+std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
+  std::size_t near = slot_ % l2_.size(), far = home(line);
+  if (far != near)
+    (void)l2_[near].load(line, sectors);
+  return l2_[far].store(line, sectors);
 }
 
 /// `base` becomes the line that they are relative to.
@@ -197,11 +220,11 @@ void Walk::request(const Access &access, const Warp &w, std::uint32_t mask) {
     sum.sectors += static_cast<std::uint64_t>(std::popcount(touch.sectors));
     std::uint32_t there = 0;
     if (access.is_store) {
-      there = l2_.store(line, touch.sectors);
+      there = store_to_l2(line, touch.sectors);
     } else {
-      std::uint32_t in_l1 = l1_[sm_].load(line, touch.sectors), rest = touch.sectors & ~in_l1;
+      std::uint32_t in_l1 = l1_[slot_].load(line, touch.sectors), rest = touch.sectors & ~in_l1;
       sum.l1_hits += static_cast<std::uint64_t>(std::popcount(in_l1));
-      there = rest == 0 ? 0 : l2_.load(line, rest);
+      there = rest == 0 ? 0 : load_from_l2(line, rest);
     }
     sum.l2_hits += static_cast<std::uint64_t>(std::popcount(there));
   }
@@ -236,7 +259,7 @@ void Walk::run() {
       Slot &slot = slots[n];
       if (!slot.running)
         continue;
-      sm_ = n % l1_.size();
+      slot_ = n;
       if (slot.machine->round())
         continue;
       --running;

@@ -1,10 +1,12 @@
 #pragma once
 /// A model of the caches: which of a kernel's sectors come from L1, from L2 and from DRAM.
 ///
-/// The blocks that are resident together run side by side, a request of each warp in turn. Each SM has an L1
-/// of lines of 128 bytes, filled sector by sector, least recently used out; loads look it up, stores go
-/// through it. All share an L2 of the same kind, which keeps what is stored until it must make room. Both
-/// start empty, and what the L2 holds of stores at the end counts as written to DRAM.
+/// The blocks that are resident together run side by side, a request of each warp in turn. Caches hold lines of
+/// 128 bytes, filled sector by sector, least recently used out, and start empty. Each block has its share of
+/// its SM's L1, which loads look up and stores go through: on hardware the blocks of an SM drift apart, so that
+/// they seldom find what another has loaded. The L2 is in partitions, each of which caches what its SMs ask
+/// for; what has its home in another partition is looked up there too, before DRAM. What is stored is kept
+/// until it must make room, and what is kept at the end counts as written to DRAM.
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
@@ -20,7 +22,8 @@ struct MemorySystem {
   int sms = 1;
   int blocks_per_sm = 1;
   std::int64_t l1_bytes = 0; ///< of an SM, less what shared memory takes of it; 0: no L1
-  std::int64_t l2_bytes = 0;
+  std::int64_t l2_bytes = 0; ///< of all partitions together
+  int l2_partitions = 1;
 };
 
 struct Traffic {

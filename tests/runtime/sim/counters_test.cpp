@@ -60,6 +60,17 @@ TEST(RequestCosts, OfSharedMemoryAreThePassesThroughItsBanks) {
   EXPECT_EQ(passes(strided(0, 128), 16), 32u) << "vectors down a column";
   EXPECT_EQ(conflicts(strided(0, 128), 16), 28u);
   EXPECT_EQ(passes(strided(0, 16, 0xFF), 16), 1u) << "the first quarter alone";
+  EXPECT_EQ(passes(strided(128, 0), 16), 2u) << "a broadcast of vectors: the quarters go two by two";
+  EXPECT_EQ(passes(strided(128, 0), 8), 1u);
+  auto grouped = [](std::int64_t lanes, std::int64_t bytes) {
+    WarpRequest request{.mask = ~0u};
+    for (std::int64_t lane = 0; lane < 32; ++lane)
+      request.address[static_cast<std::size_t>(lane)] = lane / lanes * bytes;
+    return request;
+  };
+  EXPECT_EQ(passes(grouped(2, 16), 16), 2u) << "neighbours share";
+  EXPECT_EQ(passes(grouped(2, 8), 8), 1u);
+  EXPECT_EQ(conflicts(grouped(4, 16), 16), 0u);
   EXPECT_EQ(cost(strided(0, 4), 4, Scope::shared).sectors, 0u);
 }
 
