@@ -112,14 +112,14 @@ TEST(Trace, IsCppWhateverTheNames) {
   Tensor z = w.compute("infer", {8}, {"int"}, [&](Expr n) { return y(n) + y(n); });
   Schedule s(w.output({z}));
   s.split(s.loop("int"), {infer, 4});
-  s.compute_at(s.block("class"), s.loop("int_outer"));
+  s.set_scope(s.block("class"), Scope::shared);
   auto tile = s.cache_read(s.block("class"), "shared", Scope::shared);
   s.compute_at(tile, s.loop("s"));
   s.unroll(s.loop("s"));
   EXPECT_EQ(trace_to_cpp(s), R"(auto int_ = s.loop("int");
 auto [int_outer, int_inner] = s.split(int_, {infer, 4});
 auto class_ = s.block("class");
-s.compute_at(class_, int_outer);
+s.set_scope(class_, Scope::shared);
 auto shared_shared = s.cache_read(class_, "shared", Scope::shared);
 auto s_ = s.loop("s");
 s.compute_at(shared_shared, s_);

@@ -98,7 +98,8 @@ TEST(Kernel, map_children_keeps_the_side_of_an_if_that_is_left) {
   auto without = [&](const Stmt &gone) {
     return map_children(either, [&](const Stmt &stmt) { return stmt == gone ? nullptr : stmt; });
   };
-  const If *then = as<If>(without(e.guard)), *otherwise = as<If>(without(e.store));
+  Stmt one = without(e.guard), other = without(e.store);
+  const If *then = as<If>(one), *otherwise = as<If>(other);
   ASSERT_TRUE(then && otherwise);
   EXPECT_TRUE(same(then->condition, condition));
   EXPECT_EQ(then->body, e.store);

@@ -36,7 +36,7 @@ TEST(PlaceDeclarations, MovesThemOutToWhereTheirValueIsKnown) {
             "  let i: i64 = tid*2\n"
             "  for k < 4:\n"
             "    let j: i64 = i + k\n"
-            "    x[j] = 1\n");
+            "    x[j] = 1.0\n");
 }
 
 /// A loop or a guard around nothing but a declaration does nothing: no pass makes one, but a pass with a bug
@@ -46,18 +46,18 @@ TEST(PlaceDeclarations, WhatHoldsNothingElseGoes) {
   EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
               return make_seq({loop(k, declare(Expr(tid) + Expr(k))), store(Expr(tid))});
             }),
-            "  x[tid] = 1\n");
+            "  x[tid] = 1.0\n");
   EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
               Expr guard = Expr(tid) < Expr(5);
               return make_seq({loop(k, make(If{guard, "", declare(Expr(k))})), store(Expr(tid))});
             }),
-            "  x[tid] = 1\n");
+            "  x[tid] = 1.0\n");
   EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
               return loop(k, make(If{Expr(tid) < Expr(5), "", declare(Expr(k)), store(Expr(tid))}));
             }),
             "  for k < 4:\n"
-            "    if !(tid < 5):\n"
-            "      x[tid] = 1\n");
+            "    if not (tid < 5):\n"
+            "      x[tid] = 1.0\n");
   EXPECT_EQ(placed([&](const Var &tid, const Var &) { return declare(Expr(tid)); }), "  pass\n");
 }
 

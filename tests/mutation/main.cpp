@@ -40,17 +40,33 @@ constexpr int sample_places = 6; ///< of a kind
 /// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.
 constexpr std::size_t parts = 4;
 
-/// The places of one part to try out of so many: all, or for a sample one, as long as the kind has had few.
-std::vector<int> places(std::size_t kind, int sites, std::size_t subject, std::size_t part, int &tried) {
-  if (sample)
-    return sites > 0 && tried++ < sample_places ? std::vector{static_cast<int>(kind) % sites}
-                                                : std::vector<int>{};
+/// How many places a kind has in the kernels before each: so that one in so many is the same for any number of
+/// processes.
+using Before = std::vector<std::vector<int>>;
+Before places_before(const std::vector<Subject> &all_subjects) {
+  Before before(1, std::vector<int>(catalogue().size()));
+  for (const Subject &subject : all_subjects) {
+    before.push_back(before.back());
+    for (std::size_t k = 0; k < catalogue().size(); ++k)
+      before.back()[k] += subject.real->sites(catalogue()[k]);
+  }
+  return before;
+}
+
+/// The places of one part of a kernel that are tried, of so many with `before` before them.
+std::vector<int> places(int before, int sites, std::size_t part) {
   std::vector<int> chosen;
   std::size_t number = 0;
   for (int site = 0; site < sites; ++site)
-    if ((static_cast<std::size_t>(site) + subject) % every == 0 && number++ % parts == part)
+    if ((before + site) % static_cast<int>(every) == 0 && number++ % parts == part)
       chosen.push_back(site);
   return chosen;
+}
+
+/// Of a sample one place, as long as the kind has had few.
+std::vector<int> sampled(std::size_t kind, int sites, int &tried) {
+  return sites > 0 && tried++ < sample_places ? std::vector{static_cast<int>(kind) % sites}
+                                              : std::vector<int>{};
 }
 
 using Next = std::atomic<std::size_t>;
@@ -62,7 +78,7 @@ Next &shared_counter() {
 
 /// What one worker finds, on `out`, a line each; `next` is the part that nobody has begun. False where a kernel
 /// is wrong as it is.
-bool work(const std::vector<Subject> &all_subjects, Next &next, std::FILE *out) {
+bool work(const std::vector<Subject> &all_subjects, const Before &before, Next &next, std::FILE *out) {
   bool good = true;
   std::size_t each = sample ? 1 : parts;
   std::vector<int> tried(catalogue().size());
@@ -78,7 +94,8 @@ bool work(const std::vector<Subject> &all_subjects, Next &next, std::FILE *out) 
       const Kind &kind = catalogue()[k];
       if (!kind_names.empty() && std::find(kind_names.begin(), kind_names.end(), kind.name) == kind_names.end())
         continue;
-      for (int site : places(k, subject.real->sites(kind), unit / each, unit % each, tried[k]))
+      int sites = subject.real->sites(kind);
+      for (int site : sample ? sampled(k, sites, tried[k]) : places(before[unit / each][k], sites, unit % each))
         fmt::print(out, "{}\n", to_line(judged(net, subject, kind, k, site)));
     }
   }
@@ -91,11 +108,13 @@ std::optional<std::vector<Result>> run(const std::vector<Subject> &all_subjects)
   std::vector<std::FILE *> files;
   std::vector<pid_t> workers;
   Next &next = shared_counter();
+  Before before = every > 1 ? places_before(all_subjects)
+                            : Before(all_subjects.size(), std::vector<int>(catalogue().size()));
   for (unsigned n = 0; n < jobs; ++n) {
     files.push_back(std::tmpfile());
     workers.push_back(fork());
     if (workers.back() == 0) {
-      bool good = work(all_subjects, next, files.back());
+      bool good = work(all_subjects, before, next, files.back());
       _exit(good ? 0 : 1);
     }
   }
