@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "dsl/error.h"
 #include "runtime/sim/count.h"
+#include "runtime/sums_in_registers.h"
 #include "runtime/workload_info.h"
 
 #include <algorithm>
@@ -283,12 +284,22 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
       it.compiled = compiled[n];
     set_occupancy(it, gpu);
     std::vector<Scalar> scalars = ones(constant, it.kernel);
-    it.counters = sim::count(it.kernel, scalars, {options.max_blocks, options.host_threads});
-    for (const sim::AccessCounts &access : it.counters.accesses)
-      it.lines.push_back(cuda.line(access.stmt));
+    auto count = [&] { return sim::count(it.kernel, scalars, {options.max_blocks, options.host_threads}); };
+    it.counters = count();
+    SumsInRegisters sums = sums_in_registers(it.kernel);
+    if (!sums.buffers.empty()) {
+      it.lowered = std::move(it.counters);
+      it.kernel = std::move(sums.kernel);
+      it.sums_moved = std::move(sums.buffers);
+      it.counters = count();
+    }
+    for (const sim::AccessCounts &access : it.counters.accesses) {
+      auto from = sums.origin.find(access.stmt.get());
+      it.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
+    }
     it.waves = waves(gpu, it.occupancy, static_cast<std::int64_t>(it.counters.blocks));
     sim::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes};
-    it.memory = sim::traffic(it.kernel, scalars, it.counters, system, {options.max_lines});
+    it.memory = sim::traffic(it.kernel, scalars, it.counters, system, {options.max_requests});
     it.bounds = bounds_of(it, gpu);
     result.kernels.push_back(std::move(it));
   }

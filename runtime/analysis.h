@@ -50,8 +50,12 @@ struct Bound {
 double clocks(const sim::AccessCounts &access);
 
 struct KernelAnalysis {
-  kernel::Kernel kernel; ///< with constants for its sizes
-  sim::Counters counters;
+  kernel::Kernel kernel;  ///< with constants for its sizes, and sums in registers (runtime/sums_in_registers.h)
+  sim::Counters counters; ///< of it
+  /// Buffers whose sums stand in memory in the lowered kernel. `lowered` has the counts of that, if there are
+  /// any.
+  std::vector<std::string> sums_moved;
+  std::optional<sim::Counters> lowered;
   std::vector<TextLine> lines;             ///< of each access of `counters`, in the plan's CUDA text
   std::optional<cuda::Resources> compiled; ///< for the GPU's architecture; absent without NVRTC
   Occupancy occupancy;                     ///< where registers are not known, as if they were no limit
@@ -61,6 +65,7 @@ struct KernelAnalysis {
   sim::TrafficResult memory;
   std::vector<Bound> bounds; ///< of each resource, the slowest first
 
+  const sim::Counters &exact() const { return lowered ? *lowered : counters; } ///< of the lowered kernel
   double flops() const; ///< executed: two of a multiply-add, one of other arithmetic on floating-point numbers
   /// Of the requests for global memory, both directions.
   std::uint64_t asked_bytes() const;
@@ -104,8 +109,8 @@ struct PlanAnalysis {
 };
 
 struct AnalysisOptions {
-  std::uint64_t max_blocks = 64;        ///< to count; 0: all
-  std::uint64_t max_lines = 20'000'000; ///< to follow through the caches
+  std::uint64_t max_blocks = 64;          ///< to count; 0: all
+  std::uint64_t max_requests = 5'000'000; ///< to follow through the caches
   unsigned host_threads = 0;
 };
 

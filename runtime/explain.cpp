@@ -74,6 +74,12 @@ Section memory_workload(const KernelAnalysis &it) {
                    bytes_text(static_cast<double>(moved.dram_writes) * sim::sector_bytes)),
        Known::modelled},
   };
+  if (!it.sums_moved.empty())
+    section.facts.push_back({"Sums in registers",
+                             fmt::format("{}: the text adds to memory, the compiler need not; all figures but "
+                                         "metrics take it so",
+                                         fmt::join(it.sums_moved, ", ")),
+                             Known::modelled});
   double followed = it.memory.followed * it.memory.followed_blocks;
   if (followed < 1)
     section.facts.push_back({"Followed in caches",

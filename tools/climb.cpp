@@ -62,7 +62,7 @@ void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed 
   std::vector<cuda::Resources> resources(result.compiled.begin(), result.compiled.end());
   try {
     result.analysis =
-        nestsmith::analyse(it.source(), plan, *gpu, resources, {.max_blocks = 32, .max_lines = 2'000'000});
+        nestsmith::analyse(it.source(), plan, *gpu, resources, {.max_blocks = 32, .max_requests = 2'000'000});
   } catch (const UserError &error) {
     if (error.code() != ExitCode::usage)
       throw;

@@ -76,6 +76,8 @@ ExitCode explain(const Context &context) {
   text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone, style);
   if (before)
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step, style);
+  if (context.arguments.has("metrics"))
+    text += metrics_text(it.analysis, style);
   text += style.dim(
       "\nCounted are the operations of the lowered kernel; the compiler merges and drops some. The bounds "
       "know no latency.\n");
@@ -100,6 +102,7 @@ Command explain_command() {
         .value = "ACCESS",
         .help = "the banks or sectors of one access: a number, or a buffer; default: the one that costs most",
         .optional_value = true},
+       {"metrics", "", "every figure under the profiler's name too"},
        shape_option(),
        symbolic_option(),
        multiple_of_option(),

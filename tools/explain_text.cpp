@@ -92,7 +92,7 @@ void write_access(llvm::json::OStream &json, const AccessName &name, const Kerne
 }
 
 std::vector<Metric> metrics_of(const KernelAnalysis &it, const Gpu &gpu) {
-  return metrics({it.counters, &it.memory.traffic, it.occupancy_assumed ? nullptr : &it.occupancy, &gpu});
+  return metrics({it.exact(), &it.memory.traffic, it.occupancy_assumed ? nullptr : &it.occupancy, &gpu});
 }
 
 void write_metric(llvm::json::OStream &json, const Metric &metric) {

@@ -93,18 +93,16 @@ std::vector<Figure> predictions() {
   };
   // 002 does not name its GPU, and the worklog's A6000 is not listed.
   constexpr const char *latency = "the least time knows no latency, of which fewer warps hide less";
-  constexpr const char *in_memory =
-      "here the sum stands in global memory, as it is lowered; the compiler may keep it in a register";
   constexpr Step steps[] = {
       {"000", "RTX 5090", 1024, "naive", "coalesced", ""},
       {"000", "RTX 5090", 1024, "coalesced", "shared",
        "global loads that hit L1 cost no more here than shared ones"},
       {"000", "RTX 5090", 1024, "shared", "tile1d", latency},
-      {"003", "RTX A500", 512, "step1", "step2", in_memory},
-      {"003", "RTX A500", 1024, "step1", "step2", in_memory},
-      {"003", "RTX A500", 512, "step2", "step3", in_memory},
-      {"003", "RTX A500", 1024, "step2", "step3", in_memory},
-      {"003", "RTX A500", 2048, "step2", "step3", in_memory},
+      {"003", "RTX A500", 512, "step1", "step2", latency},
+      {"003", "RTX A500", 1024, "step1", "step2", latency},
+      {"003", "RTX A500", 512, "step2", "step3", latency},
+      {"003", "RTX A500", 1024, "step2", "step3", latency},
+      {"003", "RTX A500", 2048, "step2", "step3", latency},
       {"003", "RTX A500", 512, "step3", "step4", ""},
       {"003", "RTX A500", 1024, "step3", "step4", ""},
       {"003", "RTX A500", 1024, "step4", "step5",

@@ -43,7 +43,7 @@ RungCounts measure(const std::string &rung, const Shape &shape, const std::strin
 }
 
 PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
-                          std::uint64_t max_lines) {
+                          std::uint64_t max_requests) {
   Schedule schedule = find_rung(name).build(shape, DType::f32, target_of(gpu));
   kernel::Plan plan = lower(schedule);
   std::vector<cuda::Resources> compiled;
@@ -53,7 +53,7 @@ PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu
   } catch (const UserError &) { // no NVRTC, or one that does not know the GPU: registers are no limit then
     compiled.clear();
   }
-  return analyse(schedule.source(), plan, gpu, compiled, {.max_lines = max_lines});
+  return analyse(schedule.source(), plan, gpu, compiled, {.max_requests = max_requests});
 }
 
 Occupancy occupancy_of(const Gpu &gpu, const LaunchResources &launch) {

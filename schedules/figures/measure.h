@@ -24,7 +24,7 @@ RungCounts measure(const std::string &rung, const Shape &shape, const std::strin
 const Rung &find_rung(const std::string &name);
 /// Its analysis, with registers where NVRTC knows the GPU.
 PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
-                          std::uint64_t max_lines = 20'000'000);
+                          std::uint64_t max_requests = 5'000'000);
 
 /// By cuda_occupancy.h, or where this build has none, by what is known without it.
 Occupancy occupancy_of(const Gpu &gpu, const LaunchResources &launch);

@@ -152,6 +152,20 @@ TEST(Analysis, BoundsFollowFromTheCounts) {
     EXPECT_LE(kernel.bounds[n].seconds, kernel.bounds[n - 1].seconds);
 }
 
+/// 003's first steps add to C in memory; the compiler keeps the sum in a register over the innermost loop.
+TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
+  PlanAnalysis step1 = on("003/step1", "A100", {64, 64, 32});
+  const KernelAnalysis &kernel = step1.kernels[0];
+  EXPECT_THAT(kernel.sums_moved, testing::ElementsAre("C"));
+  auto warps = 64U * 64 / 32;
+  EXPECT_EQ(kernel.counters.total(Scope::global, true).requests, 2 * warps) << "0, and the sum";
+  EXPECT_EQ(kernel.exact().total(Scope::global, true).requests, 33 * warps) << "0, and each step";
+  for (const TextLine &line : kernel.lines)
+    EXPECT_GT(line.number, 0U) << line.text;
+  EXPECT_TRUE(on("004/tile32", "A100", {64, 64, 32}).kernels[0].sums_moved.empty());
+  EXPECT_EQ(outcome(on("003/step1", "RTX A500"), on("003/step2", "RTX A500")), Outcome::better);
+}
+
 TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {
   EXPECT_THAT([] { on("004/fused", "RTX A500", {std::int64_t{1} << 30}); },
               testing::ThrowsMessage<UserError>(
