@@ -3,6 +3,7 @@
 #include "dsl/primitives/move.h"
 
 #include "dsl/error.h"
+#include "dsl/printer.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -45,6 +46,51 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
                           writer->id->name),
               {writer->id->name, producer.id->name});
   }
+}
+
+/// The loops around both the loop and the block.
+std::set<Var> common_loops(const Schedule::Edit &edit, const For &loop, const BlockId &block) {
+  auto a = loops_of(path_to(edit.body(), loop.var)), b = loops_of(path_to(edit.body(), block));
+  std::set<Var> common;
+  for (std::size_t n = 0; n < a.size() && n < b.size() && a[n] == b[n]; ++n)
+    common.insert(a[n]->var);
+  return common;
+}
+
+/// Whether `inner` is part of `outer` as far as both are inside of an array of this extent.
+bool lies_in(const Span &inner, const Span &outer, const Expr &shape, const Bounds &bounds) {
+  Expr end = inner.min + inner.extent, outer_end = outer.min + outer.extent;
+  bool begins = proves(outer.min <= inner.min, bounds) || proves(outer.min <= Expr(0), bounds);
+  bool ends = proves(end <= outer_end, bounds) || proves(shape <= outer_end, bounds);
+  bool like = same(inner.min, outer.min) && inner.runs == outer.runs; // then gaps are where gaps are
+  return begins && ends && (outer.runs.empty() || like);
+}
+
+/// What the new nest reads of a temporary that is made piece by piece is inside of the piece that is there: the
+/// readers' loops may go on past what they read, where a split left them a tail that is another axis's.
+void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &loop, const Stmt &nest) {
+  Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
+  for (const Load *access : loads_of(producer))
+    for (const Block *writer : writers_of(edit.body(), access->buffer)) {
+      std::set<Var> common = common_loops(edit, loop, writer->id);
+      if (writer->id == producer.id || common.empty()) // without common loops all of it is there
+        continue;
+      auto varies = [&](const Var &var) { return !common.count(var); };
+      const Buffer &buffer = access->buffer;
+      Region made = *region_written(path_to(edit.body(), writer->id).back(), buffer, varies, bounds);
+      Region read = *region_read(nest, buffer, varies, bounds);
+      for (std::size_t d = 0; d < read.size(); ++d)
+        if (!lies_in(read[d], made[d], buffer->shape[d], bounds))
+          edit.refuse(
+              fmt::format(
+                  "block {0} would read {1} elements of {2} from {3} on in dimension {4}, but {5} makes "
+                  "only {6} from {7} on in each iteration of {8}; bring {0} to {9} before {5} comes "
+                  "below {8}",
+                  producer.id->name, to_string(read[d].extent), buffer->name, to_string(read[d].min), d,
+                  writer->id->name, to_string(made[d].extent), to_string(made[d].min),
+                  loops_of(path_to(edit.body(), writer->id))[common.size() - 1]->var->name, loop.var->name),
+              {writer->id->name, producer.id->name});
+    }
 }
 
 /// What is written, axis by axis: a block may write its axes in another order than it has them.
@@ -100,6 +146,7 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
     if (auto first = range_of((*region)[d].min, bounds); !first || first->low < 0)
       (*region)[d] = {Expr(0), buffer->shape[d]};
   Stmt nest = nest_over(edit, producer, in_axis_order(producer, *region), bounds);
+  check_pieces(edit, producer, loop, nest);
   Stmt body = remove_block(edit.body(), producer.id);
   body =
       insert_into(body, loop.var, nest, [&](const Stmt &child) { return !readers_of(child, buffer).empty(); });

@@ -207,6 +207,54 @@ TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
                  {"T", "U"});
 }
 
+/// Y[i] = the sum of T[i + r]*W[r]. A tile of T_shared in iteration r comes from T_local, which has just that
+/// tile.
+struct Pieces {
+  Schedule s;
+  BlockRef shared, local;
+  Pieces() : s(program()) {
+    s.reorder({s.loop("r"), s.loop("Y_i")});
+    shared = s.cache_read(s.block("Y"), "T", Scope::shared);
+    s.compute_at(shared, s.loop("r"));
+  }
+  void bring_local() {
+    local = s.cache_read(shared, "T", Scope::local);
+    s.compute_at(local, s.loop("r"));
+  }
+
+private:
+  static Program program() {
+    Workload w("convolution");
+    Tensor x = w.placeholder("X", {8}, DType::u32), f = w.placeholder("W", {3}, DType::u32);
+    Tensor t = w.compute("T", {8}, {"i"}, [&](Expr i) { return x(i) + 1; });
+    Reduce r = reduce_axis("r", 3);
+    Tensor y = w.compute("Y", {5}, {"i"}, [&](Expr i) { return sum(t(i + r) * f(r), r); });
+    return w.output({y});
+  }
+};
+
+TEST(ComputeAtRefuses, TailsPastThePieceThatIsThere) {
+  // refuses: compute_at.pieces
+  Pieces p;
+  p.bring_local();
+  Loop tile = p.s.split(p.s.loop("Y_i"), {infer, 4})[0];
+  expect_refused(
+      p.s, [&] { p.s.compute_at(p.shared, tile); },
+      "block T_shared would read 8 elements of T_local from r on in dimension 0, but T_local makes only "
+      "5 from r on in each iteration of r; bring T_shared to Y_i_outer before T_local comes below r",
+      {"T_shared", "T_local"});
+
+  Pieces before; // as the message says
+  before.s.compute_at(before.shared, before.s.split(before.s.loop("Y_i"), {infer, 4})[0]);
+  before.bring_local();
+  EXPECT_TRUE(test::same_meaning(before.s));
+
+  Pieces whole; // no tail
+  whole.bring_local();
+  whole.s.compute_at(whole.shared, whole.s.split(whole.s.loop("Y_i"), {infer, 1})[0]);
+  EXPECT_TRUE(test::same_meaning(whole.s));
+}
+
 TEST(ReverseComputeAtRefuses, BlockThatDoesNotFollowTheLoop) {
   // refuses: reverse_compute_at.reads
   Schedule s(chain(8, 5));
