@@ -110,6 +110,16 @@ const Block *only_block(const For &loop) {
 
 namespace {
 
+/// Without loops of one iteration, which the kernel does not have either: digits that a swizzle takes apart add
+/// up again only where all of them are of the same sum.
+Expr without_single_loops(const Expr &e, const Bounds &bounds) {
+  Expr result = substitute(e, [&](const Var &var) {
+    auto range = bounds.find(var);
+    return range && range->low == range->high ? Expr(range->low) : Expr();
+  });
+  return simplify(result, bounds);
+}
+
 /// The offset of an access, in loops: into a parameter, or into the part of a temporary that is alive, as it
 /// is laid out.
 Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector<Expr> &indices,
@@ -121,7 +131,7 @@ Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector
   if (buffer->role == Role::temporary && buffer->scope != Scope::global) {
     const Placement &placement = placements.of(buffer);
     for (std::size_t d = 0; d < inside.size(); ++d)
-      inside[d] = simplify(inside[d] - placement.region[d].min, bounds);
+      inside[d] = without_single_loops(inside[d] - placement.region[d].min, bounds);
     if (placement.elements != 0) // else it is owed that it gets a constant size
       return PlacedLayout(*buffer, placement.box()).offset(inside, bounds);
   }

@@ -181,6 +181,20 @@ TEST(VectorizeOwes, AlignmentOfTilesThatALaterLayoutDecides) {
   }
 }
 
+/// What is swizzled by bits that it has not is not swizzled, and rows of 9 elements are not aligned.
+TEST(VectorizeOwes, AlignmentOfTilesThatASwizzleLeavesAsTheyAre) {
+  Tiled t(16, 5, 24);
+  Loop rows = t.s.loops(t.tile)[2];
+  t.s.split(rows, {infer, 8}); // a loop of one iteration, which must not hide it
+  t.s.vectorize(t.lanes);
+  t.s.storage_align(t.tile, 0, 8, 1);
+  t.s.swizzle(t.tile, 1, 3, 5);
+  std::string message = owed(t.s, t.s.name(t.lanes), "s.vectorize(ax_A_k_inner);");
+  EXPECT_TRUE(contains(message, "block A_shared writes A_shared by 4 elements at once from the offset "
+                                "ax_A_i_inner*9 + ax_A_k_outer*4, which is not always a multiple of 4"))
+      << message;
+}
+
 TEST(VectorizeOwes, NothingWhereASwizzleKeepsNeighbours) {
   for (std::int64_t base : {0, 1, 2}) {
     Tiled t(16, 5, 24);
