@@ -63,7 +63,7 @@ private:
     std::vector<Stmt> stmts;
     gather(x.value, stmts, {});
     auto motion = x.buffer->scope == Scope::local ? std::nullopt : motion_of(x.indices[0]);
-    if (motion && motion->contiguous()) {
+    if (motion && motion->contiguous() && is_aligned(x.buffer, x.indices[0])) {
       Store vector = x;
       vector.indices = {at(x.indices[0], 0)};
       vector.lanes = static_cast<int>(lanes_);
@@ -71,7 +71,7 @@ private:
       for (std::int64_t n = 0; n < lanes_; ++n)
         values.push_back(at(x.value, n));
       vector.value = argument(values);
-      align(x.buffer, x.indices[0]);
+      align(x.buffer);
       stmts.push_back(make(std::move(vector)));
       return make_seq(std::move(stmts));
     }
@@ -181,22 +181,30 @@ private:
         return;
       }
     auto motion = motion_of(access->indices[0]);
-    if (!motion || !(motion->contiguous() || motion->still()))
+    bool vector = motion && motion->contiguous() && is_aligned(access->buffer, access->indices[0]);
+    if (!motion || !(vector || motion->still()))
       return;
     int lanes = motion->still() ? 1 : static_cast<int>(lanes_);
     Expr value =
         load(access->buffer, {at(access->indices[0], 0)}, uniform(access->mask), uniform(access->fill), lanes);
     if (lanes > 1)
-      align(access->buffer, access->indices[0]);
+      align(access->buffer);
     Var var = make_var(access->buffer->name + (lanes > 1 ? "_v" : "_s"), access->buffer->dtype, lanes);
     stmts.push_back(make(Declare{var, value}));
     vectors_.emplace_back(e, var);
   }
 
-  /// Notes that vectors start at this offset, which is proved to suit them.
-  void align(const Buffer &buffer, const Expr &offset) {
-    internal_check(is_multiple(in_lane(full(offset), loop_.var, 0, bounds_), lanes_, bounds_),
-                   "a vector access is not aligned");
+  /// Whether vectors can start at this offset. In the obligations those of parameters can, and of tiles all
+  /// that are seen to be contiguous. Here more of a tile may be, where the first iterations of a loop are
+  /// written out: that is accessed lane by lane, like all in which the obligations saw no vector.
+  bool is_aligned(const Buffer &buffer, const Expr &offset) const {
+    bool aligned = is_multiple(in_lane(full(offset), loop_.var, 0, bounds_), lanes_, bounds_);
+    internal_check(aligned || buffer->role == Role::temporary, "a vector access is not aligned");
+    return aligned;
+  }
+
+  /// Notes that vectors are accessed.
+  void align(const Buffer &buffer) {
     std::int64_t bytes = lanes_ * byte_size(buffer->dtype);
     for (Allocation &allocation : kernel_.shared)
       if (allocation.buffer == buffer)

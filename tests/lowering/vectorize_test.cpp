@@ -73,6 +73,28 @@ TEST(LowerVectors, TilesAreAlignedAndAccessedAsTheyLie) {
   EXPECT_TRUE(contains(text, "let T_v: f32x4 = T[")) << text;
 }
 
+/// Where the edge is peeled off, its rows of T are known to lie where the swizzle changes nothing: side by
+/// side, but they do not start at multiples of 4.
+TEST(LowerVectors, WhatOnlyAPeeledEdgeShowsToBeContiguousIsAccessedLaneByLane) {
+  Workload w("peeled");
+  Tensor x = w.placeholder("X", {5, 4}, DType::f32);
+  Tensor t = w.compute("T", {5, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + Expr(1.0F); });
+  Tensor y = w.compute("Y", {5, 4}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) * Expr(2.0F); });
+  Schedule s(w.output({y}));
+  auto T = s.block("T");
+  s.set_scope(T, Scope::shared);
+  s.compute_at(T, s.split(s.loop("Y_i"), {infer, 5})[0]);
+  auto loops = s.loops(T);
+  Loop lanes = loops.back(), pairs = s.split(loops[loops.size() - 2], {infer, 2})[0];
+  s.vectorize(lanes);
+  s.partition(pairs);
+  s.storage_align(T, 0, 256, 129);
+  s.swizzle(T, 1, 3, 5);
+  std::string text = kernel::print(lower(s).only());
+  EXPECT_TRUE(contains(text, "let X_v: f32x4 = X[")) << text;
+  EXPECT_TRUE(contains(text, "T[ax_i_inner'1*129 + 516] = X_v'1.0 + 1.0\n")) << text;
+}
+
 TEST(LowerVectors, TheVerifierRefusesWhatIsNoVector) {
   auto make = [](DType dtype, int lanes, Scope scope, const std::function<Expr(const Var &)> &value) {
     auto buffer = std::make_shared<const BufferNode>(
