@@ -298,7 +298,8 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
       it.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
     }
     it.waves = waves(gpu, it.occupancy, static_cast<std::int64_t>(it.counters.blocks));
-    sim::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes};
+    sim::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes,
+                             gpu.l2_partitions};
     it.memory = sim::traffic(it.kernel, scalars, it.counters, system, {options.max_requests});
     it.bounds = bounds_of(it, gpu);
     result.kernels.push_back(std::move(it));

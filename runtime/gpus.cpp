@@ -41,6 +41,7 @@ Gpu of_architecture(const char *arch, int fp32_lanes, std::int64_t l1_bytes) {
   for (const char *field : {"fp32_lanes", "schedulers", "l1_bytes", "shared_per_sm", "shared_per_block",
                             "shared_reserved_per_block", "threads_per_sm", "blocks_per_sm", "registers_per_sm"})
     gpu.sources[field] = guide;
+  gpu.sources["l2_partitions"] = "assumed: one, where NVIDIA says nothing of partitions";
   return gpu;
 }
 
@@ -63,7 +64,9 @@ Gpu a100() {
   gpu.l2_bytes_per_clock = 5120;
   cite(gpu, "NVIDIA A100 Tensor Core GPU Architecture (whitepaper), Table 4",
        {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
-  cite(gpu, "NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 L2 Cache", {"l2_bytes_per_clock"});
+  gpu.l2_partitions = 2;
+  cite(gpu, "NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 L2 Cache",
+       {"l2_bytes_per_clock", "l2_partitions"});
   return gpu;
 }
 
@@ -91,6 +94,9 @@ Gpu hopper() {
   gpu.chip = "GH100";
   gpu.sms = 132;
   gpu.clock_hz = ghz(1.98);
+  gpu.l2_partitions = 2;
+  cite(gpu, "NVIDIA H100 Tensor Core GPU Architecture (whitepaper): an L2 in two partitions, as on A100",
+       {"l2_partitions"});
   return gpu;
 }
 

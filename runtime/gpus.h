@@ -22,6 +22,7 @@ struct Gpu {
   double dram_bytes_per_s = 0;                ///< peak
   std::int64_t dram_bytes = 0;                ///< capacity
   std::int64_t l2_bytes = 0;                  ///< capacity
+  int l2_partitions = 1;                      ///< each caches what the SMs on its side ask for
   double l2_bytes_per_clock = 0;              ///< of the whole chip, reads
   std::int64_t l1_bytes = 0;                  ///< of an SM: L1 and shared memory together
   std::int64_t shared_per_sm = 0;             ///< at most, of these

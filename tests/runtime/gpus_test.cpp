@@ -45,6 +45,7 @@ TEST(Gpus, NameASourceForEachFigure) {
                                          "dram_bytes_per_s",
                                          "dram_bytes",
                                          "l2_bytes",
+                                         "l2_partitions",
                                          "l2_bytes_per_clock",
                                          "l1_bytes",
                                          "shared_per_sm",
