@@ -35,15 +35,16 @@ double l1_clocks(const sim::Counters &counters) {
 double requests_of(const sim::Counters &counters) {
   double requests = 0;
   for (const sim::AccessCounts &access : counters.accesses)
-    requests += static_cast<double>(access.requests);
+    requests += static_cast<double>(access.merged.requests);
   return requests;
 }
 
 std::vector<Bound> bounds_of(const KernelAnalysis &it, const Gpu &gpu) {
   const sim::Counters &counts = it.counters;
   double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps);
-  double wavefronts = static_cast<double>(counts.total(Scope::shared, false).wavefronts +
-                                          counts.total(Scope::shared, true).wavefronts);
+  // Loads of shared memory as the compiler merges them: else this would be no bound.
+  double wavefronts = static_cast<double>(counts.merged(Scope::shared, false).wavefronts +
+                                          counts.merged(Scope::shared, true).wavefronts);
   // Of the SM that has the most blocks, where all blocks do as much.
   double share =
       static_cast<double>(it.waves.busiest) / std::max<double>(1, static_cast<double>(counts.blocks));

@@ -111,6 +111,14 @@ RequestSums Counters::total(Scope scope, bool stores) const {
   return result;
 }
 
+RequestSums Counters::merged(Scope scope, bool stores) const {
+  RequestSums result;
+  for (const AccessCounts &access : accesses)
+    if (access.buffer->scope == scope && access.is_store() == stores)
+      result += access.merged;
+  return result;
+}
+
 OpCounts Counters::instructions() const {
   OpCounts all;
   for (const OpCounts &ops : {multiply_adds, floating, integer, barriers, branches})

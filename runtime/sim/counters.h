@@ -58,6 +58,9 @@ struct AccessCounts : RequestSums {
   const Load *load = nullptr; ///< null: the store that `stmt` is
   Buffer buffer;              ///< in global or shared memory
   std::int64_t bytes = 4;     ///< that one lane accesses: 2 to 16
+  /// What a compiler is expected to make of it: loads of one element of shared memory in loops that it unrolls
+  /// are made once, and those of neighbours at once. Where all is computed, nothing is merged. Modelled.
+  RequestSums merged;
 
   bool is_store() const { return load == nullptr; }
 };
@@ -84,6 +87,8 @@ struct Counters {
   bool sampled() const { return counted < blocks; }
   /// All accesses of one memory and direction together.
   RequestSums total(Scope scope, bool stores) const;
+  /// The same of `AccessCounts::merged`.
+  RequestSums merged(Scope scope, bool stores) const;
   /// All operations: accesses, arithmetic, branches and barriers.
   OpCounts instructions() const;
 };

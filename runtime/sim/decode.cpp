@@ -13,6 +13,8 @@ namespace {
 
 /// Loops are unrolled up to this many statements, and where the kernel asks for it up to the second.
 constexpr std::int64_t small_unroll = 128, wanted_unroll = 16384;
+/// Where nothing is computed: about what a compiler unrolls, whose merging of loads is to be seen.
+constexpr std::int64_t counted_unroll = 2048;
 
 void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f) {
   kernel::walk(body, [&](const kernel::Stmt &stmt) {
@@ -155,6 +157,8 @@ Program Decoder::decode(std::span<const Scalar> scalars) {
   place_local();
   find_uses();
   stmt(kernel_.body);
+  if (mode_ == Mode::count)
+    merge_loads();
   values_.emit({.run = handlers_.end});
   CodeScope &all = values_.scopes.front();
   program_.code = std::move(all.head);
@@ -219,7 +223,8 @@ void Decoder::loop(const kernel::Loop &node) {
       indexes_local = indexes_local ||
                       (access && access->buffer->scope == Scope::local && uses(access->indices[0], node.var));
     });
-    std::int64_t limit = node.unrolled || indexes_local ? wanted_unroll : small_unroll;
+    std::int64_t small = mode_ == Mode::count ? counted_unroll : small_unroll;
+    std::int64_t limit = node.unrolled || indexes_local ? wanted_unroll : small;
     if (*constant <= 1 || *constant * unrolled_size(node.body) <= limit)
       return unrolled(node, *constant);
   }
@@ -340,6 +345,7 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
 
 void Decoder::barrier(const kernel::Barrier &node) {
   ++program_.regions[region_].barriers;
+  ++epoch_;
   if (mode_ != Mode::count)
     values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
                   .imm = static_cast<std::int64_t>(site(nullptr))});

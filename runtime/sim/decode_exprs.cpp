@@ -309,6 +309,7 @@ void Decoder::count(Access &access, bool masked) {
     ++(access.is_store ? counts.stores_shared : counts.loads_shared);
   if (access.buffer->scope == Scope::local)
     return;
+  epoch_ += access.is_store && access.buffer->scope == Scope::shared;
   if (tallying_ || !computes())
     program_.tallied.emplace_back(&access, region_);
   if (tallying_) {

@@ -69,6 +69,7 @@ private:
   /// Counts an access as the statistics and the tally want it; `masked` are those with a mask of their own.
   void count(Access &access, bool masked);
   void tally(Access &access, bool masked);
+  void merge_loads();
   bool computes() const { return mode_ == Mode::run; }
   /// Whether the sink is told of it.
   bool tells(const Access &access) const {
@@ -98,6 +99,8 @@ private:
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< where the value of a store may be loaded to
   std::uint32_t region_ = 0;
+  std::uint32_t epoch_ =
+      0; ///< stores to shared memory and barriers before this: what lies between may change places
   std::int64_t shadow_unit_ = 1; ///< bytes
   const Pattern *one_address_ = nullptr;
 };

@@ -22,7 +22,8 @@ public:
 
 private:
   void operations(Counters &result) const;
-  void add(AccessCounts &to, const Access &access, const Times &times, std::int64_t phase);
+  void add_all(RequestSums &to, const Access &access, std::uint32_t region);
+  void add(RequestSums &to, const Access &access, const Times &times, std::int64_t phase);
   const RequestCost &cost_of(const Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t phase);
 
   const Program &program_;
@@ -67,7 +68,7 @@ const RequestCost &Evaluation::cost_of(const Access &access, std::uint32_t warp,
   return it->second;
 }
 
-void Evaluation::add(AccessCounts &to, const Access &access, const Times &times, std::int64_t phase) {
+void Evaluation::add(RequestSums &to, const Access &access, const Times &times, std::int64_t phase) {
   const RequestCost &each = cost_of(access, times.warp, times.mask, phase);
   auto lanes = static_cast<std::uint64_t>(std::popcount(times.mask));
   to += RequestSums{.requests = 1,
@@ -112,25 +113,38 @@ Counters Evaluation::run() {
     to.load = site.load;
     to.buffer = access->buffer;
     to.bytes = access->bytes;
-    switch (access->tallied) {
-    case Tallied::no:
-      break;
-    case Tallied::by_region:
-      for (const Times &times : runs_[region])
-        add(to, *access, times, access->phase);
-      break;
-    case Tallied::by_phase:
-      for (const Times &times : bases_[access->counter])
-        add(to, *access, times, times.phase + access->phase);
-      break;
-    case Tallied::singly:
-      for (const Times &times : single_[access->counter])
-        add(to, *access, times, times.phase);
-      to += tally_.sums[access->counter];
-      break;
-    }
+    add_all(to, *access, region);
   }
+  std::map<int, std::size_t> by_source;
+  for (std::size_t n = 0; n < at.size(); ++n)
+    by_source[program_.sites[program_.tallied[n].first->site].source] = at[n];
+  if (program_.merged.empty())
+    for (AccessCounts &access : result.accesses)
+      access.merged = access;
+  for (auto [access, region] : program_.merged)
+    add_all(result.accesses[by_source.at(program_.sites[access->site].source)].merged, *access, region);
   return result;
+}
+
+/// All requests of an access of a region.
+void Evaluation::add_all(RequestSums &to, const Access &access, std::uint32_t region) {
+  switch (access.tallied) {
+  case Tallied::no:
+    break;
+  case Tallied::by_region:
+    for (const Times &times : runs_[region])
+      add(to, access, times, access.phase);
+    break;
+  case Tallied::by_phase:
+    for (const Times &times : bases_[access.counter])
+      add(to, access, times, times.phase + access.phase);
+    break;
+  case Tallied::singly:
+    for (const Times &times : single_[access.counter])
+      add(to, access, times, times.phase);
+    to += tally_.sums[access.counter];
+    break;
+  }
 }
 
 } // namespace

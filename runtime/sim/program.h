@@ -92,8 +92,8 @@ struct Access {
   std::uint32_t mask = all_lanes_register; ///< performed by active lanes in this mask
   bool counted = false;                    ///< masked: executions are counted as they happen
   Tallied tallied = Tallied::no;
-  /// by_phase: the number of the base; singly: of the access; where the program is walked: the access's place
-  /// in `Program::tallied`.
+  /// by_region: stores and barriers before it; by_phase: the number of the base; singly: of the access; where
+  /// the program is walked: the access's place in `Program::tallied`.
   std::uint32_t counter = 0;
   std::int64_t phase = 0;  ///< by_region: of the address, in elements; by_phase: what it is above the base's
   std::int64_t bytes = 0;  ///< that a lane accesses: all elements of a vector
@@ -134,6 +134,8 @@ struct Program {
   std::vector<RegionCounts> regions; ///< code that runs together; region 0 is the kernel's outermost
   /// The accesses that are counted or walked, and for each its region.
   std::vector<std::pair<const Access *, std::uint32_t>> tallied;
+  /// The same with loads of shared memory as a compiler merges them, of a program that is counted.
+  std::vector<std::pair<const Access *, std::uint32_t>> merged;
   std::uint32_t bases = 0, single = 0; ///< counters of `Tallied::by_phase` and `singly`
   bool depends_on_data = false;        ///< an address or a condition depends on what is loaded
   std::vector<FrameInit> inits;

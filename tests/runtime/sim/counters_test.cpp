@@ -155,6 +155,35 @@ TEST(CountedKernels, WhoseConditionsDependOnDataSeeZeros) {
   EXPECT_EQ(counters.accesses[1].threads, 32u);
 }
 
+/// Each thread sums `As[first + k]` over an unrolled loop of 8; `first` and a barrier in it are the caller's.
+RequestSums merged_loads(const std::function<Expr(Expr)> &first, bool barrier = false) {
+  KernelBuilder b("sums");
+  Buffer out = b.param("out", 32, Role::output), As = b.shared("As", 1024), acc = b.local("acc", 1);
+  Expr tx = b.axis(Axis::thread_x, "tx", 32);
+  b.store(acc, 0, constant(DType::f32, 0));
+  b.loop(
+      "k", 8,
+      [&](Expr k) {
+        b.store(acc, 0, at(acc, 0) + at(As, first(tx) + k));
+        if (barrier)
+          b.sync_block();
+      },
+      true);
+  b.store(out, tx, at(acc, 0));
+  return count(b.build(), {}).merged(Scope::shared, false);
+}
+
+TEST(MergedLoads, AreThoseOfNeighboursAtOnce) {
+  auto all = [](Expr) { return Expr(int_imm(0)); };
+  EXPECT_EQ(merged_loads(all).requests, 2u) << "8 elements in two vectors of 16 bytes";
+  EXPECT_EQ(merged_loads(all).wavefronts, 4u);
+  EXPECT_EQ(merged_loads([](Expr tx) { return tx * 8; }).requests, 2u);
+  EXPECT_EQ(merged_loads([](Expr tx) { return tx * 2; }).requests, 4u) << "aligned to 8 bytes";
+  EXPECT_EQ(merged_loads([](Expr tx) { return tx; }).requests, 8u) << "aligned to nothing";
+  EXPECT_EQ(merged_loads([](Expr) { return Expr(int_imm(2)); }).requests, 3u) << "2, 4, 2 elements";
+  EXPECT_EQ(merged_loads(all, true).requests, 8u) << "not across a barrier";
+}
+
 TEST(FirstRequest, IsTheAddressOfEachLane) {
   kernel::Kernel kernel = naive_gemm({64, 64, 8});
   auto request = first_request(kernel, {}, 0);
