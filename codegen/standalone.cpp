@@ -125,7 +125,6 @@ private:
   bool written(const Buffer &buffer) const {
     return std::ranges::find(reference_.result_buffers, buffer) != reference_.result_buffers.end();
   }
-  std::string device(std::size_t param) const { return arrays_[param] + "_device"; }
 
   const EmitInfo &info_;
   const kernel::Plan &plan_;
@@ -133,6 +132,7 @@ private:
   ReferenceText reference_;
   bool on_device_;
   std::vector<std::string> arrays_, scalars_; ///< names in main, in the order of the parameters
+  std::vector<std::string> devices_, got_;    ///< of each array's copy on the device, and of what came back
   TextWriter out_;
 };
 
@@ -184,11 +184,20 @@ void MainWriter::reference_kernels() {
 
 void MainWriter::inputs() {
   NameTable names;
-  for (const char *own :
-       {"reference", "good", "milliseconds", "begin", "end", "device", "run", "n", "workspace"})
+  // What main declares and calls besides.
+  for (const char *own : {"reference", "good", "milliseconds", "median", "begin", "end", "device", "run", "n",
+                          "workspace", "must", "randomize", "device_array", "read_back", "same", "printf"})
     names.claim(own);
+  names.claim(launcher_name(plan_));
+  names.claim(workspace_bytes_name(plan_));
+  for (const Parameter &result : reference_.results)
+    names.claim(result.name);
   for (const Buffer &buffer : source_.params)
     arrays_.push_back(names.claim(buffer->name));
+  for (const std::string &array : arrays_) {
+    devices_.push_back(names.claim(array + "_device"));
+    got_.push_back(names.claim(array + "_got"));
+  }
   for (const Var &scalar : source_.scalars)
     scalars_.push_back(names.claim(scalar->name));
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
@@ -214,8 +223,8 @@ std::string MainWriter::workspace_bytes() const {
 std::string MainWriter::launch() const {
   std::vector<std::string> arguments;
   for (std::size_t n = 0; n < arrays_.size(); ++n)
-    arguments.push_back(source_.params[n]->dtype == DType::boolean ? fmt::format("(bool *){}", device(n))
-                                                                   : device(n));
+    arguments.push_back(source_.params[n]->dtype == DType::boolean ? fmt::format("(bool *){}", devices_[n])
+                                                                   : devices_[n]);
   for (const NamedExtent &size : launcher_sizes(info_, plan_))
     arguments.push_back(std::to_string(size.value));
   for (const std::string &scalar : scalars_)
@@ -228,10 +237,10 @@ std::string MainWriter::launch() const {
 void MainWriter::run_kernel() {
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     const Buffer &buffer = source_.params[n];
-    out_.line(fmt::format("{} *{} = device_array({});", element_type(buffer->dtype), device(n), arrays_[n]));
+    out_.line(fmt::format("{} *{} = device_array({});", element_type(buffer->dtype), devices_[n], arrays_[n]));
     if (buffer->role == Role::output) // every bit set: NaN where nobody writes
-      out_.line(fmt::format("must(cudaMemset({}, 0xff, {}.size() * sizeof({}[0])), \"cudaMemset\");", device(n),
-                            arrays_[n], arrays_[n]));
+      out_.line(fmt::format("must(cudaMemset({}, 0xff, {}.size() * sizeof({}[0])), \"cudaMemset\");",
+                            devices_[n], arrays_[n], arrays_[n]));
   }
   if (!plan_.workspaces.empty()) {
     std::string bytes = workspace_bytes();
@@ -244,8 +253,8 @@ void MainWriter::run_kernel() {
   for (std::size_t n = 0; n < arrays_.size(); ++n)
     if (written(source_.params[n])) {
       std::string type = element_type(source_.params[n]->dtype);
-      out_.line(fmt::format("std::vector<{}> {}_got({}.size());", type, arrays_[n], arrays_[n]));
-      out_.line(fmt::format("read_back({}_got, {});", arrays_[n], device(n)));
+      out_.line(fmt::format("std::vector<{}> {}({}.size());", type, got_[n], arrays_[n]));
+      out_.line(fmt::format("read_back({}, {});", got_[n], devices_[n]));
     }
 }
 
@@ -256,8 +265,9 @@ void MainWriter::run_reference() {
     const Buffer &buffer = source_.params[n];
     if (buffer->role == Role::output)
       continue;
-    std::string array = on_device_ ? (written(buffer) ? fmt::format("device_array({})", arrays_[n]) : device(n))
-                                   : arrays_[n] + ".data()";
+    std::string array = on_device_
+                            ? (written(buffer) ? fmt::format("device_array({})", arrays_[n]) : devices_[n])
+                            : arrays_[n] + ".data()";
     members.push_back(fmt::format("{}{}", buffer->dtype == DType::boolean ? "(const bool *)" : "", array));
   }
   for (std::size_t n = 0; n < reference_.results.size(); ++n) {
@@ -298,7 +308,7 @@ void MainWriter::compare_results() {
   for (std::size_t n = 0; n < reference_.results.size(); ++n)
     for (std::size_t p = 0; p < arrays_.size(); ++p)
       if (source_.params[p] == reference_.result_buffers[n])
-        out_.line(fmt::format("good = same(\"{}\", {}_got, {}) && good;", source_.params[p]->name, arrays_[p],
+        out_.line(fmt::format("good = same(\"{}\", {}, {}) && good;", source_.params[p]->name, got_[p],
                               reference_.results[n].name));
 }
 

@@ -14,12 +14,12 @@ inline Schedule taken_names(bool symbolic, DType dtype) {
   };
   Expr m = size("size_t", 13), n = size("NULL", 11), k = size("stdin", 68);
   Tensor a = w.placeholder("float4", {m, k}, dtype), b = w.placeholder("threadIdx", {n, k}, dtype);
-  Expr alpha = w.scalar("randomize", dtype);
+  Expr alpha = w.scalar("randomize", dtype), beta = w.scalar("int_reference", dtype);
   Reduce r = reduce_axis("dot4", k);
   Tensor c =
       w.compute("int", {m, n}, {"for", "class"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(j, r), r); });
   Tensor d = w.compute("cudaStream_t", {m, n}, {"s", "make_float4"},
-                       [&](Expr i, Expr j) { return alpha * c(i, j) + constant(dtype, 1); });
+                       [&](Expr i, Expr j) { return alpha * c(i, j) + beta; });
   Schedule s(w.output({d}));
   BlockRef sums = s.block("int");
   s.set_scope(sums, Scope::local);
@@ -30,7 +30,7 @@ inline Schedule taken_names(bool symbolic, DType dtype) {
   s.bind(i[1], Axis::thread_y);
   s.bind(j[1], Axis::thread_x);
   s.compute_at(sums, j[1]);
-  auto sum_loops = s.split(s.loop("dot4"), {infer, 8, 4});
+  auto sum_loops = s.split(s.loop("ax_dot4"), {infer, 8, 4});
   for (const char *operand : {"float4", "threadIdx"}) {
     BlockRef tile = s.cache_read(sums, operand, Scope::shared);
     s.compute_at(tile, sum_loops[0]);
