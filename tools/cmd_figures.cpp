@@ -5,30 +5,26 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <iterator>
 
 namespace nestsmith::cli {
 
 namespace {
 
 std::vector<Figure> chosen(const Context &context) {
-  std::vector<Figure> list = figures();
+  const auto &words = context.arguments.positional();
+  std::string tutorial = words.empty() ? "" : words[0];
+  std::vector<std::string> known = tutorials_with_figures();
+  if (!words.empty() && std::ranges::find(known, tutorial) == known.end())
+    throw UserError(ExitCode::usage,
+                    fmt::format("there are no figures of a tutorial '{}'; there are those of {}", tutorial,
+                                quoted_list(known)));
+  std::vector<Figure> list = figures(tutorial);
   if (!context.arguments.has("counts")) {
     Progress progress;
     progress.show("predictions …");
-    std::ranges::move(predictions(), std::back_inserter(list));
+    std::ranges::move(predictions(tutorial), std::back_inserter(list));
   }
-  if (context.arguments.positional().empty())
-    return list;
-  const std::string &wanted = context.arguments.positional()[0];
-  std::set<std::string> known;
-  for (const Figure &figure : list)
-    known.insert(figure.tutorial);
-  if (!known.contains(wanted))
-    throw UserError(ExitCode::usage,
-                    fmt::format("there are no figures of a tutorial '{}'; there are those of {}", wanted,
-                                quoted_list({known.begin(), known.end()})));
-  std::erase_if(list, [&](const Figure &figure) { return figure.tutorial != wanted; });
   return list;
 }
 

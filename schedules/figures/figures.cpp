@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 
 namespace nestsmith {
@@ -78,14 +79,33 @@ FigureVerdict verdict(const Figure &figure) {
                                                                 : FigureVerdict::corrected;
 }
 
-std::vector<Figure> figures() {
+namespace {
+
+struct Post {
+  const char *tutorial;
+  std::vector<Figure> (*figures)();
+};
+constexpr Post posts[] = {
+    {"000", figure::of_000}, {"001", figure::of_001}, {"003", figure::of_003}, {"004", figure::of_004}};
+
+} // namespace
+
+std::vector<std::string> tutorials_with_figures() {
+  std::vector<std::string> names;
+  for (const Post &post : posts)
+    names.emplace_back(post.tutorial);
+  return names;
+}
+
+std::vector<Figure> figures(const std::string &tutorial) {
   std::vector<Figure> all;
-  for (auto post : {figure::of_000, figure::of_001, figure::of_003, figure::of_004, figure::of_worklog})
-    std::ranges::move(post(), std::back_inserter(all));
+  for (const Post &post : posts)
+    if (tutorial.empty() || tutorial == post.tutorial)
+      std::ranges::move(post.figures(), std::back_inserter(all));
   return all;
 }
 
-std::vector<Figure> predictions() {
+std::vector<Figure> predictions(const std::string &tutorial) {
   struct Step {
     const char *tutorial, *gpu;
     std::int64_t edge;
@@ -112,6 +132,8 @@ std::vector<Figure> predictions() {
   std::map<std::string, double> seconds;
   std::vector<Figure> all;
   for (const Step &step : steps) {
+    if (!tutorial.empty() && tutorial != step.tutorial)
+      continue;
     const PublishedTable *table = published(step.tutorial);
     double before = published_time(*table, step.before, step.edge),
            after = published_time(*table, step.after, step.edge);

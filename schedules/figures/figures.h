@@ -40,10 +40,12 @@ enum class FigureVerdict : std::uint8_t { reproduced, corrected, agrees, disagre
 std::string_view name(FigureVerdict verdict);
 FigureVerdict verdict(const Figure &figure);
 
-/// All of them, in the order of the tutorials.
-std::vector<Figure> figures();
+/// Those of one tutorial, or of all in their order.
+std::vector<Figure> figures(const std::string &tutorial = "");
 /// Ratios of published times beside those of least times, on the posts' own GPUs where they are listed. Takes
 /// seconds.
-std::vector<Figure> predictions();
+std::vector<Figure> predictions(const std::string &tutorial = "");
+/// The tutorials that have figures.
+std::vector<std::string> tutorials_with_figures();
 
 } // namespace nestsmith

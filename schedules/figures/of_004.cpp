@@ -102,6 +102,15 @@ void banks(List &list) {
       static_cast<double>(loads.bytes_moved()) / static_cast<double>(loads.requests));
 }
 
+void kernel_3(List &list) {
+  RungCounts third = measure("worklog/3", {64, 64, 64});
+  auto conflicts = static_cast<double>(third.counters.total(Scope::shared, false).conflicts +
+                                       third.counters.total(Scope::shared, true).conflicts);
+  list.push_back({"004", "Boehm's kernel 3 (worklog/3): bank conflicts a request", 1, 0, conflicts,
+                  FigureSource::counted, 0,
+                  "a footnote of the post says that it has some; any number above 0 would be"});
+}
+
 /// What a warp executes, of what it would without the branch.
 void divergence(List &list) {
   const Shape shape = {1 << 16};
@@ -131,17 +140,9 @@ List of_004() {
   intensities(list);
   quantization(list);
   banks(list);
+  kernel_3(list);
   divergence(list);
   return list;
-}
-
-List of_worklog() {
-  RungCounts third = measure("worklog/3", {64, 64, 64});
-  double conflicts = static_cast<double>(third.counters.total(Scope::shared, false).conflicts +
-                                         third.counters.total(Scope::shared, true).conflicts);
-  return {{"004", "Boehm's kernel 3 (worklog/3): bank conflicts a request", 1, 0, conflicts,
-           FigureSource::counted, 0,
-           "a footnote of the post says that it has some; any number above 0 would be"}};
 }
 
 } // namespace nestsmith::figure

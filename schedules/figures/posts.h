@@ -9,6 +9,5 @@ std::vector<Figure> of_000();
 std::vector<Figure> of_001();
 std::vector<Figure> of_003();
 std::vector<Figure> of_004();
-std::vector<Figure> of_worklog();
 
 } // namespace nestsmith::figure

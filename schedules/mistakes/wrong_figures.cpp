@@ -15,14 +15,14 @@ using figure::RungCounts;
 std::string text(const RungCounts &it) { return cuda_kernel(it.kernel); }
 
 FigureClaim dram_explains_coalescing() {
-  const Shape shape = {512, 512, 512};
+  const Shape shape = {256, 256, 256};
   const Gpu &gpu = find_gpu("RTX 5090");
   RungCounts naive = measure("000/naive", shape), coalesced = measure("000/coalesced", shape);
   double before = figure::analyse_rung("000/naive", shape, gpu).dram_bytes();
   double after = figure::analyse_rung("000/coalesced", shape, gpu).dram_bytes();
   bool same = std::abs(after / before - 1) < 0.1;
   return {18.07 / 2.40, same ? 1 : after / before,
-          fmt::format("DRAM moves {} for naive and {} for coalesced at 512: as many, within the model. Loads "
+          fmt::format("DRAM moves {} for naive and {} for coalesced at 256: as many, within the model. Loads "
                       "of A take {} sectors "
                       "a request instead of {}",
                       bytes_text(before), bytes_text(after),

