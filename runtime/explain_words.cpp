@@ -312,9 +312,10 @@ Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
 std::string in_words(const PlanAnalysis &it) {
   const KernelAnalysis &slowest = it.slowest();
   const Bound &next = slowest.bounds[1];
-  std::string text = fmt::format("It takes at least {} on {}, bound by {}; {} is next, with {} of its time.",
-                                 seconds_text(it.seconds()), it.gpu.name, name(it.limiter()),
-                                 name(next.resource), percent_text(next.seconds / slowest.seconds()));
+  std::string text =
+      fmt::format("As it is written it takes at least {} on {}, bound by {}; {} is next, with {} of its time.",
+                  seconds_text(it.seconds()), it.gpu.name, name(it.limiter()), name(next.resource),
+                  percent_text(next.seconds / slowest.seconds()));
   if (it.kernels.size() > 1)
     text += fmt::format(" Of its {} kernels {} takes the most.", it.kernels.size(), slowest.kernel.name);
   text += fmt::format(

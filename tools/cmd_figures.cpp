@@ -70,9 +70,9 @@ std::string table_text(const std::vector<Figure> &list, const Style &style) {
   }
   std::string text = table.text(style), notes;
   for (const Figure &figure : list)
-    if (verdict(figure) == FigureVerdict::corrected)
+    if (verdict(figure) == FigureVerdict::corrected || verdict(figure) == FigureVerdict::disagrees)
       notes += fmt::format("  {} {}: {}\n", figure.tutorial, figure.what, figure.note);
-  return text + (notes.empty() ? "" : "\n" + style.bold("Corrected") + "\n" + notes);
+  return text + (notes.empty() ? "" : "\n" + style.bold("Why") + "\n" + notes);
 }
 
 ExitCode run(const Context &context) {
