@@ -108,8 +108,7 @@ Entries global_memory(bool stores) {
           {named("l1tex__t_bytes_pipe_lsu_mem_global_op_{}.sum"), "byte",
            counted([=](const Counters &c) { return number(c.total(Scope::global, stores).bytes_moved()); })},
           {named("smsp__sass_data_bytes_mem_global_op_{}.sum"), "byte",
-           counted_by("the bytes of each lane; whether the profiler counts those that lanes share once is not "
-                      "documented",
+           counted_by("the bytes of each lane; an H200 counts those that lanes share once",
                       [=](const Counters &c) { return number(c.total(Scope::global, stores).asked); })}};
 }
 
@@ -129,12 +128,24 @@ Compute of_banks(bool stores, std::uint64_t sim::RequestSums::*field) {
 
 Entries shared_memory(bool stores) {
   auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
-  return {{named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
-           counted([=](const Counters &c) { return number(c.total(Scope::shared, stores).requests); })},
-          {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
-           of_banks(stores, &sim::RequestSums::wavefronts)},
-          {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
-           of_banks(stores, &sim::RequestSums::conflicts)}};
+  Entries entries = {
+      {named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
+       counted([=](const Counters &c) { return number(c.total(Scope::shared, stores).requests); })},
+      {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
+       of_banks(stores, &sim::RequestSums::wavefronts)},
+      {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
+       of_banks(stores, &sim::RequestSums::conflicts)}};
+  if (stores)
+    return entries;
+  auto merged = [](std::uint64_t sim::RequestSums::*field) {
+    return counted_by("in loops that a compiler unrolls, the same is loaded once and neighbours at once",
+                      [=](const Counters &c) { return number(c.merged(Scope::shared, false).*field); });
+  };
+  entries.push_back({"nestsmith__merged_inst_executed_op_shared_ld.sum", "instruction",
+                     merged(&sim::RequestSums::requests), MetricOrigin::ours});
+  entries.push_back({"nestsmith__merged_wavefronts_mem_shared_op_ld.sum", "wavefront",
+                     merged(&sim::RequestSums::wavefronts), MetricOrigin::ours});
+  return entries;
 }
 
 Entries instructions() {

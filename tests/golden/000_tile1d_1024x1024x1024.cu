@@ -22,12 +22,13 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     __syncthreads();  // A_shared, B_shared: written above, read below by AB
     #pragma unroll
     for (int k_inner = 0; k_inner < 8; ++k_inner) {
+      const float B_shared_local = B_shared[k_inner * 64 + tid % 64];
       #pragma unroll
       for (int i_2 = 0; i_2 < 8; ++i_2) {
-        AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared[k_inner * 64 + tid % 64];
+        AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared_local;
       }
     }
-    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
+    __syncthreads();  // B_shared, A_shared: read above by AB, overwritten by the next k_outer
   }
   #pragma unroll
   for (int ax_i = 0; ax_i < 8; ++ax_i) {

@@ -26,13 +26,15 @@
 //   s.bind(i_0, Axis::block_y);
 //   s.bind(j_outer, Axis::block_x);
 //   s.bind(i_1_j_inner, Axis::thread_x);
+//   auto B_shared = s.cache_read(AB, "B", Scope::shared);
+//   auto B_shared_local = s.cache_read(AB, "B_shared", Scope::local);
+//   s.compute_at(B_shared_local, k_inner);
 //   auto A_shared = s.cache_read(AB, "A", Scope::shared);
 //   s.compute_at(A_shared, k_outer);
 //   auto ax_A_i = s.loop("ax_A_i");
 //   auto ax_A_k = s.loop("ax_A_k");
 //   auto ax_A_i_ax_A_k = s.fuse(ax_A_i, ax_A_k);
 //   s.bind(ax_A_i_ax_A_k, Axis::thread_x);
-//   auto B_shared = s.cache_read(AB, "B", Scope::shared);
 //   s.compute_at(B_shared, k_outer);
 //   auto ax_B_k = s.loop("ax_B_k");
 //   auto ax_B_j = s.loop("ax_B_j");
@@ -75,9 +77,10 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   __syncthreads();  // A_shared, B_shared: written above, read below by AB
   #pragma unroll
   for (int k_inner = 0; k_inner < 8; ++k_inner) {
+    const float B_shared_local = B_shared[k_inner * 64 + tid % 64];
     #pragma unroll
     for (int i_2 = 0; i_2 < 8; ++i_2) {
-      AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared[k_inner * 64 + tid % 64];
+      AB[i_2] += A_shared[tid / 64 * 64 + i_2 * 8 + k_inner] * B_shared_local;
     }
   }
   #pragma unroll
