@@ -94,14 +94,17 @@ double imbalance(const PlanAnalysis &it, Resource resource) {
     busiest += amount;
     even += amount / kernel.imbalance(it.gpu);
   }
-  return even == 0 ? 1 : busiest / even;
+  return even == 0 ? it.slowest().imbalance(it.gpu) : busiest / even;
 }
 
 Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
   double b = requests(before, scope), a = requests(after, scope);
-  return {b, a,
-          fmt::format("{} memory is asked {} instead of {}", scope == Scope::global ? "global" : "shared",
-                      how_often(after, a), how_often_before(before, b))};
+  std::string memory = scope == Scope::global ? "global memory" : "shared memory";
+  if (b == 0)
+    return {b, a, fmt::format("{}, which was not used, is asked {}", memory, how_often(after, a))};
+  return {
+      b, a,
+      fmt::format("{} is asked {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
 }
 
 Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
@@ -113,6 +116,8 @@ Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope 
     return total == 0 ? 0 : cost / total;
   };
   double b = each(before), a = each(after);
+  if (b == 0 || a == 0) // there is nothing to compare
+    return {1, 1, ""};
   return {b, a,
           fmt::format("a request takes {} {} instead of {}{}", number_text(a),
                       scope == Scope::global ? "sectors" : "wavefronts", number_text(b),
@@ -140,10 +145,13 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
     factors.push_back(
         {b, a, fmt::format("{} {} of it instead of {}", which, percent_text(a), percent_text(b))});
   };
-  if (resource == Resource::l2)
-    add(l1, l2, "requests are for sectors of", "L1 passes on");
-  else
+  if (resource == Resource::dram) {
     add(l2, dram, "L2 is asked for", "it passes on");
+    return factors;
+  }
+  add(l1, l2, "", "L1 passes on");
+  factors.front() = asked_factor(before, after, Scope::global);
+  factors.push_back(cost_factor(before, after, Scope::global));
   return factors;
 }
 

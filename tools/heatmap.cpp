@@ -40,6 +40,18 @@ Banks banks_of(const sim::WarpRequest &request, const std::vector<int> &lanes, s
   return banks;
 }
 
+/// Lanes whose words go together, as `sim::cost` has it.
+int lanes_at_once(const sim::WarpRequest &request, std::int64_t bytes) {
+  int each = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
+  std::uint32_t apart = 0;
+  for (int first = 0; first < 32; first += each) {
+    sim::WarpRequest part = request;
+    part.mask &= static_cast<std::uint32_t>(((std::uint64_t{1} << each) - 1) << first);
+    apart += sim::cost(part, bytes, Scope::shared).wavefronts;
+  }
+  return sim::cost(request, bytes, Scope::shared).wavefronts < apart ? 2 * each : each;
+}
+
 std::string cell(const std::vector<int> &lanes, std::size_t wavefront, const Style &style) {
   std::string text = fmt::format("{:>2}{}", lanes.front(), lanes.size() > 1 ? "+" : " ");
   return wavefront > 0 ? style.red(text) : lanes.size() > 1 ? style.cyan(text) : text;
@@ -134,7 +146,7 @@ std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, co
     text += fmt::format("{:>2} ", bank);
   text = style.dim(text) + "\n" + style.dim("wavefront") + "\n";
   std::vector<int> lanes = lanes_of(request);
-  int parts = static_cast<int>(std::max<std::int64_t>(1, bytes / 4)), each = 32 / parts;
+  int each = lanes_at_once(request, bytes), parts = 32 / each;
   for (int part = 0; part < parts; ++part) {
     std::vector<int> of_part;
     for (int lane : lanes)

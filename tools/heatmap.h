@@ -9,7 +9,7 @@
 namespace nestsmith::cli {
 
 /// Banks from left to right, wavefronts from top to bottom; a cell has the lane that it serves, and `+` where
-/// it serves more lanes with the same word. An access of 8 or 16 bytes goes in parts of 16 or 8 lanes.
+/// it serves more lanes with the same word. An access of 8 or 16 bytes goes in parts (runtime/sim/counters.h).
 std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style);
 /// A line of 128 bytes in a row, with its four sectors; a mark for each word that a lane asks for.
 std::string sector_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style);
