@@ -151,8 +151,12 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
     mask = value(e.mask, guard);
     inner = both(guard, *mask);
     fill = value(e.fill, has_load(e.fill) ? both(guard, values_.complement(*mask)) : guard);
-    if (values_.is_constant(*mask, 0))
+    if (values_.is_constant(*mask, 0)) {
+      // Arithmetic counts as it stands in the text, however much of it is known while decoding.
+      if (!has_load(e.indices[0]))
+        (void)value(e.indices[0], inner);
       return *fill;
+    }
   }
   if (!computes() && n > 0)
     return unknown(e.buffer->dtype);
