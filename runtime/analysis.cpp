@@ -169,7 +169,7 @@ bool of_sm(Resource resource) { return resource != Resource::l2 && resource != R
 
 double clocks(const sim::AccessCounts &access) {
   constexpr double bytes_a_clock = 128;
-  double wavefronts = static_cast<double>(access.wavefronts);
+  double wavefronts = static_cast<double>(access.merged.wavefronts);
   return access.buffer->scope == Scope::shared
              ? wavefronts
              : std::max({static_cast<double>(access.requests),

@@ -74,6 +74,11 @@ Section memory_workload(const KernelAnalysis &it) {
                    bytes_text(static_cast<double>(moved.dram_writes) * sim::sector_bytes)),
        Known::modelled},
   };
+  sim::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
+  if (merged.requests < text.requests)
+    section.facts.push_back({"Shared loads, merged",
+                             shared_text(merged) + ", as the compiler merges them: of these are the bounds",
+                             Known::modelled});
   if (!it.sums_moved.empty())
     section.facts.push_back({"Sums in registers",
                              fmt::format("{}: the text adds to memory, the compiler need not; all figures but "
@@ -156,7 +161,11 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
                    number_text(static_cast<double>(counts.barriers.warps) * 32 /
                                std::max<double>(1, static_cast<double>(
                                                        w.blocks * ((it.kernel.threads() + 31) / 32 * 32)))))});
-  if (counts.sampled())
+  if (counts.estimated)
+    section.facts.push_back(
+        {"Counted", fmt::format("{} of {} blocks, whose mean stands for all", counts.counted, counts.blocks),
+         Known::modelled});
+  else if (counts.sampled())
     section.facts.push_back(
         {"Counted", fmt::format("{} of {} blocks: corners, edges and interior stand for their like",
                                 counts.counted, counts.blocks)});

@@ -20,9 +20,16 @@ bool differs(double before, double after) {
   return std::fabs(after - before) > noticed * std::max(std::fabs(before), std::fabs(after));
 }
 
-double requests(const PlanAnalysis &it, Scope scope) {
-  return static_cast<double>(it.total(scope, false).requests + it.total(scope, true).requests);
+/// As the compiler is expected to merge them: what the bounds are of.
+sim::RequestSums merged(const PlanAnalysis &it, Scope scope) {
+  sim::RequestSums sum;
+  for (const KernelAnalysis &kernel : it.kernels)
+    for (bool stores : {false, true})
+      sum += kernel.counters.merged(scope, stores);
+  return sum;
 }
+
+double requests(const PlanAnalysis &it, Scope scope) { return static_cast<double>(merged(it, scope).requests); }
 
 /// Of all accesses to one buffer in one direction: those of unrolled and of split loops together.
 struct Traffic {
@@ -35,9 +42,9 @@ std::map<Key, Traffic> by_buffer(const PlanAnalysis &it, Scope scope) {
     for (const sim::AccessCounts &access : kernel.counters.accesses)
       if (access.buffer->scope == scope && access.requests > 0) {
         Traffic &sum = result[{access.is_store(), access.buffer->name}];
-        sum.requests += static_cast<double>(access.requests);
-        sum.sectors += static_cast<double>(access.sectors);
-        sum.wavefronts += static_cast<double>(access.wavefronts);
+        sum.requests += static_cast<double>(access.merged.requests);
+        sum.sectors += static_cast<double>(access.merged.sectors);
+        sum.wavefronts += static_cast<double>(access.merged.wavefronts);
         sum.bytes += static_cast<double>(access.asked);
       }
   return result;
@@ -109,11 +116,9 @@ Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope
 
 Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
   auto each = [&](const PlanAnalysis &it) {
-    double total = requests(it, scope);
-    sim::RequestSums loads = it.total(scope, false), stores = it.total(scope, true);
-    double cost = static_cast<double>(scope == Scope::global ? loads.sectors + stores.sectors
-                                                             : loads.wavefronts + stores.wavefronts);
-    return total == 0 ? 0 : cost / total;
+    sim::RequestSums sum = merged(it, scope);
+    auto cost = static_cast<double>(scope == Scope::global ? sum.sectors : sum.wavefronts);
+    return sum.requests == 0 ? 0 : cost / static_cast<double>(sum.requests);
   };
   double b = each(before), a = each(after);
   if (b == 0 || a == 0) // there is nothing to compare

@@ -78,9 +78,9 @@ ExitCode explain(const Context &context) {
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step, style);
   if (context.arguments.has("metrics"))
     text += metrics_text(it.analysis, style);
-  text += style.dim("\nCounted are the operations of the lowered kernel. Where the compiler merges loads, the "
-                    "real time can be "
-                    "below\nthe least time; latency, which is in none of the bounds, makes it longer.\n");
+  text += style.dim("\nCounted are the operations of the lowered kernel, bounded those that the compiler is "
+                    "expected to leave of "
+                    "them.\nThe bounds know no latency.\n");
   for (const std::string &line : {it.note, note})
     text += line.empty() ? "" : style.dim(line) + "\n";
   out(text);
