@@ -3,8 +3,8 @@
 
     bench/bounds.py [--edge 4096] [--nestsmith PROGRAM]
 
-A least time is of the operations as they stand in the lowered kernel. Where it is above the measured one, the
-compiler left some of them out.
+A least time is of what the compiler is expected to leave of the lowered kernel's operations. Where it is above the
+measured one, the compiler left less.
 """
 import argparse
 import json
