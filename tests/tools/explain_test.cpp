@@ -131,7 +131,7 @@ TEST(CompareCommand, PutsTwoSideBySide) {
   Ran ran = nestsmith("compare 000/naive 000/coalesced --gpu A100 --shape 128x128x64");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(matches(ran.out, "figure +│ +000/naive │ +000/coalesced │ +change"));
-  EXPECT_TRUE(matches(ran.out, "sectors a request +│ +16.7 │ +2.52 │"));
+  EXPECT_TRUE(matches(ran.out, "sectors a request +│ +16.6 │ +2.51 │"));
   EXPECT_TRUE(contains(ran.out, "  Better than 000/naive, because L1"));
   const llvm::json::Value json = parsed(nestsmith("compare 000/naive 000/coalesced --shape 64x64x64 --json"));
   EXPECT_NE(json.getAsObject()->getObject("a"), nullptr);
