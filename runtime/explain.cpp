@@ -155,12 +155,11 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
   section.facts.push_back(
       {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(it.active_lanes()),
                                    count_text(static_cast<double>(counts.divergent)))});
+  std::int64_t warps = w.blocks * ((it.kernel.threads() + 31) / 32);
   section.facts.push_back(
       {"Barriers",
-       fmt::format("{} for each warp",
-                   number_text(static_cast<double>(counts.barriers.warps) * 32 /
-                               std::max<double>(1, static_cast<double>(
-                                                       w.blocks * ((it.kernel.threads() + 31) / 32 * 32)))))});
+       fmt::format("{} for each warp", number_text(static_cast<double>(counts.barriers.warps) /
+                                                   std::max<double>(1, static_cast<double>(warps))))});
   if (counts.estimated)
     section.facts.push_back(
         {"Counted", fmt::format("{} of {} blocks, whose mean stands for all", counts.counted, counts.blocks),
