@@ -18,9 +18,9 @@ namespace nestsmith::primitives {
 /// Requires [compute_at.encloses]: every reader is below k, and P is not.
 /// Requires [compute_at.serial]: the loops of P are serial; they are made anew, and a binding would be lost.
 /// Requires [compute_at.inputs]: what P reads is complete before k.
-/// Requires [compute_at.pieces]: of a temporary that is made piece by piece, P would read no more than the piece
-///   that is there: a split may have given a reader iterations past the end of an axis, in which it does
-///   nothing, but for which P would be computed.
+/// Requires [compute_at.pieces]: of a temporary that is made piece by piece, P would read no more than
+///   the piece that is there: a split may have given a reader iterations past the end of an axis, in which
+///   it does nothing, but for which P would be computed.
 /// Ensures: every element that is read has been computed, in the same iteration of k.
 void compute_at(Schedule &schedule, BlockRef producer, Loop loop);
 
