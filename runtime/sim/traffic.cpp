@@ -84,23 +84,22 @@ bool touches_global(const kernel::Stmt &body) {
 
 /// The outermost long loops that access global memory, with a share of their iterations: such a loop does the
 /// same in each of them, and what stands before and after it stays. What share a loop cannot take, because it
-/// keeps some iterations, those inside it take.
-kernel::Stmt shortened(const kernel::Stmt &stmt, double share) {
+/// keeps some iterations, those inside it take, of which fewer need be kept.
+kernel::Stmt shortened(const kernel::Stmt &stmt, double share, std::int64_t kept = 8) {
   constexpr std::int64_t long_loop = 32;
   const auto *loop = kernel::as<kernel::Loop>(stmt);
   std::int64_t extent = loop ? as_int(loop->extent).value_or(0) : 0;
   if (extent < long_loop || !touches_global(loop->body))
-    return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return shortened(child, share); });
+    return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return shortened(child, share, kept); });
   kernel::Loop result = *loop;
   auto wanted = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(extent)));
   // Whole groups of iterations, so that they are decoded together.
-  wanted =
-      wanted > long_loop ? (wanted + long_loop - 1) / long_loop * long_loop : std::max<std::int64_t>(wanted, 8);
+  wanted = wanted > long_loop ? (wanted + long_loop - 1) / long_loop * long_loop : std::max(wanted, kept);
   wanted = std::min(wanted, extent);
   result.extent = int_imm(wanted, loop->extent.dtype());
   double left = share * static_cast<double>(extent) / static_cast<double>(wanted);
   if (left < 0.7)
-    result.body = shortened(result.body, left);
+    result.body = shortened(result.body, left, 2);
   return kernel::make(std::move(result));
 }
 
