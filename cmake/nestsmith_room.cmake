@@ -34,4 +34,12 @@ function(nestsmith_room name)
     PUBLIC ${rooms}
     PRIVATE nestsmith_fmt nestsmith::llvm Threads::Threads
             $<BUILD_INTERFACE:nestsmith_flags> $<BUILD_INTERFACE:Eigen3::Eigen>)
+  # What nearly every file includes is read once: a quarter of the time of the build. Each file includes what it
+  # uses all the same; the preset `tidy` builds without.
+  if(name STREQUAL dsl)
+    target_precompile_headers(nestsmith_dsl PRIVATE <algorithm> <array> <cstdint> <functional> <map> <memory>
+      <optional> <set> <span> <string> <string_view> <tuple> <utility> <variant> <vector> <fmt/format.h>)
+  else()
+    target_precompile_headers(nestsmith_${name} REUSE_FROM nestsmith_dsl)
+  endif()
 endfunction()
