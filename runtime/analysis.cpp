@@ -118,13 +118,6 @@ bool has_sums(const Program &source) {
   return found;
 }
 
-std::vector<Scalar> ones(const kernel::Plan &plan, const kernel::Kernel &kernel) {
-  std::vector<Scalar> values;
-  for (std::size_t at : plan.scalar_arguments(kernel))
-    values.push_back(Scalar::from_double(plan.scalars[at]->dtype, 1));
-  return values;
-}
-
 } // namespace
 
 std::string_view name(Resource resource) {
@@ -268,6 +261,13 @@ Target target_of(const Gpu &gpu) {
   return target;
 }
 
+std::vector<Scalar> ones(const kernel::Kernel &kernel) {
+  std::vector<Scalar> values;
+  for (const Var &scalar : kernel.scalars)
+    values.push_back(Scalar::from_double(scalar->dtype, 1));
+  return values;
+}
+
 PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
                      const std::vector<cuda::Resources> &compiled, const AnalysisOptions &options) {
   kernel::Plan constant = kernel::specialise(plan);
@@ -284,7 +284,7 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
     if (n < compiled.size())
       it.compiled = compiled[n];
     set_occupancy(it, gpu);
-    std::vector<Scalar> scalars = ones(constant, it.kernel);
+    std::vector<Scalar> scalars = ones(it.kernel);
     auto count = [&] { return sim::count(it.kernel, scalars, {options.max_blocks, options.host_threads}); };
     it.counters = count();
     SumsInRegisters sums = sums_in_registers(it.kernel);

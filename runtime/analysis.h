@@ -114,6 +114,9 @@ struct AnalysisOptions {
   unsigned host_threads = 0;
 };
 
+/// A 1 for each scalar of the kernel: what it is counted with.
+std::vector<Scalar> ones(const kernel::Kernel &kernel);
+
 /// `plan` is what `source` was lowered to, for one launch; all scalars are 1, so that a summand of C is read.
 /// `compiled` holds what NVRTC made of each kernel, or nothing. Throws UserError(usage) where the arrays do not
 /// fit into the GPU's memory, or an SM cannot hold a block.

@@ -105,13 +105,6 @@ AccessName find_access(const PlanAnalysis &it, const std::string &wanted) {
                               fmt::join(list, ", ")));
 }
 
-std::vector<Scalar> ones(const kernel::Kernel &kernel) {
-  std::vector<Scalar> values;
-  for (const Var &scalar : kernel.scalars)
-    values.push_back(Scalar::from_double(scalar->dtype, 1));
-  return values;
-}
-
 void write_json(const Analysed &it, const AccessName &name, const sim::WarpRequest &request,
                 const sim::RequestCost &cost) {
   const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];

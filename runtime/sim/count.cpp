@@ -4,12 +4,12 @@
 #include "runtime/sim/decode.h"
 #include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
+#include "runtime/sim/workers.h"
 
 #include <algorithm>
-#include <exception>
+#include <atomic>
 #include <list>
 #include <random>
-#include <thread>
 
 namespace nestsmith::sim {
 
@@ -115,41 +115,24 @@ struct Memory {
 
 /// The tallies of all chosen blocks, each as often as its weight says.
 Tally run_blocks(const Program &program, Memory &memory, const std::vector<Chosen> &blocks, unsigned threads) {
-  struct Worker {
-    Tally tally;
-    std::exception_ptr failure;
-  };
-  std::vector<Worker> workers(threads, {Tally(program), nullptr});
+  std::vector<Tally> tallies(threads, Tally(program));
   std::atomic<std::size_t> next = 0;
-  auto work = [&](Worker &worker) {
-    try {
-      Machine single(program, memory.buffers), weighted(program, memory.buffers);
-      for (std::size_t n = next++; n < blocks.size(); n = next++) {
-        if (blocks[n].weight == 1) {
-          single.run_block(blocks[n].block);
-          continue;
-        }
-        weighted.tally.clear();
-        weighted.run_block(blocks[n].block);
-        worker.tally.add(weighted.tally, blocks[n].weight);
+  run_workers(tallies, [&](Tally &tally) {
+    Machine single(program, memory.buffers), weighted(program, memory.buffers);
+    for (std::size_t n = next++; n < blocks.size(); n = next++) {
+      if (blocks[n].weight == 1) {
+        single.run_block(blocks[n].block);
+        continue;
       }
-      worker.tally.add(single.tally);
-    } catch (...) {
-      worker.failure = std::current_exception();
+      weighted.tally.clear();
+      weighted.run_block(blocks[n].block);
+      tally.add(weighted.tally, blocks[n].weight);
     }
-  };
-  std::vector<std::thread> others;
-  for (unsigned n = 1; n < threads; ++n)
-    others.emplace_back(work, std::ref(workers[n]));
-  work(workers[0]);
-  for (std::thread &other : others)
-    other.join();
+    tally.add(single.tally);
+  });
   Tally all(program);
-  for (Worker &worker : workers) {
-    if (worker.failure)
-      std::rethrow_exception(worker.failure);
-    all.add(worker.tally);
-  }
+  for (const Tally &tally : tallies)
+    all.add(tally);
   return all;
 }
 
@@ -198,9 +181,7 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
     estimated = !holds(sample, program, memory);
     blocks = estimated ? spread(all, options.max_blocks) : sample.chosen();
   }
-  unsigned threads =
-      options.host_threads ? options.host_threads : std::max(1u, std::thread::hardware_concurrency());
-  threads = std::min<unsigned>(threads, static_cast<unsigned>(std::min<std::size_t>(blocks.size(), 1024)));
+  unsigned threads = worker_count(options.host_threads, blocks.size());
   Counters counters = evaluate(program, run_blocks(program, memory, blocks, threads));
   counters.blocks = all;
   counters.counted = blocks.size();

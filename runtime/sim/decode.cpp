@@ -16,15 +16,6 @@ constexpr std::int64_t small_unroll = 128, wanted_unroll = 16384;
 /// Where nothing is computed: about what a compiler unrolls, whose merging of loads is to be seen.
 constexpr std::int64_t counted_unroll = 2048;
 
-void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f) {
-  kernel::walk(body, [&](const kernel::Stmt &stmt) {
-    (void)kernel::map_exprs(stmt, [&](const Expr &e) {
-      walk(e, f);
-      return e;
-    });
-  });
-}
-
 /// Statements that the body comes to with the loops inside it unrolled; huge where there is a loop that
 /// cannot be.
 std::int64_t unrolled_size(const kernel::Stmt &stmt) {
@@ -52,6 +43,15 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
 }
 
 } // namespace
+
+void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f) {
+  kernel::walk(body, [&](const kernel::Stmt &stmt) {
+    (void)kernel::map_exprs(stmt, [&](const Expr &e) {
+      walk(e, f);
+      return e;
+    });
+  });
+}
 
 // ---- what there is -------------------------------------------------------------------------------
 

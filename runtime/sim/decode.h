@@ -3,6 +3,8 @@
 
 #include "runtime/sim/program.h"
 
+#include <functional>
+
 namespace nestsmith::sim {
 
 /// The values of the scalars are decoded into the code. `buffers` says how many elements each parameter
@@ -14,5 +16,8 @@ namespace nestsmith::sim {
 enum class Mode : std::uint8_t { run, count, walk, walk_all };
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                const std::vector<GlobalBuffer> &buffers, const Options &options, Mode mode = Mode::run);
+
+/// Every expression of the statements of a body, and what it is made of.
+void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f);
 
 } // namespace nestsmith::sim

@@ -70,15 +70,7 @@ const RequestCost &Evaluation::cost_of(const Access &access, std::uint32_t warp,
 
 void Evaluation::add(RequestSums &to, const Access &access, const Times &times, std::int64_t phase) {
   const RequestCost &each = cost_of(access, times.warp, times.mask, phase);
-  auto lanes = static_cast<std::uint64_t>(std::popcount(times.mask));
-  to += RequestSums{.requests = 1,
-                    .threads = lanes,
-                    .asked = lanes * static_cast<std::uint64_t>(access.bytes),
-                    .sectors = each.sectors,
-                    .lines = each.lines,
-                    .wavefronts = each.wavefronts,
-                    .conflicts = each.conflicts} *
-        times.times;
+  to += one_request(access, times.mask, each) * times.times;
 }
 
 void Evaluation::operations(Counters &result) const {
@@ -164,6 +156,17 @@ std::vector<std::size_t> positions(const Program &program) {
   return result;
 }
 
+RequestSums one_request(const Access &access, std::uint32_t mask, const RequestCost &cost) {
+  auto lanes = static_cast<std::uint64_t>(std::popcount(mask));
+  return {.requests = 1,
+          .threads = lanes,
+          .asked = lanes * static_cast<std::uint64_t>(access.bytes),
+          .sectors = cost.sectors,
+          .lines = cost.lines,
+          .wavefronts = cost.wavefronts,
+          .conflicts = cost.conflicts};
+}
+
 WarpRequest request_at(const Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t base) {
   WarpRequest request{.mask = mask};
   std::int64_t width = byte_size(access.buffer->dtype);
@@ -177,16 +180,8 @@ WarpRequest request_at(const Access &access, std::uint32_t warp, std::uint32_t m
 WarpRequest request_now(const Access &access, const Warp &w, std::uint32_t mask) {
   WarpRequest request{.mask = mask};
   std::int64_t width = byte_size(access.buffer->dtype);
-  std::int64_t base = reg<std::int64_t>(w, access.base) + access.constant;
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
-    std::int64_t at = base;
-    if (access.kind == AddressKind::pattern)
-      at += access.patterns[w.index].offset[lane];
-    else if (access.kind == AddressKind::lanes)
-      at += access.lanes_wide ? lanes<std::int64_t>(w, access.lanes)[lane]
-                              : lanes<std::int32_t>(w, access.lanes)[lane];
-    request.address[lane] = at * width + access.byte_offset;
-  }
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+    request.address[lane] = address(access, w, lane) * width + access.byte_offset;
   return request;
 }
 

@@ -82,14 +82,7 @@ const Instr *count_request(const Instr *ip, Warp &w) {
     return ip + 1;
   }
   RequestCost each = cost(request_now(access, w, mask), access.bytes, access.buffer->scope);
-  auto lanes = static_cast<std::uint64_t>(std::popcount(mask));
-  tally.sums[access.counter] += {.requests = 1,
-                                 .threads = lanes,
-                                 .asked = lanes * static_cast<std::uint64_t>(access.bytes),
-                                 .sectors = each.sectors,
-                                 .lines = each.lines,
-                                 .wavefronts = each.wavefronts,
-                                 .conflicts = each.conflicts};
+  tally.sums[access.counter] += one_request(access, mask, each);
   return ip + 1;
 }
 

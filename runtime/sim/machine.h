@@ -83,6 +83,9 @@ template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
   return reinterpret_cast<T *>(__builtin_assume_aligned(w.frame + offset, 64));
 }
 
+/// The element that a lane accesses now.
+std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane);
+
 /// Lane by lane, with every check: what the fast paths hand on.
 const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);

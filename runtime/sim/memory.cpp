@@ -25,16 +25,6 @@ struct Single {
   }
 };
 
-std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane) {
-  std::int64_t at = reg<std::int64_t>(w, access.base) + access.constant;
-  if (access.kind == AddressKind::pattern)
-    at += access.patterns[w.index].offset[lane];
-  else if (access.kind == AddressKind::lanes)
-    at += access.lanes_wide ? lanes<std::int64_t>(w, access.lanes)[lane]
-                            : lanes<std::int32_t>(w, access.lanes)[lane];
-  return access.wraps ? static_cast<std::int32_t>(at) : at;
-}
-
 void check_shared(const Single &s) {
   Machine &m = s.machine();
   Now now = s.now();
@@ -208,6 +198,16 @@ std::uint64_t sign_extended(DType dtype, std::uint64_t bits) {
 }
 
 } // namespace
+
+std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane) {
+  std::int64_t at = reg<std::int64_t>(w, access.base) + access.constant;
+  if (access.kind == AddressKind::pattern)
+    at += access.patterns[w.index].offset[lane];
+  else if (access.kind == AddressKind::lanes)
+    at += access.lanes_wide ? lanes<std::int64_t>(w, access.lanes)[lane]
+                            : lanes<std::int32_t>(w, access.lanes)[lane];
+  return access.wraps ? static_cast<std::int32_t>(at) : at;
+}
 
 const Instr *check_aligned(const Instr *ip, Warp &w) {
   const Access &access = *ip->access;

@@ -6,13 +6,12 @@
 #include "runtime/sim/machine.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
+#include "runtime/sim/workers.h"
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
-#include <exception>
-#include <thread>
 
 namespace nestsmith::sim {
 
@@ -129,34 +128,21 @@ Outcome Simulation::run_blocks(unsigned threads) {
     std::vector<Event> events;
     Stats stats;
     Tally tally;
-    std::exception_ptr failure;
   };
-  std::vector<Worker> workers(threads, {{}, {}, Tally(program_), nullptr});
+  std::vector<Worker> workers(threads, {{}, {}, Tally(program_)});
   std::atomic<std::uint64_t> next = 0;
-  auto work = [&](Worker &worker) {
-    try {
-      Machine machine(program_, globals_);
-      auto blocks = static_cast<std::uint64_t>(program_.blocks);
-      for (std::uint64_t block = next++; block < blocks; block = next++)
-        machine.run_block(block);
-      worker.events = std::move(machine.events);
-      add_stats(worker.stats, machine);
-      worker.tally = std::move(machine.tally);
-    } catch (...) {
-      worker.failure = std::current_exception();
-    }
-  };
-  std::vector<std::thread> others;
-  for (unsigned n = 1; n < threads; ++n)
-    others.emplace_back(work, std::ref(workers[n]));
-  work(workers[0]);
-  for (std::thread &other : others)
-    other.join();
+  run_workers(workers, [&](Worker &worker) {
+    Machine machine(program_, globals_);
+    auto blocks = static_cast<std::uint64_t>(program_.blocks);
+    for (std::uint64_t block = next++; block < blocks; block = next++)
+      machine.run_block(block);
+    worker.events = std::move(machine.events);
+    add_stats(worker.stats, machine);
+    worker.tally = std::move(machine.tally);
+  });
 
   Outcome outcome{{}, {}, Tally(program_)};
   for (Worker &worker : workers) {
-    if (worker.failure)
-      std::rethrow_exception(worker.failure);
     std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
     outcome.stats += worker.stats;
     outcome.tally.add(worker.tally);
@@ -222,9 +208,7 @@ std::vector<Finding> Simulation::explain(const std::vector<Event> &events) {
 
 Result Simulation::run() {
   auto start = std::chrono::steady_clock::now();
-  unsigned threads =
-      options_.host_threads ? options_.host_threads : std::max(1u, std::thread::hardware_concurrency());
-  threads = static_cast<unsigned>(std::clamp<std::int64_t>(program_.blocks, 1, threads));
+  unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(program_.blocks));
   save();
   Outcome outcome = run_blocks(threads);
   // Blocks that race see each other's stores in whatever order the host runs them. Run one after the

@@ -67,17 +67,13 @@ Plan make_plan(const Counters &counters, double blocks_together, std::uint64_t m
 
 bool touches_global(const kernel::Stmt &body) {
   bool found = false;
-  auto look = [&](const Expr &e) {
-    const Load *load = e.as<Load>();
-    found = found || (load && load->buffer->scope == Scope::global);
-  };
   kernel::walk(body, [&](const kernel::Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
     found = found || (store && store->buffer->scope == Scope::global);
-    (void)kernel::map_exprs(stmt, [&](const Expr &e) {
-      walk(e, look);
-      return e;
-    });
+  });
+  walk_exprs(body, [&](const Expr &e) {
+    const Load *load = e.as<Load>();
+    found = found || (load && load->buffer->scope == Scope::global);
   });
   return found;
 }

@@ -21,10 +21,7 @@ sim::RequestSums RungCounts::access(const std::string &buffer, bool stores) cons
 RungCounts measure(const Schedule &schedule, std::uint64_t max_blocks) {
   kernel::Plan plan = lower(schedule);
   RungCounts result{plan.only(), {}, 0};
-  std::vector<Scalar> ones;
-  for (const Var &scalar : result.kernel.scalars)
-    ones.push_back(Scalar::from_double(scalar->dtype, 1));
-  result.counters = sim::count(result.kernel, ones, {max_blocks, 0});
+  result.counters = sim::count(result.kernel, ones(result.kernel), {max_blocks, 0});
   for (const sim::AccessCounts &access : result.counters.accesses)
     if (access.is_store() && access.buffer->scope == Scope::global)
       result.results += static_cast<double>(access.asked) / byte_size(access.buffer->dtype);

@@ -4,6 +4,7 @@
 #include "dsl/target.h"
 #include "tests/runtime/environment.h"
 
+#include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>

@@ -2,8 +2,6 @@
 
 #include "tests/tools/run_binary.h"
 
-#include <llvm/Support/JSON.h>
-
 namespace nestsmith {
 namespace {
 
@@ -11,17 +9,8 @@ using test::contains;
 using test::Folder;
 using test::matches;
 using test::nestsmith;
+using test::parsed;
 using test::Ran;
-
-llvm::json::Value parsed(const Ran &ran) {
-  auto value = llvm::json::parse(ran.out);
-  EXPECT_TRUE(static_cast<bool>(value)) << ran.out << ran.err;
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return nullptr;
-  }
-  return *value;
-}
 
 TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
   Ran overview = nestsmith("--help");

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/Regex.h>
 #include <sstream>
 #include <string>
@@ -79,6 +80,17 @@ inline testing::AssertionResult matches(const std::string &text, const std::stri
   if (llvm::Regex(pattern, llvm::Regex::Newline).match(text))
     return testing::AssertionSuccess() << "'" << pattern << "' matches:\n" << text;
   return testing::AssertionFailure() << "'" << pattern << "' does not match:\n" << text;
+}
+
+/// What `--json` printed.
+inline llvm::json::Value parsed(const Ran &ran) {
+  auto value = llvm::json::parse(ran.out);
+  EXPECT_TRUE(static_cast<bool>(value)) << ran.out << ran.err;
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return nullptr;
+  }
+  return *value;
 }
 
 } // namespace nestsmith::test
