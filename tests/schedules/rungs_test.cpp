@@ -10,6 +10,7 @@
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
 
