@@ -67,6 +67,22 @@ TEST(AnswersThatAreFalse, AreRefutedWithNumbers) {
   EXPECT_FALSE(prove(multiple).proved());
 }
 
+/// The row and the column of one loop over rows*columns, which are known at launch.
+TEST(AnswersTest, OfFusedLoopsOfSizesAreProved) {
+  Var rows = make_size("rows", {.max = 1 << 15}), columns = make_size("columns", {.max = 1 << 15}),
+      i = make_var("i");
+  auto holds = [&](const Expr &condition) {
+    Answer made = answer(Answer::Kind::condition, condition, boolean(true), i, {0, (1 << 30) - 1});
+    made.known[i].extent = Expr(rows) * columns;
+    made.known[rows] = made.known[columns] = {};
+    return prove(made).proved();
+  };
+  EXPECT_TRUE(holds(floordiv(Expr(i), columns) < Expr(rows)));
+  EXPECT_TRUE(holds(floormod(Expr(i), columns) < Expr(columns)));
+  EXPECT_FALSE(holds(floordiv(Expr(i), columns) < Expr(rows) - 1));
+  EXPECT_FALSE(holds(floordiv(Expr(i), rows) < Expr(rows)));
+}
+
 /// The load's index was simplified wrongly.
 TEST(AnswersThatAreFalse, AreFoundInsideOfData) {
   Var i = make_var("i");

@@ -3,9 +3,9 @@
 #include "dsl/printer.h"
 #include "tests/proofs/translate.h"
 
-#include <ctime>
 #include <fmt/format.h>
 #include <limits>
+#include <set>
 
 namespace nestsmith::proofs {
 
@@ -24,9 +24,10 @@ Formula fits(const Poly &p, DType dtype) {
 
 class Walker {
 public:
-  explicit Walker(const Kernel &kernel) : kernel_(kernel), translator_(prover_) {}
+  explicit Walker(const Kernel &kernel)
+      : kernel_(kernel), data_(kernel.scalars.begin(), kernel.scalars.end()), translator_(prover_) {}
 
-  KernelProof run() {
+  Proof run() {
     for (const SizeParameter &size : kernel_.sizes)
       translator_.set(size.var, translator_.define(size.size));
     for (const Assumption &assumption : kernel_.assumptions)
@@ -43,15 +44,7 @@ public:
 
 private:
   void claim(Claim kind, const Formula &formula, const std::string &where) {
-    auto at = static_cast<std::size_t>(kind);
-    std::clock_t start = std::clock();
-    Verdict verdict = prover_.prove(formula);
-    result_.seconds[at] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    ++result_.asked[at];
-    result_.proved[at] += verdict.proved();
-    if (!verdict.proved())
-      result_.failures.push_back(fmt::format("{}: {} in `{}`: {}", kernel_.name, proofs::name(kind), where,
-                                             proofs::to_string(verdict)));
+    result_.ask(prover_, kind, formula, fmt::format("{}: {} in `{}`", kernel_.name, proofs::name(kind), where));
   }
 
   // ---- statements
@@ -61,6 +54,8 @@ private:
           Overloaded{
               [&](const Declare &x) {
                 check(x.value);
+                if (is_data(x.value))
+                  data_.insert(x.var);
                 if (is_index(x.var->dtype) && x.var->lanes == 1)
                   translator_.set(x.var, translator_.integer(x.value));
               },
@@ -88,9 +83,9 @@ private:
               },
               [&](const Store &x) {
                 if (prover_.contradictory())
-                  result_.failures.push_back(fmt::format("{}: no thread stores {}: what is known there is "
-                                                         "contradictory",
-                                                         kernel_.name, x.buffer->name));
+                  result_.unreached.push_back(fmt::format("{}: no thread stores {}: what is known there is "
+                                                          "contradictory",
+                                                          kernel_.name, x.buffer->name));
                 check(x.value);
                 check_access(x.buffer, x.indices, x.lanes);
               },
@@ -131,8 +126,18 @@ private:
       return check(access->fill);
     }
     for_each_child(e, [&](const Expr &child) { check(child); });
-    if (is_index(e.dtype()))
+    if (is_index(e.dtype()) && !is_data(e))
       check_arithmetic(e);
+  }
+
+  /// Data of integers wrap around, as is meant.
+  bool is_data(const Expr &e) const {
+    bool found = false;
+    walk(e, [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      found = found || node.as<Load>() || node.as<Lane>() || (var && data_.count(*var) > 0);
+    });
+    return found;
   }
 
   void check_arithmetic(const Expr &e) {
@@ -211,31 +216,18 @@ private:
   }
 
   const Kernel &kernel_;
+  std::set<Var> data_; ///< variables that are data, and no indices
   Prover prover_;
   Translator translator_;
-  KernelProof result_;
+  Proof result_;
 };
 
 } // namespace
 
-const char *name(Claim claim) {
-  static constexpr const char *names[] = {"in bounds", "aligned", "width", "division", "arena"};
-  return names[static_cast<std::size_t>(claim)];
-}
+Proof prove(const kernel::Kernel &kernel) { return Walker(kernel).run(); }
 
-void KernelProof::add(const KernelProof &other) {
-  for (std::size_t n = 0; n < claims; ++n) {
-    asked[n] += other.asked[n];
-    proved[n] += other.proved[n];
-    seconds[n] += other.seconds[n];
-  }
-  failures.insert(failures.end(), other.failures.begin(), other.failures.end());
-}
-
-KernelProof prove(const kernel::Kernel &kernel) { return Walker(kernel).run(); }
-
-KernelProof prove(const kernel::Plan &plan) {
-  KernelProof result;
+Proof prove(const kernel::Plan &plan) {
+  Proof result;
   for (const kernel::Kernel &kernel : plan.kernels)
     result.add(prove(kernel));
   return result;

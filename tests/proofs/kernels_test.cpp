@@ -26,12 +26,13 @@ class Kernels : public testing::TestWithParam<const Rung *> {};
 TEST_P(Kernels, AreProved) {
   int plans = 0;
   for (const Case &at : few_cases_of(*GetParam()))
-    if (auto plan = lowered(*GetParam(), at)) {
-      KernelProof proof = prove(*plan);
-      EXPECT_GT(proof.proved[static_cast<std::size_t>(Claim::in_bounds)], 0);
-      EXPECT_GT(proof.proved[static_cast<std::size_t>(Claim::width)], 0);
+    if (auto rung = lowered(*GetParam(), at)) {
+      Proof proof = rung->prove();
+      EXPECT_GT(proof.proved_of(Claim::in_bounds), 0);
+      EXPECT_GT(proof.proved_of(Claim::width), 0);
       for (const std::string &failure : proof.failures)
         ADD_FAILURE() << at.name << ": " << failure;
+      EXPECT_THAT(proof.unreached, testing::IsEmpty()) << at.name;
       ++plans;
     }
   EXPECT_GE(plans, 1);
@@ -50,8 +51,8 @@ TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
   for (const char *name : {"ladder/vectors", "001/float4", "003/step6"})
     for (const Case &at : cases_of(rung(name)))
       if (at.name == "multiples of 4") {
-        KernelProof proof = prove(*lowered(rung(name), at));
-        EXPECT_GT(proof.proved[static_cast<std::size_t>(Claim::aligned)], 0) << name;
+        Proof proof = lowered(rung(name), at)->prove();
+        EXPECT_GT(proof.proved_of(Claim::aligned), 0) << name;
         EXPECT_THAT(proof.failures, testing::IsEmpty()) << name;
       }
 }
@@ -63,7 +64,7 @@ kernel::Stmt without_guards(const kernel::Stmt &stmt) {
 }
 
 TEST(KernelsThatAreWrong, WithoutAGuardAreRefutedByTheThreadThatLeaves) {
-  kernel::Kernel kernel = lowered(rung("000/coalesced"), {"", {1000, 777, 333}})->only();
+  kernel::Kernel kernel = lowered(rung("000/coalesced"), {"", {1000, 777, 333}})->plan.only();
   kernel.body = without_guards(kernel.body);
   EXPECT_THAT(prove(kernel).failures,
               Contains(testing::AllOf(HasSubstr("in bounds in `C["), HasSubstr("refuted by"),
@@ -71,11 +72,11 @@ TEST(KernelsThatAreWrong, WithoutAGuardAreRefutedByTheThreadThatLeaves) {
 }
 
 TEST(KernelsThatAreWrong, WithoutAGuardAreNotProvedForAllSizes) {
-  kernel::Kernel kernel = lowered(rung("000/coalesced"), cases_of(rung("000/coalesced")).back())->only();
+  kernel::Kernel kernel = lowered(rung("000/coalesced"), cases_of(rung("000/coalesced")).back())->plan.only();
   EXPECT_THAT(prove(kernel).failures, testing::IsEmpty());
   for (const Case &at : cases_of(rung("000/coalesced")))
     if (at.name == "any size") {
-      kernel = lowered(rung("000/coalesced"), at)->only();
+      kernel = lowered(rung("000/coalesced"), at)->plan.only();
       kernel.body = without_guards(kernel.body);
       EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("in bounds in `C[")));
     }
@@ -150,11 +151,11 @@ TEST(KernelsThatAreWrong, CodeThatIsNeverReachedIsReported) {
   Expr t = b.axis(Axis::thread_x, "t", 64);
   b.when(int_imm(63, DType::i32) < t,
          [&] { b.store(z, t + int_imm(1000, DType::i32), constant(DType::f32, 0)); });
-  EXPECT_THAT(prove(b.build()).failures, Contains(HasSubstr("no thread stores z")));
+  EXPECT_THAT(prove(b.build()).unreached, Contains(HasSubstr("no thread stores z")));
 }
 
 TEST(KernelsThatAreWrong, ArraysThatOverlapAreRefuted) {
-  kernel::Kernel kernel = lowered(rung("000/shared"), {"", {64, 64, 64}})->only();
+  kernel::Kernel kernel = lowered(rung("000/shared"), {"", {64, 64, 64}})->plan.only();
   kernel.shared[1].byte_offset -= 4;
   EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("arena in `B_shared`")));
 }

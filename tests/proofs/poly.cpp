@@ -1,6 +1,7 @@
 #include "tests/proofs/poly.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace nestsmith::proofs {
@@ -69,6 +70,21 @@ Poly Poly::multiples(Integer n) const {
   for (const auto &[monomial, coefficient] : terms_)
     if (coefficient % n == 0)
       result.add(monomial, coefficient / n);
+  return result;
+}
+
+std::optional<Poly> Poly::over(const Poly &divisor) const {
+  if (divisor.terms_.size() != 1)
+    return std::nullopt;
+  const auto &[factors, unit] = *divisor.terms_.begin();
+  Poly result;
+  for (const auto &[atoms, coefficient] : terms_) {
+    if (coefficient % unit != 0 || !std::includes(atoms.begin(), atoms.end(), factors.begin(), factors.end()))
+      return std::nullopt;
+    Monomial rest;
+    std::set_difference(atoms.begin(), atoms.end(), factors.begin(), factors.end(), std::back_inserter(rest));
+    result.add(rest, coefficient / unit);
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 /// them.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ public:
   bool is_linear() const;
   void collect_atoms(std::set<int> &atoms) const;
   Poly multiples(Integer n) const; ///< of those terms whose coefficients n > 0 divides, the n-th part
+
+  /// p with p * divisor = *this, where the divisor is one term and there is such a p.
+  std::optional<Poly> over(const Poly &divisor) const;
 
   Poly &operator+=(const Poly &other);
   friend Poly operator+(Poly a, const Poly &b) { return a += b; }

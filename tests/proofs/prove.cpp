@@ -1,5 +1,8 @@
-/// nestsmith_prove [RUNG]…: proves all there is about the rungs and prints the table of docs/proofs.md.
+/// nestsmith_prove [RUNG]…: proves all there is about the rungs and prints the table of docs/proofs.md; with
+/// --random=N the same of random schedules.
 
+#include "dsl/error.h"
+#include "tests/fuzz/author.h"
 #include "tests/proofs/rule.h"
 #include "tests/proofs/rungs.h"
 
@@ -7,6 +10,7 @@
 #include <cstdio>
 #include <ctime>
 #include <fmt/format.h>
+#include <llvm/Support/CommandLine.h>
 
 namespace nestsmith::proofs {
 namespace {
@@ -34,6 +38,17 @@ struct Report {
     fmt::print("NOT PROVED {}\n", what);
     std::fflush(stdout);
   }
+  void add(const std::string &group, const std::string &what, const Proof &proof) {
+    ++plans;
+    for (std::size_t n = 0; n < claims; ++n) {
+      Line &line = kernels[fmt::format("{}: {}", group, name(static_cast<Claim>(n)))];
+      line.asked += proof.asked[n];
+      line.proved += proof.proved[n];
+      line.seconds += proof.seconds[n];
+    }
+    for (const std::string &failure : proof.failures)
+      fail(fmt::format("{}: {}", what, failure));
+  }
   void print_all(const std::map<std::string, Line> &lines) const {
     for (const auto &[what, line] : lines)
       fmt::print("| {} | {} | {} | {:.1f} s |\n", what, line.asked, line.proved, line.seconds);
@@ -54,23 +69,16 @@ void prove_rules(Report &report) {
 }
 
 void prove_kernels(const Rung &rung, const Case &at, Report &report) {
-  std::optional<kernel::Plan> plan = lowered(rung, at);
-  if (!plan) {
+  std::optional<Lowered> made = lowered(rung, at);
+  if (!made) {
     fmt::print(stderr, "{} of {} is refused\n", rung.full_name(), at.name);
     return;
   }
-  ++report.plans;
-  KernelProof proof = prove(*plan);
-  for (std::size_t n = 0; n < claims; ++n) {
-    Line &line =
-        report.kernels[fmt::format("kernels of {}: {}", at.shape.stated ? "symbolic sizes" : "constant shapes",
-                                   name(static_cast<Claim>(n)))];
-    line.asked += proof.asked[n];
-    line.proved += proof.proved[n];
-    line.seconds += proof.seconds[n];
-  }
-  for (const std::string &failure : proof.failures)
-    report.fail(fmt::format("{} of {}: {}", rung.full_name(), at.name, failure));
+  Proof proof = made->prove();
+  report.add(at.shape.stated ? "kernels of symbolic sizes" : "kernels of constant shapes",
+             fmt::format("{} of {}", rung.full_name(), at.name), proof);
+  for (const std::string &what : proof.unreached)
+    report.fail(fmt::format("{} of {}: {}", rung.full_name(), at.name, what));
 }
 
 void prove_answers(const Answers &answers, Report &report) {
@@ -86,16 +94,40 @@ void prove_answers(const Answers &answers, Report &report) {
   }
 }
 
-int run(const std::vector<std::string> &names) {
+/// Random schedules of tests/fuzz that can be lowered.
+void prove_random(std::uint64_t first, int count, Report &report) {
+  for (std::uint64_t seed = first; count > 0; ++seed) {
+    fuzz::Draft draft = fuzz::draft(seed);
+    if (!draft.schedule.obligations().empty())
+      continue;
+    std::optional<Lowered> made;
+    try {
+      made.emplace(draft.schedule);
+    } catch (const UserError &) {
+      continue;
+    }
+    --count;
+    report.add("random schedules", fmt::format("seed {}", seed), made->prove());
+  }
+}
+
+llvm::cl::list<std::string> names(llvm::cl::Positional, llvm::cl::desc("[RUNG]..."));
+llvm::cl::opt<int> random_schedules("random", llvm::cl::desc("random schedules, and no rungs but the named"),
+                                    llvm::cl::value_desc("N"));
+llvm::cl::opt<std::uint64_t> seed("seed", llvm::cl::desc("of the first random schedule"), llvm::cl::init(1));
+
+int run() {
   Report report;
+  bool everything = names.empty() && random_schedules == 0;
   Answers answers; // from here on
   fmt::print("| what | claims | proved | processor time |\n| --- | ---: | ---: | ---: |\n");
-  if (names.empty())
+  if (everything)
     prove_rules(report);
   for (const Rung &rung : builtin_rungs())
-    if (names.empty() || std::find(names.begin(), names.end(), rung.full_name()) != names.end())
+    if (everything || std::find(names.begin(), names.end(), rung.full_name()) != names.end())
       for (const Case &at : cases_of(rung))
         prove_kernels(rung, at, report);
+  prove_random(seed, random_schedules, report);
   prove_answers(answers, report);
   report.print_all(report.kernels);
   report.print_all(report.answers);
@@ -107,4 +139,7 @@ int run(const std::vector<std::string> &names) {
 } // namespace
 } // namespace nestsmith::proofs
 
-int main(int argc, char **argv) { return nestsmith::proofs::run({argv + 1, argv + argc}); }
+int main(int argc, char **argv) {
+  llvm::cl::ParseCommandLineOptions(argc, argv, "proves what scheduling and lowering decided\n");
+  return nestsmith::proofs::run();
+}

@@ -12,7 +12,7 @@ std::string to_string(const Verdict &verdict) {
   case Verdict::Kind::proved:
     return "proved";
   case Verdict::Kind::refuted:
-    return "refuted by " + verdict.counterexample;
+    return verdict.counterexample.empty() ? "refuted" : "refuted by " + verdict.counterexample;
   case Verdict::Kind::unknown:
     break;
   }
@@ -210,6 +210,13 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   if (Poly taken; y.is_constant()) // [rule.divide.taken_out]
     if (taken = x.multiples(y.constant()); !(taken == Poly(0)))
       return taken + quotient(x - y * taken, y);
+  std::vector<Poly> above; // x < y*p gives q < p: a product of unknowns, which Z3 does not see through
+  for (const Formula &fact : facts_)
+    if (fact.kind == Formula::Kind::at_least_0)
+      if (auto p = (fact.poly + x + Poly(1)).over(y))
+        above.push_back(*p);
+  if (std::find(above.begin(), above.end(), Poly(1)) != above.end() && prove(at_least_0(x)).proved())
+    return Poly(0);
   std::optional<Interval> range = interval(x);
   if (range && y.is_constant())
     range = {floored(range->low, y.constant()), floored(range->high, y.constant())};
@@ -229,6 +236,8 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   define(at_least_0(y - Poly(1) - (x - y * q)));
   if (y.is_constant())
     remainders_[x - y * q] = y.constant() - 1;
+  for (const Poly &p : above)
+    assume(less(q, p));
   return q;
 }
 

@@ -1,10 +1,14 @@
 #include "tests/proofs/rungs.h"
 
 #include "dsl/error.h"
-#include "lowering/lower.h"
+#include "lowering/passes.h"
 #include "schedules/workloads.h"
+#include "tests/proofs/covered.h"
+#include "tests/proofs/kernel_proof.h"
+#include "tests/proofs/tails.h"
 
 #include <fmt/format.h>
+#include <stdexcept>
 
 namespace nestsmith::proofs {
 
@@ -44,14 +48,35 @@ std::vector<Case> few_cases_of(const Rung &rung) {
   return few;
 }
 
-std::optional<kernel::Plan> lowered(const Rung &rung, const Case &at, DType dtype) {
+Lowered::Lowered(const Schedule &schedule) {
+  Lowering lowering(schedule);
+  while (!lowering.done()) {
+    const Pass &pass = lowering.step();
+    if (auto breach = lowering.breach())
+      throw std::logic_error(*breach);
+    if (pass.name == "lower_init")
+      before = lowering.program();
+    if (pass.name == "fill_tails")
+      after = lowering.program();
+  }
+  plan = lowering.plan();
+}
+
+std::optional<Lowered> lowered(const Rung &rung, const Case &at, DType dtype) {
   try {
-    return lower(rung.build(at.shape, dtype, Target{}));
+    return Lowered(rung.build(at.shape, dtype, Target{}));
   } catch (const UserError &) {
     if (!at.shape.stated)
       throw;
     return std::nullopt;
   }
+}
+
+Proof Lowered::prove() const {
+  Proof result = proofs::prove(plan);
+  result.add(prove_tails(before, after));
+  result.add(prove_covered(after));
+  return result;
 }
 
 } // namespace nestsmith::proofs

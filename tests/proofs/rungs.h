@@ -20,7 +20,14 @@ std::vector<Case> cases_of(const Rung &rung);
 /// Two of them, which the test run proves: ragged, and any size.
 std::vector<Case> few_cases_of(const Rung &rung);
 
-/// The rung, scheduled and lowered; none where it is refused, as some are whose sizes are not stated.
-std::optional<kernel::Plan> lowered(const Rung &rung, const Case &at, DType dtype = DType::f32);
+/// A schedule, lowered.
+struct Lowered {
+  explicit Lowered(const Schedule &schedule); ///< throws UserError where it cannot be
+  Program before, after;                      ///< the pass fill_tails
+  kernel::Plan plan;
+  Proof prove() const; ///< all claims about it
+};
+/// The rung of this shape; none where it is refused, as some are whose sizes are not stated.
+std::optional<Lowered> lowered(const Rung &rung, const Case &at, DType dtype = DType::f32);
 
 } // namespace nestsmith::proofs

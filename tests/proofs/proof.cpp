@@ -1,0 +1,35 @@
+#include "tests/proofs/proof.h"
+
+#include <ctime>
+#include <fmt/format.h>
+
+namespace nestsmith::proofs {
+
+const char *name(Claim claim) {
+  static constexpr const char *names[] = {"in bounds", "aligned", "width",  "division",
+                                          "arena",     "tails",   "covered"};
+  return names[static_cast<std::size_t>(claim)];
+}
+
+void Proof::ask(Prover &prover, Claim claim, const Formula &formula, const std::string &where) {
+  auto at = static_cast<std::size_t>(claim);
+  std::clock_t start = std::clock();
+  Verdict verdict = prover.prove(formula);
+  seconds[at] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  ++asked[at];
+  proved[at] += verdict.proved();
+  if (!verdict.proved())
+    failures.push_back(fmt::format("{}: {}", where, to_string(verdict)));
+}
+
+void Proof::add(const Proof &other) {
+  for (std::size_t n = 0; n < claims; ++n) {
+    asked[n] += other.asked[n];
+    proved[n] += other.proved[n];
+    seconds[n] += other.seconds[n];
+  }
+  failures.insert(failures.end(), other.failures.begin(), other.failures.end());
+  unreached.insert(unreached.end(), other.unreached.begin(), other.unreached.end());
+}
+
+} // namespace nestsmith::proofs

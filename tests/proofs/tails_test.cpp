@@ -1,0 +1,172 @@
+/// That the claims about filled tails and caches (tests/proofs/tails.h, tests/proofs/covered.h) fail where they
+/// must: each program below is one that the pass could have made by mistake. The rungs: kernels_test.cpp.
+
+#include "tests/proofs/tails.h"
+
+#include "dsl/fill_tails.h"
+#include "dsl/schedule.h"
+#include "schedules/workloads.h"
+#include "tests/proofs/covered.h"
+#include "tests/proofs/rungs.h"
+
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace nestsmith::proofs {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Of a shape that ends within tiles each way.
+Lowered ragged(const std::string &name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == name)
+      return *lowered(rung, {"", {33, 35, 37}});
+  throw std::out_of_range(name);
+}
+Lowered shared() { return ragged("000/shared"); }
+
+/// With the last block of this name changed.
+Program changed(Program program, const std::string &name, const std::function<void(Block &)> &change) {
+  const Block *last = nullptr;
+  for (const Block *block : blocks_of(program.body))
+    if (block->id->name == name)
+      last = block;
+  Stmt at = path_to(program.body, last->id).back();
+  Block copy = *last;
+  change(copy);
+  program.body = replace(program.body, at, make_block(std::move(copy)));
+  return program;
+}
+
+IterVar &axis(Block &block, const std::string &name) {
+  for (IterVar &iter : block.iters)
+    if (iter.var->name == name)
+      return iter;
+  throw std::out_of_range(name);
+}
+
+/// The copy with what its masked load is replaced by.
+Program masked(const Program &program, const std::string &cache,
+               const std::function<Expr(const Load &)> &mask) {
+  return changed(program, cache, [&](Block &block) {
+    const Load &access = *block.body.value.as<Load>();
+    block.body.value = load(access.buffer, access.indices, mask(access), access.fill);
+  });
+}
+
+TEST(Tails, OfARaggedRungAreProved) {
+  Lowered rung = shared();
+  Proof proof = prove_tails(rung.before, rung.after);
+  EXPECT_THAT(proof.failures, IsEmpty());
+  EXPECT_EQ(proof.proved_of(Claim::tails), proof.asked[static_cast<std::size_t>(Claim::tails)]);
+  EXPECT_GE(proof.proved_of(Claim::tails), 10);
+}
+
+TEST(TailsThatAreWrong, MaskOneElementTooWide) {
+  Lowered rung = shared();
+  Program wrong = masked(rung.after, "A_shared", [](const Load &access) {
+    return access.indices[0] < Expr(33) && access.indices[1] < Expr(38);
+  });
+  EXPECT_THAT(
+      prove_tails(rung.before, wrong).failures,
+      Contains(testing::AllOf(HasSubstr("is not 0 past the end of A_shared"), HasSubstr("refuted by"))));
+}
+
+TEST(TailsThatAreWrong, MaskOneElementTooNarrow) {
+  Lowered rung = shared();
+  Program wrong = masked(rung.after, "A_shared", [](const Load &access) {
+    return access.indices[0] < Expr(33) && access.indices[1] < Expr(36);
+  });
+  EXPECT_THAT(prove_tails(rung.before, wrong).failures,
+              Contains(testing::AllOf(HasSubstr("masked where it was not"), HasSubstr("refuted by"))));
+}
+
+TEST(TailsThatAreWrong, MaskThatFillsOnes) {
+  Lowered rung = shared();
+  Program wrong = changed(rung.after, "A_shared", [](Block &block) {
+    const Load &access = *block.body.value.as<Load>();
+    block.body.value = load(access.buffer, access.indices, access.mask, constant(DType::f32, 1));
+  });
+  EXPECT_THAT(prove_tails(rung.before, wrong).failures,
+              Contains(HasSubstr("more than guards, masks and paddings")));
+}
+
+TEST(TailsThatAreWrong, NoMask) {
+  Lowered rung = shared();
+  Program wrong = masked(rung.after, "B_shared", [](const Load &) { return Expr(); });
+  EXPECT_THAT(prove_tails(rung.before, wrong).failures,
+              Contains(HasSubstr("is not 0 past the end of B_shared")));
+}
+
+TEST(TailsThatAreWrong, GuardOfWhatTheCallerSees) {
+  Lowered rung = shared();
+  Program wrong = changed(rung.after, "C", [](Block &block) { axis(block, "i").guarded = false; });
+  EXPECT_THAT(prove_tails(rung.before, wrong).failures,
+              Contains(HasSubstr("the guard of i went from what writes to global memory")));
+}
+
+TEST(TailsThatAreWrong, AnotherAxis) {
+  Lowered rung = shared();
+  Program wrong =
+      changed(rung.after, "C", [](Block &block) { axis(block, "i").binding = axis(block, "j").binding; });
+  EXPECT_THAT(prove_tails(rung.before, wrong).failures,
+              Contains(HasSubstr("more than guards, masks and paddings")));
+}
+
+/// One factor alone is cached: 0 times what is past the end of B, which may be NaN, is not 0.
+TEST(TailsThatAreWrong, SumWithOneFactorThatIsNotFilled) {
+  Schedule s(accumulate_nt({33, 35, 37}, DType::f32));
+  auto AB = s.block("AB");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [k_outer, k_inner] = s.split(k, {infer, 8});
+  s.compute_at(s.cache_read(AB, "A", Scope::local), k_outer);
+  Program before = s.program(), after = with_filled_tails(before);
+  EXPECT_THAT(prove_tails(before, after).failures, IsEmpty());
+  Program wrong = changed(after, "AB", [](Block &block) { axis(block, "k").guarded = false; });
+  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 where k is past its end")));
+}
+
+/// The innermost loop around the first block of this name runs once less.
+Program shorter(Program program, const std::string &name) {
+  for (const Block *block : blocks_of(program.body))
+    if (block->id->name == name) {
+      Stmt inner = *std::next(path_to(program.body, block->id).rbegin());
+      For loop = *as<For>(inner);
+      loop.extent = Expr(as_int(loop.extent).value() - 1);
+      program.body = replace(program.body, inner, make_for(loop));
+      return program;
+    }
+  throw std::out_of_range(name);
+}
+
+TEST(CachesThatAreWrong, CopyThatIsOneElementShort) {
+  Lowered rung = ragged("000/shared");
+  EXPECT_THAT(prove_covered(rung.after).failures, IsEmpty());
+  EXPECT_THAT(prove_covered(shorter(rung.after, "A_shared")).failures,
+              Contains(HasSubstr("AB reads A_shared[i, k], which is not written")));
+}
+
+TEST(CachesThatAreWrong, InitThatIsOneElementShort) {
+  Lowered rung = ragged("000/tile1d");
+  EXPECT_THAT(prove_covered(rung.after).failures, IsEmpty());
+  EXPECT_THAT(prove_covered(shorter(rung.after, "AB_init")).failures,
+              Contains(HasSubstr("AB reads AB[i, j], which is not written")));
+}
+
+TEST(CachesThatAreWrong, CopyThatKeptItsGuard) {
+  Lowered rung = shared();
+  Program wrong = changed(rung.after, "A_shared", [](Block &block) {
+    axis(block, "A_k").guarded = true;
+    axis(block, "A_k").extent = Expr(37);
+  });
+  EXPECT_THAT(prove_covered(wrong).failures, Contains(HasSubstr("which its guard leaves out")));
+}
+
+} // namespace
+} // namespace nestsmith::proofs
