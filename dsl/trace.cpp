@@ -1,6 +1,7 @@
 #include "dsl/trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/Support/FormatVariadic.h>
@@ -218,12 +219,24 @@ std::vector<std::string> strings(const json::Array *array, const std::string &wh
   return result;
 }
 
+/// A whole number below 2^62: LLVM has 9223372036854775807.5 as 2^63, and takes that for a number of 64 bits.
+std::optional<std::int64_t> whole(const json::Value *value) {
+  auto number = value ? value->getAsNumber() : decltype(value->getAsNumber()){};
+  if (!number || std::abs(*number) >= 0x1p62)
+    return std::nullopt;
+  auto integer = value->getAsInteger();
+  return integer ? std::optional<std::int64_t>(*integer) : std::nullopt;
+}
+std::optional<std::int64_t> whole(const json::Object *object, const char *key) {
+  return whole(object ? object->get(key) : nullptr);
+}
+
 std::vector<std::int64_t> integers(const json::Array *array, const std::string &where, const char *what) {
   std::vector<std::int64_t> result;
   for (const json::Value &value : array ? *array : json::Array{}) {
-    auto number = value.getAsInteger();
+    auto number = whole(&value);
     if (!number)
-      broken(where, fmt::format("expected whole numbers in '{}'", what));
+      broken(where, fmt::format("expected whole numbers below 2^62 in '{}'", what));
     result.push_back(*number);
   }
   return result;
@@ -234,8 +247,8 @@ std::vector<StageName> parse_stages(const json::Array &array, const std::string 
   for (const json::Value &value : array) {
     const json::Object *object = value.getAsObject();
     auto block = object ? object->getString("block") : decltype(object->getString("")){};
-    auto stage = object ? object->getInteger("stage") : decltype(object->getInteger("")){};
-    auto order = object ? object->getInteger("order") : decltype(object->getInteger("")){};
+    auto stage = whole(object, "stage");
+    auto order = whole(object, "order");
     if (!block || !stage || !order)
       broken(where, "a stage is not of the form {\"block\": …, \"stage\": …, \"order\": …}");
     stages.push_back({block->str(), *stage, *order});
@@ -244,7 +257,7 @@ std::vector<StageName> parse_stages(const json::Array &array, const std::string 
 }
 
 Argument parse_argument(const json::Value &value, const std::string &where) {
-  if (auto number = value.getAsInteger())
+  if (auto number = whole(&value))
     return *number;
   if (auto text = value.getAsString())
     return Word{text->str()};
@@ -384,9 +397,9 @@ std::string to_json(const TraceFile &trace) {
 static std::pair<std::string, Size> parse_size(const json::Value &value, const std::string &where) {
   const json::Object *object = value.getAsObject();
   auto name = object ? object->getString("name") : decltype(object->getString("")){};
-  auto min = object ? object->getInteger("min") : decltype(object->getInteger("")){};
-  auto max = object ? object->getInteger("max") : decltype(object->getInteger("")){};
-  auto unit = object ? object->getInteger("multiple_of") : decltype(object->getInteger("")){};
+  auto min = whole(object, "min");
+  auto max = whole(object, "max");
+  auto unit = whole(object, "multiple_of");
   if (!name || !min || !max || !unit)
     broken(where, "a size has no 'name', 'min', 'max' or 'multiple_of'");
   return {name->str(), Size{*min, *max, *unit}};
@@ -409,7 +422,7 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   if (!parsed)
     broken(where, fmt::format("is no JSON: {}", llvm::toString(parsed.takeError())));
   const json::Object *root = parsed->getAsObject();
-  auto version = root ? root->getInteger("nestsmith_trace") : decltype(root->getInteger("")){};
+  auto version = whole(root, "nestsmith_trace");
   if (!version)
     broken(where, "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
   if (*version != format_version)

@@ -171,8 +171,10 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
 
   std::string head = R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80", "dtype": )";
   refused(head + R"("f17"})", "has the unknown dtype 'f17', expected one of bool, i32,");
-  refused(head + R"("f32", "shape": [1, "x"]})", "expected whole numbers in 'shape'");
-  refused(head + R"("f32", "shape": [1, 2.5]})", "expected whole numbers in 'shape'");
+  refused(head + R"("f32", "shape": [1, "x"]})", "expected whole numbers below 2^62 in 'shape'");
+  refused(head + R"("f32", "shape": [1, 2.5]})", "expected whole numbers below 2^62 in 'shape'");
+  refused(head + R"("f32", "shape": [1, 9223372036854775807.5]})",
+          "expected whole numbers below 2^62 in 'shape'");
   refused(head + R"("f32", "shape": [1, 1, 1]})", "has no 'directives'");
   auto directives = [&](const std::string &list) {
     return head + R"("f32", "shape": [1, 1, 1], "directives": [)" + list + "]}";
@@ -180,7 +182,7 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
   refused(directives("3"), "a directive has no 'op'");
   refused(directives(R"({"args": []})"), "a directive has no 'op'");
   refused(directives(R"({"op": "fuse", "results": [1]})"), "expected strings in 'results'");
-  refused(directives(R"({"op": "split", "args": [["x"]]})"), "expected whole numbers in 'args'");
+  refused(directives(R"({"op": "split", "args": [["x"]]})"), "expected whole numbers below 2^62 in 'args'");
   refused(directives(R"({"op": "split", "args": [{"loops": [1]}]})"), "expected strings in 'loops'");
   refused(directives(R"({"op": "split", "args": [{"lop": "i"}]})"),
           "an argument is neither a number, a word, a list of numbers, a loop, a block, loops nor stages");
