@@ -726,7 +726,11 @@ std::optional<Range> range_of(const Linear &linear, const Bounds &bounds) {
 }
 
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds) {
-  return Rewriter(bounds).range(Form{{{1, digit}}, 0});
+  Form form{{{1, digit}}, 0};
+  auto range = Rewriter(bounds).range(form);
+  if (range)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(to_expr(form), *range, bounds); });
+  return range;
 }
 
 std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {

@@ -133,8 +133,9 @@ private:
           claim(less(at_.integer(read_[d]), at_.integer(iter.extent)), "its guard leaves out");
           indexes = true;
         }
-      if (!indexes) // it holds in one of the writer's iterations
-        claim(less(at_.integer(without({iter.binding}, inner_).front()), at_.integer(iter.extent)),
+      bool everywhere = same(iter.binding, without({iter.binding}, inner_).front());
+      if (!indexes) // it may hold for a part of the tile
+        claim(everywhere ? less(at_.integer(iter.binding), at_.integer(iter.extent)) : truth(false),
               "a guard leaves out");
     }
   }
@@ -220,8 +221,11 @@ Proof prove_covered(const Program &program) {
                                [&](const Block *block) { return block->body.buffer == buffer; });
     for (auto reader = blocks.begin(); reader != blocks.end(); ++reader)
       for (const Load *access : loads_of(**reader))
-        if (access->buffer == buffer && reader != writer)
+        if (access->buffer == buffer && reader > writer)
           result.add(Pair(program, **writer, **reader, *access).run());
+        else if (access->buffer == buffer && !(reader == writer && (*writer)->init))
+          result.failures.push_back(fmt::format("{}: {} reads {} before it is written", program.name,
+                                                (*reader)->id->name, buffer->name));
   }
   return result;
 }

@@ -7,7 +7,8 @@
 namespace nestsmith::proofs {
 
 /// Of each temporary but those in global memory: every element that a block reads was written by the first
-/// writer of the temporary in the same iteration of the loops around both. These are the claims `covered`.
+/// writer of the temporary, which stands before it, in the same iteration of the loops around both. These are
+/// the claims `covered`.
 ///
 /// What the writer covers from where it stands in those loops, its tile, is found by running its other loops,
 /// whose extents are constants. That it writes tile by tile, and that the reader stays in the tile, is asked of

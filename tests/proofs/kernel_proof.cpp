@@ -24,8 +24,9 @@ Formula fits(const Poly &p, DType dtype) {
 
 class Walker {
 public:
-  explicit Walker(const Kernel &kernel)
-      : kernel_(kernel), data_(kernel.scalars.begin(), kernel.scalars.end()), translator_(prover_) {}
+  Walker(const Kernel &kernel, bool flat)
+      : kernel_(kernel), flat_(flat), data_(kernel.scalars.begin(), kernel.scalars.end()),
+        translator_(prover_) {}
 
   Proof run() {
     for (const SizeParameter &size : kernel_.sizes)
@@ -37,13 +38,16 @@ public:
       prover_.assume(all({less_equal(Poly(0), value), less(value, translator_.integer(index.extent))}));
       claim(Claim::width, fits(value, index.var->dtype), std::string(nestsmith::name(index.axis)));
     }
-    check_arena();
+    if (flat_)
+      check_arena();
     check(kernel_.body);
     return std::move(result_);
   }
 
 private:
   void claim(Claim kind, const Formula &formula, const std::string &where) {
+    if (!flat_ && kind != Claim::dimensions)
+      return;
     result_.ask(prover_, kind, formula, fmt::format("{}: {} in `{}`", kernel_.name, proofs::name(kind), where));
   }
 
@@ -152,13 +156,30 @@ private:
             all({at_least_0(translator_.integer(op->a)), less_equal(Poly(1), translator_.integer(op->b))}),
             text);
     claim(Claim::width, fits(translator_.integer(e), e.dtype()), text);
-    const auto *right = op->b.as<Binary>();
-    if (op->op == BinaryOp::add && right && right->op == BinaryOp::add) // C may be told to add a + b + c
-      claim(Claim::width, fits(translator_.integer(op->a) + translator_.integer(right->a), e.dtype()), text);
+    if (op->op != BinaryOp::add)
+      return;
+    std::vector<Poly> added; // a + (b + c - d) is printed without parentheses, and C adds from the left
+    note_terms(op->b, added);
+    Poly sum = translator_.integer(op->a);
+    for (std::size_t n = 0; n + 1 < added.size(); ++n)
+      claim(Claim::width, fits(sum += added[n], e.dtype()), text);
+  }
+
+  void note_terms(const Expr &e, std::vector<Poly> &terms) {
+    const auto *op = e.as<Binary>();
+    if (!op || (op->op != BinaryOp::add && op->op != BinaryOp::sub))
+      return terms.push_back(translator_.integer(e));
+    note_terms(op->a, terms);
+    if (op->op == BinaryOp::add)
+      return note_terms(op->b, terms);
+    terms.push_back(-translator_.integer(op->b));
   }
 
   void check_access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes) {
-    check(indices.front());
+    for (const Expr &index : indices)
+      check(index);
+    if (!flat_)
+      return check_dimensions(*buffer, indices);
     Poly offset = translator_.integer(indices.front());
     Expr elements = buffer->role == Role::temporary && buffer->scope != Scope::global ? buffer->shape.front()
                                                                                       : span_of(*buffer);
@@ -174,6 +195,14 @@ private:
       claim(Claim::aligned,
             all({equal(prover_.remainder(offset, Poly(lanes)), Poly(0)), truth(starts_aligned(buffer, lanes))}),
             text);
+  }
+
+  void check_dimensions(const BufferNode &buffer, const std::vector<Expr> &indices) {
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      Poly index = translator_.integer(indices[d]);
+      claim(Claim::dimensions, all({at_least_0(index), less(index, translator_.integer(buffer.shape[d]))}),
+            fmt::format("{} of {}[{}]", nestsmith::to_string(indices[d]), buffer.name, d));
+    }
   }
 
   /// Of each row * stride in the offset: that there is this row, where it can be shown. It helps Z3 with
@@ -216,6 +245,7 @@ private:
   }
 
   const Kernel &kernel_;
+  bool flat_;          ///< an element is named by its offset
   std::set<Var> data_; ///< variables that are data, and no indices
   Prover prover_;
   Translator translator_;
@@ -224,7 +254,9 @@ private:
 
 } // namespace
 
-Proof prove(const kernel::Kernel &kernel) { return Walker(kernel).run(); }
+Proof prove(const kernel::Kernel &kernel) { return Walker(kernel, true).run(); }
+
+Proof prove_dimensions(const kernel::Kernel &kernel) { return Walker(kernel, false).run(); }
 
 Proof prove(const kernel::Plan &plan) {
   Proof result;

@@ -8,6 +8,8 @@
 namespace nestsmith::proofs {
 
 Proof prove(const kernel::Kernel &kernel);
+/// The claim `dimensions`, of a kernel that is not flat yet.
+Proof prove_dimensions(const kernel::Kernel &kernel);
 Proof prove(const kernel::Plan &plan); ///< all of its kernels
 
 } // namespace nestsmith::proofs

@@ -47,14 +47,19 @@ const Rung &rung(const std::string &name) {
   throw std::out_of_range(name);
 }
 
+const Case case_of(const Rung &rung, const std::string &name) {
+  for (const Case &at : cases_of(rung))
+    if (at.name == name)
+      return at;
+  throw std::out_of_range(name);
+}
+
 TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
-  for (const char *name : {"ladder/vectors", "001/float4", "003/step6"})
-    for (const Case &at : cases_of(rung(name)))
-      if (at.name == "multiples of 4") {
-        Proof proof = lowered(rung(name), at)->prove();
-        EXPECT_GT(proof.proved_of(Claim::aligned), 0) << name;
-        EXPECT_THAT(proof.failures, testing::IsEmpty()) << name;
-      }
+  for (const char *name : {"ladder/vectors", "001/float4", "003/step6"}) {
+    Proof proof = lowered(rung(name), case_of(rung(name), "multiples of 4"))->prove();
+    EXPECT_GT(proof.proved_of(Claim::aligned), 0) << name;
+    EXPECT_THAT(proof.failures, testing::IsEmpty()) << name;
+  }
 }
 
 kernel::Stmt without_guards(const kernel::Stmt &stmt) {
@@ -72,14 +77,36 @@ TEST(KernelsThatAreWrong, WithoutAGuardAreRefutedByTheThreadThatLeaves) {
 }
 
 TEST(KernelsThatAreWrong, WithoutAGuardAreNotProvedForAllSizes) {
-  kernel::Kernel kernel = lowered(rung("000/coalesced"), cases_of(rung("000/coalesced")).back())->plan.only();
-  EXPECT_THAT(prove(kernel).failures, testing::IsEmpty());
-  for (const Case &at : cases_of(rung("000/coalesced")))
-    if (at.name == "any size") {
-      kernel = lowered(rung("000/coalesced"), at)->plan.only();
-      kernel.body = without_guards(kernel.body);
+  const Rung &coalesced = rung("000/coalesced");
+  for (const char *name : {"multiples of 128 up to 32768", "any size"}) {
+    kernel::Kernel kernel = lowered(coalesced, case_of(coalesced, name))->plan.only();
+    kernel.body = without_guards(kernel.body);
+    if (std::string(name) == "any size")
       EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("in bounds in `C[")));
-    }
+    else
+      EXPECT_THAT(prove(kernel).failures, testing::IsEmpty());
+  }
+}
+
+/// A row that runs into the next one, or into the gap of the caller's leading dimension, is in bounds as an
+/// offset.
+TEST(KernelsThatAreWrong, RowThatIsOneElementTooLongIsRefuted) {
+  const Rung &coalesced = rung("000/coalesced");
+  Lowered lowering = *lowered(coalesced, case_of(coalesced, "any size"));
+  kernel::Kernel kernel = lowering.ordered.only();
+  EXPECT_THAT(prove_dimensions(kernel).failures, testing::IsEmpty());
+  kernel.body = without_guards(kernel.body);
+  EXPECT_THAT(prove_dimensions(kernel).failures, Contains(HasSubstr("dimensions in `")));
+}
+
+/// C adds a + b first.
+TEST(KernelsThatAreWrong, PartialSumThatDoesNotFitIsRefuted) {
+  KernelBuilder b("sums");
+  Buffer z = b.param("z", 64, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  Expr large = int_imm(2147483647, DType::i32);
+  b.store(z, floormod(large + (t - t), int_imm(64, DType::i32)), constant(DType::f32, 0));
+  EXPECT_THAT(prove(b.build()).failures, Contains(HasSubstr("width in ")));
 }
 
 TEST(KernelsThatAreWrong, OneElementTooFarIsRefuted) {

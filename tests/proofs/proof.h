@@ -10,9 +10,11 @@
 
 namespace nestsmith::proofs {
 
-/// Of kernels (kernel_proof.h) the first five, of programs (tails.h) the last two.
+/// Of kernels (kernel_proof.h) the first six, of programs (tails.h, covered.h) the last two.
 ///
-/// in_bounds   every element that is loaded or stored exists; masks and guards are known where they hold
+/// dimensions  each index of an element lies within its dimension, while elements are named by an index for
+///             each; masks and guards are known where they hold
+/// in_bounds   every offset that is loaded or stored lies within its array
 /// aligned     a vector starts at a multiple of its lanes, in memory that is aligned to the vector; what the
 ///             caller must align is in the kernel's list, which the launcher checks
 /// width       every value that is computed in 32 or 64 bits fits, as do partial sums in the order in which C
@@ -21,8 +23,8 @@ namespace nestsmith::proofs {
 /// arena       arrays in shared memory do not overlap and lie within what the launch asks for
 /// tails       what runs since a guard went changes no element that counts
 /// covered     every element of a cache that is read was written before, in the same iteration
-enum class Claim : std::uint8_t { in_bounds, aligned, width, division, arena, tails, covered };
-inline constexpr std::size_t claims = 7;
+enum class Claim : std::uint8_t { dimensions, in_bounds, aligned, width, division, arena, tails, covered };
+inline constexpr std::size_t claims = 8;
 const char *name(Claim claim);
 
 struct Proof {

@@ -16,12 +16,12 @@ std::vector<Case> cases_of(const Rung &rung) {
   std::vector<Case> cases;
   auto constant = [&](Shape shape) {
     if (shape.size() == rung.tile.size())
-      cases.push_back({to_string(shape), shape});
+      cases.push_back({to_string(shape), shape, DType::f32});
   };
-  auto symbolic = [&](std::string name, Size stated) {
+  auto symbolic = [&](std::string name, Size stated, DType dtype = DType::f32) {
     Shape shape = rung.tile;
     shape.stated = stated;
-    cases.push_back({std::move(name), std::move(shape)});
+    cases.push_back({std::move(name), std::move(shape), dtype});
   };
   Shape tiles = rung.tile, ragged = rung.tile;
   for (std::int64_t &extent : tiles)
@@ -32,11 +32,14 @@ std::vector<Case> cases_of(const Rung &rung) {
   constant(ragged);
   constant({1000, 777, 333});
   constant({70000, 70000, 64});
+  constant({70000, 64, 70000});
+  constant({64, 70000, 70000});
   constant({3, 1000, 777, 333});
   symbolic("any size", {});
   symbolic("sizes up to 46340", {.max = 46340});
   symbolic("multiples of 4", {.min = 4, .max = 1 << 20, .multiple_of = 4});
   symbolic("multiples of 128 up to 32768", {.min = 128, .max = 32768, .multiple_of = 128});
+  symbolic("multiples of 8 in f16", {.min = 8, .max = 1 << 20, .multiple_of = 8}, DType::f16);
   return cases;
 }
 
@@ -58,13 +61,15 @@ Lowered::Lowered(const Schedule &schedule) {
       before = lowering.program();
     if (pass.name == "fill_tails")
       after = lowering.program();
+    if (pass.form == Form::ordered)
+      ordered = lowering.plan();
   }
   plan = lowering.plan();
 }
 
-std::optional<Lowered> lowered(const Rung &rung, const Case &at, DType dtype) {
+std::optional<Lowered> lowered(const Rung &rung, const Case &at) {
   try {
-    return Lowered(rung.build(at.shape, dtype, Target{}));
+    return Lowered(rung.build(at.shape, at.dtype, Target{}));
   } catch (const UserError &) {
     if (!at.shape.stated)
       throw;
@@ -74,6 +79,8 @@ std::optional<Lowered> lowered(const Rung &rung, const Case &at, DType dtype) {
 
 Proof Lowered::prove() const {
   Proof result = proofs::prove(plan);
+  for (const kernel::Kernel &kernel : ordered.kernels)
+    result.add(prove_dimensions(kernel));
   result.add(prove_tails(before, after));
   result.add(prove_covered(after));
   return result;

@@ -13,9 +13,11 @@ namespace nestsmith::proofs {
 struct Case {
   std::string name; ///< "1000x777x333", "any size", "multiples of 4 up to 32768"
   Shape shape;
+  DType dtype = DType::f32;
 };
 /// Constant shapes: full tiles, ragged ones and more than 2^31 elements; then symbolic ones, of sizes that are
-/// stated as they come, just small enough for offsets of 32 bits, and as multiples that make vectors.
+/// stated as they come, just small enough for offsets of 32 bits, and as multiples that make vectors, of 16
+/// bits too.
 std::vector<Case> cases_of(const Rung &rung);
 /// Two of them, which the test run proves: ragged, and any size.
 std::vector<Case> few_cases_of(const Rung &rung);
@@ -24,10 +26,11 @@ std::vector<Case> few_cases_of(const Rung &rung);
 struct Lowered {
   explicit Lowered(const Schedule &schedule); ///< throws UserError where it cannot be
   Program before, after;                      ///< the pass fill_tails
+  kernel::Plan ordered;                       ///< before `flatten`
   kernel::Plan plan;
   Proof prove() const; ///< all claims about it
 };
 /// The rung of this shape; none where it is refused, as some are whose sizes are not stated.
-std::optional<Lowered> lowered(const Rung &rung, const Case &at, DType dtype = DType::f32);
+std::optional<Lowered> lowered(const Rung &rung, const Case &at);
 
 } // namespace nestsmith::proofs

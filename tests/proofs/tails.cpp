@@ -27,7 +27,8 @@ bool fills_zeros(const Load &access) {
 std::vector<Expr> factors_of(const Block &block) {
   const auto *sum = block.body.value.as<Binary>();
   const auto *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
-  if (!old || old->buffer != block.body.buffer)
+  bool own = old && !old->mask && old->buffer == block.body.buffer;
+  if (!own || !std::equal(old->indices.begin(), old->indices.end(), block.body.indices.begin(), same))
     return {};
   std::vector<Expr> factors{sum->b};
   for (std::size_t n = 0; n < factors.size();) {
@@ -102,8 +103,10 @@ private:
       const Block &was = *was_[n++];
       Block copy = *block;
       for (IterVar &iter : copy.iters)
-        if (const IterVar *old = guard_that_went(was, iter))
-          iter = *old;
+        if (const IterVar *old = guard_that_went(was, iter)) {
+          iter.guarded = true;
+          iter.extent = old->extent;
+        }
       if (const Load *access = new_mask(was, copy))
         copy.body.value = load(access->buffer, access->indices);
       return make_block(std::move(copy));
@@ -130,6 +133,8 @@ private:
   void check_reads(const Block &was, const Block &now) {
     Instance at(after_, now);
     at.prover.assume(at.guards(was));
+    if (at.prover.contradictory())
+      result_.unreached.push_back(fmt::format("{}: {} never ran", after_.name, now.id->name));
     if (const Load *access = new_mask(was, now))
       claim(at, Claim::tails, at.condition(access->mask), now, "masked where it was not");
     for (const Load *access : loads_of(now))
@@ -184,7 +189,7 @@ private:
     std::string what = fmt::format("{} is not 0 {}", to_string(value), where);
     if (fills_zeros(*access))
       return claim(at, Claim::tails, negate(at.condition(access->mask)), block, what);
-    if (!is_cache(access->buffer))
+    if (bool masked = static_cast<bool>(access->mask); masked || !is_cache(access->buffer))
       return fail(block, what);
     if (zero_.insert(access->buffer).second)
       zero_left_.push_back(access->buffer);

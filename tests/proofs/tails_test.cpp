@@ -22,10 +22,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Of a shape that ends within tiles each way.
-Lowered ragged(const std::string &name) {
+Lowered ragged(const std::string &name, const Shape &shape = {33, 35, 37}) {
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == name)
-      return *lowered(rung, {"", {33, 35, 37}});
+      return *lowered(rung, {"", shape});
   throw std::out_of_range(name);
 }
 Lowered shared() { return ragged("000/shared"); }
@@ -118,6 +118,44 @@ TEST(TailsThatAreWrong, AnotherAxis) {
               Contains(HasSubstr("more than guards, masks and paddings")));
 }
 
+/// k//2*2 stands for k: inside where k is inside, and past the end where k is, as the extent is even.
+TEST(TailsThatAreWrong, AnotherElementOfTheSum) {
+  Lowered rung = ragged("000/shared", {33, 35, 38});
+  Program wrong = changed(rung.after, "AB", [](Block &block) {
+    Expr &binding = axis(block, "k").binding;
+    binding = floordiv(binding, 2) * 2;
+  });
+  EXPECT_THAT(prove_tails(rung.before, rung.after).failures, IsEmpty());
+  EXPECT_THAT(prove_tails(rung.before, wrong).failures,
+              Contains(HasSubstr("more than guards, masks and paddings")));
+}
+
+/// What lies past the end of A_shared would count as 1.
+TEST(TailsThatAreWrong, FactorThatAMaskFillsWithOnes) {
+  Lowered rung = shared();
+  auto ones = [](Block &block) {
+    const auto *sum = block.body.value.as<Binary>();
+    const auto *product = sum->b.as<Binary>();
+    const Load &a = *product->a.as<Load>();
+    Expr filled = load(a.buffer, a.indices, a.indices[1] < Expr(40), constant(DType::f32, 1));
+    block.body.value = sum->a + filled * product->b;
+  };
+  Program before = changed(rung.before, "AB", ones), wrong = changed(rung.after, "AB", ones);
+  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 where k is past its end")));
+}
+
+TEST(TailsThatAreWrong, SumThatTakesAnotherElement) {
+  Lowered rung = shared();
+  auto moved = [](Block &block) {
+    const auto *sum = block.body.value.as<Binary>();
+    const Load &old = *sum->a.as<Load>();
+    block.body.value = load(old.buffer, {old.indices[0], old.indices[0]}) + sum->b;
+  };
+  Program before = changed(rung.before, "AB", moved), wrong = changed(rung.after, "AB", moved);
+  EXPECT_THAT(prove_tails(before, wrong).failures,
+              Contains(HasSubstr("the guard of k went from what is no sum")));
+}
+
 /// One factor alone is cached: 0 times what is past the end of B, which may be NaN, is not 0.
 TEST(TailsThatAreWrong, SumWithOneFactorThatIsNotFilled) {
   Schedule s(accumulate_nt({33, 35, 37}, DType::f32));
@@ -157,6 +195,34 @@ TEST(CachesThatAreWrong, InitThatIsOneElementShort) {
   EXPECT_THAT(prove_covered(rung.after).failures, IsEmpty());
   EXPECT_THAT(prove_covered(shorter(rung.after, "AB_init")).failures,
               Contains(HasSubstr("AB reads AB[i, j], which is not written")));
+}
+
+TEST(CachesThatAreWrong, SumThatNothingBegins) {
+  Lowered rung = shared();
+  for (const Block *block : blocks_of(rung.after.body))
+    if (block->id->name == "AB_init") {
+      Program wrong = rung.after;
+      wrong.body = replace(wrong.body, path_to(wrong.body, block->id).back(), nullptr);
+      EXPECT_THAT(prove_covered(wrong).failures, Contains(HasSubstr("AB reads AB before it is written")));
+    }
+}
+
+TEST(CachesThatAreWrong, CopyThatComesTooLate) {
+  Lowered rung = shared();
+  const Seq *body = nullptr; // of k_outer: two copies, and the sum
+  walk(rung.after.body, [&](const Stmt &stmt) {
+    if (const Seq *seq = as<Seq>(stmt); seq && seq->stmts.size() == 3)
+      body = seq;
+    return true;
+  });
+  ASSERT_TRUE(body);
+  Program wrong = rung.after;
+  walk(rung.after.body, [&](const Stmt &stmt) {
+    if (as<Seq>(stmt) == body)
+      wrong.body = replace(wrong.body, stmt, make_seq({body->stmts[1], body->stmts[2], body->stmts[0]}));
+    return true;
+  });
+  EXPECT_THAT(prove_covered(wrong).failures, Contains(HasSubstr("AB reads A_shared before it is written")));
 }
 
 TEST(CachesThatAreWrong, CopyThatKeptItsGuard) {
