@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace nestsmith::proofs {
 
@@ -41,6 +42,7 @@ public:
     if (flat_)
       check_arena();
     check(kernel_.body);
+    ask();
     return std::move(result_);
   }
 
@@ -48,7 +50,15 @@ private:
   void claim(Claim kind, const Formula &formula, const std::string &where) {
     if (!flat_ && kind != Claim::dimensions)
       return;
-    result_.ask(prover_, kind, formula, fmt::format("{}: {} in `{}`", kernel_.name, proofs::name(kind), where));
+    open_[static_cast<std::size_t>(kind)].push_back(
+        {formula, fmt::format("{}: {} in `{}`", kernel_.name, proofs::name(kind), where)});
+  }
+
+  /// Asks what is open, before what is known changes.
+  void ask() {
+    for (std::size_t n = 0; n < claims; ++n)
+      if (std::vector<Proof::Question> questions = std::exchange(open_[n], {}); !questions.empty())
+        result_.ask(prover_, static_cast<Claim>(n), questions);
   }
 
   // ---- statements
@@ -65,6 +75,7 @@ private:
               },
               [&](const Loop &x) {
                 check(x.extent);
+                ask();
                 Prover::Scope scope(prover_);
                 Poly extent = translator_.integer(x.extent);
                 auto count = as_int(x.extent);
@@ -73,6 +84,7 @@ private:
                       x.var->name + " < " + nestsmith::to_string(x.extent));
                 prover_.assume(all({less_equal(Poly(0), value), less(value, extent)}));
                 check(x.body);
+                ask();
               },
               [&](const If &x) {
                 check(x.condition);
@@ -98,9 +110,11 @@ private:
   }
 
   template <class F> void under(const Formula &condition, const F &f) {
+    ask();
     Prover::Scope scope(prover_);
     prover_.assume(condition);
     f();
+    ask();
   }
 
   // ---- expressions
@@ -186,6 +200,7 @@ private:
     std::string text = fmt::format("{}[{}]", buffer->name, nestsmith::to_string(indices.front()));
     if (lanes > 1)
       text.insert(text.size() - 1, fmt::format(" +: {}", lanes));
+    ask();
     Prover::Scope scope(prover_);
     if (buffer->scope == Scope::global)
       assume_rows(*buffer, indices.front());
@@ -195,6 +210,7 @@ private:
       claim(Claim::aligned,
             all({equal(prover_.remainder(offset, Poly(lanes)), Poly(0)), truth(starts_aligned(buffer, lanes))}),
             text);
+    ask();
   }
 
   void check_dimensions(const BufferNode &buffer, const std::vector<Expr> &indices) {
@@ -249,6 +265,7 @@ private:
   std::set<Var> data_; ///< variables that are data, and no indices
   Prover prover_;
   Translator translator_;
+  std::array<std::vector<Proof::Question>, claims> open_;
   Proof result_;
 };
 

@@ -12,14 +12,24 @@ const char *name(Claim claim) {
 }
 
 void Proof::ask(Prover &prover, Claim claim, const Formula &formula, const std::string &where) {
+  ask(prover, claim, {{formula, where}});
+}
+
+void Proof::ask(Prover &prover, Claim claim, const std::vector<Question> &questions) {
   auto at = static_cast<std::size_t>(claim);
   std::clock_t start = std::clock();
-  Verdict verdict = prover.prove(formula);
+  std::vector<Formula> formulas;
+  for (const Question &question : questions)
+    formulas.push_back(question.formula);
+  bool all_proved = questions.size() > 1 && prover.prove_at_once(all(std::move(formulas)));
+  for (const Question &question : questions) {
+    Verdict verdict = all_proved ? Verdict{Verdict::Kind::proved, ""} : prover.prove(question.formula);
+    ++asked[at];
+    proved[at] += verdict.proved();
+    if (!verdict.proved())
+      failures.push_back(fmt::format("{}: {}", question.where, to_string(verdict)));
+  }
   seconds[at] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  ++asked[at];
-  proved[at] += verdict.proved();
-  if (!verdict.proved())
-    failures.push_back(fmt::format("{}: {}", where, to_string(verdict)));
 }
 
 void Proof::add(const Proof &other) {

@@ -35,6 +35,12 @@ struct Proof {
   std::vector<std::string> unreached;
 
   void ask(Prover &prover, Claim claim, const Formula &formula, const std::string &where);
+  struct Question {
+    Formula formula;
+    std::string where;
+  };
+  /// The same, for questions under the same facts: all at once, and one by one where that does not prove them.
+  void ask(Prover &prover, Claim claim, const std::vector<Question> &questions);
   void add(const Proof &other);
   std::int64_t proved_of(Claim claim) const { return proved[static_cast<std::size_t>(claim)]; }
 };

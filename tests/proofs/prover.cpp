@@ -21,7 +21,11 @@ std::string to_string(const Verdict &verdict) {
 
 /// Facts as Z3 has them: a product of atoms is a constant of its own.
 struct Prover::Engine {
-  explicit Engine(unsigned limit) : limit(limit) {}
+  explicit Engine(unsigned limit) : solver(context, z3::solver::simple()) {
+    z3::params params(context);
+    params.set("rlimit", limit);
+    solver.set(params);
+  }
 
   z3::expr monomial(const Monomial &atoms, bool rational) {
     auto &known = rational ? rationals : wholes;
@@ -55,8 +59,13 @@ struct Prover::Engine {
     return f.kind == Formula::Kind::all ? z3::mk_and(parts) : z3::mk_or(parts);
   }
 
-  z3::context context;
-  unsigned limit;
+  static z3::context &shared() { // to make one takes longer than most questions
+    static thread_local z3::context context;
+    return context;
+  }
+
+  z3::context &context = shared();
+  z3::solver solver;
   std::map<Monomial, z3::expr> wholes, rationals;
 };
 
@@ -143,6 +152,7 @@ std::vector<Formula> Prover::bounds_of_products(const std::vector<Formula> &fact
 void Prover::define(const Formula &fact) { definitions_.push_back(fact); }
 
 void Prover::assume(const Formula &fact) {
+  contradictory_.reset();
   if (fact.kind != Formula::Kind::all) {
     facts_.push_back(fact);
     return;
@@ -360,10 +370,8 @@ static bool is_linear(const Formula &f) {
 Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
   ++questions_;
   bool rational = help == Help::rational || help == Help::signs || help == Help::focused;
-  z3::solver solver(engine_->context, z3::solver::simple());
-  z3::params params(engine_->context);
-  params.set("rlimit", engine_->limit);
-  solver.set(params);
+  z3::solver &solver = engine_->solver;
+  solver.reset();
   for (const Formula &fact : facts)
     solver.add(engine_->translate(fact, rational));
   if (help != Help::none)
@@ -386,17 +394,27 @@ Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
   return verdict;
 }
 
+std::vector<Formula> Prover::with_bounds(std::vector<Formula> facts) const {
+  std::vector<Formula> bounds = bounds_of_products(facts);
+  facts.insert(facts.end(), bounds.begin(), bounds.end());
+  return facts;
+}
+
+bool Prover::prove_at_once(const Formula &claim) {
+  return refute(with_bounds(relevant(normal(claim))), Help::none).proved();
+}
+
 Verdict Prover::prove(const Formula &given) {
   Formula claim = normal(given);
-  if (claim.kind == Formula::Kind::all) { // part by part, so that each is asked with what it needs
-    for (const Formula &part : claim.parts)
+  if (claim.kind == Formula::Kind::all) {
+    if (prove_at_once(claim))
+      return {Verdict::Kind::proved, ""};
+    for (const Formula &part : claim.parts) // so that each is asked with what it needs
       if (Verdict verdict = prove(part); !verdict.proved())
         return verdict;
     return {Verdict::Kind::proved, ""};
   }
-  std::vector<Formula> facts = relevant(claim);
-  std::vector<Formula> bounds = bounds_of_products(facts);
-  facts.insert(facts.end(), bounds.begin(), bounds.end());
+  std::vector<Formula> facts = with_bounds(relevant(claim));
   bool linear = std::all_of(facts.begin(), facts.end(), is_linear);
   Verdict verdict = refute(facts, Help::none);
   if (verdict.proved() || linear)
@@ -410,9 +428,9 @@ Verdict Prover::prove(const Formula &given) {
 bool Prover::contradictory() {
   std::vector<Formula> facts = facts_;
   facts.insert(facts.end(), definitions_.begin(), definitions_.end());
-  std::vector<Formula> bounds = bounds_of_products(facts);
-  facts.insert(facts.end(), bounds.begin(), bounds.end());
-  return refute(facts, Help::none).proved();
+  if (!contradictory_)
+    contradictory_ = refute(with_bounds(std::move(facts)), Help::none).proved();
+  return *contradictory_;
 }
 
 } // namespace nestsmith::proofs

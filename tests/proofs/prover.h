@@ -57,6 +57,7 @@ public:
     ~Scope() {
       --prover_.scopes_;
       prover_.facts_.resize(facts_, truth(true));
+      prover_.contradictory_.reset();
     }
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;
@@ -67,7 +68,9 @@ public:
   };
 
   Verdict prove(const Formula &claim);
-  /// Whether the facts are shown to exclude each other: then all that follows from them is worth nothing.
+  bool prove_at_once(const Formula &claim); ///< by one question, without help for products
+  /// Whether the facts are shown to exclude each other, without help for products: then all that follows from
+  /// them is worth nothing.
   bool contradictory();
   std::int64_t questions() const { return questions_; } ///< put to Z3
 
@@ -84,6 +87,7 @@ private:
   std::optional<Interval> interval(const Monomial &atoms) const;
   /// Bounds of the products of unknowns in these facts, and of pairs in longer ones [rule.range.mul].
   std::vector<Formula> bounds_of_products(const std::vector<Formula> &facts) const;
+  std::vector<Formula> with_bounds(std::vector<Formula> facts) const;
   std::vector<Formula> relevant(const Formula &claim) const;
   Verdict refute(const std::vector<Formula> &facts, Help help);
   Formula normal(const Formula &f) const;
@@ -99,6 +103,7 @@ private:
   bool surely_ = true;
   int scopes_ = 0;
   std::int64_t questions_ = 0;
+  std::optional<bool> contradictory_; ///< of the facts as they are
 };
 
 } // namespace nestsmith::proofs
