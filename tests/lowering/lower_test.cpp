@@ -116,7 +116,8 @@ TEST(Passes, KeepTheMeaningUntilExtraction) {
 }
 
 TEST(LowerInit, PutsEveryInitBeforeItsSum) {
-  for (const Block *block : blocks_of(lowered_to(shared_tiles(5, 6, 7), lower_init).body))
+  Program program = lowered_to(shared_tiles(5, 6, 7), lower_init);
+  for (const Block *block : blocks_of(program.body))
     EXPECT_FALSE(block->init) << block->id->name;
 }
 

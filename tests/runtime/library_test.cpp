@@ -5,6 +5,9 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace fs = std::filesystem;
 
@@ -37,6 +40,9 @@ protected:
   }
   /// Searches in what the test made only: this machine may have a CUDA of its own.
   Search find(LibraryKind kind) {
+#ifdef __SANITIZE_ADDRESS__
+    __lsan::ScopedDisabler leaks; // of a CUDA that is opened, passed over and closed again
+#endif
     return find_library(kind, [&](const Library &library) {
       return library.path.string().starts_with(folder.path().string()) ? "" : "is not the test's";
     });
