@@ -7,7 +7,7 @@ namespace nestsmith {
 namespace {
 
 /// A tile of 16 x 16 results a block; each is summed in the order of k by one thread, in the type of its own.
-constexpr const char *source = R"(
+constexpr const char *kernels = R"(
 template <class T> __device__ T as(double value);
 template <> __device__ double as<double>(double value) { return value; }
 template <> __device__ unsigned as<unsigned>(double value) { return (unsigned)(long long)value; }
@@ -67,7 +67,7 @@ bool GpuProduct::serves(const Product &p) const {
 std::vector<double> GpuProduct::multiply(const Product &p, const std::vector<double> &x,
                                          const std::vector<double> &y) {
   if (!module_) {
-    cuda::Compiled compiled = compile_(source, "reference_product", device_.info().arch());
+    cuda::Compiled compiled = compile_(kernels, "reference_product", device_.info().arch());
     module_ = std::make_unique<cuda::Module>(device_, compiled.cubin, compiled.arch);
   }
   const char *name = p.ring ? "reference_ring_product" : "reference_product";

@@ -30,7 +30,7 @@ struct Line {
 };
 
 struct Report {
-  std::map<std::string, Line> answers, kernels;
+  std::map<std::string, Line> rules, kernels, answers;
   int failures = 0, plans = 0;
 
   void fail(const std::string &what) {
@@ -49,15 +49,31 @@ struct Report {
     for (const std::string &failure : proof.failures)
       fail(fmt::format("{}: {}", what, failure));
   }
-  void print_all(const std::map<std::string, Line> &lines) const {
-    for (const auto &[what, line] : lines)
-      fmt::print("| {} | {} | {} | {:.1f} s |\n", what, line.asked, line.proved, line.seconds);
+  /// Whether there was something to ask of every kind.
+  void check_kinds() {
+    for (const auto *lines : {&rules, &kernels, &answers})
+      for (const auto &[what, line] : *lines)
+        if (line.asked == 0)
+          fail(what + ": nothing was asked");
+    if (rules.size() != 1 || kernels.size() != 2 * claims || answers.size() != 5)
+      fail("of some kind nothing was asked");
+  }
+  void print() const {
+    std::int64_t asked = 0, proved = 0;
+    fmt::print("| what | claims | proved | processor time |\n| --- | ---: | ---: | ---: |\n");
+    for (const auto *lines : {&rules, &kernels, &answers})
+      for (const auto &[what, line] : *lines) {
+        fmt::print("| {} | {} | {} | {:.1f} s |\n", what, line.asked, line.proved, line.seconds);
+        asked += line.asked;
+        proved += line.proved;
+      }
+    fmt::print("\n{} claims about {} plans, {} of them proved", asked, plans, proved);
   }
 };
 
 void prove_rules(Report &report) {
   Clock clock;
-  Line line;
+  Line &line = report.rules["rules of index arithmetic"];
   for (const Rule &rule : rules_in(NESTSMITH_SOURCE_DIR)) {
     Verdict verdict = prove(rule);
     ++line.asked;
@@ -65,7 +81,7 @@ void prove_rules(Report &report) {
     if (!verdict.proved())
       report.fail(fmt::format("{} [{}]{}: {}", rule.where, rule.name, rule.text, to_string(verdict)));
   }
-  fmt::print("| rules of index arithmetic | {} | {} | {:.1f} s |\n", line.asked, line.proved, clock.seconds());
+  line.seconds = clock.seconds();
 }
 
 void prove_kernels(const Rung &rung, const Case &at, Report &report) {
@@ -120,7 +136,6 @@ int run() {
   Report report;
   bool everything = names.empty() && random_schedules == 0;
   Answers answers; // from here on
-  fmt::print("| what | claims | proved | processor time |\n| --- | ---: | ---: | ---: |\n");
   if (everything)
     prove_rules(report);
   for (const Rung &rung : builtin_rungs())
@@ -129,10 +144,10 @@ int run() {
         prove_kernels(rung, at, report);
   prove_random(seed, random_schedules, report);
   prove_answers(answers, report);
-  report.print_all(report.kernels);
-  report.print_all(report.answers);
-  fmt::print("\n{} plans; of {} answers that were given {} differ\n", report.plans, answers.given(),
-             answers.all().size());
+  if (everything)
+    report.check_kinds();
+  report.print();
+  fmt::print("; of {} answers that were given {} differ\n", answers.given(), answers.all().size());
   return report.failures != 0;
 }
 

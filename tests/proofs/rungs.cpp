@@ -42,14 +42,6 @@ std::vector<Case> cases_of(const Rung &rung) {
   return cases;
 }
 
-std::vector<Case> few_cases_of(const Rung &rung) {
-  std::vector<Case> few;
-  for (Case &at : cases_of(rung))
-    if (at.name == "any size" || (!at.shape.stated && at.shape[0] == rung.tile[0] + 1))
-      few.push_back(std::move(at));
-  return few;
-}
-
 Lowered::Lowered(const Schedule &schedule) {
   Lowering lowering(schedule);
   while (!lowering.done()) {

@@ -18,9 +18,6 @@ struct Case {
 /// stated as they come, just small enough for offsets of 32 bits, and as multiples that make vectors, of 16
 /// bits too.
 std::vector<Case> cases_of(const Rung &rung);
-/// Two of them, which the test run proves: ragged, and any size.
-std::vector<Case> few_cases_of(const Rung &rung);
-
 /// A schedule, lowered.
 struct Lowered {
   explicit Lowered(const Schedule &schedule); ///< throws UserError where it cannot be
