@@ -23,7 +23,11 @@ struct Shared {
 };
 
 Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
-  return {.random = seed % 4 == 0, .compile = plan.compile != 0 && seed % plan.compile == 0};
+  bool compile = plan.compile != 0 && seed % plan.compile == 0;
+  return {.random = seed % 4 == 0,
+          .infinite = seed % 2 == 1,
+          .compile = compile,
+          .turn = compile ? seed / plan.compile : 0};
 }
 
 std::size_t number_of(const std::string &op) {
@@ -44,7 +48,8 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
   tally.vector += verdict.vector;
   tally.intrinsic += verdict.intrinsic;
   tally.several_kernels += verdict.kernels > 1;
-  tally.compiled += verdict.compiled;
+  tally.infinite += verdict.infinite;
+  tally.texts[std::min(verdict.architecture, Tally::most_architectures - 1)] += verdict.texts;
   std::set<std::size_t> parts;
   for (const Directive &directive : made.schedule.trace())
     parts.insert(number_of(directive.op));
@@ -89,6 +94,8 @@ std::uint64_t Tally::broken() const {
   return std::accumulate(kinds.begin() + static_cast<std::ptrdiff_t>(Kind::wrong_program), kinds.end(),
                          std::uint64_t{0});
 }
+
+std::uint64_t Tally::compiled() const { return std::accumulate(texts.begin(), texts.end(), std::uint64_t{0}); }
 
 Outcome run(const Plan &plan) {
   using Clock = std::chrono::steady_clock;
@@ -148,8 +155,10 @@ std::string report(const Tally &tally) {
                             {"vectors", tally.vector},
                             {"an intrinsic", tally.intrinsic},
                             {"several kernels", tally.several_kernels},
-                            {"a CUBIN by NVRTC", tally.compiled}})
+                            {"infinities", tally.infinite}})
     text += fmt::format("  {:<18} {:>9} ({:.1f} %)\n", what, part, share(part, exact));
+  text += fmt::format("{} texts compiled for {} architectures in turn\n", tally.compiled(),
+                      tally.texts.size() - static_cast<std::size_t>(std::ranges::count(tally.texts, 0U)));
   text += fmt::format("{:<24} {:>9} {:>9} {:>24}\n", "primitive", "tried", "refused", "in exact schedules");
   std::vector<std::string> names = directive_names();
   for (std::size_t n = 0; n < names.size(); ++n)

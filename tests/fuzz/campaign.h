@@ -14,17 +14,20 @@ namespace nestsmith::fuzz {
 
 /// What came of them. Plain numbers, so that processes can share them.
 struct Tally {
-  static constexpr std::size_t most_primitives = 40;
+  static constexpr std::size_t most_primitives = 40, most_architectures = 64;
   std::uint64_t schedules = 0, directives = 0; ///< and those that were accepted, in all
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
   /// Of the schedules that were exact:
-  std::uint64_t shared = 0, pipeline = 0, vector = 0, intrinsic = 0, several_kernels = 0, compiled = 0;
+  std::uint64_t shared = 0, pipeline = 0, vector = 0, intrinsic = 0, several_kernels = 0, infinite = 0;
+  /// Their kernels that NVRTC took, by the architecture's place in its list.
+  std::array<std::uint64_t, most_architectures> texts = {};
   /// Of each primitive, in the order of directive_names(): how often it was tried and refused, and in how
   /// many exact schedules it took part.
   std::array<std::uint64_t, most_primitives> tried = {}, refused = {}, took_part = {};
 
   std::uint64_t of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   std::uint64_t broken() const;
+  std::uint64_t compiled() const; ///< texts
 };
 
 /// A promise broken.
@@ -38,7 +41,7 @@ struct Plan {
   std::uint64_t first_seed = 1;
   std::uint64_t count = 0;   ///< schedules; 0: no limit
   double seconds = 0;        ///< 0: no limit
-  std::uint64_t compile = 0; ///< every so many are compiled by NVRTC; 0: none
+  std::uint64_t compile = 0; ///< every so many are compiled by NVRTC, for its architectures in turn; 0: none
   std::size_t failures = 20; ///< after so many it stops
   std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};
   std::function<void(const Failure &)> found = {};

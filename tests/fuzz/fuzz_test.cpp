@@ -1,6 +1,8 @@
 /// Two thousand random schedules: each is refused, or gives the exact result.
 
+#include "dsl/error.h"
 #include "dsl/trace.h"
+#include "runtime/nvrtc.h"
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/exhaustive.h"
 #include "tests/fuzz/isolated.h"
@@ -11,8 +13,17 @@
 namespace nestsmith::fuzz {
 namespace {
 
+bool nvrtc_is_here() {
+  try {
+    cuda::Nvrtc::get();
+    return true;
+  } catch (const UserError &) {
+    return false;
+  }
+}
+
 TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
-  Outcome outcome = run({.first_seed = 1, .count = 2000, .compile = 250});
+  Outcome outcome = run({.first_seed = 1, .count = 2000, .compile = 100});
   for (const Failure &failure : outcome.failures)
     ADD_FAILURE() << report(failure);
   const Tally &tally = outcome.tally;
@@ -23,6 +34,8 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
        {tally.shared, tally.pipeline, tally.vector, tally.several_kernels, tally.intrinsic})
     EXPECT_GT(reached, 10U) << figures;
   EXPECT_GT(tally.shared, 400U) << figures;
+  EXPECT_GT(tally.infinite, 200U) << figures;
+  EXPECT_GE(tally.compiled(), nvrtc_is_here() ? 10U : 0U) << figures;
   std::vector<std::string> names = directive_names();
   ASSERT_LE(names.size(), Tally::most_primitives);
   for (std::size_t n = 0; n < names.size(); ++n)

@@ -59,18 +59,22 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
   }
 }
 
-void compile(const kernel::Plan &plan, const std::string &arch, Verdict &verdict) {
-  std::string text = cuda_kernels(plan);
-  if (text.size() > longest_text)
+/// The text is the same for every architecture; what a schedule's own has are limits.
+void compile(const kernel::Plan &plan, std::uint64_t turn, Verdict &verdict) {
+  if (cuda_kernels(plan).size() > longest_text)
     return;
+  std::string arch;
   try {
     const cuda::Nvrtc &nvrtc = cuda::Nvrtc::get();
+    std::vector<std::string> arches = nvrtc.arches();
+    verdict.architecture = turn % arches.size();
+    arch = arches[verdict.architecture];
     for (const kernel::Kernel &kernel : plan.kernels)
       nvrtc.compile(cuda_kernel(kernel), entry_name(kernel), arch);
-    verdict.compiled = true;
+    verdict.texts = plan.kernels.size();
   } catch (const cuda::CompileError &error) {
-    verdict.kind = Kind::not_compiled;
-    verdict.message = std::string(error.what()) + "\n" + error.log();
+    verdict.kind =
+        wrong(fmt::format("for {}: {}\n{}", arch, error.what(), error.log()), Kind::not_compiled, verdict);
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device) // there is no NVRTC, or it lacks the headers of narrow floats
       throw;
@@ -101,7 +105,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   }
   Program program = specialise(schedule.program(), sizes), source = specialise(schedule.source(), sizes);
   double work = block_instances(program.body);
-  CheckOptions options{.exact_only = !thoroughness.random};
+  CheckOptions options{.exact_only = !thoroughness.random, .infinite = thoroughness.infinite};
   Checker checker;
   if (work <= most_interpreted) {
     CheckResult result = checker.check(source, as_computation(program), options);
@@ -132,10 +136,11 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   single.host_threads = 1;
   SimExecutor simulator(single);
   CheckResult result = checker.check(schedule, symbolic ? with_sizes(plan, spread) : plan, simulator, options);
+  verdict.infinite = result.find(CheckRun::infinite) != nullptr;
   if (!result.passed)
     verdict.kind = wrong(first_message(result), Kind::wrong_kernel, verdict);
   else if (thoroughness.compile)
-    compile(plan, schedule.target().arch, verdict);
+    compile(plan, thoroughness.turn, verdict);
   return verdict;
 }
 

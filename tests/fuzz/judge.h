@@ -37,13 +37,17 @@ struct Verdict {
   std::string message;
   /// What the kernels of an exact schedule have.
   bool shared = false, pipeline = false, vector = false, intrinsic = false;
+  bool infinite = false; ///< the runs with infinities were among those of the kernel
   std::size_t kernels = 0;
-  bool compiled = false; ///< NVRTC took the text
+  std::size_t texts = 0;        ///< that NVRTC took: all kernels of a plan, or none
+  std::size_t architecture = 0; ///< that it took them for, a place among Nvrtc::arches()
 };
 
 struct Thoroughness {
-  bool random = false;  ///< floating point within the bound too
-  bool compile = false; ///< by NVRTC, where it is found
+  bool random = false;    ///< floating point within the bound too
+  bool infinite = false;  ///< with infinities too, where the elements are floating-point numbers
+  bool compile = false;   ///< by NVRTC, where it is found
+  std::uint64_t turn = 0; ///< which of NVRTC's architectures: this one, counted round
 };
 
 /// `shape` is where it is run, and says what it was made for.

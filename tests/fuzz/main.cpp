@@ -19,7 +19,7 @@ const std::vector<cli::Option> options = {
     {"seed", "S", "of the first schedule; each has its own (1)"},
     {"count", "N", "schedules; without --seconds 2000"},
     {"seconds", "N", "stop after so many seconds"},
-    {"compile", "N", "compile every Nth by NVRTC (200; 0: none)"},
+    {"compile", "N", "compile every Nth by NVRTC, for its architectures in turn (200; 0: none)"},
     {"save", "FOLDER", "write the trace of each failure there"},
     {"show", "", "print the schedule of the seed and its verdict"},
     {"exhaustive", "N", "all sequences of N directives on a product of 3 x 5 x 4"},
@@ -38,9 +38,11 @@ std::string help() {
   return text;
 }
 
+constexpr Thoroughness thorough{.random = true, .infinite = true, .compile = true};
+
 int show(std::uint64_t seed) {
   Case it = draft_apart(seed);
-  Verdict verdict = judge_apart(it, {.random = true, .compile = true});
+  Verdict verdict = judge_apart(it, thorough);
   fmt::print("{}{}{}\n{}\n", to_cpp(it), to_json(trace_of(it)), name(verdict.kind), verdict.message);
   return breaks_promise(verdict.kind) ? 1 : 0;
 }
@@ -59,7 +61,7 @@ int replay(const std::string &path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  Verdict verdict = judge(case_of(parse_trace(text.str(), path), path), {.random = true, .compile = true});
+  Verdict verdict = judge(case_of(parse_trace(text.str(), path), path), thorough);
   fmt::print("{}\n{}\n", name(verdict.kind), verdict.message);
   return breaks_promise(verdict.kind) ? 1 : 0;
 }
