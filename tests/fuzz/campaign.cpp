@@ -27,7 +27,7 @@ Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
   return {.random = seed % 4 == 0,
           .infinite = seed % 2 == 1,
           .compile = compile,
-          .turn = compile ? seed / plan.compile : 0};
+          .turn = compile ? std::optional(seed / plan.compile) : std::nullopt};
 }
 
 std::size_t number_of(const std::string &op) {

@@ -52,6 +52,25 @@ TEST(SmallWorld, ThreeDirectivesAreRefusedOrExact) {
   EXPECT_GT(world.exact, 4000U);
 }
 
+/// Past the end of l, E is 0 and P a sum of A's elements times 0: a NaN where one of them is infinite, so that
+/// the sum in D keeps its guard.
+TEST(Judge, SeesASumThatReadsWhatInfinitiesMakeANaN) {
+  const auto computation = std::ranges::find(computations(), "two_products", &Computation::name);
+  const Shape shape{5, 7, 3};
+  Schedule s(computation->make(shape, DType::f32));
+  auto P = s.block("P"), D = s.block("D");
+  s.set_scope(P, Scope::local);
+  Loop l = s.loops(D).back();
+  auto [l_outer, l_inner] = s.split(l, {infer, 4});
+  s.compute_at(s.cache_read(D, "E", Scope::local), l_outer);
+  s.compute_at(P, l_outer);
+  s.compute_at(s.cache_read(P, "B", Scope::local), s.loops(P).back());
+  Verdict verdict = judge(s, shape, {.infinite = true});
+  EXPECT_EQ(verdict.kind, Kind::exact) << name(verdict.kind) << "\n" << verdict.message;
+  EXPECT_TRUE(verdict.infinite);
+  EXPECT_FALSE(judge(s, shape).infinite);
+}
+
 TEST(Fuzz, ASeedGivesOneSchedule) {
   for (std::uint64_t seed : {7, 70, 700}) {
     Draft first = draft(seed), second = draft(seed);

@@ -11,6 +11,7 @@
 #include "runtime/sim_executor.h"
 #include "runtime/stored_array.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::fuzz {
@@ -60,15 +61,15 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
 }
 
 /// The text is the same for every architecture; what a schedule's own has are limits.
-void compile(const kernel::Plan &plan, std::uint64_t turn, Verdict &verdict) {
+void compile(const kernel::Plan &plan, std::string arch, std::optional<std::uint64_t> turn, Verdict &verdict) {
   if (cuda_kernels(plan).size() > longest_text)
     return;
-  std::string arch;
   try {
     const cuda::Nvrtc &nvrtc = cuda::Nvrtc::get();
     std::vector<std::string> arches = nvrtc.arches();
-    verdict.architecture = turn % arches.size();
-    arch = arches[verdict.architecture];
+    if (turn)
+      arch = arches[*turn % arches.size()];
+    verdict.architecture = static_cast<std::size_t>(std::ranges::find(arches, arch) - arches.begin());
     for (const kernel::Kernel &kernel : plan.kernels)
       nvrtc.compile(cuda_kernel(kernel), entry_name(kernel), arch);
     verdict.texts = plan.kernels.size();
@@ -140,7 +141,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   if (!result.passed)
     verdict.kind = wrong(first_message(result), Kind::wrong_kernel, verdict);
   else if (thoroughness.compile)
-    compile(plan, thoroughness.turn, verdict);
+    compile(plan, schedule.target().arch, thoroughness.turn, verdict);
   return verdict;
 }
 

@@ -3,6 +3,8 @@
 
 #include "tests/fuzz/computations.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace nestsmith::fuzz {
@@ -44,10 +46,11 @@ struct Verdict {
 };
 
 struct Thoroughness {
-  bool random = false;    ///< floating point within the bound too
-  bool infinite = false;  ///< with infinities too, where the elements are floating-point numbers
-  bool compile = false;   ///< by NVRTC, where it is found
-  std::uint64_t turn = 0; ///< which of NVRTC's architectures: this one, counted round
+  bool random = false;   ///< floating point within the bound too
+  bool infinite = false; ///< with infinities too, where the elements are floating-point numbers
+  bool compile = false;  ///< by NVRTC, where it is found
+  /// For which of NVRTC's architectures, counted round; without it for the schedule's own.
+  std::optional<std::uint64_t> turn = {};
 };
 
 /// `shape` is where it is run, and says what it was made for.
