@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,24 +31,27 @@ namespace nestsmith {
 struct BlamedStep {
   enum class Kind : std::uint8_t { computation, directive, pass };
   Kind kind = Kind::computation;
-  std::string name; ///< "the computation", a directive as C++, or the name of a pass
-  std::string text; ///< the program or the kernels after it
+  std::string name;      ///< "the computation", a directive as C++, or the name of a pass
+  std::string text;      ///< the program or the kernels after it
+  bool left_out = false; ///< it was not run, because time is short
 };
 
 /// The first step after which the result was another.
 struct Fault {
-  std::size_t step = 0; ///< in the steps that were run: the last of them
+  std::size_t step = 0; ///< the last of the steps
   std::string run;      ///< "ring mode", "beta = 0, C full of NaN"; empty where nothing ran
   std::string message;  ///< the element with both values, or what the interpreter or the simulator found
   std::optional<WrongElement> wrong; ///< where there is a wrong element
 };
 
 struct Blame {
-  std::vector<BlamedStep> steps; ///< those that were run, in order
-  std::optional<Fault> fault;    ///< none: the result is the same after every step
+  std::vector<BlamedStep> steps; ///< in order, up to the one at fault
+  std::vector<std::string> runs; ///< that each step had which was run: "ring mode", "integer mode"
+  std::optional<Fault> fault;    ///< none: the result is the same after every step that was run
   std::string refusal;           ///< where the schedule cannot be lowered: why; then there are fewer passes
 
   const BlamedStep &at_fault() const { return steps.at(fault->step); }
+  std::size_t steps_run() const;
 };
 
 struct BlameOptions {
@@ -55,14 +59,18 @@ struct BlameOptions {
   bool exact_only = false;                ///< no run in floating point
   std::vector<std::int64_t> extents = {}; ///< of a computation with sizes: where it is run
   std::vector<Pass> passes = standard_passes();
+  /// Programs are left out until no more block instances than this are interpreted, or only those are left
+  /// that are never left out.
+  double most_instances = std::numeric_limits<double>::infinity();
   std::function<void(const BlamedStep &)> about_to_run = {}; ///< for progress; the text is not there yet
 };
 
-/// Runs every step of the schedule until one is at fault. The inputs are those that the dtype of its outputs
-/// asks for: ring mode for integers, integer mode and floating point for floats.
+/// Runs the steps of the schedule until one is at fault. The inputs are those that the dtype of its outputs
+/// asks for: ring mode for integers; integer mode, floating point and infinities for floats.
 Blame find_blame(const Schedule &schedule, const BlameOptions &options = {});
 
-/// "s.split(i, {infer, 32}); changed the result in ring mode: C[0, 1]: got 5, expected 7", or that none did.
+/// "s.split(i, {infer, 32}); changed the result in ring mode: C[0, 1]: got 5, expected 7", or "the result is
+/// the same after 24 of 77 steps, every pass among them".
 std::string to_string(const Blame &blame);
 
 /// The schedule of a rung, or of a user, for other extents and another dtype.
@@ -77,17 +85,25 @@ struct BlamedCase {
   std::string left_out; ///< why nothing was run: it is not served, or takes too long
 };
 
-/// Finds the blame for all shapes and dtypes, until one has a fault. Those for which `build` throws UserError,
-/// and those after the very first that would interpret more than `most_instances`, are left out.
+/// What cases after the first may take, in block instances that are interpreted.
+struct CaseLimits {
+  double thinned = 1e7;  ///< from here on programs are left out
+  double left_out = 2e9; ///< where even what is never left out is more, the whole case is
+};
+
+/// Finds the blame for all shapes and dtypes, until one has a fault. Those for which `build` throws UserError
+/// are left out. The first of the others is run as the options say, the rest within the limits too.
 std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::vector<std::int64_t>> &shapes,
                                    const std::vector<DType> &dtypes, const BlameOptions &options = {},
-                                   double most_instances = 4e7);
+                                   const CaseLimits &limits = {});
 
 /// What replays a case that was saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
 std::string replay_command(const std::string &file, const BlamedCase &it);
 
 /// How often blocks run until all steps of a schedule have been interpreted on all inputs.
 double interpreted_instances(const Schedule &schedule, const BlameOptions &options = {});
+/// The same for what is never left out.
+double least_instances(const Schedule &schedule, const BlameOptions &options = {});
 
 /// The sequential interpreter as what is to be checked. What it finds is a finding.
 Checker::Compute as_computation(const Program &program);
@@ -97,7 +113,10 @@ Checker::Compute as_computation(const Program &program);
 double block_instances(const Stmt &stmt);
 
 /// Small shapes that hurt a schedule whose blocks have tiles of this shape: ones, primes, a tile, one more and
-/// one less of it, all extents different. The first is the one to take where there is time for one.
+/// one less of it along each axis, and four tiles along the last, which a product sums over, so that a pipeline
+/// fills and its buffers are used again: with a last one of a single element, and with extents that are
+/// multiples of four and not of a tile, for vectors. Extents differ from each other, but in the ones and where
+/// the tile's do not. The first shape is the one to take where there is time for one.
 std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int64_t> &tile);
 
 } // namespace nestsmith

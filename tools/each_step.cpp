@@ -41,7 +41,11 @@ std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const C
     for (std::vector<std::int64_t> &shape : shapes)
       for (std::int64_t &extent : shape)
         extent = (extent + *unit - 1) / *unit * *unit;
-  return shapes;
+  std::vector<std::vector<std::int64_t>> different;
+  for (const std::vector<std::int64_t> &shape : shapes)
+    if (std::ranges::find(different, shape) == different.end())
+      different.push_back(shape);
+  return different;
 }
 
 std::vector<DType> dtypes_of(const Context &context, const Choice &choice) {
@@ -103,12 +107,16 @@ std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
               json.attribute("left_out", it.left_out);
             if (!it.blame.refusal.empty())
               json.attribute("refusal", it.blame.refusal);
+            json.attribute("runs", llvm::json::Array(it.blame.runs));
             json.attributeArray("steps", [&] {
               for (const BlamedStep &step : it.blame.steps)
                 json.object([&] {
                   json.attribute("kind", kind_name(step.kind));
                   json.attribute("name", step.name);
-                  json.attribute("passed", !it.blame.fault || &step != &it.blame.at_fault());
+                  if (step.left_out)
+                    json.attribute("left_out", true);
+                  else
+                    json.attribute("passed", !it.blame.fault || &step != &it.blame.at_fault());
                 });
             });
             if (it.blame.fault)
@@ -128,7 +136,8 @@ std::string steps_text(const Blame &blame, const Style &style) {
     const BlamedStep &step = blame.steps[n];
     bool wrong = blame.fault && n == blame.fault->step;
     std::string name = step.kind == BlamedStep::Kind::pass ? "pass " + step.name : highlight(step.name, style);
-    text += fmt::format("  {} {:>2}  {}\n", wrong ? style.red("✗") : style.green("✓"), n, name);
+    std::string mark = wrong ? style.red("✗") : step.left_out ? style.dim("-") : style.green("✓");
+    text += fmt::format("  {} {:>2}  {}\n", mark, n, name);
   }
   return text;
 }
@@ -139,9 +148,21 @@ std::string case_line(const BlamedCase &it, const Style &style) {
     return fmt::format("  - {}: left out: {}\n", shape, it.left_out.substr(0, it.left_out.find('\n')));
   if (it.blame.fault)
     return fmt::format("  {} {}: {} changed the result\n", style.red("✗"), shape, it.blame.at_fault().name);
-  return fmt::format("  {} {}: the result is the same after {} steps{}\n", style.green("✓"), shape,
-                     it.blame.steps.size(),
+  return fmt::format("  {} {}: {}{}\n", style.green("✓"), shape, to_string(it.blame),
                      it.blame.refusal.empty() ? "" : "; it cannot be lowered, see below");
+}
+
+/// On which inputs the steps were run, a line for each dtype.
+std::string runs_text(const std::vector<BlamedCase> &cases) {
+  std::vector<std::string> lines;
+  for (const BlamedCase &it : cases) {
+    std::string line = fmt::format("{}: {}\n", name(it.dtype), fmt::join(it.blame.runs, "; "));
+    if (!it.blame.runs.empty() && std::ranges::find(lines, line) == lines.end())
+      lines.push_back(line);
+  }
+  return lines.empty()
+             ? ""
+             : fmt::format("\neach step that was run had these inputs:\n  {}", fmt::join(lines, "  "));
 }
 
 std::string fault_text(const BlamedCase &it, const std::string &command, const Style &style) {
@@ -162,6 +183,7 @@ std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
   text += steps_text(shown.blame, style) + "\n";
   for (const BlamedCase &it : cases)
     text += case_line(it, style);
+  text += runs_text(cases);
   if (last.blame.fault)
     text += fault_text(last, command, style);
   for (const BlamedCase &it : cases)

@@ -7,6 +7,7 @@
 #include "tests/lowering/tiled_gemm.h"
 #include "tests/runtime/broken_passes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace nestsmith {
@@ -117,23 +118,128 @@ TEST(Blame, WhatAPassLeavesMalformedIsItsFault) {
   EXPECT_THAT(blame.fault->message, HasSubstr("is used where it is not visible"));
 }
 
-/// Between others, which are right.
+/// Six right directives and one that is not, after `before` of them.
+Schedule with_broken(std::size_t before) {
+  Schedule s(test::gemm(5, 6, 7));
+  Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
+  auto harm = [&] {
+    if (s.trace().size() == before)
+      test::broken_unroll(s, s.loop("C_i"));
+  };
+  for (Loop loop : {i, j, k}) {
+    harm();
+    s.split(loop, {infer, 4});
+    harm();
+    s.unroll(s.loop(loop.var->name + "_inner"));
+  }
+  harm();
+  return s;
+}
+
+/// Between others, which are right; and where time is too short to run them, too.
 TEST(Blame, ADirectiveIsBlamedAndNoLaterOne) {
-  for (std::int64_t before : {0, 2, 4}) {
-    Schedule s(test::gemm(5, 6, 7));
-    Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
-    for (Loop loop : {i, j, k}) {
-      if (static_cast<std::int64_t>(s.trace().size()) == before)
-        test::broken_unroll(s, s.loop("C_i"));
-      s.split(loop, {infer, 4});
-      s.unroll(s.loop(loop.var->name + "_inner"));
+  for (std::size_t before = 0; before <= 6; ++before)
+    for (double most : {0.0, 5e3, 1e9}) {
+      Schedule s = with_broken(before);
+      Blame blame = find_blame(s, {.most_instances = most});
+      ASSERT_TRUE(blame.fault);
+      EXPECT_EQ(blame.fault->step, before + 1);
+      EXPECT_EQ(blame.at_fault().kind, BlamedStep::Kind::directive);
+      EXPECT_EQ(blame.at_fault().name, "s.unroll(C_i);");
+      EXPECT_EQ(blame.steps.size(), blame.fault->step + 1) << "what follows is no part of it";
+      EXPECT_FALSE(blame.steps[before].left_out) << "the step before it was run, and was right";
+      ASSERT_TRUE(blame.fault->wrong);
+      EXPECT_EQ(blame.fault->wrong->index, (std::vector<std::int64_t>{0, 0}));
     }
-    Blame blame = blame_of(s);
-    ASSERT_TRUE(blame.fault);
-    EXPECT_EQ(blame.fault->step, static_cast<std::size_t>(before) + 1);
-    EXPECT_EQ(blame.at_fault().kind, BlamedStep::Kind::directive);
-    EXPECT_EQ(blame.at_fault().name, "s.unroll(C_i);");
-    EXPECT_EQ(blame.steps.size(), blame.fault->step + 1) << "what follows is not run";
+}
+
+std::vector<std::string> names_of_left_out(const Blame &blame) {
+  std::vector<std::string> names;
+  for (const BlamedStep &step : blame.steps)
+    if (step.left_out)
+      names.push_back(step.name);
+  return names;
+}
+
+/// The computation, what the last pass before `extract` leaves and every kernel are always run; of the rest the
+/// passes before, the last program and as many as there is time for.
+TEST(Blame, DirectivesAreLeftOutWhereTimeIsShort) {
+  Schedule s = pipelined();
+  double least = least_instances(s), all = interpreted_instances(s);
+  std::size_t run = 0;
+  for (double most : {0.0, least + (all - least) / 2, least + (all - least) * 3 / 4, all}) {
+    std::vector<std::string> told;
+    BlameOptions options{.most_instances = most};
+    options.about_to_run = [&](const BlamedStep &step) { told.push_back(step.name); };
+    Blame blame = find_blame(s, options);
+    EXPECT_FALSE(blame.fault) << to_string(blame);
+    EXPECT_EQ(blame.steps.size(), 1 + s.trace().size() + standard_passes().size());
+    EXPECT_FALSE(blame.steps.front().left_out);
+    EXPECT_EQ(told.front(), "the computation");
+    EXPECT_EQ(told.back(), "split_branches");
+    std::vector<std::string> left_out = names_of_left_out(blame);
+    EXPECT_THAT(left_out, testing::Not(testing::Contains("fill_tails")));
+    EXPECT_THAT(left_out, testing::Not(testing::Contains("extract")));
+    std::string steps = fmt::format("the result is the same after {} of {} steps, every pass",
+                                    blame.steps_run(), blame.steps.size());
+    if (most == 0) {
+      EXPECT_THAT(left_out, testing::Contains("lower_init"));
+      EXPECT_EQ(to_string(blame), steps + " from the last program on among them");
+    } else if (most < all) {
+      EXPECT_THAT(left_out, testing::Not(testing::Contains("lower_init")));
+      EXPECT_EQ(to_string(blame), steps + " among them");
+      EXPECT_FALSE(blame.steps[s.trace().size()].left_out) << "the last program";
+    } else {
+      EXPECT_EQ(to_string(blame), fmt::format("the result is the same after {} steps", blame.steps.size()));
+    }
+    EXPECT_GT(blame.steps_run(), run);
+    run = blame.steps_run();
+  }
+}
+
+/// A pass that was left out, too; and a refusal or a malformed program does not hide what was wrong before.
+TEST(Blame, APassThatWasLeftOutIsBlamedAllTheSame) {
+  BlameOptions options{.most_instances = 0};
+  options.passes = with_harm("lower_init", [](Unit &unit) { test::one_more(unit); });
+  Blame blame = find_blame(pipelined(), options);
+  ASSERT_TRUE(blame.fault);
+  EXPECT_EQ(blame.at_fault().name, "lower_init");
+  Schedule s = with_broken(6);
+  s.set_scope(s.block("AB"), Scope::local); // which cannot be lowered
+  blame = find_blame(s, {.most_instances = 0});
+  ASSERT_TRUE(blame.fault);
+  EXPECT_EQ(blame.at_fault().name, "s.unroll(C_i);");
+  EXPECT_EQ(blame.refusal, "");
+}
+
+TEST(Blame, SaysOnWhichInputsStepsWereRun) {
+  EXPECT_EQ(blame_of(pipelined()).runs, (std::vector<std::string>{"ring mode", "beta = 0, C full of poison"}));
+  EXPECT_EQ(blame_of(pipelined(7, 5, 11, DType::f32)).runs,
+            (std::vector<std::string>{"floating point", "integer mode", "beta = 0, C full of NaN",
+                                      "infinities, 1 of 2", "infinities, 2 of 2"}));
+}
+
+/// The tile of A is filled with zeros and that of B with its last rows again: 0 times infinity is a NaN.
+TEST(Blame, AFactorThatIsNotFilledIsTheFaultOfFillTails) {
+  std::function<Stmt(const Stmt &)> unfilled = [&](const Stmt &stmt) {
+    const auto *block = as<Block>(stmt);
+    if (!block)
+      return map_children(stmt, unfilled);
+    Block copy = *block;
+    const auto *read = copy.body.value.as<Load>();
+    if (read && read->mask && read->buffer->name == "B")
+      copy.body.value = load(read->buffer, {min(read->indices[0], read->buffer->shape[0] - 1),
+                                            min(read->indices[1], read->buffer->shape[1] - 1)});
+    return make_block(std::move(copy));
+  };
+  auto harm = [&](Unit &unit) { unit.program.body = unfilled(unit.program.body); };
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Blame blame = blame_of(TiledGemm(7, 5, 11, {}, dtype).s, with_harm("fill_tails", harm));
+    ASSERT_EQ(blame.fault.has_value(), dtype == DType::f32) << "other inputs are blind to it";
+    if (!blame.fault)
+      continue;
+    EXPECT_EQ(blame.at_fault().name, "fill_tails");
+    EXPECT_THAT(blame.fault->run, HasSubstr("infinities"));
   }
 }
 
@@ -180,9 +286,21 @@ TEST(Blame, TriesShapesAndTypesUntilThereIsAFault) {
   EXPECT_FALSE(cases[4].blame.fault);
   ASSERT_TRUE(cases[5].blame.fault);
   EXPECT_EQ(replay_command("f.json", cases[5]), "nestsmith check f.json --each-step --shape 4x4x5 --dtype f32");
-  auto few = find_blame(build, {{4, 4, 4}, {8, 8, 8}}, {DType::u32}, {}, 10);
-  EXPECT_EQ(few[0].left_out, "") << "the first is always run";
-  EXPECT_THAT(few[1].left_out, HasSubstr("block instances"));
+}
+
+TEST(Blame, CasesAfterTheFirstAreThinnedOutAndSeldomLeftOut) {
+  Build build = [](const std::vector<std::int64_t> &shape, DType dtype) {
+    if (shape[0] == 1)
+      throw UserError(ExitCode::usage, "one row is not served");
+    return pipelined(shape[0], shape[1], shape[2], dtype);
+  };
+  auto cases = find_blame(build, {{1, 1, 1}, {3, 4, 5}, {5, 4, 3}}, {DType::u32}, {}, {.thinned = 0});
+  EXPECT_EQ(cases[0].left_out, "one row is not served");
+  EXPECT_EQ(cases[1].blame.steps_run(), cases[1].blame.steps.size()) << "the first that is served";
+  EXPECT_LT(cases[2].blame.steps_run(), cases[2].blame.steps.size());
+  cases = find_blame(build, {{3, 4, 5}, {9, 9, 9}}, {DType::u32}, {}, {.left_out = 10});
+  EXPECT_EQ(cases[0].left_out, "") << "the first is always run";
+  EXPECT_THAT(cases[1].left_out, HasSubstr("block instances"));
 }
 
 TEST(Blame, HostileShapesAreSmallAndUneven) {
@@ -190,6 +308,12 @@ TEST(Blame, HostileShapesAreSmallAndUneven) {
   EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{1, 1, 1}));
   EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{33, 7, 9}));
   EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{31, 33, 7}));
+  EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{28, 60, 28})) << "by fours, four tiles deep";
+  EXPECT_THAT(shapes, testing::Contains(std::vector<std::int64_t>{30, 31, 25}));
+  EXPECT_THAT(hostile_shapes({1, 64, 64, 16}),
+              testing::IsSupersetOf(std::vector<std::vector<std::int64_t>>{{2, 60, 124, 52}, {1, 62, 63, 49}}));
+  EXPECT_THAT(hostile_shapes({256}),
+              testing::IsSupersetOf(std::vector<std::vector<std::int64_t>>{{772}, {769}}));
   EXPECT_THAT(hostile_shapes({1, 1, 1}), testing::Not(testing::Contains(testing::Contains(0))));
 }
 

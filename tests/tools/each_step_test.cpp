@@ -65,8 +65,10 @@ Called call_with(const std::vector<Pass> &passes, const std::vector<std::string>
 TEST(EachStep, RunsDirectivesAndPassesOnShapesThatHurt) {
   Called good = call({"check", "good", "--each-step"});
   EXPECT_EQ(good.code, 0) << good.out << good.err;
-  for (const char *text : {"the computation", "s.bind(i_outer, Axis::block_x)", "pass extract",
-                           "pass split_branches", "u32 65:", "f32 1:", "u32 13:", "f32 63:"})
+  for (const char *text :
+       {"the computation", "s.bind(i_outer, Axis::block_x)", "pass extract", "pass split_branches",
+        "u32 65:", "f32 1:", "u32 13:", "f32 63:", "u32 193:", "f32 196:", "u32: ring mode",
+        "f32: floating point; integer mode; infinities, 1 of 2"})
     EXPECT_TRUE(contains(good.out, text));
 }
 

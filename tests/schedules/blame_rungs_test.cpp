@@ -1,0 +1,91 @@
+/// `check RUNG --each-step` on the rungs that come with nestsmith: what is run of them, and what is named.
+
+#include "dsl/trace.h"
+#include "runtime/blame.h"
+#include "schedules/rung.h"
+#include "tests/runtime/broken_passes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using testing::Contains;
+
+const Rung &rung_named(const std::string &name) {
+  return *std::ranges::find(builtin_rungs(), name, &Rung::full_name);
+}
+
+Build build_of(const Rung &rung) {
+  return [&rung](const std::vector<std::int64_t> &extents, DType dtype) {
+    return rung.build(Shape(extents), dtype, Target{});
+  };
+}
+
+/// No case of any rung is left out for time. The greatest sum over the cases of one is some 90 s of
+/// interpreting.
+TEST(BlameOfRungs, RunsEveryCaseOfEveryRung) {
+  for (const Rung &rung : builtin_rungs()) {
+    double sum = 0;
+    for (const auto &extents : hostile_shapes(rung.tile))
+      for (DType dtype : {DType::u32, DType::f32}) {
+        Schedule schedule = build_of(rung)(extents, dtype);
+        BlameOptions options{.extents = extents};
+        double least = least_instances(schedule, options), all = interpreted_instances(schedule, options);
+        EXPECT_LT(least, CaseLimits{}.left_out) << rung.full_name() << " " << fmt::format("{}", extents);
+        sum += sum == 0 ? all : std::min(all, std::max(least, CaseLimits{}.thinned));
+      }
+    EXPECT_LT(sum, 7e8) << rung.full_name();
+  }
+}
+
+/// A tile of 128 x 128 x 8 and one of 32 x 32 x 32, every kind of run at every kind of shape. Directives are
+/// thinned out, as they are for the dear cases.
+TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
+  for (const auto &[name, shapes] : std::vector<std::pair<std::string, std::vector<std::vector<std::int64_t>>>>{
+           {"ladder/warps", {{1, 1, 1}, {127, 129, 7}}},
+           {"001/shared", {{17, 7, 17}, {1, 1, 1}, {13, 7, 5}, {15, 17, 15}, {17, 1, 17}}}}) {
+    const Rung &rung = rung_named(name);
+    EXPECT_THAT(hostile_shapes(rung.tile), testing::IsSupersetOf(shapes));
+    auto cases = find_blame(build_of(rung), shapes, {DType::u32, DType::f32}, {.most_instances = 0});
+    ASSERT_EQ(cases.size(), 2 * shapes.size());
+    for (std::size_t n = 0; n < cases.size(); ++n) {
+      const Blame &blame = cases[n].blame;
+      EXPECT_EQ(cases[n].extents, shapes[n / 2]);
+      EXPECT_EQ(cases[n].dtype, n % 2 == 0 ? DType::u32 : DType::f32);
+      EXPECT_EQ(cases[n].left_out, "");
+      EXPECT_FALSE(blame.fault) << to_string(blame);
+      EXPECT_EQ(blame.steps.back().name, "split_branches");
+      EXPECT_LT(blame.steps_run(), blame.steps.size());
+      if (cases[n].dtype == DType::u32)
+        EXPECT_THAT(blame.runs, Contains("ring mode"));
+      else
+        EXPECT_THAT(blame.runs,
+                    testing::IsSupersetOf({"integer mode", "floating point", "infinities, 1 of 2"}));
+    }
+  }
+}
+
+/// A fault in a directive that was left out is that directive's, not of the next that was run.
+TEST(BlameOfRungs, NamesADirectiveThatWasLeftOut) {
+  Schedule right = rung_named("ladder/warps").build({1, 1, 1}, DType::u32, Target{});
+  for (std::size_t before : {3, 9}) {
+    Schedule s(right.source());
+    for (std::size_t n = 0; n < right.trace().size(); ++n) {
+      if (n == before)
+        test::broken_unroll(s, s.loops(s.block("C")).front());
+      apply(s, right.trace()[n], "the rung");
+    }
+    Blame blame = find_blame(s, {.most_instances = 0});
+    ASSERT_TRUE(blame.fault);
+    EXPECT_EQ(blame.fault->step, before + 1);
+    EXPECT_THAT(blame.at_fault().name, testing::StartsWith("s.unroll("));
+    EXPECT_EQ(blame.fault->run, "ring mode");
+  }
+}
+
+} // namespace
+} // namespace nestsmith
