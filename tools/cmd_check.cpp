@@ -110,9 +110,8 @@ Command check_command() {
        device_option(),
        {"each-step", "",
         "run the program after every directive and every pass of lowering, and name the one at fault; without "
-        "--shape and --dtype on small shapes that hurt, in ring mode and floating point; after the first it "
-        "runs "
-        "some of the directives where all would take long, and the others when a later step is wrong"},
+        "--shape and --dtype on small shapes that hurt, in ring mode and floating point, where after the first "
+        "some directives are left out if they take long, until a later step is wrong"},
        {"save", "FILE", "where to write the trace that shows the fault; default: a temporary file"}},
       "",
       run};
