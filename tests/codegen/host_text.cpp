@@ -163,6 +163,7 @@ void write_job(Bytes &out, std::size_t number, const Run &run) {
   out.word(run.arrays.size());
   for (std::size_t n = 0; n < run.arrays.size(); ++n) {
     out.word(static_cast<std::uint64_t>(alignment(run.plan, run.plan.params[n])));
+    out.word(run.off.empty() ? 0 : static_cast<std::uint64_t>(run.off[n]));
     out.word(run.arrays[n].bytes());
     out.append(run.arrays[n].data(), run.arrays[n].bytes());
   }

@@ -22,6 +22,8 @@ struct Run {
   std::vector<Scalar> scalars;
   bool backwards = false; ///< threads and blocks from the last to the first
   std::string text = {};  ///< the file; empty: what `emit` makes of the plan
+  /// Bytes by which each array begins after an address that is aligned as the plan asks for; empty: 0.
+  std::vector<std::int64_t> off = {};
 };
 
 struct Outcome {

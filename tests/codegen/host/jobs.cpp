@@ -24,15 +24,15 @@ std::map<std::uint64_t, Case> &cases() {
   return all;
 }
 
-/// Memory of an exact size, aligned as is asked and no better.
+/// Memory of an exact size, so many bytes off what is aligned as is asked and no better.
 class Memory {
 public:
-  Memory(std::size_t bytes, std::size_t alignment) {
+  Memory(std::size_t bytes, std::size_t alignment, std::size_t off = 0) {
     // Whole words of the sanitizer's shadow can be guarded in front.
     std::size_t offset = alignment < 8 ? 8 : alignment;
-    if (posix_memalign(&memory_, 2 * offset, offset + bytes) != 0)
+    if (posix_memalign(&memory_, 2 * offset, offset + off + bytes) != 0)
       fail("no memory for an array");
-    begin_ = static_cast<unsigned char *>(memory_) + offset;
+    begin_ = static_cast<unsigned char *>(memory_) + offset + off;
     if (__asan_poison_memory_region)
       __asan_poison_memory_region(memory_, offset);
     fill_unwritten(begin_, begin_ + bytes);
@@ -65,8 +65,8 @@ void run_job(std::istream &in, std::ostream *out) {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory.begin()));
   };
   for (auto left = read<std::uint64_t>(in); left > 0; --left) {
-    auto alignment = read<std::uint64_t>(in), bytes = read<std::uint64_t>(in);
-    arrays.emplace_back(std::make_unique<Memory>(bytes, alignment), bytes);
+    auto alignment = read<std::uint64_t>(in), off = read<std::uint64_t>(in), bytes = read<std::uint64_t>(in);
+    arrays.emplace_back(std::make_unique<Memory>(bytes, alignment, off), bytes);
     in.read(reinterpret_cast<char *>(arrays.back().first->begin()), static_cast<std::streamsize>(bytes));
     words.push_back(address(*arrays.back().first));
   }

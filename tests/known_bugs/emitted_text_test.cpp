@@ -1,0 +1,158 @@
+/// What the emitted text does, run on the host under sanitizers (tests/codegen/host_text.h): addresses that do
+/// not exist, and pointers that vectors cannot start at.
+
+#include "codegen/emit.h"
+#include "tests/codegen/host_text.h"
+#include "tests/known_bugs/support.h"
+#include "tests/runtime/sim/kernel_builder.h"
+
+namespace nestsmith {
+namespace {
+
+using test::rung;
+using testing::HasSubstr;
+
+#define NEEDS_SANITIZERS()                                                                                     \
+  if (!host::why_not().empty())                                                                                \
+  GTEST_SKIP() << host::why_not()
+
+/// y = x for 10 of 32 threads; the others have addresses far outside.
+kernel::Kernel far_outside(bool guarded) {
+  sim::KernelBuilder b("far_outside");
+  Buffer x = b.param("x", 10), y = b.param("y", 10, Role::output);
+  Expr t = b.axis(Axis::thread_x, "t", 32);
+  Expr inside = t < int_imm(10, DType::i32), far = t * int_imm(1000000, DType::i32) + t;
+  Expr at = select(inside, t, far);
+  Expr value = load(x, {at}, guarded ? inside : Expr(), constant(DType::f32, 0));
+  auto store = [&] { b.store(y, at, value); };
+  guarded ? b.when(inside, store) : store();
+  return b.build();
+}
+
+std::vector<Array> ten_and_none() {
+  std::vector<Array> arrays = {Array(DType::f32, {10}), Array(DType::f32, {10})};
+  for (std::int64_t n = 0; n < 10; ++n)
+    arrays[0].set(n, Scalar::from_double(DType::f32, static_cast<double>(n)));
+  return arrays;
+}
+
+/// Where the guard is false the address does not exist: neither is it touched nor reported. Without the guard
+/// it is.
+TEST(KnownBugs, StorePredicatedOffOutOfBounds) {
+  for (bool guarded : {true, false}) {
+    std::vector<Array> arrays = ten_and_none();
+    std::vector<sim::Argument> arguments = {{&arrays[0]}, {&arrays[1]}};
+    sim::Result result = sim::run(far_outside(guarded), arguments, {});
+    EXPECT_EQ(result.good(), guarded);
+    EXPECT_EQ(arrays[1], arrays[0]);
+    for (const sim::Finding &finding : result.findings)
+      EXPECT_EQ(finding.kind, sim::ErrorKind::out_of_bounds);
+  }
+}
+
+/// The kernel without the guards around its stores to what the caller passed.
+kernel::Stmt unguarded(const kernel::Stmt &stmt) {
+  kernel::Stmt inner = kernel::map_children(stmt, unguarded);
+  const auto *branch = kernel::as<kernel::If>(inner);
+  if (!branch || branch->otherwise)
+    return inner;
+  bool stores = false;
+  kernel::walk(branch->body, [&](const kernel::Stmt &child) {
+    const auto *store = kernel::as<kernel::Store>(child);
+    stores = stores || (store && store->buffer->scope == Scope::global);
+  });
+  return stores ? branch->body : inner;
+}
+
+/// A launch of a schedule, and what the simulator makes of it.
+struct Launch {
+  explicit Launch(const Schedule &schedule) {
+    Inputs inputs = make_inputs(schedule.source(), CheckRun::ring, 1);
+    run = {.plan = lower(schedule), .arrays = inputs.arrays, .scalars = inputs.scalars};
+    after = inputs.arrays;
+    SimExecutor simulator;
+    EXPECT_THAT(simulator.run(run.plan, after, run.scalars).findings, testing::IsEmpty());
+  }
+  host::Run run;
+  std::vector<Array> after;
+};
+
+/// Ragged rungs, with stores of elements and of vectors.
+TEST(KnownBugs, StorePredicatedOffOutOfBoundsInTheEmittedText) {
+  NEEDS_SANITIZERS();
+  std::vector<host::Run> runs;
+  std::vector<std::vector<Array>> expected;
+  for (auto [name, shape] : {std::pair{"000/shared", Shape{33, 35, 36}}, {"001/float4", Shape{132, 136, 12}}}) {
+    Launch it(rung(name).build(shape, DType::u32, Target{}));
+    for (bool backwards : {false, true}) {
+      runs.push_back(it.run);
+      runs.back().backwards = backwards;
+    }
+    kernel::Kernel &kernel = it.run.plan.kernels.front();
+    kernel.body = unguarded(kernel.body);
+    SimExecutor simulator;
+    std::vector<Array> arrays = it.run.arrays;
+    simulator.run(it.run.plan, arrays, it.run.scalars);
+    EXPECT_THAT(simulator.found(),
+                testing::Contains(testing::Field(&sim::Finding::kind, sim::ErrorKind::out_of_bounds)));
+    runs.push_back(it.run);
+    expected.push_back(std::move(it.after));
+  }
+  runs.push_back({.plan = far_outside(true), .arrays = ten_and_none(), .scalars = {}});
+  std::vector<host::Outcome> outcomes = host::run(runs);
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    for (std::size_t guarded : {3 * n, 3 * n + 1}) {
+      EXPECT_EQ(outcomes[guarded].fault, "");
+      EXPECT_EQ(outcomes[guarded].arrays, expected[n]);
+    }
+    EXPECT_THAT(outcomes[3 * n + 2].fault, HasSubstr("AddressSanitizer: heap-buffer-overflow"));
+  }
+  EXPECT_EQ(outcomes.back().fault, "");
+  ASSERT_EQ(outcomes.back().arrays.size(), 2U);
+  EXPECT_EQ(outcomes.back().arrays[1], ten_and_none()[0]);
+}
+
+/// The text with one of its refusals left out.
+std::string without(std::string text, const std::string &refusal) {
+  std::size_t at = text.find(refusal);
+  EXPECT_NE(at, std::string::npos) << "'" << refusal << "' is not in\n" << text;
+  return at == std::string::npos ? text : text.replace(at, refusal.size(), "false");
+}
+
+/// Each array in turn begins 4 bytes after where a vector may: the launcher refuses those, and only those, that
+/// are accessed by vectors. A kernel of scalars takes them all.
+TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
+  NEEDS_SANITIZERS();
+  std::vector<host::Run> runs;
+  std::vector<host::Outcome> expected;
+  for (const char *name : {"ladder/vectors", "001/float4", "003/step6", "000/naive"}) {
+    Launch it(rung(name).build({64, 64, 8}, DType::u32, Target{}));
+    const kernel::Plan &plan = it.run.plan;
+    EXPECT_EQ(plan.only().aligned.empty(), name == std::string("000/naive")) << name;
+    runs.push_back(it.run);
+    expected.push_back({it.after, ""});
+    for (std::size_t n = 0; n < plan.params.size(); ++n) {
+      runs.push_back(it.run);
+      runs.back().off.assign(plan.params.size(), 0);
+      runs.back().off[n] = 4;
+      bool vectors = plan.only().aligned.contains(plan.params[n]);
+      expected.push_back(vectors ? host::Outcome{{}, "the launcher returned error 1"}
+                                 : host::Outcome{it.after, ""});
+    }
+  }
+  // The refusal is what stands between such a pointer and a fault.
+  Launch bare(rung("001/float4").build({64, 64, 8}, DType::u32, Target{}));
+  bare.run.text = without(emit({}, bare.run.plan), "(size_t)A % 16 != 0");
+  bare.run.off = {4, 0, 0};
+  runs.push_back(bare.run);
+
+  std::vector<host::Outcome> outcomes = host::run(runs);
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    EXPECT_EQ(outcomes[n].fault, expected[n].fault) << "launch " << n;
+    EXPECT_EQ(outcomes[n].arrays, expected[n].arrays) << "launch " << n;
+  }
+  EXPECT_THAT(outcomes.back().fault, HasSubstr("misaligned address"));
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,44 @@
+#pragma once
+/// The small product of tests/lowering/tiled_gemm.h as a pipeline of one stage to any number of them.
+
+#include "tests/lowering/tiled_gemm.h"
+
+#include <array>
+
+namespace nestsmith::test {
+
+/// Stages of the tiles of A and B and of the sum: none, two, two and three.
+struct Stages {
+  std::int64_t A, B, AB;
+};
+inline constexpr std::array<Stages, 4> all_stages = {Stages{0, 0, 0}, {0, 0, 1}, {0, 1, 1}, {0, 1, 2}};
+
+inline void pipeline(TiledGemm &t, Stages stages) {
+  if (stages.AB > 0)
+    t.s.pipeline(t.k_outer, {{t.A, stages.A, 0}, {t.B, stages.B, 1}, {t.AB, stages.AB, 2}});
+}
+
+enum class Operand : std::uint8_t { A, B };
+
+/// At least three stages, between the first and the last of which the tile of `first` is kept. None may be left
+/// out, so the other operand passes through as many registers as it takes to have a nest in each.
+inline TiledGemm deep_pipeline(TiledGemm t, std::int64_t stages, Operand first) {
+  bool first_is_A = first == Operand::A;
+  std::vector<BlockRef> other = {first_is_A ? t.B : t.A}; // from the tile back to the parameter
+  while (static_cast<std::int64_t>(other.size()) < stages - 2) {
+    other.push_back(t.s.cache_read(other.back(), first_is_A ? "B" : "A", Scope::local));
+    t.fetch(other.back());
+  }
+  std::vector<Stage> staged;
+  std::int64_t order = 0; // registers are read before they are written again
+  for (BlockRef block : other) {
+    staged.push_back({block, stages - 2 - order, order});
+    ++order;
+  }
+  staged.push_back({first_is_A ? t.A : t.B, 0, order});
+  staged.push_back({t.AB, stages - 1, order + 1});
+  t.s.pipeline(t.k_outer, staged);
+  return t;
+}
+
+} // namespace nestsmith::test
