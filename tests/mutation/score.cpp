@@ -34,6 +34,8 @@ constexpr const char *prose = R"(# Does the net catch anything?
 Made by `build/bin/nestsmith_mutate --jobs 2{2} --markdown docs/mutation.md`. Each mutant is one of the kernels
 of the rungs with one small bug, at one place.{3} {0}.
 
+{4}
+
 **The net** is what stands between a bug of the lowering and a user, nothing more: the verifier of kernels (*breach*),
 the checks inside of the passes and of the simulator (*refused*), the findings of the simulator (*race*, *out of
 bounds*, *unwritten read*, *misaligned*), and the comparison with the reference (*wrong value*): in ring mode, in
@@ -124,10 +126,10 @@ bool Score::good() const {
 }
 
 std::string Score::summary() const {
-  return fmt::format("{} kinds of bugs at {} places of {} kernels: {} caught by the right kind of error, {} "
-                     "equivalent, {} caught by another kind, {} survived",
-                     catalogue().size() - kinds_without_a_site().size(), results_.size(), subjects_,
-                     count(Outcome::caught), count(Outcome::equivalent), count(Outcome::wrong_kind),
+  return fmt::format("{} kinds of bugs, {} of them caught at least once, at {} places of {} kernels: {} caught "
+                     "by the right kind of error, {} equivalent, {} caught by another kind, {} survived",
+                     catalogue().size() - kinds_without_a_site().size(), kinds_caught(), results_.size(),
+                     subjects_, count(Outcome::caught), count(Outcome::equivalent), count(Outcome::wrong_kind),
                      count(Outcome::survived));
 }
 
@@ -137,6 +139,31 @@ std::vector<std::string> Score::kinds_without_a_site() const {
     if (std::none_of(results_.begin(), results_.end(), [&](const Result &r) { return r.kind == k; }))
       list.push_back(catalogue()[k].name);
   return list;
+}
+
+std::size_t Score::count(std::size_t kind, Outcome outcome) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(results_, [&](const Result &r) { return r.kind == kind && r.outcome == outcome; }));
+}
+
+std::size_t Score::kinds_caught() const {
+  std::size_t caught = 0;
+  for (std::size_t k = 0; k < catalogue().size(); ++k)
+    caught += count(k, Outcome::caught) != 0;
+  return caught;
+}
+
+std::string Score::never_bugs() const {
+  std::string list;
+  for (std::size_t k = 0; k < catalogue().size(); ++k) {
+    auto places = std::ranges::count(results_, k, &Result::kind);
+    if (places != 0 && static_cast<std::size_t>(places) == count(k, Outcome::equivalent))
+      list += fmt::format("- {}, {}: {} places\n", catalogue()[k].group, catalogue()[k].what, places);
+  }
+  if (list.empty())
+    return "Every kind is a bug at some place.";
+  list.pop_back();
+  return "Of these kinds every place was equivalent, so that they say nothing of the net:\n\n" + list;
 }
 
 std::string Score::markdown() const {
@@ -175,7 +202,7 @@ std::string Score::markdown() const {
   std::string tried =
       every_ == 1 ? ""
                   : fmt::format(" Of each kind one place in {} was tried; without `--every` all are.", every_);
-  return fmt::format(prose, summary(), text, part, tried) +
+  return fmt::format(prose, summary(), text, part, tried, never_bugs()) +
          (survivors.empty() ? "" : "\n## Not caught\n\n" + survivors);
 }
 

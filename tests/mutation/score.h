@@ -41,6 +41,9 @@ public:
 
 private:
   std::size_t count(Outcome outcome) const;
+  std::size_t count(std::size_t kind, Outcome outcome) const;
+  std::size_t kinds_caught() const; ///< at one place at least, by the right kind of error
+  std::string never_bugs() const;   ///< which kinds are equivalent at all of their places, for the document
   std::vector<Result> results_;
   std::size_t subjects_;
   unsigned every_;
