@@ -7,39 +7,70 @@
 #include "runtime/stored_array.h"
 #include "tests/codegen/host_text.h"
 #include "tests/fuzz/author.h"
+#include "tests/fuzz/judge.h"
 #include "tests/schedules/host_compare.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <optional>
 
 namespace nestsmith::fuzz {
 namespace {
 
 constexpr std::size_t wanted = 50;
+/// So many of them at least have what most schedules lack.
+constexpr std::size_t wanted_pipelines = 6, wanted_vectors = 8;
 /// Block instances of a schedule, and characters of its text: more take too long to run or to compile.
 constexpr double most_work = 2e4;
 constexpr std::size_t longest_text = 12000;
+
+/// A schedule that is small enough and more than a few directives, with what its kernels have.
+struct Candidate {
+  Subject subject;
+  Verdict has;
+};
+
+std::optional<Candidate> candidate(std::uint64_t seed) {
+  Draft it = draft(seed);
+  const Shape &shape = it.setting.shape;
+  std::vector<std::int64_t> sizes;
+  if (shape.stated)
+    sizes = sizes_for(it.schedule.source(), shape, 3);
+  if (it.schedule.trace().size() < 5 || !it.schedule.obligations().empty() ||
+      block_instances(specialise(it.schedule.program(), sizes).body) > most_work)
+    return std::nullopt;
+  kernel::Plan plan = lower(it.schedule);
+  if (kernel::print(plan).size() > longest_text)
+    return std::nullopt;
+  Verdict has = judge(it.schedule, shape);
+  if (!sizes.empty())
+    plan = with_sizes(plan, sizes);
+  return Candidate{{fmt::format("seed {}", seed), std::move(it.schedule), std::move(plan)}, has};
+}
 
 TEST(EmittedText, OfFiftyRandomSchedulesIsWhatTheSimulatorRuns) {
   if (!host::why_not().empty())
     GTEST_SKIP() << host::why_not();
   std::vector<Subject> subjects;
+  std::size_t shared = 0, pipelines = 0, vectors = 0;
   for (std::uint64_t seed = 1; subjects.size() < wanted; ++seed) {
     ASSERT_LT(seed, 1000U) << "most schedules are no subjects";
-    Draft it = draft(seed);
-    const Shape &shape = it.setting.shape;
-    std::vector<std::int64_t> sizes;
-    if (shape.stated)
-      sizes = sizes_for(it.schedule.source(), shape, 3);
-    if (it.schedule.trace().size() < 5 || !it.schedule.obligations().empty() ||
-        block_instances(specialise(it.schedule.program(), sizes).body) > most_work)
+    std::optional<Candidate> it = candidate(seed);
+    if (!it)
       continue;
-    kernel::Plan plan = lower(it.schedule);
-    if (kernel::print(plan).size() > longest_text)
+    // The last places are kept for what is rare.
+    bool has_room = it->has.pipeline || subjects.size() - pipelines < wanted - wanted_pipelines;
+    has_room &= it->has.vector || subjects.size() - vectors < wanted - wanted_vectors;
+    if (!has_room)
       continue;
-    subjects.push_back(
-        {fmt::format("seed {}", seed), it.schedule, sizes.empty() ? plan : with_sizes(plan, sizes)});
+    shared += it->has.shared;
+    pipelines += it->has.pipeline;
+    vectors += it->has.vector;
+    subjects.push_back(std::move(it->subject));
   }
+  EXPECT_GE(shared, 20U);
+  EXPECT_GE(pipelines, wanted_pipelines);
+  EXPECT_GE(vectors, wanted_vectors);
   for (const std::string &problem : differences_on_host(subjects))
     ADD_FAILURE() << problem;
 }
