@@ -228,7 +228,7 @@ Section roofline(const PlanAnalysis &it) {
                            it.gpu.dram_bytes_per_s * 1e-12)},
       {"Ridge point", number_text(it.gpu.ridge()) + " FLOP/byte"},
       {"As the algorithm needs", at(it.algorithm_intensity())},
-      {"As requests ask", at(it.asked_intensity())},
+      {"As requests ask", at(it.asked_intensity()) + ", if no cache served any"},
       {"As DRAM moves", at(it.dram_intensity()), Known::modelled},
   };
   if (it.peak_of_mix() < 0.99 * it.gpu.fp32_flops())

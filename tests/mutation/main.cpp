@@ -147,6 +147,18 @@ int main(int argc, char **argv) {
     return 2;
   }
   std::vector<std::string> names(rung_names.begin(), rung_names.end());
+  for (const std::string &name : names)
+    if (std::none_of(builtin_rungs().begin(), builtin_rungs().end(),
+                     [&](const Rung &rung) { return rung.full_name() == name; })) {
+      fmt::print(stderr, "there is no rung '{}'; `nestsmith list` names them\n", name);
+      return 2;
+    }
+  for (const std::string &name : kind_names)
+    if (std::none_of(catalogue().begin(), catalogue().end(),
+                     [&](const Kind &kind) { return kind.name == name; })) {
+      fmt::print(stderr, "there is no kind of bug '{}'; --list names them\n", name);
+      return 2;
+    }
   std::vector<Subject> chosen = subjects(sample && names.empty() ? sample_rungs : names);
   if (list) {
     int all_places = 0;

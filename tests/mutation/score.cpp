@@ -57,7 +57,7 @@ same operations on the same elements, up to the order of a sum; with the races, 
 simulator has excluded the mutant computes the same. Typical are a guard that is weakened where no thread comes, a
 barrier that moves past a statement without shared memory, a loop with one more iteration that is masked, a store that
 is made twice with one value, and a fill that meets only zeros. Of kernels of unknown sizes it is decided for the
-three launches.
+four launches.
 {1})";
 
 } // namespace

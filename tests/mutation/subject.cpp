@@ -22,8 +22,11 @@ std::vector<std::vector<std::int64_t>> launch_sizes(const Schedule &schedule, co
                                                     const Shape &shape) {
   if (!shape.stated)
     return {};
+  Shape tiles = rung.tile; // full ones and a rest each way, so that a partitioned kernel runs all of its parts
+  for (std::size_t d = 0; d < tiles.size(); ++d)
+    tiles[d] = d + 1 < tiles.size() ? tiles[d] + 1 : 2 * tiles[d] + 1;
   std::vector<std::vector<std::int64_t>> sizes;
-  for (const Shape &extents : {shape, rung.tile, Shape(std::vector<std::int64_t>(shape.size(), 1))})
+  for (const Shape &extents : {shape, rung.tile, tiles, Shape(std::vector<std::int64_t>(shape.size(), 1))})
     sizes.push_back(sizes_for(schedule.source(), extents, 3));
   return sizes;
 }
