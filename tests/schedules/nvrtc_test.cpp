@@ -48,8 +48,8 @@ const cuda::Nvrtc *find_nvrtc(std::string &why_not) {
 class Architecture : public testing::TestWithParam<const char *> {};
 
 /// Texts that several rungs have are compiled once. What differs between the architectures is compiled for both
-/// shapes on one of them, and on the others for each shape with every second rung; tests/nvrtc_all.sh compiles all,
-/// and in f16 and for all sizes too.
+/// shapes on one of them, and on the others for each shape with every second rung; tests/nvrtc_all.sh compiles
+/// all, and in f16 and for all sizes too.
 TEST_P(Architecture, TakesEveryRungWithoutSpills) {
   const std::string arch = GetParam();
   std::string why_not;
