@@ -141,9 +141,10 @@ private:
         fault_of(checker_.check(source_, as_computation(specialise(part.program, sizes_)), check_), part.first);
     for (std::size_t n = part.first; n < part.end; ++n)
       blame_.steps[n].left_out = false;
-    if (fault)
-      blame_.fault = std::move(fault);
-    return !fault;
+    if (!fault)
+      return true;
+    blame_.fault = std::move(fault);
+    return false;
   }
 
   void about_to_run(const BlamedStep &step) const {
