@@ -58,7 +58,7 @@ Ending isolated(const std::function<void()> &work) {
   close(ends[1]);
   Ending ending;
   std::array<char, 4096> buffer;
-  for (ssize_t got; (got = read(ends[0], buffer.data(), buffer.size())) != 0;) {
+  for (ssize_t got; (got = ::read(ends[0], buffer.data(), buffer.size())) != 0;) {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)

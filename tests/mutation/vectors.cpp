@@ -9,7 +9,7 @@ using kernel::Stmt;
 
 namespace {
 
-void off_alignment(Kernel &kernel, Chooser &chooser) {
+void vector_off_alignment(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
     bool offset = spot.place == Place::load_offset || spot.place == Place::store_offset;
     return offset && spot.root && spot.lanes > 1 ? std::vector{plus(e, 1)} : std::vector<Expr>{};
@@ -92,7 +92,11 @@ std::vector<Kind> vector_kinds() {
   using enum Error;
   const Errors width = {breach, misaligned, out_of_bounds, race}, lost = {unwritten_read, wrong_value};
   return {
-      {"vectors", "vector_off_alignment", "a vector starts one element later", {misaligned}, off_alignment},
+      {"vectors",
+       "vector_off_alignment",
+       "a vector starts one element later",
+       {misaligned},
+       vector_off_alignment},
       {"vectors", "vector_load_too_wide", "a vector of twice the lanes is loaded", width,
        [](Kernel &k, Chooser &c) { load_width(k, c, true); }},
       {"vectors",
