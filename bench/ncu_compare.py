@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RUNGS = ["000/naive", "000/coalesced", "000/shared", "000/tile1d", "004/transposed", "004/padded", "ladder/tile2d",
+RUNGS = ["deep_dive/naive", "deep_dive/coalesced", "deep_dive/shared", "deep_dive/tile1d", "principles/transposed", "principles/padded", "ladder/tile2d",
          "ladder/vectors", "ladder/warps"]
 # `run` checks a result, with rows that are further apart than they are long, and then times the kernel as it is
 # explained: at most 6 launches of each kernel, then 30.

@@ -16,7 +16,7 @@ struct NamedExtent {
 
 /// What the file says about its kernel beyond the kernel itself.
 struct EmitInfo {
-  std::string title;              ///< "000/shared: C = alpha*A*B + beta*C through shared memory"
+  std::string title;              ///< "deep_dive/shared: C = alpha*A*B + beta*C through shared memory"
   std::string target;             ///< "sm_90"
   std::vector<std::string> trace; ///< the schedule, line by line
   std::vector<NamedExtent> shape; ///< sizes as the user names them; empty: named after each dimension

@@ -168,12 +168,13 @@ Gpu rtx_a500() {
   gpu.l2_bytes_per_clock = slices(16);
   cite(gpu, "NVIDIA RTX A500 Laptop GPU: 2048 CUDA cores, 4 GB", {"sms", "dram_bytes"});
   cite(gpu,
-       "document 003: from its peak of 3.07 TFLOP/s, of which its cuBLAS reaches 2.85; the boost clock is "
+       "the post of tvm_steps: from its peak of 3.07 TFLOP/s, of which its cuBLAS reaches 2.85; the boost "
+       "clock is "
        "1.537 GHz, "
        "which a laptop's power may not allow",
        {"clock_hz"});
-  cite(gpu, "document 003; NVIDIA says 112 GB/s", {"dram_bytes_per_s"});
-  cite(gpu, "document 003; so has all of GA107", {"l2_bytes"});
+  cite(gpu, "the post of tvm_steps; NVIDIA says 112 GB/s", {"dram_bytes_per_s"});
+  cite(gpu, "the post of tvm_steps; so has all of GA107", {"l2_bytes"});
   cite(gpu, "assumed: 16 slices, as 2 MB of RTX 3090's have, 64 bytes a clock each as on A100",
        {"l2_bytes_per_clock"});
   return gpu;

@@ -12,7 +12,7 @@ const PublishedRow *PublishedTable::find(const std::string &rung) const {
 
 const PublishedTable *published(const std::string &tutorial) {
   static const std::vector<PublishedTable> tables = {
-      {"000",
+      {"deep_dive",
        "GEMM deep dive, part 1, on an RTX 5090 (1024 is our reading of its grid)",
        "ms",
        {{"naive", {{1024, 3.944}}},
@@ -20,11 +20,11 @@ const PublishedTable *published(const std::string &tutorial) {
         {"shared", {{1024, 0.2487}}},
         {"tile1d", {{1024, 0.2490}}},
         {"", {{1024, 0.0453}}}}},
-      {"002",
+      {"tiling",
        "naive against shared tiling; the post does not name its GPU",
        "ms",
        {{"naive", {{1024, 2.163}}}, {"shared", {{1024, 1.758}}}}},
-      {"003",
+      {"tvm_steps",
        "matrix multiplication with TVM, on an RTX A500 laptop",
        "GFLOP/s",
        {{"step1", {{512, 91}, {1024, 95}}},

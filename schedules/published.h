@@ -20,7 +20,7 @@ struct PublishedRow {
 };
 
 struct PublishedTable {
-  std::string tutorial; ///< "003"
+  std::string tutorial; ///< "tvm_steps"
   std::string source;   ///< whose figures they are, and on what: "TVM series, RTX A500 laptop"
   std::string unit;     ///< "GFLOP/s" or "ms"
   std::vector<PublishedRow> rows;

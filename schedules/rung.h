@@ -35,7 +35,7 @@ struct Variant {
 };
 
 struct Rung {
-  std::string tutorial; ///< "000"; a user's own may be empty
+  std::string tutorial; ///< "deep_dive"; a user's own may be empty
   std::string name;     ///< "coalesced"
   std::string summary;  ///< one line: what it does and what it is to show
   /// The schedule for a shape, element type and target. Throws UserError where it cannot serve them.

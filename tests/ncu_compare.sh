@@ -56,7 +56,7 @@ expect() {
 compare() {
   : >"$folder/said"
   code=0
-  SAID=$folder/said "$root/bench/ncu_compare.py" 000/naive --shape 64x64x64 --nestsmith "$folder/nestsmith" "$@" \
+  SAID=$folder/said "$root/bench/ncu_compare.py" deep_dive/naive --shape 64x64x64 --nestsmith "$folder/nestsmith" "$@" \
     >"$folder/out" 2>&1 || code=$?
 }
 
@@ -66,8 +66,8 @@ expect 0 "op_ld.sum *exact *4,096,000 *4,096,000  agrees" "ratio *exact *16.50 *
   "dram__bytes.sum *modelled *900 *1,000  0.900 of it" "barriers.sum *exact *7 *-$" "2 of 2 exact figures agree"
 # The rung is explained for this GPU and profiled at the same problem, by the profiler's names only.
 cp "$folder/said" "$folder/out"
-expect 0 "^explain 000/naive --gpu NVIDIA H200 --shape 64x64x64 --dtype f32 --json" \
-  "--kernel-name gemm .*,dram__bytes.sum,gpu__time_duration.sum .*run 000/naive --device gpu --shape 64x64x64"
+expect 0 "^explain deep_dive/naive --gpu NVIDIA H200 --shape 64x64x64 --dtype f32 --json" \
+  "--kernel-name gemm .*,dram__bytes.sum,gpu__time_duration.sum .*run deep_dive/naive --device gpu --shape 64x64x64"
 SECTORS=4,095,999 compare --ncu "$folder/ncu"
 expect 1 "op_ld.sum .*DIFFERS: 1.000 of it" "1 of 2 exact figures agree"
 compare --ncu "$folder/ncu" --json

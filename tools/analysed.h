@@ -15,7 +15,8 @@ namespace nestsmith::cli {
 /// --gpu NAME.
 Option gpu_option();
 
-/// What is assumed where no device is at hand. 004 reasons about it, and its sm_80 is `Target`'s default.
+/// What is assumed where no device is at hand. The post of principles reasons about it, and its sm_80 is
+/// `Target`'s default.
 inline constexpr std::string_view assumed_gpu = "A100";
 
 struct ChosenGpu {

@@ -70,7 +70,8 @@ std::string overview(const std::vector<Command> &commands) {
   for (const Command &command : commands)
     text += fmt::format("  {:<{}}  {}\n", command.name + " " + command.positional, width, command.summary);
   text +=
-      "\nWithout a command: run. A RUNG is a name from `nestsmith list`, such as 000/coalesced, or a trace\n"
+      "\nWithout a command: run. A RUNG is a name from `nestsmith list`, such as deep_dive/coalesced, or a "
+      "trace\n"
       "file FILE.json that `nestsmith show RUNG --trace json` wrote. Every command takes --json and --help;\n"
       "`nestsmith --version` says which nestsmith this is.\n\n"
       "exit codes: 0 good, 1 a wrong result, 2 usage, 3 an illegal schedule, 4 no device or library\n";

@@ -99,7 +99,8 @@ Command compare_command() {
           2,
           2,
           {gpu_option(), shape_option(), symbolic_option(), multiple_of_option(), dtype_option()},
-          "example:\n  nestsmith compare 004/tile32 004/transposed --gpu A100 --shape 1024x1024x1024\n",
+          "example:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100 --shape "
+          "1024x1024x1024\n",
           compare};
 }
 

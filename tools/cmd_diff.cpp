@@ -97,7 +97,8 @@ Command diff_command() {
            multiple_of_option(),
            dtype_option(),
            {"lowered", "", "with two rungs: their kernels instead of their programs"}},
-          "examples:\n  nestsmith diff 000/shared\n  nestsmith diff 000/naive 000/coalesced --color always | "
+          "examples:\n  nestsmith diff deep_dive/shared\n  nestsmith diff deep_dive/naive deep_dive/coalesced "
+          "--color always | "
           "less -R\n",
           run};
 }

@@ -91,8 +91,8 @@ Command emit_command() {
            symbolic_option(),
            multiple_of_option(),
            dtype_option()},
-          "examples:\n  nestsmith emit 000/shared --shape 1000x777x333 -o shared.cu\n"
-          "  nestsmith emit 000/shared --symbolic -o shared.cu\n"
+          "examples:\n  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
+          "  nestsmith emit deep_dive/shared --symbolic -o shared.cu\n"
           "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu && nvcc -O3 -arch=native tile1d.cu && "
           "./a.out\n",
           run};

@@ -107,9 +107,9 @@ Command explain_command() {
        symbolic_option(),
        multiple_of_option(),
        dtype_option()},
-      "examples:\n  nestsmith explain 000/coalesced --gpu H200 --shape 4096x4096x4096\n"
-      "  nestsmith explain mine.json --against 000/shared\n"
-      "  nestsmith explain 004/transposed --heatmap B_shared\n",
+      "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
+      "  nestsmith explain mine.json --against deep_dive/shared\n"
+      "  nestsmith explain principles/transposed --heatmap B_shared\n",
       explain};
 }
 

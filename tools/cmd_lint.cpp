@@ -101,7 +101,8 @@ Command lint_command() {
           0,
           1,
           {},
-          "examples:\n  nestsmith lint 003\n  nestsmith lint 000/row_modulo_n   # with the kernel, and all "
+          "examples:\n  nestsmith lint tvm_steps\n  nestsmith lint deep_dive/row_modulo_n   # with the kernel, "
+          "and all "
           "that was "
           "found\n",
           run};

@@ -337,7 +337,7 @@ Command run_command() {
       "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); exact: small integers, bit for bit.\n"
       "sectors: 32 bytes each, of a request that loads global memory; conflicts: of banks of shared memory;\n"
       "FLOP/B: needed operations over the bytes that requests ask for. `nestsmith explain RUNG` says more.\n\n"
-      "examples:\n  nestsmith run\n  nestsmith run 000/naive 000/coalesced --shape 640x480x320\n",
+      "examples:\n  nestsmith run\n  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n",
       run};
 }
 

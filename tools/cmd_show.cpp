@@ -130,7 +130,8 @@ Command show_command() {
             0,
             {"cpp", "json"}},
            {"output", "FILE", "write there and not to stdout; whole or not at all", 'o'}},
-          "examples:\n  nestsmith show 000/shared --step 4\n  nestsmith show 000/shared --trace json -o "
+          "examples:\n  nestsmith show deep_dive/shared --step 4\n  nestsmith show deep_dive/shared --trace "
+          "json -o "
           "shared.json\n",
           run};
 }

@@ -24,7 +24,7 @@ struct Choice {
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 };
 
-/// One rung: "000/naive", "naive" where only one tutorial has it, or the path of a trace file. Throws
+/// One rung: "deep_dive/naive", "naive" where only one tutorial has it, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
 /// Rungs and whole tutorials; no words: the first tutorial.
@@ -61,7 +61,7 @@ struct Scheduled {
   kernel::Plan plan(std::int64_t gap = 0) const;
 };
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
-/// "000/naive  f32 256x256x256".
+/// "deep_dive/naive  f32 256x256x256".
 std::string title(const Scheduled &scheduled);
 
 /// Throws UserError (usage) where running on `shape` would take more memory than this machine has.

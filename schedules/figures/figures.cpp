@@ -85,8 +85,10 @@ struct Post {
   const char *tutorial;
   std::vector<Figure> (*figures)();
 };
-constexpr Post posts[] = {
-    {"000", figure::of_000}, {"001", figure::of_001}, {"003", figure::of_003}, {"004", figure::of_004}};
+constexpr Post posts[] = {{"deep_dive", figure::of_deep_dive},
+                          {"transposed", figure::of_transposed},
+                          {"tvm_steps", figure::of_tvm_steps},
+                          {"principles", figure::of_principles}};
 
 } // namespace
 
@@ -111,24 +113,24 @@ std::vector<Figure> predictions(const std::string &tutorial) {
     std::int64_t edge;
     const char *before, *after, *note;
   };
-  // 002 does not name its GPU, and the worklog's A6000 is not listed.
+  // the post of tiling does not name its GPU, and the worklog's A6000 is not listed.
   constexpr const char *latency = "the least time knows no latency, of which fewer warps hide less";
   constexpr const char *merged =
       "loads of global memory that results share are one each in the text; the compiler merges them";
   constexpr Step steps[] = {
-      {"000", "RTX 5090", 1024, "naive", "coalesced", ""},
-      {"000", "RTX 5090", 1024, "coalesced", "shared", ""},
-      {"000", "RTX 5090", 1024, "shared", "tile1d", latency},
-      {"003", "RTX A500", 512, "step1", "step2", merged},
-      {"003", "RTX A500", 1024, "step1", "step2", merged},
-      {"003", "RTX A500", 512, "step2", "step3", merged},
-      {"003", "RTX A500", 1024, "step2", "step3", merged},
-      {"003", "RTX A500", 2048, "step2", "step3", merged},
-      {"003", "RTX A500", 512, "step3", "step4", latency},
-      {"003", "RTX A500", 1024, "step3", "step4", latency},
-      {"003", "RTX A500", 1024, "step4", "step5",
+      {"deep_dive", "RTX 5090", 1024, "naive", "coalesced", ""},
+      {"deep_dive", "RTX 5090", 1024, "coalesced", "shared", ""},
+      {"deep_dive", "RTX 5090", 1024, "shared", "tile1d", latency},
+      {"tvm_steps", "RTX A500", 512, "step1", "step2", merged},
+      {"tvm_steps", "RTX A500", 1024, "step1", "step2", merged},
+      {"tvm_steps", "RTX A500", 512, "step2", "step3", merged},
+      {"tvm_steps", "RTX A500", 1024, "step2", "step3", merged},
+      {"tvm_steps", "RTX A500", 2048, "step2", "step3", merged},
+      {"tvm_steps", "RTX A500", 512, "step3", "step4", latency},
+      {"tvm_steps", "RTX A500", 1024, "step3", "step4", latency},
+      {"tvm_steps", "RTX A500", 1024, "step4", "step5",
        "a pipeline hides latency, which the least time does not know"},
-      {"003", "RTX A500", 1024, "step5", "step6", ""},
+      {"tvm_steps", "RTX A500", 1024, "step5", "step6", ""},
   };
   std::map<std::string, double> seconds;
   std::vector<Figure> all;

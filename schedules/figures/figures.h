@@ -21,7 +21,7 @@ enum class FigureSource : std::uint8_t { counted, data, occupancy, modelled, pre
 std::string_view name(FigureSource source);
 
 struct Figure {
-  std::string tutorial; ///< "000"
+  std::string tutorial; ///< "deep_dive"
   std::string what;     ///< "shared: loads of global memory for a result, K = 1024"
   double published = 0; ///< as the post has it
   double right = 0;     ///< what it must be: the same, but for the post's errors

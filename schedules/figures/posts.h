@@ -5,9 +5,9 @@
 
 namespace nestsmith::figure {
 
-std::vector<Figure> of_000();
-std::vector<Figure> of_001();
-std::vector<Figure> of_003();
-std::vector<Figure> of_004();
+std::vector<Figure> of_deep_dive();
+std::vector<Figure> of_transposed();
+std::vector<Figure> of_tvm_steps();
+std::vector<Figure> of_principles();
 
 } // namespace nestsmith::figure

@@ -3,8 +3,8 @@
 
 namespace nestsmith::mistake {
 
-/// The shared kernel of 001 as printed, TILESZ 32: neighbouring threads fetch neighbouring rows of B, which is
-/// stored N x K, and read them so from shared memory.
+/// The shared kernel of transposed as printed, TILESZ 32: neighbouring threads fetch neighbouring rows of B,
+/// which is stored N x K, and read them so from shared memory.
 Schedule column_of_b() {
   Schedule s(accumulate_nt({64, 64, 64}, DType::f32));
   auto AB = s.block("AB"), C = s.block("C");

@@ -3,7 +3,8 @@
 
 namespace nestsmith::mistake {
 
-/// Step 3 of 003 as its text explains it: each of the 32 threads fetches 32 consecutive elements of a tile.
+/// Step 3 of tvm_steps as its text explains it: each of the 32 threads fetches 32 consecutive elements of a
+/// tile.
 Schedule consecutive_elements() {
   Schedule s(matmul({64, 64, 64}, DType::f32));
   auto C = s.block("C");

@@ -5,7 +5,8 @@
 // The variables have the post's names. NOLINTBEGIN(readability-identifier-naming)
 namespace nestsmith::mistake {
 
-/// The 1-D tiling of 000: 64 x 64 x 8 tiles, 8 results a thread, with B fetched at [innerRowB, innerRowB].
+/// The 1-D tiling of deep_dive: 64 x 64 x 8 tiles, 8 results a thread, with B fetched at [innerRowB,
+/// innerRowB].
 HandWritten inner_row_b(bool mended) {
   constexpr std::int64_t M = 64, N = 128, K = 32, BM = 64, BN = 64, BK = 8, TM = 8;
   Program computation = gemm({M, N, K}, DType::f32);

@@ -16,37 +16,37 @@ namespace {
 
 std::vector<Mistake> refused_and_reported() {
   return {
-      {"000", "row_modulo_n", "the naive kernel takes its row from tid % N and its column from tid / N",
+      {"deep_dive", "row_modulo_n", "the naive kernel takes its row from tid % N and its column from tid / N",
        "that is right only where M = N: with M = 64 and N = 32 the column runs to 63, past the end of B's "
        "rows, "
        "and two threads write one element of C; the row is tid % M",
-       "000/naive", "but B has 512 elements", [] { return mistake::row_modulo_n(); }},
-      {"000", "inner_row_b",
+       "deep_dive/naive", "but B has 512 elements", [] { return mistake::row_modulo_n(); }},
+      {"deep_dive", "inner_row_b",
        "the 1-D tiling fetches B at [innerRowB, innerRowB], and its result is listed as passed",
-       "every column of a tile then holds the same 8 elements of B; the column is innerColB", "000/tile1d",
-       ": got ", [] { return mistake::inner_row_b(); }},
-      {"001", "narrow_tile",
+       "every column of a tile then holds the same 8 elements of B; the column is innerColB",
+       "deep_dive/tile1d", ": got ", [] { return mistake::inner_row_b(); }},
+      {"transposed", "narrow_tile",
        "a narrower tile, WID 16 at TILESZ 16, needs less shared memory, so that more threads fit",
        "the fetch fills WID of the tile's 4*TILESZ = 64 rows, so WID must be 64: with 16, rows 16 to 63 are "
        "read "
        "and nobody has written them",
-       "001/registers", "which nothing has written yet", [] { return mistake::narrow_tile(); }},
-      {"003", "thread_extents",
+       "transposed/registers", "which nothing has written yet", [] { return mistake::narrow_tile(); }},
+      {"tvm_steps", "thread_extents",
        "step 3 splits the fetch of a tile's 1024 elements into 8 x 128 and binds the 128 to threadIdx.x, of "
        "which the product has 4",
        "an axis has one extent in a kernel: a third factor, 32 rounds of the 32 threads, is missing",
-       "003/step3", "threadIdx.x", mistake::thread_extents},
-      {"003", "vector_rows", "step 4 vectorizes i_elem, the loop over the rows of a thread's results",
+       "tvm_steps/step3", "threadIdx.x", mistake::thread_extents},
+      {"tvm_steps", "vector_rows", "step 4 vectorizes i_elem, the loop over the rows of a thread's results",
        "the elements of a column are a whole row apart, and a float4 takes 4 that are side by side: vectorize "
        "j_elem",
-       "003/step4", "with a stride of 512", mistake::vector_rows},
-      {"003", "writeback_in_pipeline",
+       "tvm_steps/step4", "with a stride of 512", mistake::vector_rows},
+      {"tvm_steps", "writeback_in_pipeline",
        "step 5 gives the pipeline over k four parts with the stages 0, 0, 1 and 2: two fetches, the product "
        "and "
        "the copy of the results to C",
        "in all iterations but the last the results are partial sums, and what each stores the next overwrites: "
        "the copy belongs after the loop",
-       "003/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
+       "tvm_steps/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
   };
 }
 

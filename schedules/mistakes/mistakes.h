@@ -27,7 +27,7 @@ struct FigureClaim {
 };
 
 struct Mistake {
-  std::string tutorial; ///< "003"
+  std::string tutorial; ///< "tvm_steps"
   std::string name;     ///< "thread_extents"
   std::string claim;    ///< what the post says or prints
   std::string truth;

@@ -5,7 +5,8 @@
 // The variables have the post's names. NOLINTBEGIN(readability-identifier-naming)
 namespace nestsmith::mistake {
 
-/// The register kernel of 001 with its tile narrowed to WID 16: the fetch fills WID of the 4*TILESZ rows.
+/// The register kernel of transposed with its tile narrowed to WID 16: the fetch fills WID of the 4*TILESZ
+/// rows.
 HandWritten narrow_tile(std::int64_t WID) {
   constexpr std::int64_t H = 64, W = 64, K = 64, TILESZ = 16;
   const std::int64_t stride = TILESZ * TILESZ / WID;

@@ -4,7 +4,7 @@
 
 namespace nestsmith::mistake {
 
-/// The naive kernel of 000: one thread for each of the M*N elements, `row = tid % N`, where M is not N.
+/// The naive kernel of deep_dive: one thread for each of the M*N elements, `row = tid % N`, where M is not N.
 HandWritten row_modulo_n(std::int64_t M) {
   constexpr std::int64_t N = 32, K = 16;
   Program computation = gemm({M, N, K}, DType::f32);

@@ -3,7 +3,8 @@
 
 namespace nestsmith::mistake {
 
-/// Step 3 of 003 as printed: 4 threads along x compute, and 128 iterations of the fetch are bound to them.
+/// Step 3 of tvm_steps as printed: 4 threads along x compute, and 128 iterations of the fetch are bound to
+/// them.
 Schedule thread_extents() {
   Schedule s(matmul({512, 512, 512}, DType::f32));
   auto C = s.block("C");

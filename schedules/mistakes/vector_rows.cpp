@@ -3,7 +3,7 @@
 
 namespace nestsmith::mistake {
 
-/// Step 4 of 003 as printed: the results are copied to C with vectors of 4 rows, not of 4 columns.
+/// Step 4 of tvm_steps as printed: the results are copied to C with vectors of 4 rows, not of 4 columns.
 Schedule vector_rows() {
   Schedule s(matmul({512, 512, 512}, DType::f32));
   auto C = s.block("C");

@@ -4,7 +4,8 @@
 
 namespace nestsmith::mistake {
 
-/// Step 5 of 003 as printed: the copy of the results to C is the last of four parts of the pipeline over k.
+/// Step 5 of tvm_steps as printed: the copy of the results to C is the last of four parts of the pipeline over
+/// k.
 Schedule writeback_in_pipeline() {
   Schedule s(matmul({512, 512, 512}, DType::f32));
   auto C = s.block("C"), C_writeback = s.cache_write(C, Scope::local);

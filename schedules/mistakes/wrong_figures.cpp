@@ -17,9 +17,9 @@ std::string text(const RungCounts &it) { return cuda_kernel(it.kernel); }
 FigureClaim dram_explains_coalescing() {
   const Shape shape = {256, 256, 256};
   const Gpu &gpu = find_gpu("RTX 5090");
-  RungCounts naive = measure("000/naive", shape), coalesced = measure("000/coalesced", shape);
-  double before = figure::analyse_rung("000/naive", shape, gpu).dram_bytes();
-  double after = figure::analyse_rung("000/coalesced", shape, gpu).dram_bytes();
+  RungCounts naive = measure("deep_dive/naive", shape), coalesced = measure("deep_dive/coalesced", shape);
+  double before = figure::analyse_rung("deep_dive/naive", shape, gpu).dram_bytes();
+  double after = figure::analyse_rung("deep_dive/coalesced", shape, gpu).dram_bytes();
   bool same = std::abs(after / before - 1) < 0.1;
   return {18.07 / 2.40, same ? 1 : after / before,
           fmt::format("DRAM moves {} for naive and {} for coalesced at 256: as many, within the model. Loads "
@@ -60,7 +60,8 @@ FigureClaim consecutive_for_each_thread() {
 }
 
 FigureClaim transposed_is_free() {
-  RungCounts it = measure("004/transposed", {64, 64, 64}), plain = measure("004/tile32", {64, 64, 64});
+  RungCounts it = measure("principles/transposed", {64, 64, 64}),
+             plain = measure("principles/tile32", {64, 64, 64});
   return {1, it.access("B_shared", true).wavefronts_per_request(),
           fmt::format("a store to the transposed tile takes {} wavefronts and a load of it {}; a load of the "
                       "plain one takes {}",
@@ -71,7 +72,7 @@ FigureClaim transposed_is_free() {
 }
 
 FigureClaim loads_of_a_warp() {
-  RungCounts it = measure("004/tile32", {64, 64, 64});
+  RungCounts it = measure("principles/tile32", {64, 64, 64});
   sim::RequestSums loads = it.access("A");
   double each = 32.0 * static_cast<double>(loads.requests) / static_cast<double>(loads.threads);
   return {32, each,
@@ -83,15 +84,15 @@ FigureClaim loads_of_a_warp() {
 FigureClaim largest_block() {
   double kb = static_cast<double>(find_gpu("A100").shared_per_block) / 1024;
   return {100, kb, fmt::format("a block may have {} KB of shared memory on A100", number_text(kb)),
-          text(measure("004/tile64", {64, 64, 64}))};
+          text(measure("principles/tile64", {64, 64, 64}))};
 }
 
 FigureClaim two_large_tiles() {
-  double kb = static_cast<double>(measure("004/tile64", {64, 64, 64}).kernel.shared_bytes) * 4 / 1024;
+  double kb = static_cast<double>(measure("principles/tile64", {64, 64, 64}).kernel.shared_bytes) * 4 / 1024;
   return {64, kb,
           fmt::format("two tiles of 64 x 64 take a quarter of it: two of 128 x 128 floats take {} KB",
                       number_text(kb)),
-          text(measure("004/tile64", {64, 64, 64}))};
+          text(measure("principles/tile64", {64, 64, 64}))};
 }
 
 FigureClaim conflicts_of_kernel_3() {
@@ -107,37 +108,38 @@ FigureClaim conflicts_of_kernel_3() {
 std::vector<Mistake> wrong_figures() {
   auto claim = [](FigureClaim (*count)()) { return std::function<FigureClaim()>(count); };
   return {
-      {"000", "dram_explains_coalescing",
+      {"deep_dive", "dram_explains_coalescing",
        "the profiler's 2.40 and 18.07 GB/s show that the kernels differ in what DRAM does",
        "these are rates of kernels that take 3.944 and 0.518 ms: rate x time is 9.5 and 9.4 MB, the same bytes",
-       "000/coalesced", "as many, within the model", claim(dram_explains_coalescing)},
-      {"001", "blocks_with_8_kb",
+       "deep_dive/coalesced", "as many, within the model", claim(dram_explains_coalescing)},
+      {"transposed", "blocks_with_8_kb",
        "12 blocks of 64 threads with 8 KB fit an SM of cc 8.6, 768 threads, from 96 KB",
-       "an SM has 100 KB, and the system takes 1 KB of each block's: 9 KB a block", "001/registers",
+       "an SM has 100 KB, and the system takes 1 KB of each block's: 9 KB a block", "transposed/registers",
        "holds 11 blocks", std::function<FigureClaim()>([] { return blocks_of_64_threads(8192, 12); })},
-      {"001", "blocks_with_4_kb", "with half the shared memory twice as many blocks fit, 24, and 1536 threads",
-       "cc 8.6 holds 16 blocks an SM, whatever they take", "001/registers", "holds 16 blocks",
+      {"transposed", "blocks_with_4_kb",
+       "with half the shared memory twice as many blocks fit, 24, and 1536 threads",
+       "cc 8.6 holds 16 blocks an SM, whatever they take", "transposed/registers", "holds 16 blocks",
        std::function<FigureClaim()>([] { return blocks_of_64_threads(4096, 24); })},
-      {"001", "column_of_b",
+      {"transposed", "column_of_b",
        "tiles in shared memory take the accesses' cost away: of B's fetch only its global side is called slow",
        "neighbouring threads fetch rows of B that are K apart, store them 32 words apart, and read them so",
-       "001/shared", "a store to its tile 32 wavefronts", claim(tile_of_b_by_rows)},
-      {"003", "consecutive_elements", "each thread fetches 32 consecutive elements of the tile",
+       "transposed/shared", "a store to its tile 32 wavefronts", claim(tile_of_b_by_rows)},
+      {"tvm_steps", "consecutive_elements", "each thread fetches 32 consecutive elements of the tile",
        "coalescing is between the lanes of a warp: lanes that are 32 elements apart touch 32 sectors and one "
        "bank",
-       "003/step3", "takes 32 sectors", claim(consecutive_for_each_thread)},
-      {"004", "transposed_is_free",
+       "tvm_steps/step3", "takes 32 sectors", claim(consecutive_for_each_thread)},
+      {"principles", "transposed_is_free",
        "with B's tile stored transposed, stores and reads are free of bank conflicts",
        "the store B_tile[tx][ty] and the read B_tile[tx][k] walk down a column: 32 lanes in one bank",
-       "004/padded", "takes 32 wavefronts and a load of it 32", claim(transposed_is_free)},
-      {"004", "loads_of_a_warp", "a warp issues 32 load instructions for 32 floats, and 8 with float4",
-       "it issues one for its 32 lanes, of 4 or of 16 bytes each", "004/tile32",
+       "principles/padded", "takes 32 wavefronts and a load of it 32", claim(transposed_is_free)},
+      {"principles", "loads_of_a_warp", "a warp issues 32 load instructions for 32 floats, and 8 with float4",
+       "it issues one for its 32 lanes, of 4 or of 16 bytes each", "principles/tile32",
        "1 load instruction for 32 elements", claim(loads_of_a_warp)},
-      {"004", "largest_block", "a kernel may ask for up to 100 KB of shared memory a block on A100",
-       "163 KB, by opting in", "004/tile64", "may have 163 KB", claim(largest_block)},
-      {"004", "two_large_tiles", "a block with tiles of 128 x 128 uses 64 KB of shared memory",
-       "that is one tile: two take 128 KB", "004/tile64", "take 128 KB", claim(two_large_tiles)},
-      {"004", "conflicts_of_kernel_3", "Boehm's kernel 3 has bank conflicts still",
+      {"principles", "largest_block", "a kernel may ask for up to 100 KB of shared memory a block on A100",
+       "163 KB, by opting in", "principles/tile64", "may have 163 KB", claim(largest_block)},
+      {"principles", "two_large_tiles", "a block with tiles of 128 x 128 uses 64 KB of shared memory",
+       "that is one tile: two take 128 KB", "principles/tile64", "take 128 KB", claim(two_large_tiles)},
+      {"principles", "conflicts_of_kernel_3", "Boehm's kernel 3 has bank conflicts still",
        "a warp reads one word of A's tile and 32 neighbouring words of B's", "worklog/3", "0 bank conflicts",
        claim(conflicts_of_kernel_3)},
   };

@@ -82,7 +82,8 @@ TEST(KnownBugs, StorePredicatedOffOutOfBoundsInTheEmittedText) {
   NEEDS_SANITIZERS();
   std::vector<host::Run> runs;
   std::vector<std::vector<Array>> expected;
-  for (auto [name, shape] : {std::pair{"000/shared", Shape{33, 35, 36}}, {"001/float4", Shape{132, 136, 12}}}) {
+  for (auto [name, shape] :
+       {std::pair{"deep_dive/shared", Shape{33, 35, 36}}, {"transposed/float4", Shape{132, 136, 12}}}) {
     Launch it(rung(name).build(shape, DType::u32, Target{}));
     for (bool backwards : {false, true}) {
       runs.push_back(it.run);
@@ -125,10 +126,10 @@ TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
   NEEDS_SANITIZERS();
   std::vector<host::Run> runs;
   std::vector<host::Outcome> expected;
-  for (const char *name : {"ladder/vectors", "001/float4", "003/step6", "000/naive"}) {
+  for (const char *name : {"ladder/vectors", "transposed/float4", "tvm_steps/step6", "deep_dive/naive"}) {
     Launch it(rung(name).build({64, 64, 8}, DType::u32, Target{}));
     const kernel::Plan &plan = it.run.plan;
-    EXPECT_EQ(plan.only().aligned.empty(), name == std::string("000/naive")) << name;
+    EXPECT_EQ(plan.only().aligned.empty(), name == std::string("deep_dive/naive")) << name;
     runs.push_back(it.run);
     expected.push_back({it.after, ""});
     for (std::size_t n = 0; n < plan.params.size(); ++n) {
@@ -141,7 +142,7 @@ TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
     }
   }
   // The refusal is what stands between such a pointer and a fault.
-  Launch bare(rung("001/float4").build({64, 64, 8}, DType::u32, Target{}));
+  Launch bare(rung("transposed/float4").build({64, 64, 8}, DType::u32, Target{}));
   bare.run.text = without(emit({}, bare.run.plan), "(size_t)A % 16 != 0");
   bare.run.off = {4, 0, 0};
   runs.push_back(bare.run);

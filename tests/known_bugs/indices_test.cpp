@@ -99,8 +99,8 @@ private:
 
 /// Each matrix in turn has n x n elements, none of which is allocated.
 TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
-  for (const char *name :
-       {"000/naive", "000/shared", "000/tile1d", "001/prefetch", "ladder/vectors", "ladder/warps", "003/step6"})
+  for (const char *name : {"deep_dive/naive", "deep_dive/shared", "deep_dive/tile1d", "transposed/prefetch",
+                           "ladder/vectors", "ladder/warps", "tvm_steps/step6"})
     for (std::int64_t n : {46340, 46341, 70000})
       for (auto [param, shape] :
            {std::pair{"A", Shape{n, 4, n}}, {"B", Shape{4, n, n}}, {"C", Shape{n, n, 4}}}) {
@@ -111,7 +111,7 @@ TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
         EXPECT_EQ(corners.least, 0) << what;
         EXPECT_GE(corners.most, n * (n - 256)) << what; // the corners are those of some block
         EXPECT_LT(corners.most, n * n) << what;
-        bool tight = name == std::string("000/naive"); // others compute what lies past the edge, too
+        bool tight = name == std::string("deep_dive/naive"); // others compute what lies past the edge, too
         if (n > 46340 || tight) {
           EXPECT_EQ(corners.width, n > 46340 ? DType::i64 : DType::i32) << what;
         }
@@ -119,7 +119,7 @@ TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
 }
 
 TEST(KnownBugs, MoreThan65535BlocksInY) {
-  const Rung &it = rung("000/shared"); // rows in tiles of 32 along blockIdx.y
+  const Rung &it = rung("deep_dive/shared"); // rows in tiles of 32 along blockIdx.y
   EXPECT_EQ(lower(it.build({65535 * 32, 32, 32}, DType::f32, Target{})).only().grid()[1], 65535);
   test::expect_user_error(
       [&] {
@@ -136,7 +136,7 @@ TEST(KnownBugs, MoreThan65535BlocksInY) {
                           "the grid's extent on blockIdx.y is 65536, but");
 
   // In x there is room for more, without a row of C being allocated.
-  EXPECT_EQ(lower(rung("000/naive").build({70000, 70000, 1}, DType::f32, Target{})).only().grid()[1], 1);
+  EXPECT_EQ(lower(rung("deep_dive/naive").build({70000, 70000, 1}, DType::f32, Target{})).only().grid()[1], 1);
 }
 
 /// Y(i) = X((i - 3)//4 + 1): the first three divide negative numbers.

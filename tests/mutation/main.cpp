@@ -33,8 +33,9 @@ llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score 
 
 /// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
 /// branches, two kernels, tails on all sides.
-const std::vector<std::string> sample_rungs = {"001/prefetch", "003/step5",   "004/swizzled", "004/branch_free",
-                                               "004/uniform",  "004/unfused", "004/fused",    "gemm/batched"};
+const std::vector<std::string> sample_rungs = {
+    "transposed/prefetch", "tvm_steps/step5",    "principles/swizzled", "principles/branch_free",
+    "principles/uniform",  "principles/unfused", "principles/fused",    "gemm/batched"};
 constexpr int sample_places = 6; ///< of a kind
 
 /// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.

@@ -29,7 +29,7 @@ const Case case_of(const Rung &rung, const std::string &name) {
 }
 
 TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
-  for (const char *name : {"ladder/vectors", "001/float4", "003/step6"}) {
+  for (const char *name : {"ladder/vectors", "transposed/float4", "tvm_steps/step6"}) {
     Proof proof = lowered(rung(name), case_of(rung(name), "multiples of 4"))->prove();
     EXPECT_GT(proof.proved_of(Claim::aligned), 0) << name;
     EXPECT_THAT(proof.failures, testing::IsEmpty()) << name;
@@ -43,7 +43,7 @@ kernel::Stmt without_guards(const kernel::Stmt &stmt) {
 }
 
 TEST(KernelsThatAreWrong, WithoutAGuardAreRefutedByTheThreadThatLeaves) {
-  kernel::Kernel kernel = lowered(rung("000/coalesced"), {"", {1000, 777, 333}})->plan.only();
+  kernel::Kernel kernel = lowered(rung("deep_dive/coalesced"), {"", {1000, 777, 333}})->plan.only();
   kernel.body = without_guards(kernel.body);
   EXPECT_THAT(prove(kernel).failures,
               Contains(testing::AllOf(HasSubstr("in bounds in `C["), HasSubstr("refuted by"),
@@ -51,7 +51,7 @@ TEST(KernelsThatAreWrong, WithoutAGuardAreRefutedByTheThreadThatLeaves) {
 }
 
 TEST(KernelsThatAreWrong, WithoutAGuardAreNotProvedForAllSizes) {
-  const Rung &coalesced = rung("000/coalesced");
+  const Rung &coalesced = rung("deep_dive/coalesced");
   for (const char *name : {"multiples of 128 up to 32768", "any size"}) {
     kernel::Kernel kernel = lowered(coalesced, case_of(coalesced, name))->plan.only();
     kernel.body = without_guards(kernel.body);
@@ -65,7 +65,7 @@ TEST(KernelsThatAreWrong, WithoutAGuardAreNotProvedForAllSizes) {
 /// A row that runs into the next one, or into the gap of the caller's leading dimension, is in bounds as an
 /// offset.
 TEST(KernelsThatAreWrong, RowThatIsOneElementTooLongIsRefuted) {
-  const Rung &coalesced = rung("000/coalesced");
+  const Rung &coalesced = rung("deep_dive/coalesced");
   Lowered lowering = *lowered(coalesced, case_of(coalesced, "any size"));
   kernel::Kernel kernel = lowering.ordered.only();
   EXPECT_THAT(prove_dimensions(kernel).failures, testing::IsEmpty());
@@ -156,7 +156,7 @@ TEST(KernelsThatAreWrong, CodeThatIsNeverReachedIsReported) {
 }
 
 TEST(KernelsThatAreWrong, ArraysThatOverlapAreRefuted) {
-  kernel::Kernel kernel = lowered(rung("000/shared"), {"", {64, 64, 64}})->plan.only();
+  kernel::Kernel kernel = lowered(rung("deep_dive/shared"), {"", {64, 64, 64}})->plan.only();
   kernel.shared[1].byte_offset -= 4;
   EXPECT_THAT(prove(kernel).failures, Contains(HasSubstr("arena in `B_shared`")));
 }

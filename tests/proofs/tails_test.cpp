@@ -28,7 +28,7 @@ Lowered ragged(const std::string &name, const Shape &shape = {33, 35, 37}) {
       return *lowered(rung, {"", shape});
   throw std::out_of_range(name);
 }
-Lowered shared() { return ragged("000/shared"); }
+Lowered shared() { return ragged("deep_dive/shared"); }
 
 /// With the last block of this name changed.
 Program changed(Program program, const std::string &name, const std::function<void(Block &)> &change) {
@@ -120,7 +120,7 @@ TEST(TailsThatAreWrong, AnotherAxis) {
 
 /// k//2*2 stands for k: inside where k is inside, and past the end where k is, as the extent is even.
 TEST(TailsThatAreWrong, AnotherElementOfTheSum) {
-  Lowered rung = ragged("000/shared", {33, 35, 38});
+  Lowered rung = ragged("deep_dive/shared", {33, 35, 38});
   Program wrong = changed(rung.after, "AB", [](Block &block) {
     Expr &binding = axis(block, "k").binding;
     binding = floordiv(binding, 2) * 2;
@@ -184,14 +184,14 @@ Program shorter(Program program, const std::string &name) {
 }
 
 TEST(CachesThatAreWrong, CopyThatIsOneElementShort) {
-  Lowered rung = ragged("000/shared");
+  Lowered rung = ragged("deep_dive/shared");
   EXPECT_THAT(prove_covered(rung.after).failures, IsEmpty());
   EXPECT_THAT(prove_covered(shorter(rung.after, "A_shared")).failures,
               Contains(HasSubstr("AB reads A_shared[i, k], which is not written")));
 }
 
 TEST(CachesThatAreWrong, InitThatIsOneElementShort) {
-  Lowered rung = ragged("000/tile1d");
+  Lowered rung = ragged("deep_dive/tile1d");
   EXPECT_THAT(prove_covered(rung.after).failures, IsEmpty());
   EXPECT_THAT(prove_covered(shorter(rung.after, "AB_init")).failures,
               Contains(HasSubstr("AB reads AB[i, j], which is not written")));

@@ -34,7 +34,7 @@ TEST(Gpus, ReachTheirPublishedPeaks) {
 }
 
 TEST(Gpus, HaveTheRidgesOfTheDocuments) {
-  EXPECT_EQ(std::lround(find_gpu("A100").ridge()), 13); // document 004
+  EXPECT_EQ(std::lround(find_gpu("A100").ridge()), 13); // the post of principles
   EXPECT_NEAR(find_gpu("H200").ridge(), 13.9, 0.05);
 }
 

@@ -74,7 +74,7 @@ TEST_F(OccupancyOf, ABlockMayOptInToAllButTheReservedSharedMemory) {
     Occupancy more = occupancy(gpu, {.threads = 128, .registers = 32, .dynamic_shared = most + 1});
     EXPECT_EQ(more.blocks, 0) << name;
     EXPECT_EQ(more.limits, (Limits{OccupancyLimit::shared_memory}));
-    // Two tiles of 128 x 128 in f32, which document 004 takes for 64 KB, are 128 KB.
+    // Two tiles of 128 x 128 in f32, which the post of principles takes for 64 KB, are 128 KB.
     EXPECT_EQ(occupancy(gpu, {.threads = 256, .registers = 32, .dynamic_shared = 128 << 10}).blocks > 0,
               kilobytes > 128);
   }

@@ -46,7 +46,7 @@ TEST(BlameOfRungs, RunsEveryCaseOfEveryRung) {
 /// thinned out, as they are for the dear cases.
 TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
   for (const auto &[name, shapes] : std::vector<std::pair<std::string, std::vector<std::vector<std::int64_t>>>>{
-           {"ladder/warps", {{1, 1, 1}}}, {"001/shared", {{13, 7, 5}, {15, 17, 15}}}}) {
+           {"ladder/warps", {{1, 1, 1}}}, {"transposed/shared", {{13, 7, 5}, {15, 17, 15}}}}) {
     const Rung &rung = rung_named(name);
     EXPECT_THAT(hostile_shapes(rung.tile), testing::IsSupersetOf(shapes));
     auto cases = find_blame(build_of(rung), shapes, {DType::u32, DType::f32}, {.most_instances = 0});

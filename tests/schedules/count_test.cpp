@@ -17,7 +17,7 @@ namespace {
 const std::filesystem::path root = NESTSMITH_SOURCE_DIR;
 
 std::filesystem::path generated(const std::string &rung, const std::string &shape) {
-  return root / "tests/golden" / ("000_" + rung + "_" + shape + ".cu");
+  return root / "tests/golden" / ("deep_dive_" + rung + "_" + shape + ".cu");
 }
 std::filesystem::path handwritten(const std::string &rung) {
   return root / "bench/handwritten" / (rung + ".cu");

@@ -30,30 +30,31 @@ PlanAnalysis analysed(const Schedule &schedule, const Gpu &gpu) {
 }
 
 TEST(Explain, SaysBetterBecauseOfSectors) {
-  std::string words = in_words(on("000/naive"), "000/naive", on("000/coalesced"));
-  EXPECT_THAT(words, StartsWith("Better than 000/naive, because L2, which limited it, takes "));
+  std::string words = in_words(on("deep_dive/naive"), "deep_dive/naive", on("deep_dive/coalesced"));
+  EXPECT_THAT(words, StartsWith("Better than deep_dive/naive, because L2, which limited it, takes "));
   EXPECT_THAT(words, HasSubstr("a request takes 2.51 sectors instead of 16.6"));
   EXPECT_THAT(words, HasSubstr("reading A: 1 instead of 32, reading B: 4 instead of 1"));
   EXPECT_THAT(words, HasSubstr("DRAM moves as many bytes as before, 1.05 MB: it is not the reason"));
 }
 
 TEST(Explain, SaysWorseBecauseOfBankConflicts) {
-  std::string words = in_words(on("004/tile32"), "004/tile32", on("004/transposed"));
-  EXPECT_THAT(words, StartsWith("Worse than 004/tile32, because shared memory, which limits it, takes "));
+  std::string words = in_words(on("principles/tile32"), "principles/tile32", on("principles/transposed"));
+  EXPECT_THAT(words,
+              StartsWith("Worse than principles/tile32, because shared memory, which limits it, takes "));
   EXPECT_THAT(words, HasSubstr("reading B_shared: 32 instead of 1, storing B_shared: 32 instead of 1"));
   EXPECT_THAT(words, HasSubstr(" times more."));
 }
 
 TEST(Explain, SaysNoGainAndWhatDidNotMatter) {
-  PlanAnalysis padded = on("004/padded"), swizzled = on("004/swizzled");
+  PlanAnalysis padded = on("principles/padded"), swizzled = on("principles/swizzled");
   EXPECT_EQ(outcome(padded, swizzled), Outcome::same);
-  EXPECT_THAT(in_words(padded, "004/padded", swizzled),
-              StartsWith("No gain over 004/padded, because shared memory limits both"));
+  EXPECT_THAT(in_words(padded, "principles/padded", swizzled),
+              StartsWith("No gain over principles/padded, because shared memory limits both"));
 }
 
 TEST(Explain, SaysWhichLimiterMovedAndWhatIsUsedAgain) {
-  PlanAnalysis before = on("000/coalesced", "RTX A500"), after = on("000/shared", "RTX A500");
-  std::string words = in_words(before, "000/coalesced", after);
+  PlanAnalysis before = on("deep_dive/coalesced", "RTX A500"), after = on("deep_dive/shared", "RTX A500");
+  std::string words = in_words(before, "deep_dive/coalesced", after);
   EXPECT_EQ(after.limiter(), Resource::shared);
   EXPECT_THAT(words,
               HasSubstr(fmt::format("The limiter moves from {} to shared memory", name(before.limiter()))));
@@ -92,7 +93,7 @@ TEST(Explain, WorksOnASchedulesItHasNeverSeen) {
 }
 
 TEST(Explain, SectionsAreThoseOfAProfiler) {
-  PlanAnalysis it = on("004/tile64");
+  PlanAnalysis it = on("principles/tile64");
   std::vector<Section> all = sections(it.kernels[0], it);
   std::vector<std::string> titles;
   for (const Section &section : all)
@@ -136,7 +137,7 @@ TEST(Analysis, LinesAreThoseOfTheText) {
 }
 
 TEST(Analysis, BoundsFollowFromTheCounts) {
-  PlanAnalysis it = on("004/one", "A100", {256, 256, 64});
+  PlanAnalysis it = on("principles/one", "A100", {256, 256, 64});
   const KernelAnalysis &kernel = it.kernels[0];
   const Gpu &gpu = it.gpu;
   // 256 blocks of 16 x 16 threads on 108 SMs: three on the busiest. 8 warps, each with 64 multiply-adds, and
@@ -153,9 +154,10 @@ TEST(Analysis, BoundsFollowFromTheCounts) {
     EXPECT_LE(kernel.bounds[n].seconds, kernel.bounds[n - 1].seconds);
 }
 
-/// 003's first steps add to C in memory; the compiler keeps the sum in a register over the innermost loop.
+/// The first steps of tvm_steps add to C in memory; the compiler keeps the sum in a register over the innermost
+/// loop.
 TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
-  PlanAnalysis step1 = on("003/step1", "A100", {64, 64, 32});
+  PlanAnalysis step1 = on("tvm_steps/step1", "A100", {64, 64, 32});
   const KernelAnalysis &kernel = step1.kernels[0];
   EXPECT_THAT(kernel.sums_moved, testing::ElementsAre("C"));
   auto warps = 64U * 64 / 32;
@@ -163,11 +165,11 @@ TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
   EXPECT_EQ(kernel.exact().total(Scope::global, true).requests, 33 * warps) << "0, and each step";
   for (const TextLine &line : kernel.lines)
     EXPECT_GT(line.number, 0U) << line.text;
-  EXPECT_TRUE(on("004/tile32", "A100", {64, 64, 32}).kernels[0].sums_moved.empty());
+  EXPECT_TRUE(on("principles/tile32", "A100", {64, 64, 32}).kernels[0].sums_moved.empty());
 }
 
 TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {
-  EXPECT_THAT([] { on("004/fused", "RTX A500", {std::int64_t{1} << 30}); },
+  EXPECT_THAT([] { on("principles/fused", "RTX A500", {std::int64_t{1} << 30}); },
               testing::ThrowsMessage<UserError>(
                   HasSubstr("the arrays take 8 GiB, and NVIDIA RTX A500 Laptop GPU has 4")));
 }

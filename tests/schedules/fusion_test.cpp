@@ -1,10 +1,10 @@
-/// 004/unfused and 004/fused: what two kernels move through memory, one keeps in a register.
+/// principles/unfused and principles/fused: what two kernels move through memory, one keeps in a register.
 
 #include "codegen/emit.h"
 #include "lowering/lower.h"
 #include "runtime/check.h"
 #include "runtime/sim_executor.h"
-#include "schedules/004/rungs.h"
+#include "schedules/principles/rungs.h"
 #include "tests/golden.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ std::uint64_t accesses(const Schedule &schedule) {
 
 TEST(Fusion, HalvesWhatIsMoved) {
   for (std::int64_t n : {1, 255, 1000}) {
-    EXPECT_EQ(accesses(tutorial_004::unfused({n}, DType::f32, {})), 4U * static_cast<std::uint64_t>(n));
-    EXPECT_EQ(accesses(tutorial_004::fused({n}, DType::f32, {})), 2U * static_cast<std::uint64_t>(n));
+    EXPECT_EQ(accesses(principles::unfused({n}, DType::f32, {})), 4U * static_cast<std::uint64_t>(n));
+    EXPECT_EQ(accesses(principles::fused({n}, DType::f32, {})), 2U * static_cast<std::uint64_t>(n));
   }
 }
 
@@ -33,10 +33,10 @@ TEST(Fusion, TheFilesThatAreShipped) {
     info.shape = {{"N", 1000}};
     return emit(info, lower(schedule));
   };
-  EXPECT_TRUE(matches_golden("004_unfused_1000_emit.cu",
-                             text(tutorial_004::unfused({1000}, DType::f32, {}), "relu(x + 1), unfused")));
-  EXPECT_TRUE(matches_golden("004_fused_1000_emit.cu",
-                             text(tutorial_004::fused({1000}, DType::f32, {}), "relu(x + 1), fused")));
+  EXPECT_TRUE(matches_golden("principles_unfused_1000_emit.cu",
+                             text(principles::unfused({1000}, DType::f32, {}), "relu(x + 1), unfused")));
+  EXPECT_TRUE(matches_golden("principles_fused_1000_emit.cu",
+                             text(principles::fused({1000}, DType::f32, {}), "relu(x + 1), fused")));
 }
 
 } // namespace

@@ -51,7 +51,7 @@ TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
 }
 
 TEST(VectorGoldens, the_kernels_read_as_if_written_by_hand) {
-  for (const char *name : {"worklog/6", "001/float4"})
+  for (const char *name : {"worklog/6", "transposed/float4"})
     for (const Shape &shape : {Shape{1000, 776, 332}, Shape{1024, 1024, 1024}}) {
       const Rung &it = rung(name);
       kernel::Kernel kernel = lower(it.build(shape, DType::f32, Target{})).only();
@@ -80,7 +80,8 @@ TEST_P(Goldens, ring_mode_differs_in_types_and_constants_only) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rungs, Goldens,
-                         testing::Values("000/naive", "000/coalesced", "000/shared", "000/tile1d"),
+                         testing::Values("deep_dive/naive", "deep_dive/coalesced", "deep_dive/shared",
+                                         "deep_dive/tile1d"),
                          [](const auto &info) { return info.param.substr(info.param.find('/') + 1); });
 
 /// Pipelined, in vectors; and in full tiles and edges, where rows end in the last tile.
@@ -93,7 +94,7 @@ TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
 }
 
 TEST(Emit, the_file_that_is_shipped) {
-  const Rung &it = rung("000/shared");
+  const Rung &it = rung("deep_dive/shared");
   Shape shape{1000, 777, 333};
   Schedule schedule = it.build(shape, DType::f32, Target{});
   EXPECT_TRUE(
@@ -101,7 +102,7 @@ TEST(Emit, the_file_that_is_shipped) {
 }
 
 TEST(Emit, the_file_that_checks_itself) {
-  const Rung &it = rung("000/tile1d");
+  const Rung &it = rung("deep_dive/tile1d");
   Shape shape{64, 64, 8};
   Schedule schedule = it.build(shape, DType::f32, Target{});
   EXPECT_TRUE(

@@ -79,7 +79,7 @@ const Rung &rung(const std::string &name) {
 TEST(SeededFault, InATextOfScalarsIsReported) {
   NEEDS_SANITIZERS();
   expect_reported(
-      rung("000/shared").build({33, 35, 36}, DType::u32, Target{}),
+      rung("deep_dive/shared").build({33, 35, 36}, DType::u32, Target{}),
       {{"the barrier after the tiles are written", "__syncthreads();", ""},
        {"the barrier after the tiles are read", "__syncthreads();", "", 2},
        {"a barrier of warps in the place of one of the block", "__syncthreads();", "__syncwarp();"},

@@ -86,9 +86,10 @@ TEST(EmittedText, OfOneKernelForEveryShapeIsWhatTheSimulatorRuns) {
 
 TEST(EmittedText, OfFloatsIsWhatTheSimulatorRuns) {
   NEEDS_SANITIZERS();
-  const std::set<std::string> in_f32 = {"000/shared", "001/float4",   "002/naive", "003/step5",
-                                        "gemm/tn",    "ladder/warps", "004/fused"};
-  const std::set<std::string> in_narrow_types = {"001/float4", "gemm/tn"};
+  const std::set<std::string> in_f32 = {"deep_dive/shared", "transposed/float4", "tiling/naive",
+                                        "tvm_steps/step5",  "gemm/tn",           "ladder/warps",
+                                        "principles/fused"};
+  const std::set<std::string> in_narrow_types = {"transposed/float4", "gemm/tn"};
   std::vector<Subject> subjects;
   for (const Rung &rung : builtin_rungs()) {
     if (in_f32.contains(rung.full_name()))

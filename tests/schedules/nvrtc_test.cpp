@@ -87,7 +87,7 @@ TEST(Architectures, ThatNvrtcListsTakeARung) {
   if (!nvrtc)
     GTEST_SKIP() << "needs NVRTC: " << why_not;
   for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == "000/shared")
+    if (rung.full_name() == "deep_dive/shared")
       for (const std::string &arch : nvrtc->arches()) {
         SCOPED_TRACE(arch);
         const kernel::Kernel kernel = lower(rung.build({512, 512, 512}, DType::f32, make_target(arch))).only();

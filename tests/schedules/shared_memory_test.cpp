@@ -137,10 +137,10 @@ TEST(SharedMemory, OfATransposedTileMeetsInOneBankUnlessPaddedOrSwizzled) {
       }
     return std::size_t{0};
   };
-  EXPECT_EQ(banks("004/tile32"), 32U);
-  EXPECT_EQ(banks("004/transposed"), 1U);
-  EXPECT_EQ(banks("004/padded"), 32U);
-  EXPECT_EQ(banks("004/swizzled"), 32U);
+  EXPECT_EQ(banks("principles/tile32"), 32U);
+  EXPECT_EQ(banks("principles/transposed"), 1U);
+  EXPECT_EQ(banks("principles/padded"), 32U);
+  EXPECT_EQ(banks("principles/swizzled"), 32U);
 }
 
 TEST(MakeTarget, HasTheLimitsOfTheArchitecture) {

@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Rungs, OneKernel, testing::ValuesIn(rungs()),
                          [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
 
 TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
-  for (const char *name : {"000/naive", "000/shared"}) {
+  for (const char *name : {"deep_dive/naive", "deep_dive/shared"}) {
     const Rung &it = rung(name);
     kernel::Plan plan = lower(it.build(symbolic({1, 1, 1}), DType::f32, Target{}));
     EmitInfo info;
@@ -106,23 +106,23 @@ TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
 
 /// Where all that is stated fits, offsets are of 32 bits, and what divides the tile needs no guard.
 TEST(Symbolic, KernelOfSmallMultiplesHasNeitherGuardsNorWideOffsets) {
-  const Rung &it = rung("000/shared");
+  const Rung &it = rung("deep_dive/shared");
   Size stated{.max = 32768, .multiple_of = 32};
   kernel::Plan plan = lower(it.build(symbolic({32, 32, 32}, stated), DType::f32, Target{}));
   std::string text = text_of(plan);
   EXPECT_FALSE(test::contains(text, "long long")) << text;
   EXPECT_FALSE(test::contains(text, "if (")) << text;
-  EXPECT_TRUE(matches_golden("000_shared_symbolic_multiples.cu", text));
+  EXPECT_TRUE(matches_golden("deep_dive_shared_symbolic_multiples.cu", text));
 }
 
 TEST(Symbolic, KernelOfLargeSizesHasWideOffsets) {
-  const Rung &it = rung("000/shared");
+  const Rung &it = rung("deep_dive/shared");
   std::string text = text_of(lower(it.build(symbolic({1, 1, 1}, {.max = 70000}), DType::f32, Target{})));
   EXPECT_TRUE(test::contains(text, "(long long)")) << text;
 }
 
 TEST(Symbolic, SizesThatBreakAnAssumptionAreRefused) {
-  const Rung &it = rung("000/shared");
+  const Rung &it = rung("deep_dive/shared");
   Schedule schedule =
       it.build(symbolic({4, 4, 4}, {.min = 4, .max = 1 << 22, .multiple_of = 4}), DType::f32, Target{});
   kernel::Plan plan = lower(schedule);

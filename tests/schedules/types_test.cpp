@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(All, NarrowRung, testing::ValuesIn(rungs()),
 // ---- the check sees the type ---------------------------------------------------------------------
 
 TEST(Types, AMissingOrAnAdditionalRoundingToTF32IsFound) {
-  const Rung &it = rung("000/shared");
+  const Rung &it = rung("deep_dive/shared");
   Shape shape{33, 20, 9};
   Schedule rounded = it.build(shape, DType::tf32, Target{}), plain = it.build(shape, DType::f32, Target{});
   EXPECT_FALSE(checked(rounded, lower(plain)).passed);
@@ -223,7 +223,7 @@ TEST(Types, WideAndNarrowIntegersAgreeInAllThatRunsThem) {
 
 TEST(Types, TheTextIncludesWhatItUsesAndNoMore) {
   auto text = [&](DType dtype) {
-    return cuda_kernels(lower(rung("000/shared").build({33, 20, 9}, dtype, {})));
+    return cuda_kernels(lower(rung("deep_dive/shared").build({33, 20, 9}, dtype, {})));
   };
   std::string half = text(DType::f16), bfloat = text(DType::bf16), tf32 = text(DType::tf32);
   EXPECT_THAT(text(DType::f32), Not(HasSubstr("#include")));
@@ -247,7 +247,7 @@ TEST(Types, NvrtcCompilesThemForEveryArchitecture) {
   }
   if (!cuda::find_headers(nvrtc->library().path))
     GTEST_SKIP() << "needs cuda_fp16.h";
-  for (const char *name : {"000/tile1d", "gemm/tn"})
+  for (const char *name : {"deep_dive/tile1d", "gemm/tn"})
     for (DType dtype : {DType::f16, DType::bf16, DType::tf32})
       for (const char *arch : {"sm_75", "sm_80", "sm_90"}) {
         kernel::Kernel kernel = lower(rung(name).build({129, 130, 131}, dtype, Target{})).only();
@@ -263,8 +263,8 @@ std::string standalone(const std::string &name, const Shape &shape, DType dtype)
 }
 
 TEST(Types, AStandaloneFileChecksTF32OnTheHost) {
-  EXPECT_EQ(run_on_host(standalone("000/naive", {33, 20, 9}, DType::tf32)), 0);
-  std::string unrounded = standalone("000/naive", {33, 20, 9}, DType::tf32);
+  EXPECT_EQ(run_on_host(standalone("deep_dive/naive", {33, 20, 9}, DType::tf32)), 0);
+  std::string unrounded = standalone("deep_dive/naive", {33, 20, 9}, DType::tf32);
   std::size_t at = unrounded.find("is_nan ? x : __uint");
   ASSERT_NE(at, std::string::npos);
   unrounded.replace(at, 6, "true  ");

@@ -116,7 +116,7 @@ TEST(Variants, NameTheExtentsThatAreNoMultiples) {
 }
 
 TEST(Variants, OfTheFloat4RungsFollowTheShape) {
-  for (const char *name : {"001/float4", "worklog/6"}) {
+  for (const char *name : {"transposed/float4", "worklog/6"}) {
     const Rung &it = rung(name);
     ASSERT_TRUE(it.variant);
     EXPECT_EQ(it.variant({127, 128, 132}, DType::f32), std::nullopt) << "M may be anything";
@@ -130,7 +130,7 @@ TEST(Variants, OfTheFloat4RungsFollowTheShape) {
 }
 
 TEST(Variants, OfTheFloat4RungsAreRightAtMixedSizes) {
-  for (const char *name : {"001/float4", "worklog/6"})
+  for (const char *name : {"transposed/float4", "worklog/6"})
     for (const Shape &shape : {Shape{127, 132, 20}, Shape{1, 4, 4}, Shape{130, 4, 12}, Shape{5, 260, 8}})
       for (DType dtype : {DType::f32, DType::u32})
         expect_right(rung(name).build(shape, dtype, Target{}));

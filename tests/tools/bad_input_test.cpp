@@ -28,12 +28,12 @@ TEST(BadInput, UnknownCommandNamesTheNearest) {
 TEST(BadInput, UnknownRungNamesTheNearest) {
   expect_refused(nestsmith("run coalescd"), 2,
                  "unknown rung 'coalescd'; did you mean 'ladder/coalesced' or '000/coalesced'?");
-  expect_refused(nestsmith("show 000/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive', ");
+  expect_refused(nestsmith("show deep_dive/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive', ");
   expect_refused(
       nestsmith("show naive"), 2,
       "'naive' is the name of several rungs; say 'ladder/naive', '000/naive', '001/naive' or '002/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
-  expect_refused(nestsmith("show 000"), 2, "'000' is a tutorial, expected one rung");
+  expect_refused(nestsmith("show deep_dive"), 2, "'000' is a tutorial, expected one rung");
 }
 
 TEST(BadInput, OptionsAreChecked) {
@@ -44,12 +44,12 @@ TEST(BadInput, OptionsAreChecked) {
   expect_refused(nestsmith("list --json=yes"), 2, "option '--json' takes no value, got 'yes'");
   expect_refused(nestsmith("run --shape 8x8x8 --shape 9x9x9"), 2, "option '--shape' is given twice");
   expect_refused(nestsmith("show"), 2, "'show' needs a RUNG: nestsmith show RUNG");
-  expect_refused(nestsmith("show 000/naive 000/shared"), 2,
+  expect_refused(nestsmith("show deep_dive/naive deep_dive/shared"), 2,
                  "'show' takes 1 argument at most, got '000/shared' beyond it");
-  expect_refused(nestsmith("show 000/naive --step -1"), 2,
+  expect_refused(nestsmith("show deep_dive/naive --step -1"), 2,
                  "option '--step' is a number of at least 0, got '-1'");
-  expect_refused(nestsmith("show 000/naive --step 99"), 2, "option '--step' is at most ");
-  expect_refused(nestsmith("show 000/naive --step 1 --lowered"), 2,
+  expect_refused(nestsmith("show deep_dive/naive --step 99"), 2, "option '--step' is at most ");
+  expect_refused(nestsmith("show deep_dive/naive --step 1 --lowered"), 2,
                  "--step, --lowered and --trace exclude each other");
 }
 
@@ -58,7 +58,7 @@ struct BadShape {
 };
 class BadShapes : public testing::TestWithParam<BadShape> {};
 TEST_P(BadShapes, AreRefused) {
-  for (const char *command : {"run", "emit 000/naive", "show 000/naive"})
+  for (const char *command : {"run", "emit deep_dive/naive", "show deep_dive/naive"})
     expect_refused(nestsmith(std::string(command) + " --shape=" + GetParam().shape), 2,
                    std::string("shape '") + GetParam().shape + "': " + GetParam().message +
                        "; give MxNxK such as 512x512x512");
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return "Shape" + std::to_string(info.index); });
 
 TEST(BadInput, ShapeBeyondTheMemoryIsRefused) {
-  expect_refused(nestsmith("run 000/naive --shape 300000x300000x1"), 2, "shape 300000x300000x1 takes ");
+  expect_refused(nestsmith("run deep_dive/naive --shape 300000x300000x1"), 2, "shape 300000x300000x1 takes ");
 }
 
 TEST(BadInput, ATraceThatNestsWithoutEndIsNone) {
@@ -89,7 +89,7 @@ TEST(BadInput, ATraceThatNestsWithoutEndIsNone) {
 }
 
 TEST(BadInput, EachStepOfALargeShapeIsNotBegun) {
-  expect_refused(nestsmith("check 000/shared --each-step --shape 512x512x512"), 2,
+  expect_refused(nestsmith("check deep_dive/shared --each-step --shape 512x512x512"), 2,
                  "--each-step would interpret ");
 }
 
@@ -98,11 +98,11 @@ TEST(BadInput, UnwritableOutputLeavesNothing) {
   write_text(folder / "file", "old");
   std::string missing = (folder / "missing" / "x.cu").string(),
               below_a_file = (folder / "file" / "x.cu").string();
-  expect_refused(nestsmith("emit 000/naive -o " + missing), 2,
+  expect_refused(nestsmith("emit deep_dive/naive -o " + missing), 2,
                  "cannot write '" + missing + "': No such file or directory; nothing was written");
-  expect_refused(nestsmith("emit 000/naive -o " + below_a_file), 2,
+  expect_refused(nestsmith("emit deep_dive/naive -o " + below_a_file), 2,
                  "cannot write '" + below_a_file + "': Not a directory; nothing was written");
-  expect_refused(nestsmith("emit 000/naive -o " + folder.string()), 2,
+  expect_refused(nestsmith("emit deep_dive/naive -o " + folder.string()), 2,
                  "cannot write '" + folder.string() + "': Is a directory; nothing was written");
   EXPECT_EQ(folder.files(), 1U);
   EXPECT_EQ(test::read_text(folder / "file"), "old");
@@ -111,9 +111,9 @@ TEST(BadInput, UnwritableOutputLeavesNothing) {
 TEST(BadInput, FailedEmitKeepsTheOldFile) {
   Folder folder;
   write_text(folder / "x.cu", "old");
-  EXPECT_EQ(nestsmith("emit 000/naive --shape 0x1x1 -o " + (folder / "x.cu").string()).code, 2);
+  EXPECT_EQ(nestsmith("emit deep_dive/naive --shape 0x1x1 -o " + (folder / "x.cu").string()).code, 2);
   EXPECT_EQ(test::read_text(folder / "x.cu"), "old");
-  EXPECT_EQ(nestsmith("emit 000/naive --shape 8x8x8 -o " + (folder / "x.cu").string()).code, 0);
+  EXPECT_EQ(nestsmith("emit deep_dive/naive --shape 8x8x8 -o " + (folder / "x.cu").string()).code, 0);
   EXPECT_TRUE(contains(test::read_text(folder / "x.cu"), "__global__"));
   EXPECT_EQ(folder.files(), 1U);
 }
@@ -188,14 +188,14 @@ TEST(BadInput, OpenObligationsAreShownAndNotLowered) {
     EXPECT_EQ(ran.code, 3) << command;
     EXPECT_EQ(ran.out, "");
   }
-  Ran run = nestsmith("run 000/naive " + path + " --device sim");
+  Ran run = nestsmith("run deep_dive/naive " + path + " --device sim");
   EXPECT_EQ(run.code, 3);
   EXPECT_TRUE(contains(run.out, "REFUSED"));
   EXPECT_TRUE(contains(run.out, "PASSED")) << "the other rung is climbed";
 }
 
 TEST(BadInput, ShapeThatTheGridCannotCoverIsRefused) {
-  Ran ran = nestsmith("run 000/naive --shape 2000000x2000000x1 --device sim");
+  Ran ran = nestsmith("run deep_dive/naive --shape 2000000x2000000x1 --device sim");
   EXPECT_EQ(ran.code, 3);
   EXPECT_TRUE(contains(ran.out, "REFUSED"));
   EXPECT_TRUE(
@@ -214,10 +214,10 @@ bool has_gpu() { return nestsmith("doctor").out.find("✓ GPU") != std::string::
 
 TEST(BadInput, WithoutNvrtcCompileSaysSoAndRunGoesOn) {
   std::string nowhere = "NESTSMITH_CUDA_PATH=/nonexistent";
-  Ran compile = nestsmith("compile 000/naive", nowhere);
+  Ran compile = nestsmith("compile deep_dive/naive", nowhere);
   EXPECT_EQ(compile.code, 4) << compile.err;
   EXPECT_TRUE(contains(compile.err, "NVRTC"));
-  Ran run = nestsmith("run 000/naive --shape 8x8x8 --device sim", nowhere);
+  Ran run = nestsmith("run deep_dive/naive --shape 8x8x8 --device sim", nowhere);
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(contains(run.out, "n/a"));
   EXPECT_TRUE(contains(run.out, "no NVRTC: registers n/a"));
@@ -226,21 +226,21 @@ TEST(BadInput, WithoutNvrtcCompileSaysSoAndRunGoesOn) {
 TEST(BadInput, UnknownArchListsTheKnownOnes) {
   if (!has_nvrtc())
     GTEST_SKIP() << "no NVRTC";
-  Ran ran = nestsmith("compile 000/naive --arch sm_1");
+  Ran ran = nestsmith("compile deep_dive/naive --arch sm_1");
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(ran.err, "sm_1"));
   EXPECT_TRUE(contains(ran.err, "sm_90"));
 }
 
 TEST(BadInput, UnwritableCacheIsNoObstacle) {
-  Ran ran = nestsmith("run 000/naive --shape 8x8x8 --device sim", "NESTSMITH_CACHE=/proc/nothing");
+  Ran ran = nestsmith("run deep_dive/naive --shape 8x8x8 --device sim", "NESTSMITH_CACHE=/proc/nothing");
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 TEST(BadInput, GpuWhereThereIsNone) {
   if (has_gpu())
     GTEST_SKIP() << "there is a GPU";
-  Ran ran = nestsmith("run 000/naive --device gpu");
+  Ran ran = nestsmith("run deep_dive/naive --device gpu");
   EXPECT_EQ(ran.code, 4);
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
 }
@@ -286,15 +286,15 @@ TEST_P(WrittenFile, OnAFullDeviceIsNoSuccess) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WrittenFile,
-                         testing::Values("emit 000/naive --shape 8x8x8",
-                                         "show 000/naive --shape 8x8x8 --trace json",
-                                         "show 000/shared --lowered"),
+                         testing::Values("emit deep_dive/naive --shape 8x8x8",
+                                         "show deep_dive/naive --shape 8x8x8 --trace json",
+                                         "show deep_dive/shared --lowered"),
                          [](const auto &info) { return "File" + std::to_string(info.index); });
 
 TEST(BadInput, ATraceThatIsSavedIsRead) {
   Folder folder;
   std::string file = (folder / "trace.json").string();
-  EXPECT_EQ(nestsmith("show 000/naive --shape 8x8x8 --color always --trace json -o " + file).code, 0);
+  EXPECT_EQ(nestsmith("show deep_dive/naive --shape 8x8x8 --color always --trace json -o " + file).code, 0);
   EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_text(file));
 }
 
@@ -304,7 +304,7 @@ TEST(BadInput, ADamagedCacheIsNoObstacle) {
     GTEST_SKIP() << "no NVRTC";
   Folder folder;
   std::string cache = "NESTSMITH_CACHE=" + (folder / "cache").string(),
-              command = "compile 000/naive --shape 8x8x8";
+              command = "compile deep_dive/naive --shape 8x8x8";
   // Two at once fill it.
   std::string both = "env " + cache + " " NESTSMITH_BINARY " " + command + " >" + (folder / "first").string() +
                      " & env " + cache + " " NESTSMITH_BINARY " " + command + " >" +

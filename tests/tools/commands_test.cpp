@@ -47,7 +47,7 @@ TEST(List, ShowsTheRungsInOrder) {
   Ran ran = nestsmith("list");
   EXPECT_EQ(ran.code, 0);
   std::size_t at = 0;
-  for (const char *rung : {"000/naive", "000/coalesced", "000/shared", "000/tile1d"}) {
+  for (const char *rung : {"deep_dive/naive", "deep_dive/coalesced", "deep_dive/shared", "deep_dive/tile1d"}) {
     at = ran.out.find(rung, at);
     EXPECT_NE(at, std::string::npos) << rung;
   }
@@ -57,13 +57,13 @@ TEST(List, ShowsTheRungsInOrder) {
 }
 
 TEST(Run, ShowsThePublishedFiguresBesideOurs) {
-  Ran ran = nestsmith("run 003/step1 004/one --shape 8x8x8 --device sim");
+  Ran ran = nestsmith("run tvm_steps/step1 principles/one --shape 8x8x8 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_TRUE(matches(ran.out, "003/step1: 91 .512., 95 .1024. GFLOP/s"));
-  EXPECT_TRUE(contains(ran.out, "published for 003: matrix multiplication with TVM"));
+  EXPECT_TRUE(matches(ran.out, "tvm_steps/step1: 91 .512., 95 .1024. GFLOP/s"));
+  EXPECT_TRUE(contains(ran.out, "published for tvm_steps: matrix multiplication with TVM"));
   EXPECT_TRUE(contains(ran.out, "cuBLAS 1302 (512), 2846 (1024) GFLOP/s"));
-  EXPECT_FALSE(contains(ran.out, "published for 004"));
-  EXPECT_FALSE(contains(nestsmith("run 004/one --shape 8x8x8 --device sim").out, "published"));
+  EXPECT_FALSE(contains(ran.out, "published for principles"));
+  EXPECT_FALSE(contains(nestsmith("run principles/one --shape 8x8x8 --device sim").out, "published"));
 }
 
 TEST(Run, ClimbsAndEveryRungPasses) {
@@ -74,24 +74,26 @@ TEST(Run, ClimbsAndEveryRungPasses) {
     EXPECT_TRUE(matches(ran.out, std::string("ladder/") + rung +
                                      " .*(L1|shared memory|FP32 pipe|issue slots|L2|DRAM) .*exact.*PASSED"));
   EXPECT_TRUE(contains(ran.out, "f32 65x33x17 on the simulator, as A100 would run it"));
-  EXPECT_FALSE(contains(ran.out, "000/")) << "without a name, the ladder is climbed";
+  EXPECT_FALSE(contains(ran.out, "deep_dive/")) << "without a name, the ladder is climbed";
 }
 
 /// A tutorial may have rungs of matrices and of vectors.
 TEST(Run, AShapeIsForTheRungsThatHaveAsManyExtents) {
-  Ran ran = nestsmith("run 004/one 004/uniform --shape 33x20x9 --device sim");
+  Ran ran = nestsmith("run principles/one principles/uniform --shape 33x20x9 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_TRUE(matches(ran.out, "004/one.*f32 33x20x9.*PASSED"));
-  EXPECT_TRUE(matches(ran.out, "004/uniform.*f32 65536 .*PASSED"));
-  EXPECT_TRUE(contains(ran.out, "--shape 33x20x9 has 3 extents, which 004/uniform does not take: climbed at a "
-                                "shape of its own"));
-  Ran alone = nestsmith("run 004/uniform --shape 33x20x9 --device sim");
+  EXPECT_TRUE(matches(ran.out, "principles/one.*f32 33x20x9.*PASSED"));
+  EXPECT_TRUE(matches(ran.out, "principles/uniform.*f32 65536 .*PASSED"));
+  EXPECT_TRUE(contains(ran.out,
+                       "--shape 33x20x9 has 3 extents, which principles/uniform does not take: climbed at a "
+                       "shape of its own"));
+  Ran alone = nestsmith("run principles/uniform --shape 33x20x9 --device sim");
   EXPECT_EQ(alone.code, 2);
   EXPECT_TRUE(contains(alone.err, "it has 3 extents, expected 1"));
 }
 
 TEST(Run, JsonSaysTheSame) {
-  llvm::json::Value result = parsed(nestsmith("run 000/naive 000/shared --shape 33x20x9 --device sim --json"));
+  llvm::json::Value result =
+      parsed(nestsmith("run deep_dive/naive deep_dive/shared --shape 33x20x9 --device sim --json"));
   const llvm::json::Object *root = result.getAsObject();
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(root->getBoolean("passed"), true);
@@ -109,16 +111,17 @@ TEST(Run, JsonSaysTheSame) {
 }
 
 TEST(Run, NamesTheFormThatAShapeTakes) {
-  Ran scalar = nestsmith("run 001/float4 --shape 8x8x6 --device sim");
+  Ran scalar = nestsmith("run transposed/float4 --shape 8x8x6 --device sim");
   EXPECT_EQ(scalar.code, 0) << scalar.out << scalar.err;
-  EXPECT_TRUE(contains(scalar.out, "001/float4 (scalar)"));
-  EXPECT_TRUE(contains(scalar.out, "001/float4 takes its scalar form: K % 4 = 2\n"));
-  EXPECT_FALSE(contains(nestsmith("run 001/float4 --shape 8x8x8 --device sim").out, "scalar"));
-  Ran json = nestsmith("run 001/float4 --shape 8x8x6 --device sim --json");
+  EXPECT_TRUE(contains(scalar.out, "transposed/float4 (scalar)"));
+  EXPECT_TRUE(contains(scalar.out, "transposed/float4 takes its scalar form: K % 4 = 2\n"));
+  EXPECT_FALSE(contains(nestsmith("run transposed/float4 --shape 8x8x8 --device sim").out, "scalar"));
+  Ran json = nestsmith("run transposed/float4 --shape 8x8x6 --device sim --json");
   EXPECT_TRUE(matches(json.out, "\"variant\": \"scalar\"")) << json.out;
   EXPECT_TRUE(matches(json.out, "\"variant_because\": \"K % 4 = 2\"")) << json.out;
-  EXPECT_TRUE(contains(nestsmith("emit 001/float4 --shape 8x8x6").out, "// 001/float4 (scalar: K % 4 = 2): "));
-  EXPECT_TRUE(contains(nestsmith("show 001/float4 --shape 8x8x6").out, "scalar: K % 4 = 2"));
+  EXPECT_TRUE(contains(nestsmith("emit transposed/float4 --shape 8x8x6").out,
+                       "// transposed/float4 (scalar: K % 4 = 2): "));
+  EXPECT_TRUE(contains(nestsmith("show transposed/float4 --shape 8x8x6").out, "scalar: K % 4 = 2"));
 }
 
 TEST(Run, TakesEveryTypeAndEveryFormOfAProduct) {
@@ -149,20 +152,20 @@ TEST(Run, IsTheDefaultCommandAndTakesTutorials) {
 }
 
 TEST(Show, StepsLoweredAndTrace) {
-  Ran computation = nestsmith("show 000/naive --step 0 --shape 64x32x16");
+  Ran computation = nestsmith("show deep_dive/naive --step 0 --shape 64x32x16");
   EXPECT_EQ(computation.code, 0) << computation.err;
   EXPECT_TRUE(contains(computation.out, "the computation"));
   EXPECT_TRUE(contains(computation.out, "A: f32[64, 16]"));
-  EXPECT_TRUE(contains(nestsmith("show 000/naive").out, "blockIdx.x"));
-  EXPECT_TRUE(contains(nestsmith("show 000/naive --step 1").out, "step 1 of "));
-  EXPECT_TRUE(contains(nestsmith("show 000/shared --lowered").out, "lowered"));
-  EXPECT_TRUE(contains(nestsmith("show 000/shared --trace cpp").out, "s.cache_read("));
+  EXPECT_TRUE(contains(nestsmith("show deep_dive/naive").out, "blockIdx.x"));
+  EXPECT_TRUE(contains(nestsmith("show deep_dive/naive --step 1").out, "step 1 of "));
+  EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --lowered").out, "lowered"));
+  EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --trace cpp").out, "s.cache_read("));
 }
 
 TEST(Show, TraceFileStandsWhereverARungStands) {
   Folder folder;
   std::string file = (folder / "shared.json").string();
-  for (const char *rung : {"000/naive", "000/shared", "000/tile1d"}) {
+  for (const char *rung : {"deep_dive/naive", "deep_dive/shared", "deep_dive/tile1d"}) {
     test::write_text(file, nestsmith(std::string("show ") + rung + " --shape 40x24x19 --trace json").out);
     std::string here = std::string(rung) + " --shape 40x24x19";
     EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_text(file));
@@ -174,7 +177,7 @@ TEST(Show, TraceFileStandsWhereverARungStands) {
 }
 
 TEST(Diff, ShowsTheDirectiveAboveWhatItChanged) {
-  Ran ran = nestsmith("diff 000/coalesced --shape 64x64x64");
+  Ran ran = nestsmith("diff deep_dive/coalesced --shape 64x64x64");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(matches(ran.out, "s\\.bind\\([^\n]*\n\n"));
   EXPECT_TRUE(matches(ran.out, "\n- +for [^\n]*\n\\+ +for [^\n]* in threadIdx.x:"));
@@ -182,34 +185,34 @@ TEST(Diff, ShowsTheDirectiveAboveWhatItChanged) {
 }
 
 TEST(Diff, TwoRungs) {
-  Ran ran = nestsmith("diff 000/naive 000/coalesced");
+  Ran ran = nestsmith("diff deep_dive/naive deep_dive/coalesced");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(contains(ran.out, "000/naive → 000/coalesced"));
+  EXPECT_TRUE(contains(ran.out, "deep_dive/naive → deep_dive/coalesced"));
   EXPECT_TRUE(contains(ran.out, "\n- "));
-  EXPECT_TRUE(contains(nestsmith("diff 000/naive 000/naive").out, "(unchanged)"));
+  EXPECT_TRUE(contains(nestsmith("diff deep_dive/naive deep_dive/naive").out, "(unchanged)"));
 }
 
 TEST(Colour, OnRequestOnly) {
-  EXPECT_TRUE(contains(nestsmith("diff 000/coalesced --color always").out, "\x1b[32m"));
-  EXPECT_FALSE(contains(nestsmith("diff 000/coalesced --color never").out, "\x1b"));
-  EXPECT_FALSE(contains(nestsmith("show 000/coalesced").out, "\x1b"));
+  EXPECT_TRUE(contains(nestsmith("diff deep_dive/coalesced --color always").out, "\x1b[32m"));
+  EXPECT_FALSE(contains(nestsmith("diff deep_dive/coalesced --color never").out, "\x1b"));
+  EXPECT_FALSE(contains(nestsmith("show deep_dive/coalesced").out, "\x1b"));
 }
 
 TEST(Emit, ToStdoutAndToAFile) {
   Folder folder;
   std::string file = (folder / "k.cu").string();
-  Ran printed = nestsmith("emit 000/shared --shape 100x77x33"),
-      written = nestsmith("emit 000/shared --shape 100x77x33 -o " + file);
+  Ran printed = nestsmith("emit deep_dive/shared --shape 100x77x33"),
+      written = nestsmith("emit deep_dive/shared --shape 100x77x33 -o " + file);
   EXPECT_EQ(printed.code, 0) << printed.err;
   EXPECT_TRUE(contains(printed.out, "__global__"));
   EXPECT_TRUE(contains(printed.out, "__syncthreads();"));
   EXPECT_EQ(written.out, "");
   EXPECT_EQ(test::read_text(file), printed.out);
-  EXPECT_TRUE(contains(nestsmith("emit 000/shared --standalone").out, "int main("));
+  EXPECT_TRUE(contains(nestsmith("emit deep_dive/shared --standalone").out, "int main("));
 }
 
 TEST(Check, EveryStepIsInterpreted) {
-  Ran ran = nestsmith("check 000/coalesced --each-step --shape 9x5x7");
+  Ran ran = nestsmith("check deep_dive/coalesced --each-step --shape 9x5x7");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_TRUE(contains(ran.out, "the computation"));
   EXPECT_TRUE(contains(ran.out, "s.bind("));
@@ -217,7 +220,7 @@ TEST(Check, EveryStepIsInterpreted) {
 }
 
 TEST(Check, KernelInEveryMode) {
-  Ran ran = nestsmith("check 000/shared --shape 40x24x19 --device sim");
+  Ran ran = nestsmith("check deep_dive/shared --shape 40x24x19 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   for (const char *mode : {"floating point", "integer mode", "beta = 0, C full of NaN", "ring mode"})
     EXPECT_TRUE(contains(ran.out, mode));
@@ -243,11 +246,11 @@ TEST(Compile, SaysWhatIsMissingWhereThereAreNoCudaHeaders) {
   const char *missing =
       "the kernel includes cuda_fp16.h, and NVRTC brings no header of its own; `nestsmith doctor` "
       "says how to get the CUDA headers";
-  Ran half = nestsmith("compile 000/naive --dtype f16", environment);
+  Ran half = nestsmith("compile deep_dive/naive --dtype f16", environment);
   EXPECT_EQ(half.code, 4);
   EXPECT_TRUE(contains(half.err, missing));
-  EXPECT_EQ(nestsmith("compile 000/naive --dtype tf32", environment).code, 0);
-  Ran run = nestsmith("run 000/naive --dtype f16 --shape 9x9x9 --device sim", environment);
+  EXPECT_EQ(nestsmith("compile deep_dive/naive --dtype tf32", environment).code, 0);
+  Ran run = nestsmith("run deep_dive/naive --dtype f16 --shape 9x9x9 --device sim", environment);
   EXPECT_EQ(run.code, 0) << run.out << run.err;
   EXPECT_TRUE(matches(run.out, "n/a.*PASSED"));
   EXPECT_TRUE(contains(run.out, std::string("registers n/a: ") + missing));
@@ -267,38 +270,39 @@ TEST(Lint, CatchesEveryPrintedMistake) {
   EXPECT_EQ(all.code, 0) << all.out << all.err;
   EXPECT_TRUE(matches(all.out, "^([0-9]+) of \\1 printed mistakes caught$"));
   for (const char *part :
-       {"✓ 000/row_modulo_n  reported", "✓ 000/inner_row_b  reported", "✓ 001/narrow_tile  reported",
-        "✓ 003/thread_extents  refused", "\n  the post ", "\n  in truth ", "\n  nestsmith ",
-        "\n  mended      000/naive\n", "\n  to see it   nestsmith lint 000/row_modulo_n\n"})
+       {"✓ deep_dive/row_modulo_n  reported", "✓ deep_dive/inner_row_b  reported",
+        "✓ transposed/narrow_tile  reported", "✓ tvm_steps/thread_extents  refused", "\n  the post ",
+        "\n  in truth ", "\n  nestsmith ", "\n  mended      deep_dive/naive\n",
+        "\n  to see it   nestsmith lint deep_dive/row_modulo_n\n"})
     EXPECT_TRUE(contains(all.out, part));
   EXPECT_FALSE(contains(all.out, "✗"));
 
-  Ran one = nestsmith("lint 003");
+  Ran one = nestsmith("lint tvm_steps");
   EXPECT_EQ(one.code, 0);
-  EXPECT_TRUE(contains(one.out, "003/thread_extents"));
-  EXPECT_FALSE(contains(one.out, "000/"));
+  EXPECT_TRUE(contains(one.out, "tvm_steps/thread_extents"));
+  EXPECT_FALSE(contains(one.out, "deep_dive/"));
 }
 
 TEST(Lint, ShowsTheExampleOfOneMistake) {
-  Ran refused = nestsmith("lint 003/thread_extents");
+  Ran refused = nestsmith("lint tvm_steps/thread_extents");
   EXPECT_EQ(refused.code, 0);
   EXPECT_TRUE(contains(refused.out, "s.bind("));
   EXPECT_TRUE(contains(refused.out, "^^^^")) << "the culprit is underlined";
-  Ran reported = nestsmith("lint 000/inner_row_b");
+  Ran reported = nestsmith("lint deep_dive/inner_row_b");
   EXPECT_EQ(reported.code, 0);
   EXPECT_TRUE(contains(reported.out, "__global__ void"));
   EXPECT_TRUE(contains(reported.out, "elements are wrong in all"));
 }
 
 TEST(Lint, GivesJson) {
-  Ran ran = nestsmith("lint 000 --json");
+  Ran ran = nestsmith("lint deep_dive --json");
   EXPECT_EQ(ran.code, 0);
   const llvm::json::Value list = parsed(ran);
   ASSERT_NE(list.getAsArray(), nullptr);
   EXPECT_EQ(list.getAsArray()->size(), 3U);
   for (const llvm::json::Value &value : *list.getAsArray()) {
     const llvm::json::Object &mistake = *value.getAsObject();
-    bool figure = mistake.getString("name") == llvm::StringRef("000/dram_explains_coalescing");
+    bool figure = mistake.getString("name") == llvm::StringRef("deep_dive/dram_explains_coalescing");
     EXPECT_EQ(mistake.getString("verdict"), figure ? "counted" : "reported");
     EXPECT_EQ(mistake.getString("command")->str(), "nestsmith lint " + mistake.getString("name")->str());
     EXPECT_FALSE(mistake.getArray("said")->empty());
@@ -309,22 +313,23 @@ TEST(Lint, RefusesWhatIsNoTutorial) {
   Ran ran = nestsmith("lint 00");
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(ran.err, "there is no mistake and no tutorial with one called '00'"));
-  EXPECT_EQ(nestsmith("lint 000 001").code, 2);
+  EXPECT_EQ(nestsmith("lint deep_dive transposed").code, 2);
 }
 
 /// relu(x + 1) as two kernels: every command shows both, and the memory between them.
 TEST(SeveralKernels, AreSeenByEveryCommand) {
-  Ran run = nestsmith("run 004/unfused 004/fused --shape 1000 --device sim");
+  Ran run = nestsmith("run principles/unfused principles/fused --shape 1000 --device sim");
   EXPECT_EQ(run.code, 0) << run.out << run.err;
-  EXPECT_TRUE(matches(run.out, "004/unfused.*PASSED"));
-  Ran lowered = nestsmith("show 004/unfused --shape 1000 --lowered");
+  EXPECT_TRUE(matches(run.out, "principles/unfused.*PASSED"));
+  Ran lowered = nestsmith("show principles/unfused --shape 1000 --lowered");
   EXPECT_TRUE(contains(lowered.out, "workspace t[1000]: f32 at byte 0\n\nkernel shifted_relu_t("));
   EXPECT_TRUE(contains(lowered.out, "\nkernel shifted_relu_y("));
-  Ran emit = nestsmith("emit 004/unfused --shape 1000 --json");
+  Ran emit = nestsmith("emit principles/unfused --shape 1000 --json");
   EXPECT_TRUE(contains(emit.out, "\"workspace_bytes\": 4000"));
-  EXPECT_FALSE(contains(nestsmith("emit 004/fused --shape 1000").out, "workspace"));
-  EXPECT_EQ(nestsmith("check 004/unfused --each-step").code, 0);
-  EXPECT_TRUE(contains(nestsmith("diff 004/unfused 004/fused --lowered").out, "- kernel shifted_relu_t("));
+  EXPECT_FALSE(contains(nestsmith("emit principles/fused --shape 1000").out, "workspace"));
+  EXPECT_EQ(nestsmith("check principles/unfused --each-step").code, 0);
+  EXPECT_TRUE(contains(nestsmith("diff principles/unfused principles/fused --lowered").out,
+                       "- kernel shifted_relu_t("));
 }
 
 } // namespace

@@ -107,7 +107,7 @@ TEST(EachStep, NamesThePassAtFault) {
 TEST(EachStep, ATraceRunsAtAnotherShape) {
   test::Folder folder;
   std::string file = (folder / "shared.json").string();
-  test::write_text(file, nestsmith("show 000/shared --shape 64x64x64 --trace json").out);
+  test::write_text(file, nestsmith("show deep_dive/shared --shape 64x64x64 --trace json").out);
   test::Ran ran = nestsmith("check " + file + " --shape 33x5x7 --dtype u32 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_TRUE(contains(ran.out, "u32 33x5x7"));

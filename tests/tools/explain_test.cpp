@@ -13,46 +13,50 @@ using test::parsed;
 using test::Ran;
 
 TEST(ExplainCommand, ShowsSectionsAccessesAndWords) {
-  Ran ran = nestsmith("explain 000/coalesced --gpu H200 --shape 128x128x64");
+  Ran ran = nestsmith("explain deep_dive/coalesced --gpu H200 --shape 128x128x64");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_EQ(ran.err, "");
-  for (const char *part :
-       {"000/coalesced  f32 128x128x64 on NVIDIA H200 (sm_90a)", "\nGPU Speed Of Light\n",
-        "\nMemory Workload Analysis\n", "\nOccupancy\n", "\nLaunch Statistics\n", "\nRoofline\n",
-        "\nHottest accesses", "\nIn words\n", "\nAgainst 000/naive\n  Better than 000/naive, because"})
+  for (const char *part : {"deep_dive/coalesced  f32 128x128x64 on NVIDIA H200 (sm_90a)",
+                           "\nGPU Speed Of Light\n", "\nMemory Workload Analysis\n", "\nOccupancy\n",
+                           "\nLaunch Statistics\n", "\nRoofline\n", "\nHottest accesses", "\nIn words\n",
+                           "\nAgainst deep_dive/naive\n  Better than deep_dive/naive, because"})
     EXPECT_TRUE(contains(ran.out, part));
   EXPECT_TRUE(matches(ran.out, "load of B +│ +4 sectors .* AB \\+= A\\["));
   EXPECT_FALSE(contains(ran.out, "\x1b"));
-  EXPECT_TRUE(contains(nestsmith("explain 000/coalesced --shape 64x64x64 --color always").out, "\x1b[1m"));
+  EXPECT_TRUE(
+      contains(nestsmith("explain deep_dive/coalesced --shape 64x64x64 --color always").out, "\x1b[1m"));
 }
 
 TEST(ExplainCommand, ComparesWithTheRungBeforeOrTheOneThatIsNamed) {
-  EXPECT_FALSE(contains(nestsmith("explain 000/naive --shape 64x64x64").out, "\nAgainst "));
-  Ran named = nestsmith("explain 004/transposed --against 004/padded --shape 64x64x64");
-  EXPECT_TRUE(contains(named.out, "\nAgainst 004/padded\n  Worse than 004/padded, because shared memory"));
-  // 004's rungs for vectors follow those for matrices.
-  EXPECT_FALSE(contains(nestsmith("explain 004/divergent --shape 4096").out, "\nAgainst "));
-  EXPECT_FALSE(contains(nestsmith("explain 004/unfused --shape 4096").out, "\nAgainst "))
+  EXPECT_FALSE(contains(nestsmith("explain deep_dive/naive --shape 64x64x64").out, "\nAgainst "));
+  Ran named = nestsmith("explain principles/transposed --against principles/padded --shape 64x64x64");
+  EXPECT_TRUE(contains(named.out,
+                       "\nAgainst principles/padded\n  Worse than principles/padded, because shared memory"));
+  // The rungs of principles for vectors follow those for matrices.
+  EXPECT_FALSE(contains(nestsmith("explain principles/divergent --shape 4096").out, "\nAgainst "));
+  EXPECT_FALSE(contains(nestsmith("explain principles/unfused --shape 4096").out, "\nAgainst "))
       << "it computes something else";
-  EXPECT_TRUE(contains(nestsmith("explain 004/fused --shape 4096").out, "\nAgainst 004/unfused\n  Better"));
+  EXPECT_TRUE(contains(nestsmith("explain principles/fused --shape 4096").out,
+                       "\nAgainst principles/unfused\n  Better"));
 }
 
 TEST(ExplainCommand, TakesATraceThatItHasNeverSeen) {
   Folder folder;
   std::string file = (folder / "mine.json").string();
-  test::write_text(file, nestsmith("show 004/transposed --shape 64x64x64 --trace json").out);
-  Ran ran = nestsmith("explain " + file + " --against 004/tile32 --gpu L4");
+  test::write_text(file, nestsmith("show principles/transposed --shape 64x64x64 --trace json").out);
+  Ran ran = nestsmith("explain " + file + " --against principles/tile32 --gpu L4");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(contains(ran.out, "Worse than 004/tile32, because shared memory, which limits it"));
+  EXPECT_TRUE(contains(ran.out, "Worse than principles/tile32, because shared memory, which limits it"));
   EXPECT_FALSE(contains(nestsmith("explain " + file).out, "\nAgainst "));
 }
 
 TEST(ExplainCommand, GivesJson) {
-  const llvm::json::Value value = parsed(nestsmith("explain 004/tile32 --gpu A100 --shape 64x64x64 --json"));
+  const llvm::json::Value value =
+      parsed(nestsmith("explain principles/tile32 --gpu A100 --shape 64x64x64 --json"));
   const llvm::json::Object &root = *value.getAsObject();
   EXPECT_EQ(root.getString("gpu"), llvm::StringRef("A100"));
   EXPECT_EQ(root.getString("limiter"), llvm::StringRef("shared memory"));
-  EXPECT_EQ(root.getString("against"), llvm::StringRef("004/two_by_two"));
+  EXPECT_EQ(root.getString("against"), llvm::StringRef("principles/two_by_two"));
   const llvm::json::Object &kernel = *(*root.getArray("kernels"))[0].getAsObject();
   EXPECT_EQ(kernel.getInteger("grid_blocks"), 4);
   bool found = false;
@@ -67,73 +71,76 @@ TEST(ExplainCommand, GivesJson) {
   }
   EXPECT_TRUE(found);
   EXPECT_GT(kernel.getArray("metrics")->size(), 20U);
-  EXPECT_TRUE(matches(nestsmith("explain 004/tile32 --shape 64x64x64 --metrics").out,
+  EXPECT_TRUE(matches(nestsmith("explain principles/tile32 --shape 64x64x64 --metrics").out,
                       "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum +│ +0 "));
 }
 
 TEST(ExplainCommand, RefusesWhatItCannotDo) {
-  Ran gpu = nestsmith("explain 000/naive --gpu GTX");
+  Ran gpu = nestsmith("explain deep_dive/naive --gpu GTX");
   EXPECT_EQ(gpu.code, 2);
   EXPECT_TRUE(contains(gpu.err, "no GPU 'GTX' is known; these are: A100, RTX 3090, H200"));
-  Ran memory = nestsmith("explain 004/fused --shape 2000000000 --gpu L4 --against 004/fused");
+  Ran memory = nestsmith("explain principles/fused --shape 2000000000 --gpu L4 --against principles/fused");
   EXPECT_EQ(memory.code, 0) << memory.err << "16 of 24 GB";
-  memory = nestsmith("explain 004/fused --shape 2000000000 --gpu 'RTX A500'");
+  memory = nestsmith("explain principles/fused --shape 2000000000 --gpu 'RTX A500'");
   EXPECT_EQ(memory.code, 2);
   EXPECT_TRUE(contains(
       memory.err, "the arrays take 14.9 GiB, and NVIDIA RTX A500 Laptop GPU has 4; make the shape smaller"));
-  Ran access = nestsmith("explain 000/naive --shape 64x64x64 --heatmap Q");
+  Ran access = nestsmith("explain deep_dive/naive --shape 64x64x64 --heatmap Q");
   EXPECT_EQ(access.code, 2);
   EXPECT_TRUE(contains(
       access.err, "there is no access 'Q'; name one by its number or its buffer: 1 load of A, 2 load of B"));
   EXPECT_EQ(nestsmith("explain").code, 2);
-  EXPECT_EQ(nestsmith("compare 000/naive").code, 2);
+  EXPECT_EQ(nestsmith("compare deep_dive/naive").code, 2);
 }
 
 TEST(Heatmap, ShowsTheBanksOfAConflictAndOfItsCure) {
-  Ran worst = nestsmith("explain 004/transposed --heatmap --shape 64x64x64");
+  Ran worst = nestsmith("explain principles/transposed --heatmap --shape 64x64x64");
   EXPECT_EQ(worst.code, 0) << worst.err;
   EXPECT_TRUE(contains(worst.out, "load of B_shared"));
   EXPECT_TRUE(contains(worst.out, "32 lanes of 4 bytes, 32 wavefronts, 31 of them bank conflicts"));
   EXPECT_TRUE(matches(worst.out, "^ +1  0  ·  ·"));
   EXPECT_TRUE(matches(worst.out, "^ +32 31  ·  ·"));
-  Ran padded = nestsmith("explain 004/padded --heatmap B_shared --shape 64x64x64");
+  Ran padded = nestsmith("explain principles/padded --heatmap B_shared --shape 64x64x64");
   EXPECT_TRUE(contains(padded.out, "1 wavefront, 0 of them bank conflicts"));
   EXPECT_TRUE(matches(padded.out, "^ +1  0  1  2  3 .* 30 31"));
-  EXPECT_EQ(nestsmith("explain --heatmap 004/padded --shape 64x64x64").code, 0) << "the word is the rung";
-  EXPECT_TRUE(
-      contains(nestsmith("explain 004/transposed --heatmap --shape 64x64x64 --color always").out, "\x1b[31m"));
+  EXPECT_EQ(nestsmith("explain --heatmap principles/padded --shape 64x64x64").code, 0)
+      << "the word is the rung";
+  EXPECT_TRUE(contains(nestsmith("explain principles/transposed --heatmap --shape 64x64x64 --color always").out,
+                       "\x1b[31m"));
 }
 
 TEST(Heatmap, ShowsSectors) {
-  Ran naive = nestsmith("explain 000/naive --heatmap A --shape 64x64x64");
+  Ran naive = nestsmith("explain deep_dive/naive --heatmap A --shape 64x64x64");
   EXPECT_TRUE(contains(naive.out, "32 sectors: 1024 bytes moved for 128 asked"));
   EXPECT_TRUE(matches(naive.out, "^ +256 \\|■······· *\\|.* lane 1$"));
-  Ran row = nestsmith("explain 000/coalesced --heatmap=B --shape 64x64x64");
+  Ran row = nestsmith("explain deep_dive/coalesced --heatmap=B --shape 64x64x64");
   EXPECT_TRUE(contains(row.out, "4 sectors: 128 bytes moved for 128 asked"));
   EXPECT_TRUE(contains(row.out, "|■■■■■■■■|■■■■■■■■|■■■■■■■■|■■■■■■■■|  lanes 0-31"));
-  const llvm::json::Value json = parsed(nestsmith("explain 000/naive --heatmap 1 --shape 64x64x64 --json"));
+  const llvm::json::Value json =
+      parsed(nestsmith("explain deep_dive/naive --heatmap 1 --shape 64x64x64 --json"));
   EXPECT_EQ(json.getAsObject()->getInteger("sectors"), 32);
   EXPECT_EQ(json.getAsObject()->getArray("addresses")->size(), 32U);
 }
 
 TEST(CompareCommand, PutsTwoSideBySide) {
-  Ran ran = nestsmith("compare 000/naive 000/coalesced --gpu A100 --shape 128x128x64");
+  Ran ran = nestsmith("compare deep_dive/naive deep_dive/coalesced --gpu A100 --shape 128x128x64");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(matches(ran.out, "figure +│ +000/naive │ +000/coalesced │ +change"));
+  EXPECT_TRUE(matches(ran.out, "figure +│ +deep_dive/naive │ +deep_dive/coalesced │ +change"));
   EXPECT_TRUE(matches(ran.out, "sectors a request +│ +16.6 │ +2.51 │"));
-  EXPECT_TRUE(contains(ran.out, "  Better than 000/naive, because L1"));
-  const llvm::json::Value json = parsed(nestsmith("compare 000/naive 000/coalesced --shape 64x64x64 --json"));
+  EXPECT_TRUE(contains(ran.out, "  Better than deep_dive/naive, because L1"));
+  const llvm::json::Value json =
+      parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --shape 64x64x64 --json"));
   EXPECT_NE(json.getAsObject()->getObject("a"), nullptr);
   EXPECT_NE(json.getAsObject()->getObject("b"), nullptr);
 }
 
 TEST(FiguresCommand, ShowsThePostsBesideOurs) {
-  Ran ran = nestsmith("figures 004 --counts");
+  Ran ran = nestsmith("figures principles --counts");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_TRUE(matches(ran.out, "B's tile transposed: wavefronts of a load +│ +1 │ +32 │ counted +│ corrected"));
   EXPECT_FALSE(contains(ran.out, "│ wrong"));
   EXPECT_EQ(nestsmith("figures 009 --counts").code, 2);
-  EXPECT_NE(parsed(nestsmith("figures 001 --counts --json")).getAsArray(), nullptr);
+  EXPECT_NE(parsed(nestsmith("figures transposed --counts --json")).getAsArray(), nullptr);
 }
 
 } // namespace

@@ -1,0 +1,14 @@
+#pragma once
+/// The four rungs of "GEMM deep dive, part 1". Each computes C = alpha*A*B + beta*C.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::deep_dive {
+
+Schedule naive(const Shape &shape, DType dtype, const Target &target);
+Schedule coalesced(const Shape &shape, DType dtype, const Target &target);
+Schedule shared(const Shape &shape, DType dtype, const Target &target);
+Schedule tile1d(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::deep_dive

@@ -1,0 +1,36 @@
+#include "schedules/principles/rungs.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::principles {
+
+namespace {
+
+Schedule one_thread_an_element(const Program &program, const Target &target) {
+  Schedule s(program, target);
+  auto [block, thread] = s.split(s.loop("i"), {infer, 256});
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  return s;
+}
+
+Expr even(Expr i) { return equal(floormod(std::move(i), 2), 0); }
+
+} // namespace
+
+/// The lanes of a warp take turns: first the even ones, then the odd ones, so that a warp runs both sides.
+Schedule divergent(const Shape &shape, DType dtype, const Target &target) {
+  return one_thread_an_element(alternate(shape, dtype, even, branch), target);
+}
+
+/// The same work, but the side depends on the warp: no warp runs both.
+Schedule uniform(const Shape &shape, DType dtype, const Target &target) {
+  auto even_warp = [](Expr i) { return even(floordiv(std::move(i), 32)); };
+  return one_thread_an_element(alternate(shape, dtype, even_warp, branch), target);
+}
+
+/// What `divergent` computes without a branch: every lane computes both values and keeps one.
+Schedule branch_free(const Shape &shape, DType dtype, const Target &target) {
+  return one_thread_an_element(alternate(shape, dtype, even, select), target);
+}
+
+} // namespace nestsmith::principles

@@ -1,0 +1,23 @@
+#include "schedules/principles/rungs.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::principles {
+
+/// One result a thread: two loads for one multiply-add, 0.25 FLOP/byte.
+Schedule one(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(gemm(shape, dtype), target);
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_thread] = s.split(i, {infer, 16});
+  auto [j_block, j_thread] = s.split(j, {infer, 16});
+  s.reorder({i_block, j_block, i_thread, j_thread});
+  s.reverse_compute_at(C, j_thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(i_thread, Axis::thread_y);
+  s.bind(j_thread, Axis::thread_x);
+  return s;
+}
+
+} // namespace nestsmith::principles

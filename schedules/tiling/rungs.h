@@ -1,0 +1,12 @@
+#pragma once
+/// Naive against shared tiling, 32 x 32 tiles with guards.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::tiling {
+
+Schedule naive(const Shape &shape, DType dtype, const Target &target);
+Schedule shared(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::tiling

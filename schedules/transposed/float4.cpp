@@ -1,0 +1,22 @@
+#include "schedules/transposed/rungs.h"
+#include "schedules/variant.h"
+#include "schedules/vector_tiles.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::transposed {
+
+/// Rows of A and B have K elements, those of C have N.
+std::optional<Variant> float4_variant(const Shape &shape, DType dtype) {
+  return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
+}
+
+/// The register tiles by float4: both operands are transposed on their way into shared memory, read there
+/// four at a time, and C is stored so.
+Schedule float4(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(accumulate_nt(shape, dtype), target);
+  bool vectors = !float4_variant(shape, dtype);
+  vector_tiles(s, {.results = 4, .k = 16, .vectors = vectors}, "j, k -> k, j");
+  return s;
+}
+
+} // namespace nestsmith::transposed

@@ -1,0 +1,16 @@
+#pragma once
+/// Matrix multiplication with CUDA: C += A*B', B stored N x K.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+namespace nestsmith::transposed {
+
+Schedule naive(const Shape &shape, DType dtype, const Target &target);
+Schedule shared(const Shape &shape, DType dtype, const Target &target);
+Schedule registers(const Shape &shape, DType dtype, const Target &target);
+Schedule float4(const Shape &shape, DType dtype, const Target &target);
+std::optional<Variant> float4_variant(const Shape &shape, DType dtype);
+Schedule prefetch(const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::transposed

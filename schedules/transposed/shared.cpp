@@ -1,0 +1,31 @@
+#include "schedules/transposed/rungs.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::transposed {
+
+/// 16 x 16 tiles, filled along k, so that neighbouring threads read neighbouring elements of both.
+Schedule shared(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(accumulate_nt(shape, dtype), target);
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_thread] = s.split(i, {infer, 16});
+  auto [j_block, j_thread] = s.split(j, {infer, 16});
+  auto [k_outer, k_inner] = s.split(k, {infer, 16});
+  s.reorder({i_block, j_block, i_thread, j_thread});
+  s.reverse_compute_at(C, j_thread);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(i_thread, Axis::thread_y);
+  s.bind(j_thread, Axis::thread_x);
+  for (const char *operand : {"A", "B"}) {
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    s.compute_at(tile, k_outer);
+    auto loops = s.loops(tile);
+    s.bind(loops[loops.size() - 2], Axis::thread_y);
+    s.bind(loops.back(), Axis::thread_x);
+  }
+  return s;
+}
+
+} // namespace nestsmith::transposed

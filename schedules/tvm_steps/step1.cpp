@@ -1,0 +1,22 @@
+#include "schedules/tvm_steps/rungs.h"
+#include "schedules/workloads.h"
+
+namespace nestsmith::tvm_steps {
+
+/// i to blocks, j to threads. Rows that are, or may be, longer than 1024 take several blocks.
+Schedule step1(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s(matmul(shape, dtype), target);
+  auto C = s.block("C");
+  auto [i, j, k] = s.loops<3>(C);
+  s.bind(i, Axis::block_x);
+  if (!shape.stated && s.extent(j) <= target.threads_per_block) {
+    s.bind(j, Axis::thread_x);
+    return s;
+  }
+  auto [j_block, j_thread] = s.split(j, {infer, target.threads_per_block});
+  s.bind(j_block, Axis::block_y);
+  s.bind(j_thread, Axis::thread_x);
+  return s;
+}
+
+} // namespace nestsmith::tvm_steps

@@ -1,0 +1,12 @@
+#include "schedules/tvm_steps/rungs.h"
+#include "schedules/tvm_steps/tiles.h"
+
+namespace nestsmith::tvm_steps {
+
+/// Cache_write to registers, written back by float4. The accumulators are registers because their loops are
+/// unrolled.
+Schedule step4(const Shape &shape, DType dtype, const Target &target) {
+  return in_registers(shape, dtype, target, {});
+}
+
+} // namespace nestsmith::tvm_steps

@@ -1,0 +1,11 @@
+#include "schedules/tvm_steps/rungs.h"
+#include "schedules/tvm_steps/tiles.h"
+
+namespace nestsmith::tvm_steps {
+
+/// The steps of a tile are written out 16 at a time.
+Schedule step6(const Shape &shape, DType dtype, const Target &target) {
+  return in_registers(shape, dtype, target, {.pipeline = true, .unroll = true});
+}
+
+} // namespace nestsmith::tvm_steps

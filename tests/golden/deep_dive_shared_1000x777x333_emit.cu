@@ -1,0 +1,98 @@
+// deep_dive/shared: 32 x 32 tiles of A and B in shared memory
+//
+// A: float [1000, 333], row-major, read
+// B: float [333, 777], row-major, read
+// C: float [1000, 777], row-major, read and written
+// alpha: float
+// beta: float
+//
+// Launch: grid 25 x 32, block 1024, 8192 bytes of shared memory a block
+// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+// Target: sm_80
+//
+// Schedule:
+//   auto AB = s.block("AB");
+//   s.set_scope(AB, Scope::local);
+//   auto i = s.loop("i");
+//   auto [i_outer, i_inner] = s.split(i, {infer, 32});
+//   auto j = s.loop("j");
+//   auto [j_outer, j_inner] = s.split(j, {infer, 32});
+//   auto k = s.loop("k");
+//   auto [k_outer, k_inner] = s.split(k, {infer, 32});
+//   s.reorder({i_outer, j_outer, i_inner, j_inner, k_outer, k_inner});
+//   auto i_inner_j_inner = s.fuse(i_inner, j_inner);
+//   auto C = s.block("C");
+//   s.reverse_compute_at(C, i_inner_j_inner);
+//   s.bind(i_outer, Axis::block_y);
+//   s.bind(j_outer, Axis::block_x);
+//   s.bind(i_inner_j_inner, Axis::thread_x);
+//   auto A_shared = s.cache_read(AB, "A", Scope::shared);
+//   s.compute_at(A_shared, k_outer);
+//   auto ax_A_i = s.loop("ax_A_i");
+//   auto ax_A_k = s.loop("ax_A_k");
+//   auto ax_A_i_ax_A_k = s.fuse(ax_A_i, ax_A_k);
+//   s.bind(ax_A_i_ax_A_k, Axis::thread_x);
+//   auto B_shared = s.cache_read(AB, "B", Scope::shared);
+//   s.compute_at(B_shared, k_outer);
+//   auto ax_B_k = s.loop("ax_B_k");
+//   auto ax_B_j = s.loop("ax_B_j");
+//   auto ax_B_k_ax_B_j = s.fuse(ax_B_k, ax_B_j);
+//   s.bind(ax_B_k_ax_B_j, Axis::thread_x);
+//   s.unroll(k_inner);
+
+#include <cuda_runtime.h>
+
+extern "C" __global__ void __launch_bounds__(1024)
+gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, float alpha,
+     float beta) {
+  const int j_outer = blockIdx.x;
+  const int i_outer = blockIdx.y;
+  const int tid = threadIdx.x;
+  __shared__ float A_shared[32 * 32];  // 32 x 32 tile of A
+  __shared__ float B_shared[32 * 32];  // 32 x 32 tile of B
+
+  const int i = i_outer * 32 + tid / 32;
+  const int j = j_outer * 32 + tid % 32;
+  float AB = 0.0f;
+  for (int k_outer = 0; k_outer < 11; ++k_outer) {
+    const int A_k = k_outer * 32 + tid % 32;
+    const int B_k = k_outer * 32 + tid / 32;
+    A_shared[tid] = i < 1000 && A_k < 333 ? A[i * 333 + A_k] : 0.0f;
+    B_shared[tid] = B_k < 333 && j < 777 ? B[B_k * 777 + j] : 0.0f;
+    __syncthreads();  // A_shared, B_shared: written above, read below by AB
+    #pragma unroll
+    for (int k_inner = 0; k_inner < 32; ++k_inner) {
+      AB += A_shared[tid / 32 * 32 + k_inner] * B_shared[k_inner * 32 + tid % 32];
+    }
+    __syncthreads();  // A_shared, B_shared: read above by AB, overwritten by the next k_outer
+  }
+  if (i < 1000 && j < 777) {  // tail of i, j
+    C[i * 777 + j] = alpha * AB + beta * (beta != 0.0f ? C[i * 777 + j] : 0.0f);
+  }
+}
+
+/// Whether two arrays share a byte.
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  const char *a_begin = (const char *)a, *b_begin = (const char *)b;
+  return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
+}
+
+/// Launches gemm on `stream` and does not wait. The kernel was generated for one
+/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
+/// that is written overlaps another.
+extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, int M, int N, int K,
+                                   int lda, int ldb, int ldc, float alpha, float beta,
+                                   cudaStream_t stream) {
+  if (A == nullptr || B == nullptr || C == nullptr) {
+    return cudaErrorInvalidValue;
+  }
+  if (M != 1000 || N != 777 || K != 333 || lda != 333 || ldb != 777 || ldc != 777) {
+    return cudaErrorInvalidValue;
+  }
+  if (overlap(A, 333000LL * sizeof(float), C, 777000LL * sizeof(float)) ||
+      overlap(B, 258741LL * sizeof(float), C, 777000LL * sizeof(float))) {
+    return cudaErrorInvalidValue;
+  }
+  gemm<<<dim3(25, 32), 1024, 0, stream>>>(A, B, C, alpha, beta);
+  return cudaGetLastError();
+}
