@@ -1,10 +1,10 @@
-/// Narrow types against LLVM's APFloat, and what is computed in them.
+/// Narrow types against their definition, and computation in them. (LLVM 14's APFloat is no reference: it
+/// rounds the f32 0x8000168d to a wrong f16.)
 
 #include "dsl/numbers.h"
 #include "tests/dsl/support.h"
 
-#include <llvm/ADT/APFloat.h>
-#include <llvm/ADT/APInt.h>
+#include <cmath>
 #include <random>
 
 namespace nestsmith {
@@ -16,24 +16,47 @@ std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value);
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 bool is_nan(std::uint32_t bits) { return std::isnan(float_of(bits)); }
 
-template <class T> const llvm::fltSemantics &semantics() {
-  if constexpr (std::is_same_v<T, F16>)
-    return llvm::APFloat::IEEEhalf();
-  else
-    return llvm::APFloat::BFloat();
+/// The numbers of a 16-bit format from their definition: a sign, exponent bits and fraction bits.
+template <class T> struct Format;
+template <> struct Format<F16> { static constexpr int fraction_bits = 10, bias = 15; };
+template <> struct Format<BF16> { static constexpr int fraction_bits = 7, bias = 127; };
+
+/// The value of a pattern without its sign. Every value is exact in double; infinity is given as the power of
+/// two that would follow the largest number, which is what rounding compares with.
+template <class T> double magnitude(std::uint16_t bits) {
+  using F = Format<T>;
+  constexpr int one = 1 << F::fraction_bits;
+  int exponent = bits >> F::fraction_bits, fraction = bits % one;
+  if (exponent == 0)
+    return std::ldexp(fraction, 1 - F::bias - F::fraction_bits);
+  return std::ldexp(one + fraction, exponent - F::bias - F::fraction_bits);
+}
+template <class T>
+constexpr std::uint16_t infinity = static_cast<std::uint16_t>(0x7fff << Format<T>::fraction_bits & 0x7fff);
+
+template <class T> std::uint32_t widened(std::uint16_t bits) {
+  std::uint16_t positive = bits & 0x7fff;
+  auto sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  if (positive > infinity<T>)
+    return sign | 0x7fc00000U;
+  return sign | (positive == infinity<T> ? 0x7f800000U : bits_of(static_cast<float>(magnitude<T>(positive))));
 }
 
-/// The same conversions by APFloat.
-template <class T> std::uint32_t widened(std::uint16_t bits) {
-  llvm::APFloat value(semantics<T>(), llvm::APInt(16, bits));
-  bool loses = false;
-  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
-  return static_cast<std::uint32_t>(value.bitcastToAPInt().getZExtValue());
-}
-template <class T> std::uint16_t narrowed(llvm::APFloat value) {
-  bool loses = false;
-  value.convert(semantics<T>(), llvm::APFloat::rmNearestTiesToEven, &loses);
-  return static_cast<std::uint16_t>(value.bitcastToAPInt().getZExtValue());
+/// The nearest number, found by bisection; of two that are equally near, the one whose last bit is 0.
+template <class T> std::uint16_t narrowed(double value) {
+  if (std::isnan(value))
+    return 0x7fff;
+  std::uint16_t sign = std::signbit(value) ? 0x8000 : 0, low = 0, high = infinity<T>;
+  value = std::abs(value);
+  if (value >= magnitude<T>(high))
+    return sign | high;
+  while (high - low > 1) {
+    auto middle = static_cast<std::uint16_t>((low + high) / 2);
+    (magnitude<T>(middle) <= value ? low : high) = middle;
+  }
+  double tie = (magnitude<T>(low) + magnitude<T>(high)) / 2; // exact: one bit more than a number of T has
+  bool up = value > tie || (value == tie && low % 2 == 1);
+  return sign | (up ? high : low);
 }
 
 /// A NaN is a NaN, whatever its payload.
@@ -54,7 +77,7 @@ template <class T> void check_all_patterns() {
 }
 
 template <class T> void check_rounding_of(std::uint32_t bits) {
-  ASSERT_TRUE(same_number(round_to<T>(float_of(bits)), narrowed<T>(llvm::APFloat(float_of(bits)))))
+  ASSERT_TRUE(same_number(round_to<T>(float_of(bits)), narrowed<T>(static_cast<double>(float_of(bits)))))
       << "rounding " << std::hex << bits;
 }
 
@@ -73,8 +96,8 @@ template <class T> void check_rounding() {
     check_rounding_of<T>(static_cast<std::uint32_t>(random()));
 }
 
-TEST(Numbers, EveryF16IsWhatAPFloatSays) { check_all_patterns<F16>(); }
-TEST(Numbers, EveryBF16IsWhatAPFloatSays) { check_all_patterns<BF16>(); }
+TEST(Numbers, EveryF16IsAsDefined) { check_all_patterns<F16>(); }
+TEST(Numbers, EveryBF16IsAsDefined) { check_all_patterns<BF16>(); }
 TEST(Numbers, F16RoundsToNearestEven) { check_rounding<F16>(); }
 TEST(Numbers, BF16RoundsToNearestEven) { check_rounding<BF16>(); }
 
@@ -90,8 +113,8 @@ TEST(Numbers, DoublesAreRoundedOnce) {
   for (int n = 0; n < 200000; ++n) {
     double value = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 60) - 100);
     value += n % 2 ? 0 : std::ldexp(1.0, -60);
-    ASSERT_TRUE(same_number(convert<F16>(value), narrowed<F16>(llvm::APFloat(value)))) << value;
-    ASSERT_TRUE(same_number(convert<BF16>(value), narrowed<BF16>(llvm::APFloat(value)))) << value;
+    ASSERT_TRUE(same_number(convert<F16>(value), narrowed<F16>(value))) << value;
+    ASSERT_TRUE(same_number(convert<BF16>(value), narrowed<BF16>(value))) << value;
   }
 }
 

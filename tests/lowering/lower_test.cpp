@@ -280,7 +280,7 @@ std::string shared_accesses(const Schedule &s) {
   llvm::StringRef rest(text = kernel::print(lower(s)));
   while (!rest.empty()) {
     auto [line, below] = rest.split('\n');
-    if (line.contains("_shared[") && !line.trim().starts_with("sync"))
+    if (line.contains("_shared[") && line.trim().take_front(4) != "sync")
       result += line.trim().str() + "\n";
     rest = below;
   }

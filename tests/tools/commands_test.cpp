@@ -303,7 +303,7 @@ TEST(Lint, GivesJson) {
   for (const llvm::json::Value &value : *list.getAsArray()) {
     const llvm::json::Object &mistake = *value.getAsObject();
     bool figure = mistake.getString("name") == llvm::StringRef("deep_dive/dram_explains_coalescing");
-    EXPECT_EQ(mistake.getString("verdict"), figure ? "counted" : "reported");
+    EXPECT_EQ(mistake.getString("verdict"), llvm::StringRef(figure ? "counted" : "reported"));
     EXPECT_EQ(mistake.getString("command")->str(), "nestsmith lint " + mistake.getString("name")->str());
     EXPECT_FALSE(mistake.getArray("said")->empty());
   }

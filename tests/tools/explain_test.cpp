@@ -58,14 +58,14 @@ TEST(ExplainCommand, GivesJson) {
   EXPECT_EQ(root.getString("limiter"), llvm::StringRef("shared memory"));
   EXPECT_EQ(root.getString("against"), llvm::StringRef("principles/two_by_two"));
   const llvm::json::Object &kernel = *(*root.getArray("kernels"))[0].getAsObject();
-  EXPECT_EQ(kernel.getInteger("grid_blocks"), 4);
+  EXPECT_EQ(kernel.getInteger("grid_blocks"), std::int64_t{4});
   bool found = false;
   for (const llvm::json::Value &each : *kernel.getArray("accesses")) {
     const llvm::json::Object &access = *each.getAsObject();
     if (access.getString("access") == llvm::StringRef("load of B_shared")) {
       found = true;
-      EXPECT_EQ(access.getNumber("wavefronts_per_request"), 1);
-      EXPECT_EQ(access.getInteger("requests"), 64 * 64 * 64 / 32);
+      EXPECT_EQ(access.getNumber("wavefronts_per_request"), 1.0);
+      EXPECT_EQ(access.getInteger("requests"), std::int64_t{64 * 64 * 64 / 32});
       EXPECT_GT(*access.getInteger("line"), 0);
     }
   }
@@ -118,7 +118,7 @@ TEST(Heatmap, ShowsSectors) {
   EXPECT_TRUE(contains(row.out, "|■■■■■■■■|■■■■■■■■|■■■■■■■■|■■■■■■■■|  lanes 0-31"));
   const llvm::json::Value json =
       parsed(nestsmith("explain deep_dive/naive --heatmap 1 --shape 64x64x64 --json"));
-  EXPECT_EQ(json.getAsObject()->getInteger("sectors"), 32);
+  EXPECT_EQ(json.getAsObject()->getInteger("sectors"), std::int64_t{32});
   EXPECT_EQ(json.getAsObject()->getArray("addresses")->size(), 32U);
 }
 
