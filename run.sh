@@ -19,6 +19,6 @@ esac
 read_options "$@"
 install_build_tools
 prepare_headers
-build_nestsmith OFF nestsmith
+build_nestsmith OFF OFF
 prepare_nvrtc
 eval "exec \"\$build/bin/nestsmith\" run $arguments"

@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 
 # LLVM Support, statically, with the static libraries it leans on where the system has them.
 if(NOT TARGET nestsmith::llvm)
+  include(choose_llvm)
   if(NESTSMITH_LLVM_DIR)
     find_package(LLVM REQUIRED CONFIG NO_DEFAULT_PATH
       PATHS ${NESTSMITH_LLVM_DIR} PATH_SUFFIXES lib/cmake/llvm cmake)
@@ -15,6 +16,7 @@ if(NOT TARGET nestsmith::llvm)
     message(FATAL_ERROR "nestsmith needs LLVM 14 or newer, found ${LLVM_VERSION} in ${LLVM_DIR}; "
       "name another with -DNESTSMITH_LLVM_DIR=/usr/lib/llvm-19")
   endif()
+  message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}${other_llvms}")
   set(nestsmith_llvm_libraries)
   foreach(library LLVMSupport LLVMDemangle)
     find_library(NESTSMITH_${library} NAMES lib${library}.a PATHS ${LLVM_LIBRARY_DIRS} NO_DEFAULT_PATH REQUIRED)

@@ -44,11 +44,11 @@ install() {
 
 install_build_tools() {
   packages="cmake ninja-build g++ libfmt-dev libeigen3-dev zlib1g-dev libzstd-dev"
-  # Any LLVM from 14 on will do.
+  # Any LLVM from 14 on will do; cmake/choose_llvm.cmake chooses among several. llvm-dev is the one that this Debian ships.
   for library in /usr/lib/llvm-*/lib/libLLVMSupport.a /usr/lib/llvm-*/lib64/libLLVMSupport.a; do
     [ -e "$library" ] && found_llvm=yes
   done
-  [ -n "${found_llvm-}" ] || packages="$packages llvm-14-dev"
+  [ -n "${found_llvm-}" ] || packages="$packages llvm-dev"
   # shellcheck disable=SC2086 # a list of words
   install $packages "$@" || fail "cannot go on without the packages above"
 }
@@ -64,21 +64,34 @@ quietly() {
   }
 }
 
-# build_nestsmith TESTS TARGET: TESTS is ON or OFF. A tree that has tests keeps them.
+# build_nestsmith TESTS ALL_TESTS: TESTS is ON or OFF, and so is ALL_TESTS, which adds the programs of the long tests. A tree
+# that has tests keeps them.
 build_nestsmith() {
   mkdir -p "$build"
-  if ! grep -qs "^NESTSMITH_TESTS:BOOL=$1\|^NESTSMITH_TESTS:BOOL=ON" "$build/CMakeCache.txt" ||
-    ! [ -e "$build/build.ninja" ]; then
+  if ! configured "NESTSMITH_TESTS:BOOL=$1" "NESTSMITH_TESTS:BOOL=ON" ||
+    ! configured "NESTSMITH_ALL_TESTS:BOOL=$2" "NESTSMITH_ALL_TESTS:BOOL=ON" || ! [ -e "$build/build.ninja" ]; then
     say "configuring build/"
-    (cd "$root" && quietly configure cmake --preset release -DNESTSMITH_TESTS="$1")
+    (cd "$root" && quietly configure cmake --preset release -DNESTSMITH_TESTS="$1" -DNESTSMITH_ALL_TESTS="$2")
+    llvm=$(sed -n 's/^-- \(LLVM .*\)/\1/p' "$build/configure.log")
+    [ -z "$llvm" ] || say "$llvm"
   fi
+  target=nestsmith
+  [ "$1" = OFF ] || target=all
   # Says so only where there is something to build.
-  (sleep 1 >/dev/null 2>&1 && say "building (from nothing: up to five minutes)") &
+  (sleep 1 >/dev/null 2>&1 && say "building (from nothing: $([ "$1" = ON ] && echo three to nine || echo two to five) minutes)") &
   notice=$!
   trap 'kill "$notice" 2>/dev/null || true' EXIT
-  quietly build cmake --build "$build" --target "$2"
+  quietly build cmake --build "$build" --target "$target"
   kill "$notice" 2>/dev/null || true
   trap - EXIT
+}
+
+# configured ENTRY...: whether one of these entries is in the cache of the build.
+configured() {
+  for entry in "$@"; do
+    ! grep -qs "^$entry" "$build/CMakeCache.txt" || return 0
+  done
+  return 1
 }
 
 unpack_wheels() {
@@ -97,15 +110,39 @@ fetch_wheels() {
   *) fail "--cuda is 12 or 13, got $1" ;;
   esac
   [ ! -e /dev/nvidiactl ] || names="$names $cublas"
+  download_wheels "NVRTC and the CUDA headers"
+}
+
+# download_wheels WHAT: the wheels of the list `names`, unpacked into build/wheels.
+download_wheels() {
   if ! python3 -m pip --version >/dev/null 2>&1; then
     install python3-pip || return 1
   fi
-  say "getting NVRTC and the CUDA headers (pip download $names)"
+  say "getting $1 (pip download $names)"
   # shellcheck disable=SC2086 # a list of words
   python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: -d "$wheels/download" $names \
     >"$build/wheels.log" 2>&1 || return 1
   unpack_wheels "$wheels/download"
   rm -rf "$wheels/download"
+}
+
+# nvcc, for the tests that compile emitted files with it: the one in PATH, that of a toolkit in its usual place, or wheels.
+prepare_nvcc() {
+  for folder in "$wheels/nvidia/cu13/bin" /usr/local/cuda/bin; do
+    command -v nvcc >/dev/null || ! [ -x "$folder/nvcc" ] || PATH=$folder:$PATH
+  done
+  if command -v nvcc >/dev/null || [ -n "$no_cuda" ] || [ -n "$wheels_from" ] || [ "${cuda:-13}" = 12 ]; then
+    return
+  fi
+  mkdir -p "$wheels"
+  # The compiler, its headers and the runtime are of one version.
+  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.*"
+  download_wheels "nvcc" || {
+    say "could not get nvcc (see build/wheels.log): the tests that need it are skipped"
+    return
+  }
+  chmod +x "$wheels"/nvidia/cu13/bin/* "$wheels"/nvidia/cu13/nvvm/bin/*
+  PATH=$wheels/nvidia/cu13/bin:$PATH
 }
 
 # The newest CUDA that the driver takes: 13 where there is no driver.
@@ -168,12 +205,14 @@ script_options='  --no-cuda       do not get NVRTC and cuda_occupancy.h where th
   --cuda VERSION  get NVRTC and the CUDA headers, 12 or 13, into build/wheels, whatever else is there
   --wheels DIR    take them from the wheels (*.whl) in DIR, without a network'
 
-# Takes the options of the scripts out of "$@"; the rest is in `arguments`, quoted for eval.
+# Takes the options of the scripts out of "$@"; the rest is in `arguments`, quoted for eval. Only test.sh has --all.
+takes_all=
 read_options() {
-  no_cuda='' cuda='' wheels_from='' arguments=''
+  no_cuda='' cuda='' wheels_from='' all_tests=OFF arguments=''
   while [ $# -gt 0 ]; do
     case $1 in
     --no-cuda) no_cuda=yes ;;
+    --all) if [ -n "$takes_all" ]; then all_tests=ON; else arguments="$arguments --all"; fi ;;
     --cuda | --wheels)
       [ $# -gt 1 ] || fail "$1 needs a value"
       if [ "$1" = --cuda ]; then cuda=$2; else wheels_from=$2; fi

@@ -27,13 +27,14 @@ TEST(BadInput, UnknownCommandNamesTheNearest) {
 
 TEST(BadInput, UnknownRungNamesTheNearest) {
   expect_refused(nestsmith("run coalescd"), 2,
-                 "unknown rung 'coalescd'; did you mean 'ladder/coalesced' or '000/coalesced'?");
-  expect_refused(nestsmith("show deep_dive/nave"), 2, "unknown rung '000/nave'; did you mean '000/naive', ");
-  expect_refused(
-      nestsmith("show naive"), 2,
-      "'naive' is the name of several rungs; say 'ladder/naive', '000/naive', '001/naive' or '002/naive'");
+                 "unknown rung 'coalescd'; did you mean 'ladder/coalesced' or 'deep_dive/coalesced'?");
+  expect_refused(nestsmith("show deep_dive/nave"), 2,
+                 "unknown rung 'deep_dive/nave'; did you mean 'deep_dive/naive', ");
+  expect_refused(nestsmith("show naive"), 2,
+                 "'naive' is the name of several rungs; say 'ladder/naive', 'deep_dive/naive', "
+                 "'transposed/naive' or 'tiling/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
-  expect_refused(nestsmith("show deep_dive"), 2, "'000' is a tutorial, expected one rung");
+  expect_refused(nestsmith("show deep_dive"), 2, "'deep_dive' is a tutorial, expected one rung");
 }
 
 TEST(BadInput, OptionsAreChecked) {
@@ -45,7 +46,7 @@ TEST(BadInput, OptionsAreChecked) {
   expect_refused(nestsmith("run --shape 8x8x8 --shape 9x9x9"), 2, "option '--shape' is given twice");
   expect_refused(nestsmith("show"), 2, "'show' needs a RUNG: nestsmith show RUNG");
   expect_refused(nestsmith("show deep_dive/naive deep_dive/shared"), 2,
-                 "'show' takes 1 argument at most, got '000/shared' beyond it");
+                 "'show' takes 1 argument at most, got 'deep_dive/shared' beyond it");
   expect_refused(nestsmith("show deep_dive/naive --step -1"), 2,
                  "option '--step' is a number of at least 0, got '-1'");
   expect_refused(nestsmith("show deep_dive/naive --step 99"), 2, "option '--step' is at most ");

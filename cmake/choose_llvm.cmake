@@ -1,0 +1,44 @@
+# Chooses the LLVM to build with: sets NESTSMITH_LLVM_DIR unless the user named an LLVM or the build has one already.
+#
+# The rule: of the versions in /usr/lib/llvm-*, the newest one that nestsmith is tested with; where there is none of
+# these, the newest one. A version counts where its static Support library is installed. Where /usr/lib has no LLVM,
+# find_package searches the system.
+
+set(oldest_llvm 14)
+set(newest_tested_llvm 19)
+set(other_llvms "")
+
+# A build that had another LLVM forgets it.
+if(NESTSMITH_LLVM_DIR AND LLVM_DIR)
+  string(FIND "${LLVM_DIR}/" "${NESTSMITH_LLVM_DIR}/" at)
+  if(NOT at EQUAL 0)
+    foreach(entry LLVM_DIR NESTSMITH_LLVMSupport NESTSMITH_LLVMDemangle)
+      unset(${entry} CACHE)
+    endforeach()
+  endif()
+endif()
+
+if(NOT NESTSMITH_LLVM_DIR AND NOT LLVM_DIR AND NOT LLVM_ROOT AND NOT DEFINED ENV{LLVM_DIR} AND NOT DEFINED ENV{LLVM_ROOT})
+  file(GLOB libraries /usr/lib/llvm-*/lib/libLLVMSupport.a /usr/lib/llvm-*/lib64/libLLVMSupport.a)
+  set(tested)
+  set(newer)
+  foreach(library ${libraries})
+    string(REGEX MATCH "^/usr/lib/llvm-([0-9]+)/" prefix ${library})
+    if(CMAKE_MATCH_1 GREATER newest_tested_llvm)
+      list(APPEND newer ${CMAKE_MATCH_1})
+    elseif(CMAKE_MATCH_1 GREATER_EQUAL oldest_llvm)
+      list(APPEND tested ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(SORT tested COMPARE NATURAL ORDER DESCENDING)
+  list(SORT newer COMPARE NATURAL ORDER DESCENDING)
+  list(APPEND tested ${newer})
+  if(tested)
+    list(POP_FRONT tested version)
+    set(NESTSMITH_LLVM_DIR /usr/lib/llvm-${version})
+    if(tested)
+      list(JOIN tested ", " others)
+      set(other_llvms "; also installed: ${others}; -DNESTSMITH_LLVM_DIR=PREFIX takes another")
+    endif()
+  endif()
+endif()

@@ -1,0 +1,34 @@
+# Read by ctest: gives the label `long` to the tests that take most of the time and that look for rare bugs: every
+# proof, many random schedules, many seeded bugs, every architecture. ./test.sh leaves them out, ./test.sh --all runs them.
+# A line is a regular expression of names of tests.
+
+set(long_tests
+  "^SmallWorld\\.Three"
+  "^Rungs\\.KeepTheirMeaningAtEveryStep$"
+  "^RandomWalks\\.GiveGoodKernels$"
+  "^EmittedText\\.Of(EveryRung|OneKernelForEveryShape)IsWhatTheSimulatorRuns$"
+  "^Run\\.TakesEveryTypeAndEveryFormOfAProduct$"
+  "^All/Architecture\\.TakesEveryRungWithoutSpills/sm_(75|8[6-9]|1[0-9][0-9])$"
+  "^Rungs/OneKernel\\.IsTakenByEveryArchitecture/tvm_steps"
+  "^EmitStandalone\\.nvcc_builds_a_program_without_a_warning$"
+  "^Types\\.NvccTakesStandaloneFilesOfNarrowTypes$"
+)
+
+set(unmatched ${long_tests})
+set(all_built TRUE)
+foreach(program dsl lowering codegen runtime schedules cli known_bugs)
+  if(NOT nestsmith_${program}_tests_TESTS)
+    set(all_built FALSE)
+  endif()
+  foreach(test ${nestsmith_${program}_tests_TESTS})
+    foreach(pattern ${long_tests})
+      if(test MATCHES "${pattern}")
+        set_tests_properties("${test}" PROPERTIES LABELS long)
+        list(REMOVE_ITEM unmatched "${pattern}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+if(all_built AND unmatched)
+  message(FATAL_ERROR "tests/long_tests.cmake: no test has a name like ${unmatched}")
+endif()
