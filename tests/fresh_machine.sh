@@ -2,8 +2,8 @@
 # Runs README's two commands on a machine that has nothing: in a minimal Debian root with git, on a clone of the
 # committed tree. Needs root privileges and installs mmdebstrap on the host. The root and its mounts go away on every exit.
 set -eu
-repository=$(cd "$(dirname "$0")/.." && pwd)
-. "$repository/cmake/prepare.sh"
+root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/prepare.sh"
 
 usage() {
   cat <<HELP
@@ -58,7 +58,7 @@ case $release in
 13) suite=trixie ;;
 esac
 commands=$(awk '/^```sh/ { inside = 1; next } /^```/ { inside = 0 }
-  inside && /^\.\/(run|test)\.sh/ { sub(/ *#.*/, ""); print }' "$repository/README.md")
+  inside && /^\.\/(run|test)\.sh/ { sub(/ *#.*/, ""); print }' "$root/README.md")
 [ "$commands" = "$(printf './run.sh\n./test.sh')" ] || fail "README.md gives other commands than ./run.sh and ./test.sh: $commands"
 
 install mmdebstrap git util-linux || fail "cannot make a root without the packages above"
@@ -94,27 +94,27 @@ apt-get indextargets --format '$(ORIGIN) deb $(REPO_URI) $(RELEASE) $(COMPONENT)
 [ -s "$folder/archives" ] || echo "deb http://deb.debian.org/debian $suite main" >"$folder/archives"
 apt-config dump | grep -E '^Acquire::https?::Proxy' >"$folder/proxies" || true
 
-root=$folder/root packages=git
+machine=$folder/machine packages=git
 [ -z "$user" ] || packages=$packages,sudo
 say "Debian $release: making a minimal root with $packages"
 log=$folder/mmdebstrap.log
-wait_for mmdebstrap --variant=minbase --include="$packages" --aptopt="$folder/proxies" "$suite" "$root" "$folder/archives" \
+wait_for mmdebstrap --variant=minbase --include="$packages" --aptopt="$folder/proxies" "$suite" "$machine" "$folder/archives" \
   >"$log" 2>&1 || {
   tail -n 20 "$log" >&2
   fail "mmdebstrap failed"
 }
-mkdir -p "$root/usr/local/share/ca-certificates"
+mkdir -p "$machine/usr/local/share/ca-certificates"
 for file in /usr/local/share/ca-certificates/*.crt; do
-  [ ! -e "$file" ] || cp "$file" "$root/usr/local/share/ca-certificates/"
+  [ ! -e "$file" ] || cp "$file" "$machine/usr/local/share/ca-certificates/"
 done
 for file in /etc/resolv.conf /etc/pip.conf; do
-  [ ! -e "$file" ] || cp -L "$file" "$root$file"
+  [ ! -e "$file" ] || cp -L "$file" "$machine$file"
 done
 place=/root/nestsmith
 if [ -n "$user" ]; then
   place=/home/$user/nestsmith
-  chroot "$root" useradd --create-home --shell /bin/sh "$user"
-  echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
+  chroot "$machine" useradd --create-home --shell /bin/sh "$user"
+  echo "$user ALL=(ALL) NOPASSWD: ALL" >"$machine/etc/sudoers.d/$user"
 fi
 
 # inside COMMAND: runs a shell command in the clone, with the mounts that a machine has. They live in a namespace of
@@ -139,15 +139,15 @@ inside() {
       set -- "$name=$value" "$@"
     done
     exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="${place%/nestsmith}" \
-      LANG=C.UTF-8 CI=true chroot "$root" env "$@"' sh "$root" "$user" "$place" "$1"
+      LANG=C.UTF-8 CI=true chroot "$root" env "$@"' sh "$machine" "$user" "$place" "$1"
 }
 
-git -c safe.directory='*' clone -q --no-local "$repository" "$root$place" || fail "cannot clone $repository"
-commit=$(git -c safe.directory='*' -C "$root$place" log -1 --format='%h %s')
-[ -z "$user" ] || chroot "$root" chown -R "$user:$user" "$place"
+git -c safe.directory='*' clone -q --no-local "$root" "$machine$place" || fail "cannot clone $root"
+commit=$(git -c safe.directory='*' -C "$machine$place" log -1 --format='%h %s')
+[ -z "$user" ] || chroot "$machine" chown -R "$user:$user" "$place"
 if [ -n "$llvm" ]; then
   say "installing llvm-$llvm-dev before"
-  wait_for chroot "$root" sh -ec "apt-get update -qq && apt-get install -qq -y --no-install-recommends llvm-$llvm-dev" >"$log" 2>&1 ||
+  wait_for chroot "$machine" sh -ec "apt-get update -qq && apt-get install -qq -y --no-install-recommends llvm-$llvm-dev" >"$log" 2>&1 ||
     { tail -n 20 "$log" >&2 && fail "cannot install llvm-$llvm-dev"; }
 fi
 
@@ -162,7 +162,7 @@ for command in ./run.sh "./test.sh$all"; do
   }
   times="$times$command $result in $(($(date +%s) - begin)) s; "
 done
-junit=$root$place/build/tests.xml
-[ ! -e "$junit" ] || "$repository/tests/skipped.sh" "$junit" "$repository/tests/may_skip.txt" >&2 || status=1
+junit=$machine$place/build/tests.xml
+[ ! -e "$junit" ] || "$root/tests/skipped.sh" "$junit" "$root/tests/may_skip.txt" >&2 || status=1
 say "Debian $release${user:+, an ordinary user}${llvm:+, LLVM $llvm}: ${times%; }"
 exit "$status"
