@@ -3,11 +3,10 @@
 include(CMakePackageConfigHelpers)
 
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/nestsmith)
-set(rooms dsl lowering codegen runtime schedules)
 install(TARGETS nestsmith_dsl nestsmith_lowering nestsmith_codegen nestsmith_runtime nestsmith_schedules nestsmith_cli
                 nestsmith_all nestsmith_fmt EXPORT nestsmith_targets)
 install(TARGETS nestsmith)
-install(DIRECTORY ${rooms} tools DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nestsmith FILES_MATCHING PATTERN *.h)
+install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
 configure_package_config_file(cmake/nestsmithConfig.cmake.in ${PROJECT_BINARY_DIR}/nestsmithConfig.cmake

@@ -24,11 +24,9 @@ function(nestsmith_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   add_library(nestsmith_${name} STATIC ${sources})
-  add_library(nestsmith::${name} ALIAS nestsmith_${name})
   set_target_properties(nestsmith_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_compile_features(nestsmith_${name} PUBLIC cxx_std_20)
-  target_include_directories(nestsmith_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/nestsmith>)
+  target_include_directories(nestsmith_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   list(TRANSFORM ARGN PREPEND nestsmith_ OUTPUT_VARIABLE rooms)
   target_link_libraries(nestsmith_${name}
     PUBLIC ${rooms}

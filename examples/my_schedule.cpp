@@ -2,8 +2,7 @@
 //
 //   my_schedule show | emit | run | check …      (see my_schedule --help)
 
-#include "dsl/tensor.h"
-#include "tools/cli.h"
+#include <nestsmith/nestsmith.h>
 
 using namespace nestsmith;
 

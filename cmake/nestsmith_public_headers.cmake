@@ -1,0 +1,33 @@
+# NESTSMITH_PUBLIC_INCLUDE, the include directory of a user: a folder of the build with tools/nestsmith.h as
+# nestsmith/nestsmith.h, and with the headers that it includes, where "dsl/x.h" is written "nestsmith/dsl/x.h". A user's
+# include path so gets no name but `nestsmith`. CMake makes them when it runs, and runs again when one of them changes.
+
+set(NESTSMITH_PUBLIC_INCLUDE ${PROJECT_BINARY_DIR}/include)
+set(headers tools/nestsmith.h)
+set(seen)
+set(made)
+while(headers)
+  list(POP_FRONT headers header)
+  list(APPEND seen ${header})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+  file(READ ${PROJECT_SOURCE_DIR}/${header} text)
+  string(REGEX MATCHALL "#include \"[^\"]+\"" included "${text}")
+  list(TRANSFORM included REPLACE "#include \"(.+)\"" "\\1")
+  list(APPEND headers ${included})
+  list(REMOVE_DUPLICATES headers)
+  list(REMOVE_ITEM headers ${seen})
+
+  string(REPLACE "#include \"" "#include \"nestsmith/" text "${text}")
+  if(header STREQUAL tools/nestsmith.h)
+    set(header nestsmith.h)
+  endif()
+  list(APPEND made ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith/${header})
+  # A header that is the same is not touched, so that nothing is compiled again.
+  file(CONFIGURE OUTPUT ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith/${header} CONTENT "${text}" @ONLY)
+endwhile()
+file(GLOB_RECURSE headers ${NESTSMITH_PUBLIC_INCLUDE}/*)
+foreach(header ${headers})
+  if(NOT header IN_LIST made) # the umbrella included it before
+    file(REMOVE ${header})
+  endif()
+endforeach()

@@ -1,0 +1,24 @@
+#pragma once
+/// Everything that a user's own program needs: `#include <nestsmith/nestsmith.h>`. This header stays stable
+/// between versions. The headers that it includes may change.
+///
+///   computations, schedules   Workload, Tensor, Schedule, Target
+///   programs as text          print, trace_to_cpp, to_json, replay
+///   kernels                   lower, emit, emit_standalone
+///   tests of kernels          check, SimExecutor
+///   the command line          Rung, cli_main
+///   errors                    UserError, ScheduleError
+
+#include "codegen/emit.h"
+#include "codegen/standalone.h"
+#include "dsl/error.h"
+#include "dsl/printer.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+#include "dsl/tensor.h"
+#include "dsl/trace.h"
+#include "lowering/lower.h"
+#include "runtime/check.h"
+#include "runtime/sim_executor.h"
+#include "schedules/rung.h"
+#include "tools/cli.h"
