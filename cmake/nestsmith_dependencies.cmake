@@ -1,5 +1,5 @@
-# What nestsmith links. Read by the build, and by an installed nestsmithConfig.cmake, where only the
-# libraries behind nestsmith::llvm and threads still matter: fmt and Eigen are headers, used inside.
+# What nestsmith links when it is built. An installed package looks for it by itself (nestsmithConfig.cmake.in); fmt and
+# Eigen are headers, used inside.
 
 find_package(Threads REQUIRED)
 

@@ -9,8 +9,25 @@ install(TARGETS nestsmith)
 install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
+# What the archives above link of the system: LLVM's archives, and those libraries that LLVM says it was built with.
+get_filename_component(nestsmith_llvm_folder ${NESTSMITH_LLVMSupport} DIRECTORY)
+get_target_property(uses LLVMSupport INTERFACE_LINK_LIBRARIES)
+set(names_of_z "ZLIB|libz[.]")
+set(names_of_zstd zstd)
+set(names_of_tinfo "Terminfo|tinfo")
+set(nestsmith_system_libraries)
+set(nestsmith_system_folders)
+foreach(library z zstd tinfo)
+  if(uses MATCHES "${names_of_${library}}" AND NESTSMITH_lib${library})
+    get_filename_component(folder ${NESTSMITH_lib${library}} DIRECTORY)
+    list(APPEND nestsmith_system_libraries ${library})
+    list(APPEND nestsmith_system_folders ${folder})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES nestsmith_system_folders)
+
 configure_package_config_file(cmake/nestsmithConfig.cmake.in ${PROJECT_BINARY_DIR}/nestsmithConfig.cmake
   INSTALL_DESTINATION ${config})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/nestsmithConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/nestsmithConfig.cmake ${PROJECT_BINARY_DIR}/nestsmithConfigVersion.cmake
-              cmake/nestsmith_dependencies.cmake DESTINATION ${config})
+              DESTINATION ${config})

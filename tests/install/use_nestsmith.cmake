@@ -1,25 +1,59 @@
-# cmake -DMODE=installed|subdirectory -DSOURCE=… -DBUILD=… -DLLVM=… -P use_nestsmith.cmake
-# Builds examples/my_schedule.cpp as a user would, and runs it. The folders are kept, so that a second
-# run compiles only what changed.
+# cmake -DMODE=installed|subdirectory -DSOURCE=… -DBUILD=… -DLLVM=14 -DCOMPILER=… -DFLAGS=… -P use_nestsmith.cmake
+# Builds examples/my_schedule.cpp as a user would, and runs it.
 
 function(step)
-  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDERR COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDERR COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE output
+    ECHO_OUTPUT_VARIABLE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# expect(REGEX...): the output of the last step matches each.
+function(expect)
+  foreach(regex ${ARGN})
+    if(NOT output MATCHES "${regex}")
+      message(FATAL_ERROR "this does not match '${regex}': ${output}")
+    endif()
+  endforeach()
 endfunction()
 
 set(folder ${BUILD}/tests/use/${MODE})
-set(arguments -G Ninja -DCMAKE_BUILD_TYPE=None -DNESTSMITH_LLVM_DIR=${LLVM}
-  -DEXAMPLE=${SOURCE}/examples/my_schedule.cpp)
+set(arguments -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS}
+  -DEXAMPLE=${SOURCE}/examples/my_schedule.cpp -DLLVM=${LLVM})
+file(REMOVE_RECURSE ${folder})
 if(MODE STREQUAL installed)
-  file(REMOVE_RECURSE ${folder}/prefix)
+  # The prefix is moved, and what it is moved to has a space.
   step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${folder}/prefix)
-  list(APPEND arguments -DCMAKE_PREFIX_PATH=${folder}/prefix)
+  set(prefix "${folder}/the moved prefix")
+  file(RENAME ${folder}/prefix ${prefix})
+  list(APPEND arguments -DCMAKE_PREFIX_PATH=${prefix})
 else()
-  list(APPEND arguments -DNESTSMITH_SOURCE=${SOURCE})
+  list(APPEND arguments -DNESTSMITH_SOURCE=${SOURCE} -DNESTSMITH_LLVM_DIR=${LLVM_DIR})
 endif()
 step(${CMAKE_COMMAND} -S ${SOURCE}/tests/install -B ${folder}/build ${arguments})
-if(MODE STREQUAL subdirectory) # all of nestsmith again would take minutes: what it links is what is installed
-  step(${CMAKE_COMMAND} --build ${folder}/build --target my_schedule_compiles)
+
+set(object CMakeFiles/my_schedule.dir/my_schedule.cpp.o)
+if(MODE STREQUAL subdirectory) # all of nestsmith again would take minutes: it is linked as in examples/CMakeLists.txt
+  step(${CMAKE_COMMAND} --build ${folder}/build --target ${object} other_names)
 else()
-  step(${CMAKE_COMMAND} --build ${folder}/build --target my_schedule)
+  step(${CMAKE_COMMAND} --build ${folder}/build)
   step(${folder}/build/my_schedule list)
+  expect("product")
+  step(${folder}/build/without_commands)
+  expect("for i_inner < 128 in threadIdx.x" "s.bind" "__global__ void" "refused: s.bind")
+  step(${prefix}/bin/nestsmith --version)
+  expect("nestsmith 0\\.2\\.")
+  file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.h)
+  foreach(text ${texts})
+    file(STRINGS ${text} lines REGEX "${SOURCE}|${BUILD}")
+    if(lines)
+      message(FATAL_ERROR "${text} names a folder of the build: ${lines}")
+    endif()
+  endforeach()
+endif()
+
+# What the example includes: nothing of the repository itself, and no header of LLVM, fmt or Eigen.
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${folder}/build -- -t deps ${object} OUTPUT_VARIABLE output)
+expect("/nestsmith/nestsmith\\.h" "/nestsmith/tools/cli\\.h")
+if(output MATCHES "[^\n]*/(llvm|llvm-c|fmt|eigen3)/[^\n]*" OR output MATCHES "${SOURCE}/(dsl|schedules|tools)/[^\n]*")
+  message(FATAL_ERROR "a user's program includes ${CMAKE_MATCH_0}")
 endif()

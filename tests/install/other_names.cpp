@@ -1,0 +1,16 @@
+// `nestsmith` is the only name that a user's include path has from it: what this finds would compile in an
+// #include.
+
+#if !__has_include(<nestsmith/nestsmith.h>) || !__has_include("nestsmith/dsl/tensor.h")
+#error "the public headers are not on the include path"
+#endif
+
+#if __has_include("dsl/tensor.h") || __has_include(<dsl/schedule.h>) || __has_include(<lowering/lower.h>) ||             \
+    __has_include(<codegen/emit.h>) || __has_include(<runtime/check.h>) || __has_include(<schedules/rung.h>) ||          \
+    __has_include(<tools/cli.h>) || __has_include(<tests/golden.h>)
+#error "a folder of the repository is on the include path"
+#endif
+
+#if __has_include(<nestsmith/tools/arguments.h>) || __has_include(<nestsmith/runtime/sim/machine.h>)
+#error "a header that nestsmith.h does not include is public"
+#endif

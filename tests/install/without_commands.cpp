@@ -1,0 +1,31 @@
+// nestsmith as a library, without cli_main: from a computation to its checked CUDA text.
+
+#include <nestsmith/nestsmith.h>
+
+#include <cstdio>
+
+using namespace nestsmith;
+
+int main() {
+  Workload w("twice");
+  Tensor X = w.placeholder("X", {Expr(1000)}, DType::f32);
+  Tensor Y = w.compute("Y", {Expr(1000)}, {"i"}, [&](Expr i) { return X(i) + X(i); });
+  Schedule s(w.output({Y}), make_target("sm_90"));
+  auto [block, thread] = s.split(s.loop("i"), {infer, 128});
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+
+  kernel::Plan plan = lower(s);
+  SimExecutor simulator;
+  if (!check(s, plan, simulator).passed)
+    return 1;
+  std::printf("%s%s%s", print(s.program()).c_str(), trace_to_cpp(s).c_str(),
+              emit({.title = "twice", .target = "sm_90"}, plan).c_str());
+  try {
+    s.bind(thread, Axis::thread_x);
+  } catch (const ScheduleError &error) {
+    std::printf("refused: %s\n", error.what());
+    return 0;
+  }
+  return 1;
+}
