@@ -147,13 +147,15 @@ Choice from_rung(const Rung &rung) {
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
   if (is_trace_file(word))
     return from_trace_file(rungs, word);
+  // The name of a tutorial never means a rung of another: `transposed` is not `principles/transposed`.
+  if (!word.empty() && std::ranges::find(rungs, word, &Rung::tutorial) != rungs.end())
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' is a tutorial, expected one rung; `nestsmith list {}` shows its rungs",
+                                word, word));
   std::vector<const Rung *> found;
   for (const Rung &rung : rungs)
     if (rung.full_name() == word || rung.name == word)
       found.push_back(&rung);
-  if (found.empty() && std::ranges::find(rungs, word, &Rung::tutorial) != rungs.end())
-    throw UserError(ExitCode::usage,
-                    fmt::format("'{}' is a tutorial, expected one rung; `nestsmith list` shows them", word));
   if (found.empty())
     unknown_rung(rungs, word);
   if (found.size() > 1) {

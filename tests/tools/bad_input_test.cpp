@@ -35,6 +35,9 @@ TEST(BadInput, UnknownRungNamesTheNearest) {
                  "'transposed/naive' or 'tiling/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
   expect_refused(nestsmith("show deep_dive"), 2, "'deep_dive' is a tutorial, expected one rung");
+  // A rung of principles has the name of another tutorial.
+  expect_refused(nestsmith("show transposed"), 2, "'transposed' is a tutorial, expected one rung");
+  EXPECT_EQ(nestsmith("show principles/transposed").code, 0);
 }
 
 TEST(BadInput, OptionsAreChecked) {
