@@ -29,7 +29,7 @@ fi
 prepare_headers
 build_nestsmith ON "$all_tests"
 prepare_nvrtc
-[ "$all_tests" = OFF ] || prepare_nvcc
+[ "$all_tests" = OFF ] || prepare_test_wheels
 say "testing"
 junit=$build/tests.xml
 rm -f "$junit"

@@ -126,8 +126,9 @@ download_wheels() {
   rm -rf "$wheels/download"
 }
 
-# nvcc, for the tests that compile emitted files with it: the one in PATH, that of a toolkit in its usual place, or wheels.
-prepare_nvcc() {
+# What only tests need: CUPTI, which knows the names of metrics, and nvcc. Those of PATH, of a toolkit in its usual
+# place, or wheels.
+prepare_test_wheels() {
   for folder in "$wheels/nvidia/cu13/bin" /usr/local/cuda/bin; do
     command -v nvcc >/dev/null || ! [ -x "$folder/nvcc" ] || PATH=$folder:$PATH
   done
@@ -136,9 +137,9 @@ prepare_nvcc() {
   fi
   mkdir -p "$wheels"
   # The compiler, its headers and the runtime are of one version.
-  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.*"
-  download_wheels "nvcc" || {
-    say "could not get nvcc (see build/wheels.log): the tests that need it are skipped"
+  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.* nvidia-cuda-cupti==13.*"
+  download_wheels "nvcc and CUPTI" || {
+    say "could not get nvcc and CUPTI (see build/wheels.log): the tests that need them are skipped"
     return
   }
   chmod +x "$wheels"/nvidia/cu13/bin/* "$wheels"/nvidia/cu13/nvvm/bin/*

@@ -1,8 +1,9 @@
 #!/bin/sh
-# skipped.sh JUNIT [LIST]: lists the tests that a run of ctest skipped, each with its reason, from the file that
-# `ctest --output-junit` wrote. With LIST, fails where a skipped test is on no line of LIST: NAME or NAME*, and a comment.
+# skipped.sh JUNIT [LIST...]: lists the tests that a run of ctest skipped, each with its reason, from the file that
+# `ctest --output-junit` wrote. With lists, fails where a skipped test is on no line of them: NAME or NAME*, and a comment.
 set -eu
-junit=$1 list=${2-}
+junit=$1
+shift
 
 skipped=$(awk '
   /<testcase / { name = $0; sub(/.* name="/, "", name); sub(/".*/, "", name); off = /status="(notrun|disabled)"/; reason = "" }
@@ -19,7 +20,8 @@ if [ -z "$skipped" ]; then
 fi
 echo "nestsmith: $(printf '%s\n' "$skipped" | wc -l) skipped:"
 printf '%s\n' "$skipped" | sed 's/^/  /'
-[ -n "$list" ] || exit 0
+[ $# -gt 0 ] || exit 0
+list=$1
 
 status=0
 while read -r line; do
@@ -27,7 +29,9 @@ while read -r line; do
   while read -r pattern; do
     # shellcheck disable=SC2254 # a pattern
     case $name in ${pattern%%[ #]*}) [ -z "${pattern%%[ #]*}" ] || known=yes ;; esac
-  done <"$list"
+  done <<PATTERNS
+$(cat "$@")
+PATTERNS
   if [ -z "$known" ]; then
     echo "nestsmith: $name may not be skipped here: mend this, or add it to $list with a comment that says why"
     status=1
