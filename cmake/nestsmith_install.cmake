@@ -7,6 +7,7 @@ install(TARGETS nestsmith_dsl nestsmith_lowering nestsmith_codegen nestsmith_run
                 nestsmith_all nestsmith_fmt EXPORT nestsmith_targets)
 install(TARGETS nestsmith)
 install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES tools/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nestsmith)
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
 # What the archives above link of the system: LLVM's archives, and those libraries that LLVM says it was built with.

@@ -38,4 +38,11 @@ Target make_target(const std::string &arch) {
   return target;
 }
 
+std::vector<std::string> architectures() {
+  std::vector<std::string> names;
+  for (const Row &row : rows)
+    names.push_back("sm_" + std::to_string(row.compute_capability));
+  return names;
+}
+
 } // namespace nestsmith

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace nestsmith {
 
@@ -23,5 +24,7 @@ struct Target {
 /// The limits of an architecture such as "sm_90" or "sm_90a". One that is not in the table has those that
 /// every GPU has, under its own name.
 Target make_target(const std::string &arch);
+/// "sm_70", … of the table.
+std::vector<std::string> architectures();
 
 } // namespace nestsmith

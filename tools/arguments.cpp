@@ -17,14 +17,14 @@ std::vector<std::string> spellings(const std::vector<Option> &options) {
   return names;
 }
 
-const Option *find(const std::vector<Option> &options, const std::string &word) {
+} // namespace
+
+const Option *find_option(const std::vector<Option> &options, const std::string &word) {
   for (const Option &option : options)
     if (word == "--" + option.name || (option.letter && word == std::string("-") + option.letter))
       return &option;
   return nullptr;
 }
-
-} // namespace
 
 Arguments::Arguments(const std::string &command, const std::vector<std::string> &words,
                      const std::vector<Option> &options) {
@@ -42,7 +42,7 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
     }
     std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
     std::string spelled = word.substr(0, equals);
-    const Option *option = find(options, spelled);
+    const Option *option = find_option(options, spelled);
     if (!option)
       refuse(fmt::format("unknown option '{}' of '{}'{}; `nestsmith {} --help` lists them", spelled, command,
                          did_you_mean(spelled, spellings(options)), command));

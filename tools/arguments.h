@@ -24,6 +24,9 @@ struct Option {
   bool optional_value = false;
 };
 
+/// The option that a word such as "--shape" or "-o" names, or null.
+const Option *find_option(const std::vector<Option> &options, const std::string &word);
+
 class Arguments {
 public:
   /// Takes `--name value`, `--name=value`, `-o value`, and everything as positional after `--`. Throws

@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "tools/command.h"
+#include "tools/complete.h"
 #include "tools/json.h"
 
 #include <algorithm>
@@ -119,6 +120,12 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
       stream.object([&] { stream.attribute("version", version); });
     })
              : fmt::format("nestsmith {}\n", version));
+    return ExitCode::good;
+  }
+  if (!words.empty() && words[0] == "complete") { // for the shell: tools/completion.bash
+    for (const std::string &candidate :
+         candidates(commands, common_options(), rungs, {words.begin() + 1, words.end()}))
+      out(candidate + "\n");
     return ExitCode::good;
   }
   std::string name = "run";

@@ -62,6 +62,11 @@ TEST(OwnRungs, RunAndCheck) {
   EXPECT_EQ(check.code, 0) << check.out << check.err;
 }
 
+TEST(OwnRungs, AreCompleted) {
+  EXPECT_EQ(call({"complete", "show", ""}).out, "axpy\npicky\n*.json\n");
+  EXPECT_EQ(call({"complete", "check", "p"}).out, "picky\n*.json\n");
+}
+
 TEST(OwnRungs, ShapesHaveTheirOwnRank) {
   EXPECT_EQ(call({"run", "axpy", "--shape", "77", "--device", "sim"}).code, 0);
   Called wrong = call({"run", "axpy", "--shape", "7x7x7", "--device", "sim"});

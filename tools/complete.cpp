@@ -1,0 +1,124 @@
+#include "tools/complete.h"
+
+#include "dsl/target.h"
+#include "runtime/gpus.h"
+#include "schedules/mistakes/mistakes.h"
+
+#include <algorithm>
+
+namespace nestsmith::cli {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// What a word of this description stands for: "[RUNG or TUTORIAL …]", "FILE".
+void add_described(Words &words, const std::string &description, const std::vector<Rung> &rungs) {
+  auto says = [&](const char *what) { return description.find(what) != std::string::npos; };
+  for (const Rung &rung : rungs) {
+    if (says("TUTORIAL") && !rung.tutorial.empty())
+      words.push_back(rung.tutorial);
+    if (says("RUNG"))
+      words.push_back(rung.full_name());
+  }
+  if (says("MISTAKE"))
+    for (const Mistake &mistake : mistakes())
+      words.push_back(mistake.full_name());
+  if (says("RUNG"))
+    words.push_back("*.json"); // a trace file
+  if (says("FILE"))
+    words.push_back("*");
+}
+
+Words values(const Option &option, const std::vector<Rung> &rungs) {
+  Words words = option.choices;
+  if (option.name == "gpu" || option.name == "arch")
+    for (const Gpu &gpu : gpus()) {
+      words.push_back(option.name == "gpu" ? gpu.name : gpu.arch);
+      std::erase(words.back(), ' '); // --gpu takes "RTX3090" too
+    }
+  if (option.name == "arch")
+    std::ranges::copy(architectures(), std::back_inserter(words));
+  add_described(words, option.value, rungs);
+  return words;
+}
+
+/// What the words after a command have said so far.
+struct Said {
+  Words options;                   ///< "--shape"
+  std::size_t positional = 0;      ///< how many
+  const Option *waiting = nullptr; ///< an option whose value comes next
+  bool only_positional = false;    ///< after "--"
+};
+
+Said read(const Words &words, const std::vector<Option> &options) {
+  Said said;
+  for (const std::string &word : words) {
+    if (said.waiting) {
+      said.waiting = nullptr;
+    } else if (said.only_positional || word.size() < 2 || word[0] != '-') {
+      ++said.positional;
+    } else if (word == "--") {
+      said.only_positional = true;
+    } else if (const Option *option = find_option(options, word)) {
+      said.options.push_back("--" + option->name);
+      if (!option->value.empty() && !option->optional_value)
+        said.waiting = option;
+    }
+  }
+  return said;
+}
+
+} // namespace
+
+std::vector<std::string> candidates(const std::vector<Command> &commands, const std::vector<Option> &common,
+                                    const std::vector<Rung> &rungs, std::vector<std::string> words) {
+  // bash makes three words of `--dtype=f32`.
+  std::string typed = words.empty() || words.back() == "=" ? "" : words.back();
+  if (!words.empty())
+    words.pop_back();
+  std::erase(words, "=");
+
+  Words all, names;
+  for (const Command &command : commands)
+    names.push_back(command.name);
+  std::string name = "run"; // without a command
+  bool first = words.empty();
+  if (first) {
+    all = names;
+    all.push_back(typed.starts_with("-") ? "--version" : "help");
+  } else if (!words[0].starts_with("-")) {
+    name = words[0];
+    words.erase(words.begin());
+  }
+  auto command = std::ranges::find(commands, name, &Command::name);
+  if (name == "help" && words.empty())
+    all = names;
+  if (command != commands.end()) {
+    std::vector<Option> options = command->options;
+    std::ranges::copy(common, std::back_inserter(options));
+    Said said = read(words, options);
+    if (said.waiting) {
+      all = values(*said.waiting, rungs);
+    } else {
+      bool more = said.positional < command->max_positional;
+      bool dashes = !said.only_positional && typed.starts_with("-");
+      if (more && !first && !dashes)
+        add_described(all, command->positional, rungs);
+      if (dashes || (!more && !said.only_positional))
+        for (const Option &option : options)
+          if (std::ranges::find(said.options, "--" + option.name) == said.options.end())
+            all.push_back("--" + option.name);
+    }
+  }
+
+  Words result;
+  for (const std::string &word : all) {
+    bool fits = word.starts_with(typed) || word.find('*') != std::string::npos;
+    if (fits && std::ranges::find(result, word) == result.end())
+      result.push_back(word);
+  }
+  return result;
+}
+
+} // namespace nestsmith::cli
