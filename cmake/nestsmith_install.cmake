@@ -1,4 +1,4 @@
-# `cmake --install`: the libraries, the headers under include/nestsmith, and find_package(nestsmith).
+# `cmake --install`: the tool, the libraries, the headers under include/nestsmith, find_package(nestsmith), and the papers.
 
 include(CMakePackageConfigHelpers)
 
@@ -8,6 +8,8 @@ install(TARGETS nestsmith_dsl nestsmith_lowering nestsmith_codegen nestsmith_run
 install(TARGETS nestsmith)
 install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES tools/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nestsmith)
+install(FILES LICENSE CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.cpp)
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
 # What the archives above link of the system: LLVM's archives, and those libraries that LLVM says it was built with.
