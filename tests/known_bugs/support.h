@@ -6,20 +6,15 @@
 #include "runtime/sim_executor.h"
 #include "schedules/rung.h"
 #include "tests/lowering/tiled_gemm.h"
+#include "tests/schedules/rung.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 
 namespace nestsmith::test {
 
-inline const Rung &rung(const std::string &name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name)
-      return rung;
-  throw std::out_of_range(name);
-}
+using test::rung;
 
 inline std::vector<std::string> findings(const Schedule &s, const kernel::Plan &plan) {
   SimExecutor simulator;

@@ -3,6 +3,7 @@
 
 #include "tests/proofs/rungs.h"
 #include "tests/runtime/sim/kernel_builder.h"
+#include "tests/schedules/rung.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,12 +15,7 @@ using sim::KernelBuilder;
 using testing::Contains;
 using testing::HasSubstr;
 
-const Rung &rung(const std::string &name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name)
-      return rung;
-  throw std::out_of_range(name);
-}
+using test::rung;
 
 const Case case_of(const Rung &rung, const std::string &name) {
   for (const Case &at : cases_of(rung))

@@ -2,6 +2,7 @@
 /// must: each program below is one that the pass could have made by mistake. The rungs: kernels_test.cpp.
 
 #include "tests/proofs/tails.h"
+#include "tests/schedules/rung.h"
 
 #include "dsl/fill_tails.h"
 #include "dsl/schedule.h"
@@ -12,7 +13,6 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdexcept>
 
 namespace nestsmith::proofs {
 namespace {
@@ -23,10 +23,7 @@ using testing::IsEmpty;
 
 /// Of a shape that ends within tiles each way.
 Lowered ragged(const std::string &name, const Shape &shape = {33, 35, 37}) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name)
-      return *lowered(rung, {"", shape});
-  throw std::out_of_range(name);
+  return *lowered(test::rung(name), {"", shape});
 }
 Lowered shared() { return ragged("deep_dive/shared"); }
 

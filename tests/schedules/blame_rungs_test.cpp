@@ -4,6 +4,7 @@
 #include "runtime/blame.h"
 #include "schedules/rung.h"
 #include "tests/runtime/broken_passes.h"
+#include "tests/schedules/rung.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,10 +15,6 @@ namespace nestsmith {
 namespace {
 
 using testing::Contains;
-
-const Rung &rung_named(const std::string &name) {
-  return *std::ranges::find(builtin_rungs(), name, &Rung::full_name);
-}
 
 Build build_of(const Rung &rung) {
   return [&rung](const std::vector<std::int64_t> &extents, DType dtype) {
@@ -47,7 +44,7 @@ TEST(BlameOfRungs, RunsEveryCaseOfEveryRung) {
 TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
   for (const auto &[name, shapes] : std::vector<std::pair<std::string, std::vector<std::vector<std::int64_t>>>>{
            {"ladder/warps", {{1, 1, 1}}}, {"transposed/shared", {{13, 7, 5}, {15, 17, 15}}}}) {
-    const Rung &rung = rung_named(name);
+    const Rung &rung = test::rung(name);
     EXPECT_THAT(hostile_shapes(rung.tile), testing::IsSupersetOf(shapes));
     auto cases = find_blame(build_of(rung), shapes, {DType::u32, DType::f32}, {.most_instances = 0});
     ASSERT_EQ(cases.size(), 2 * shapes.size());
@@ -70,7 +67,7 @@ TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
 
 /// A fault in a directive that was left out is that directive's, not of the next that was run.
 TEST(BlameOfRungs, NamesADirectiveThatWasLeftOut) {
-  Schedule right = rung_named("ladder/warps").build({1, 1, 1}, DType::u32, Target{});
+  Schedule right = test::rung("ladder/warps").build({1, 1, 1}, DType::u32, Target{});
   constexpr std::size_t before = 9;
   Schedule s(right.source());
   for (std::size_t n = 0; n < right.trace().size(); ++n) {

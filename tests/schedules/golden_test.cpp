@@ -4,18 +4,14 @@
 #include "lowering/lower.h"
 #include "schedules/rung.h"
 #include "tests/golden.h"
+#include "tests/schedules/rung.h"
 
 #include <sstream>
 
 namespace nestsmith {
 namespace {
 
-const Rung &rung(const std::string &full_name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == full_name)
-      return rung;
-  throw std::out_of_range(full_name);
-}
+using test::rung;
 
 std::string file_name(const Rung &rung, const Shape &shape, const std::string &suffix) {
   std::ostringstream name;

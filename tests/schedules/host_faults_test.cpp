@@ -7,6 +7,7 @@
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
+#include "tests/schedules/rung.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -65,12 +66,7 @@ void expect_reported(const Schedule &schedule, const std::vector<Fault> &faults)
   }
 }
 
-const Rung &rung(const std::string &name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name)
-      return rung;
-  throw std::out_of_range(name);
-}
+using test::rung;
 
 #define NEEDS_SANITIZERS()                                                                                     \
   if (!host::why_not().empty())                                                                                \

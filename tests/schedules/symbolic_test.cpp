@@ -10,6 +10,7 @@
 #include "schedules/rung.h"
 #include "tests/dsl/support.h"
 #include "tests/golden.h"
+#include "tests/schedules/rung.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -36,12 +37,7 @@ std::vector<const Rung *> rungs() {
   return all;
 }
 
-const Rung &rung(const std::string &name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name)
-      return rung;
-  throw std::out_of_range(name);
-}
+using test::rung;
 
 class OneKernel : public testing::TestWithParam<const Rung *> {};
 

@@ -14,6 +14,7 @@
 #include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"
 #include "tests/dsl/support.h"
+#include "tests/schedules/rung.h"
 
 #include <gmock/gmock.h>
 
@@ -23,12 +24,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const Rung &rung(const std::string &full_name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == full_name)
-      return rung;
-  throw std::out_of_range(full_name);
-}
+using test::rung;
 
 std::string all_messages(const CheckResult &result) {
   std::string text;

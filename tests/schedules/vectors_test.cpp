@@ -9,6 +9,7 @@
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
+#include "tests/schedules/rung.h"
 
 #include <gtest/gtest.h>
 
@@ -24,12 +25,7 @@ void expect_right(const Schedule &schedule) {
   EXPECT_TRUE(result.passed) << text << print(schedule.program());
 }
 
-const Rung &rung(const std::string &name) {
-  for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name)
-      return rung;
-  throw UserError(ExitCode::usage, "there is no rung " + name);
-}
+using test::rung;
 
 /// C += A*B' in tiles of 16 x 16 in shared memory: each step of 4 along k is one call. Tails are zeros there,
 /// so that every K will do.

@@ -1,0 +1,20 @@
+#pragma once
+/// Rungs by name, for tests.
+
+#include "schedules/rung.h"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace nestsmith::test {
+
+/// The rung with this full name, such as "deep_dive/naive". Throws std::out_of_range where there is none.
+inline const Rung &rung(std::string_view full_name) {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == full_name)
+      return rung;
+  throw std::out_of_range(std::string(full_name));
+}
+
+} // namespace nestsmith::test
