@@ -1,16 +1,39 @@
 # What nestsmith links when it is built. An installed package looks for it by itself (nestsmithConfig.cmake.in); fmt and
 # Eigen are headers, used inside.
 
+# find_package(PACKAGE ...), or a message that names Debian's package.
+macro(nestsmith_find package debian_package)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "nestsmith needs ${package}, which was not found; on Debian: apt-get install ${debian_package}")
+  endif()
+endmacro()
+
+nestsmith_find(fmt libfmt-dev)
+nestsmith_find(Eigen3 libeigen3-dev NO_MODULE)
 find_package(Threads REQUIRED)
+
+# nestsmith_llvm_uses(LIBRARY REGEX DEBIAN_PACKAGE): links it where LLVM says that it uses what REGEX matches.
+macro(nestsmith_llvm_uses library regex debian_package)
+  if(llvm_uses MATCHES "${regex}")
+    find_library(NESTSMITH_lib${library} NAMES lib${library}.a ${library})
+    if(NOT NESTSMITH_lib${library})
+      message(FATAL_ERROR "LLVM ${LLVM_VERSION} in ${LLVM_DIR} uses lib${library}, which was not found; "
+        "on Debian: apt-get install ${debian_package}")
+    endif()
+    list(APPEND nestsmith_system_libraries ${library})
+    list(APPEND nestsmith_llvm_libraries ${NESTSMITH_lib${library}})
+  endif()
+endmacro()
 
 # LLVM Support, statically, with the static libraries it leans on where the system has them.
 if(NOT TARGET nestsmith::llvm)
   include(choose_llvm)
   if(NESTSMITH_LLVM_DIR)
-    find_package(LLVM REQUIRED CONFIG NO_DEFAULT_PATH
-      PATHS ${NESTSMITH_LLVM_DIR} PATH_SUFFIXES lib/cmake/llvm cmake)
+    nestsmith_find(LLVM "llvm-dev, or name LLVM's prefix with -DNESTSMITH_LLVM_DIR; got ${NESTSMITH_LLVM_DIR}"
+      CONFIG NO_DEFAULT_PATH PATHS ${NESTSMITH_LLVM_DIR} PATH_SUFFIXES lib/cmake/llvm cmake)
   else()
-    find_package(LLVM REQUIRED CONFIG)
+    nestsmith_find(LLVM "llvm-dev, or name LLVM's prefix with -DNESTSMITH_LLVM_DIR" CONFIG)
   endif()
   if(LLVM_VERSION_MAJOR LESS 14)
     message(FATAL_ERROR "nestsmith needs LLVM 14 or newer, found ${LLVM_VERSION} in ${LLVM_DIR}; "
@@ -19,16 +42,19 @@ if(NOT TARGET nestsmith::llvm)
   message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}${other_llvms}")
   set(nestsmith_llvm_libraries)
   foreach(library LLVMSupport LLVMDemangle)
-    find_library(NESTSMITH_${library} NAMES lib${library}.a PATHS ${LLVM_LIBRARY_DIRS} NO_DEFAULT_PATH REQUIRED)
+    find_library(NESTSMITH_${library} NAMES lib${library}.a PATHS ${LLVM_LIBRARY_DIRS} NO_DEFAULT_PATH)
+    if(NOT NESTSMITH_${library})
+      message(FATAL_ERROR "LLVM ${LLVM_VERSION} in ${LLVM_DIR} has no lib${library}.a; "
+        "on Debian: apt-get install llvm-${LLVM_VERSION_MAJOR}-dev")
+    endif()
     list(APPEND nestsmith_llvm_libraries ${NESTSMITH_${library}})
   endforeach()
-  # Which of these libLLVMSupport.a refers to depends on its version: z, zstd from 15 on, tinfo until 18.
-  foreach(library z zstd tinfo)
-    find_library(NESTSMITH_lib${library} NAMES lib${library}.a ${library})
-    if(NESTSMITH_lib${library})
-      list(APPEND nestsmith_llvm_libraries ${NESTSMITH_lib${library}})
-    endif()
-  endforeach()
+  # libLLVMSupport.a refers to what LLVM was built with; zstd is of 15 and newer, tinfo of 18 and older.
+  get_target_property(llvm_uses LLVMSupport INTERFACE_LINK_LIBRARIES)
+  set(nestsmith_system_libraries)
+  nestsmith_llvm_uses(z "ZLIB|libz[.]|(^|;)z(;|$)" zlib1g-dev)
+  nestsmith_llvm_uses(zstd zstd libzstd-dev)
+  nestsmith_llvm_uses(tinfo "Terminfo|tinfo" libncurses-dev)
   add_library(nestsmith::llvm INTERFACE IMPORTED GLOBAL)
   target_include_directories(nestsmith::llvm INTERFACE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(nestsmith::llvm INTERFACE ${nestsmith_llvm_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)

@@ -12,20 +12,12 @@ install(FILES LICENSE CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.cpp)
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
-# What the archives above link of the system: LLVM's archives, and those libraries that LLVM says it was built with.
+# Where the libraries are that these archives link.
 get_filename_component(nestsmith_llvm_folder ${NESTSMITH_LLVMSupport} DIRECTORY)
-get_target_property(uses LLVMSupport INTERFACE_LINK_LIBRARIES)
-set(names_of_z "ZLIB|libz[.]")
-set(names_of_zstd zstd)
-set(names_of_tinfo "Terminfo|tinfo")
-set(nestsmith_system_libraries)
 set(nestsmith_system_folders)
-foreach(library z zstd tinfo)
-  if(uses MATCHES "${names_of_${library}}" AND NESTSMITH_lib${library})
-    get_filename_component(folder ${NESTSMITH_lib${library}} DIRECTORY)
-    list(APPEND nestsmith_system_libraries ${library})
-    list(APPEND nestsmith_system_folders ${folder})
-  endif()
+foreach(library ${nestsmith_system_libraries})
+  get_filename_component(folder ${NESTSMITH_lib${library}} DIRECTORY)
+  list(APPEND nestsmith_system_folders ${folder})
 endforeach()
 list(REMOVE_DUPLICATES nestsmith_system_folders)
 

@@ -1,6 +1,3 @@
-find_package(fmt REQUIRED)
-find_package(Eigen3 REQUIRED NO_MODULE)
-
 # fmt as a static library of our own; see fmt.cpp. Without inlining, so that it has a copy of each template.
 get_target_property(fmt_headers fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
 add_library(nestsmith_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cpp)

@@ -1,6 +1,6 @@
 #pragma once
-/// Everything that a user's own program needs: `#include <nestsmith/nestsmith.h>`. This header stays stable
-/// between versions. The headers that it includes may change.
+/// Everything that a user's own program needs: `#include <nestsmith/nestsmith.h>`. These names stay until
+/// CHANGELOG.md says otherwise. The headers behind them may change at any time.
 ///
 ///   computations, schedules   Workload, Tensor, Schedule, Target
 ///   programs as text          print, trace_to_cpp, to_json, replay

@@ -60,6 +60,19 @@ else()
   endforeach()
 endif()
 
+# What is missing for a build is named with Debian's package.
+if(MODE STREQUAL subdirectory)
+  foreach(case fmt:libfmt-dev Eigen3:libeigen3-dev LLVM:llvm-dev)
+    string(REGEX MATCH "(.*):(.*)" case ${case})
+    set(expected "nestsmith needs ${CMAKE_MATCH_1}, which was not found; on Debian: apt-get install ${CMAKE_MATCH_2}")
+    execute_process(COMMAND ${CMAKE_COMMAND} -DCMAKE_DISABLE_FIND_PACKAGE_${CMAKE_MATCH_1}=ON ${folder}/build
+      ERROR_VARIABLE output OUTPUT_QUIET)
+    execute_process(COMMAND ${CMAKE_COMMAND} -UCMAKE_DISABLE_FIND_PACKAGE_${CMAKE_MATCH_1} ${folder}/build OUTPUT_QUIET)
+    string(REGEX REPLACE "[ \n]+" " " output "${output}") # CMake folds it
+    expect("${expected}")
+  endforeach()
+endif()
+
 # What the example includes: nothing of the repository itself, and no header of LLVM, fmt or Eigen.
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${folder}/build -- -t deps ${object} OUTPUT_VARIABLE output)
 expect("/nestsmith/nestsmith\\.h" "/nestsmith/tools/cli\\.h")

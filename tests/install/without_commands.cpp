@@ -21,6 +21,12 @@ int main() {
     return 1;
   std::printf("%s%s%s", print(s.program()).c_str(), trace_to_cpp(s).c_str(),
               emit({.title = "twice", .target = "sm_90"}, plan).c_str());
+  TraceFile trace = parse_trace(to_json(trace_file(s, {1000}, DType::f32)), "the trace");
+  if (print(replay(trace, s.source(), make_target("sm_90"), "the trace").program()) != print(s.program()))
+    return 1;
+  if (emit_standalone({.title = "twice", .target = "sm_90"}, plan, s.source()).find("int main(") ==
+      std::string::npos)
+    return 1;
   try {
     s.bind(thread, Axis::thread_x);
   } catch (const ScheduleError &error) {
