@@ -25,6 +25,11 @@ struct Real {
 };
 )";
 
+constexpr std::string_view real_negation = R"(__host__ __device__ inline Real operator-(const Real &a) {
+  return Real(-a.value, a.magnitude, a.roundings);
+}
+)";
+
 struct RealOperator {
   BinaryOp op;
   std::string_view text;
@@ -145,7 +150,7 @@ private:
   std::string sum_;
   std::set<BinaryOp> used_;
   std::set<DType> rounded_to_;
-  bool reals_ = false;
+  bool reals_ = false, negates_ = false;
   TextWriter out_;
   ReferenceText text_;
 };
@@ -176,7 +181,9 @@ std::string ReferenceWriter::cast(DType from, DType to, const Expr &operand) con
 void ReferenceWriter::note_operators(const Expr &e) {
   walk(e, [&](const Expr &sub) {
     reals_ |= is_float(sub.dtype());
-    if (const auto *binary = sub.as<Binary>(); binary && is_float(binary->a.dtype()))
+    if (const auto *binary = sub.as<Binary>(); binary && negated(*binary))
+      negates_ = true;
+    else if (binary && is_float(binary->a.dtype()))
       used_.insert(binary->op);
     const auto *cast = sub.as<Cast>();
     if (cast && is_narrow(cast->dtype))
@@ -196,6 +203,8 @@ void ReferenceWriter::operators() {
   for (const RealOperator &op : real_operators)
     if (used_.count(op.op))
       out_.verbatim(op.text);
+  if (negates_)
+    out_.verbatim(real_negation);
   rounded_to_.erase(DType::u16);
   if (!rounded_to_.empty())
     out_.verbatim(narrowed);

@@ -230,6 +230,11 @@ std::string ExprSpeller::binary(const Binary &b, int context) const {
   DType type = b.a.dtype();
   if (is_function(b.op, type))
     return fmt::format("{}({}, {})", function(b.op, type), spell(b.a, whole), spell(b.b, whole));
+  if (const Expr *negative = negated(b)) {
+    const auto *again = negative->as<Binary>(); // -(-x)
+    return in_parentheses_if(prefix < context,
+                             "-" + spell(*negative, again && negated(*again) ? primary : prefix));
+  }
   Operator op = spelling(b.op);
   // || and && chain at their own level although their other operands bind tighter.
   const Binary *first = b.a.as<Binary>();

@@ -4,7 +4,11 @@
 #include "dsl/intrinsic.h"
 #include "dsl/numbers.h"
 
+#include <array>
+#include <bit>
+#include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace nestsmith {
 
@@ -100,12 +104,46 @@ Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
   }
 }
 
-/// Integer constants take the other operand's dtype, so that `i + 1` and `beta != 0` read naturally.
+[[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
+
+/// The integer constant as a number of `dtype`.
+Expr adopted(std::int64_t value, DType dtype) {
+  if (is_float(dtype)) {
+    auto number = static_cast<double>(value);
+    if (rounded(dtype, number) != number || static_cast<std::int64_t>(number) != value)
+      refuse(
+          fmt::format("the constant {0} has no exact value in {1}, the dtype of the other operand; write the "
+                      "number that is meant, such as {2:.1f}",
+                      value, name(dtype), rounded(dtype, number)));
+    return float_imm(number, dtype);
+  }
+  std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+  if (dtype == DType::i32 || dtype == DType::u32) // negative numbers are those of the ring
+    low = std::numeric_limits<std::int32_t>::min();
+  if (dtype != DType::i64 && dtype != DType::u64)
+    high = dtype == DType::i32   ? std::numeric_limits<std::int32_t>::max()
+           : dtype == DType::u32 ? std::numeric_limits<std::uint32_t>::max()
+                                 : std::numeric_limits<std::uint16_t>::max();
+  if (dtype == DType::u16)
+    low = 0;
+  if (value < low || value > high)
+    refuse(
+        fmt::format("the constant {} does not fit the other operand, which is {}, expected {} to {}; convert "
+                    "that with cast(DType::i64, …)",
+                    value, name(dtype), low, high));
+  return int_imm(value, dtype);
+}
+
+/// Constants take the other operand's dtype, so that `i + 1` and `x*0.5` read naturally.
 void unify(Expr &a, Expr &b) {
   auto adopt = [](Expr &constant_side, DType dtype) {
-    if (const auto *imm = constant_side.as<IntImm>();
-        imm && imm->dtype == DType::i64 && dtype != DType::boolean)
-      constant_side = constant(dtype, static_cast<double>(imm->value));
+    const auto *whole = constant_side.as<IntImm>();
+    const auto *real = constant_side.as<FloatImm>();
+    if (whole && whole->dtype == DType::i64 && dtype != DType::boolean)
+      constant_side = adopted(whole->value, dtype);
+    if (real && real->dtype == DType::f32 && is_narrow(dtype) && is_float(dtype) &&
+        rounded(dtype, real->value) == real->value)
+      constant_side = float_imm(real->value, dtype);
   };
   if (a.dtype() == b.dtype())
     return;
@@ -113,34 +151,56 @@ void unify(Expr &a, Expr &b) {
   if (a.dtype() != b.dtype())
     adopt(b, a.dtype());
   if (a.dtype() != b.dtype())
-    throw UserError(ExitCode::usage,
-                    fmt::format("the operands of an expression are {} and {}, expected one dtype; "
-                                "convert one of them with cast(dtype, …)",
-                                name(a.dtype()), name(b.dtype())));
+    refuse(fmt::format("the operands of an expression are {} and {}, expected one dtype; "
+                       "convert one of them with cast(dtype, …)",
+                       name(a.dtype()), name(b.dtype())));
 }
 
-/// Operators that not every type has.
+/// As the user writes it.
+std::string_view spelling(BinaryOp op) {
+  constexpr std::array<std::string_view, 16> spellings = {
+      "+",       "-",           "*", "/",  "floordiv", "floormod", "min", "max",
+      "bit_xor", "shift_right", "<", "<=", "==",       "!=",       "&&",  "||"};
+  return spellings[static_cast<std::size_t>(op)];
+}
+
+void require_condition(const Expr &e, std::string_view where) {
+  if (e.dtype() != DType::boolean)
+    refuse(fmt::format("{} takes conditions, got {}; compare it: x != 0", where, name(e.dtype())));
+}
+
+/// Operators that not every type has. They are asked before the operands get one dtype: that is not what is
+/// wrong.
 void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
-  if (is_narrow(a.dtype()))
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("{} is stored and converted but not computed in; convert with cast(DType::{}, …)",
-                    name(a.dtype()), is_float(a.dtype()) ? "f32" : "u32"));
+  if (is_logical(op)) {
+    require_condition(a, spelling(op));
+    require_condition(b, spelling(op));
+    return;
+  }
+  bool compares = op == BinaryOp::eq || op == BinaryOp::ne;
+  if (!compares && (a.dtype() == DType::boolean || b.dtype() == DType::boolean))
+    refuse(
+        fmt::format("{} takes numbers, got {} and {}; use select(condition, a, b) to choose between numbers, "
+                    "and &&, || and ! to combine conditions",
+                    spelling(op), name(a.dtype()), name(b.dtype())));
+  for (DType type : {a.dtype(), b.dtype()})
+    if (is_narrow(type))
+      refuse(fmt::format("{} is stored and converted but not computed in; convert with cast(DType::{}, …)",
+                         name(type), is_float(type) ? "f32" : "u32"));
   bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
-  if (bitwise && (is_float(a.dtype()) || a.dtype() == DType::boolean))
-    throw UserError(ExitCode::usage,
-                    fmt::format("bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",
-                                name(a.dtype())));
+  if (bitwise && is_float(a.dtype()))
+    refuse(fmt::format("bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",
+                       name(a.dtype())));
   if (op != BinaryOp::shift_right)
     return;
   std::int64_t width = 8 * byte_size(a.dtype());
   if (auto bits = as_int(b); !bits || *bits < 0 || *bits >= width)
-    throw UserError(ExitCode::usage,
-                    fmt::format("{} shifts by a constant from 0 to {}, got {}", name(a.dtype()), width - 1,
-                                bits ? std::to_string(*bits) : "an expression"));
+    refuse(fmt::format("{} shifts by a constant from 0 to {}, got {}", name(a.dtype()), width - 1,
+                       bits ? std::to_string(*bits) : "an expression"));
 }
 
 Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches) {
+  require_condition(condition, branches ? "branch" : "select");
   unify(when_true, when_false);
   if (auto value = as_int(condition))
     return *value ? when_true : when_false;
@@ -157,8 +217,20 @@ Var make_size(std::string name, Size size, DType dtype) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, 1, size});
 }
 
-Expr::Expr(std::int64_t value) : Expr(int_imm(value)) {}
-Expr::Expr(float value) : Expr(float_imm(static_cast<double>(value))) {}
+Expr Expr::from_bool(bool value) { return boolean(value); }
+Expr Expr::from_integer(std::int64_t value) { return int_imm(value); }
+Expr Expr::from_unsigned(std::uint64_t value) {
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    refuse(fmt::format("the constant {} does not fit an i64, expected at most 2^63 - 1", value));
+  return int_imm(static_cast<std::int64_t>(value));
+}
+Expr Expr::from_double(double value) {
+  double number = rounded(DType::f32, value);
+  if (std::isinf(number) != std::isinf(value) || (number == 0) != (value == 0))
+    refuse(fmt::format("the constant {} is out of the range of f32, which is {} to {}", value,
+                       std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()));
+  return float_imm(number);
+}
 Expr::Expr(Var var) : Expr(make(std::move(var))) {}
 
 int Expr::lanes() const {
@@ -189,29 +261,29 @@ Expr int_imm(std::int64_t value, DType dtype) {
     return (*made)[static_cast<std::size_t>(value)];
   return make(IntImm{dtype, value});
 }
-Expr float_imm(double value, DType dtype) {
-  return make(FloatImm{dtype, is_narrow(dtype) ? rounded(dtype, value) : value});
-}
+Expr float_imm(double value, DType dtype) { return make(FloatImm{dtype, rounded(dtype, value)}); }
 Expr boolean(bool value) { return int_imm(value, DType::boolean); }
 
 Expr constant(DType dtype, double value) {
+  name(dtype); // refuses a value that is none
   return is_float(dtype) ? float_imm(value, dtype) : int_imm(static_cast<std::int64_t>(value), dtype);
 }
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
-  unify(a, b);
   check_operator(op, a, b);
+  unify(a, b);
   const auto *x = a.as<IntImm>();
   const auto *y = b.as<IntImm>();
   if (x && y)
     return fold(op, *x, *y);
   if (!is_float(a.dtype()))
-    if (Expr simpler = identity(op, a, b))
+    if (Expr simpler = identity(op, a, b); simpler.exists())
       return simpler;
   return make(Binary{op, std::move(a), std::move(b)});
 }
 
 Expr logical_not(Expr a) {
+  require_condition(a, "!");
   if (auto value = as_int(a))
     return boolean(!*value);
   return make(Not{std::move(a)});
@@ -225,6 +297,7 @@ Expr branch(Expr condition, Expr when_true, Expr when_false) {
 }
 
 Expr cast(DType dtype, Expr a) {
+  name(dtype); // refuses a value that is none
   if (a.dtype() == dtype)
     return a;
   if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype))
@@ -241,7 +314,7 @@ Expr cast(DType dtype, Expr a) {
 }
 
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask, Expr fill, int lanes) {
-  if (static_cast<bool>(mask) && is_true(mask))
+  if (mask.exists() && is_true(mask))
     mask = fill = {};
   return make(Load{std::move(buffer), std::move(indices), std::move(mask), std::move(fill), lanes});
 }
@@ -255,9 +328,35 @@ Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments) {
 Expr operator+(Expr a, Expr b) { return binary(BinaryOp::add, std::move(a), std::move(b)); }
 Expr operator-(Expr a, Expr b) { return binary(BinaryOp::sub, std::move(a), std::move(b)); }
 Expr operator*(Expr a, Expr b) { return binary(BinaryOp::mul, std::move(a), std::move(b)); }
-Expr operator/(Expr a, Expr b) { return binary(BinaryOp::div, std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) {
+  bool real = is_float(a.dtype()) || is_float(b.dtype());
+  return binary(real ? BinaryOp::div : BinaryOp::floordiv, std::move(a), std::move(b));
+}
+Expr operator%(Expr a, Expr b) {
+  for (DType type : {a.dtype(), b.dtype()})
+    if (is_float(type))
+      refuse(fmt::format("% works on integers, got {}; floormod(a, b) is a - b*floor(a/b)", name(type)));
+  return binary(BinaryOp::floormod, std::move(a), std::move(b));
+}
+Expr operator-(Expr a) {
+  if (const auto *real = a.as<FloatImm>())
+    return float_imm(-real->value, real->dtype);
+  // 0.0 - x has the wrong sign where x is 0.0.
+  Expr zero = is_float(a.dtype()) ? float_imm(-0.0, a.dtype()) : int_imm(0, a.dtype());
+  return std::move(zero) - std::move(a);
+}
+Expr operator+(Expr a) { return a; }
 Expr operator<(Expr a, Expr b) { return binary(BinaryOp::lt, std::move(a), std::move(b)); }
 Expr operator<=(Expr a, Expr b) { return binary(BinaryOp::le, std::move(a), std::move(b)); }
+Expr operator>(Expr a, Expr b) { return std::move(b) < std::move(a); }
+Expr operator>=(Expr a, Expr b) { return std::move(b) <= std::move(a); }
+Expr operator==(Expr a, Expr b) { return equal(std::move(a), std::move(b)); }
+Expr operator!=(Expr a, Expr b) { return not_equal(std::move(a), std::move(b)); }
+Expr operator&&(Expr a, bool b) { return std::move(a) && Expr(b); }
+Expr operator&&(bool a, Expr b) { return Expr(a) && std::move(b); }
+Expr operator||(Expr a, bool b) { return std::move(a) || Expr(b); }
+Expr operator||(bool a, Expr b) { return Expr(a) || std::move(b); }
+Expr operator!(Expr a) { return logical_not(std::move(a)); }
 Expr operator&&(Expr a, Expr b) { return binary(BinaryOp::logical_and, std::move(a), std::move(b)); }
 Expr operator||(Expr a, Expr b) { return binary(BinaryOp::logical_or, std::move(a), std::move(b)); }
 Expr equal(Expr a, Expr b) { return binary(BinaryOp::eq, std::move(a), std::move(b)); }
@@ -276,7 +375,12 @@ std::optional<std::int64_t> as_int(const Expr &e) {
   return std::nullopt;
 }
 
-bool is_true(const Expr &e) { return !e || (e.dtype() == DType::boolean && as_int(e) == 1); }
+bool is_true(const Expr &e) { return !e.exists() || (e.dtype() == DType::boolean && as_int(e) == 1); }
+
+const Expr *negated(const Binary &e) {
+  const auto *zero = e.a.as<FloatImm>();
+  return e.op == BinaryOp::sub && zero && zero->value == 0 && std::signbit(zero->value) ? &e.b : nullptr;
+}
 
 static bool same(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   if (a.size() != b.size())
@@ -290,12 +394,13 @@ static bool same(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 bool same(const Expr &a, const Expr &b) {
   if (a.get() == b.get())
     return true;
-  if (!a || !b || a.node().kind.index() != b.node().kind.index())
+  if (!a.exists() || !b.exists() || a.node().kind.index() != b.node().kind.index())
     return false;
   return a.visit(Overloaded{
       [&](const IntImm &x) { return x.value == b.as<IntImm>()->value && x.dtype == b.as<IntImm>()->dtype; },
       [&](const FloatImm &x) {
-        return x.value == b.as<FloatImm>()->value && x.dtype == b.as<FloatImm>()->dtype;
+        auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); }; // 0.0 is not -0.0
+        return bits(x.value) == bits(b.as<FloatImm>()->value) && x.dtype == b.as<FloatImm>()->dtype;
       },
       [&](const Var &x) { return x == *b.as<Var>(); },
       [&](const Binary &x) {
@@ -361,7 +466,7 @@ Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
       },
       [&](const Load &x) {
         auto indices = mapped(x.indices, f);
-        Expr mask = x.mask ? f(x.mask) : x.mask, fill = x.fill ? f(x.fill) : x.fill;
+        Expr mask = x.mask.exists() ? f(x.mask) : x.mask, fill = x.fill.exists() ? f(x.fill) : x.fill;
         bool kept = !indices && mask.get() == x.mask.get() && fill.get() == x.fill.get();
         return kept ? e : load(x.buffer, std::move(indices).value_or(x.indices), mask, fill, x.lanes);
       },
@@ -400,7 +505,7 @@ void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f) {
       [&](const Load &x) {
         each(x.indices);
         for (const Expr *child : {&x.mask, &x.fill})
-          if (*child)
+          if ((*child).exists())
             f(*child);
       },
       [](const Lane &) {},
@@ -417,11 +522,11 @@ void walk(const Expr &e, FunctionRef<void(const Expr &)> f) {
 Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) {
   if (const Var *var = e.as<Var>()) {
     Expr replacement = f(*var);
-    return replacement ? replacement : e;
+    return replacement.exists() ? replacement : e;
   }
   if (const auto *element = e.as<Lane>()) {
     Expr replacement = f(element->vector);
-    return replacement ? lane(*replacement.as<Var>(), element->index) : e;
+    return replacement.exists() ? lane(*replacement.as<Var>(), element->index) : e;
   }
   return map_children(e, [&](const Expr &child) { return substitute(child, f); });
 }

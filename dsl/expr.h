@@ -13,10 +13,12 @@
 #include "dsl/function_ref.h"
 #include "dsl/ops.h"
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -47,13 +49,31 @@ struct Intrinsic; // dsl/intrinsic.h
 class Expr {
 public:
   Expr() = default; ///< null: only for an absent mask
-  Expr(int value) : Expr(static_cast<std::int64_t>(value)) {}
-  Expr(std::int64_t value); ///< an i64 constant
-  Expr(float value);        ///< an f32 constant
+  /// A C++ number is a constant: an integer i64, a floating-point number f32 (the nearest, and refused where it
+  /// is out of range), `true` and `false` boolean. Beside another operand it takes that operand's dtype
+  /// (`binary`).
+  template <class T>
+  requires std::is_arithmetic_v<T> Expr(T value) {
+    if constexpr (std::is_same_v<T, bool>)
+      *this = from_bool(value);
+    else if constexpr (std::is_floating_point_v<T>)
+      *this = from_double(static_cast<double>(value));
+    else if constexpr (std::is_unsigned_v<T>)
+      *this = from_unsigned(value);
+    else
+      *this = from_integer(value);
+  }
   Expr(Var var);
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
-  explicit operator bool() const { return node_ != nullptr; }
+  bool exists() const { return node_ != nullptr; } ///< false for the null expression
+  /// `if (i < n)`, `i < n ? a : b` and std::max(a, b) ask for a value that only the kernel has.
+  template <std::same_as<bool> T> explicit operator T() const {
+    static_assert(!std::same_as<T, bool>,
+                  "the value of an expression is known only when the kernel runs: use select(condition, a, b), "
+                  "branch(condition, a, b), and nestsmith's min and max");
+    return false;
+  }
   const ExprNode &node() const { return *node_; }
   const ExprNode *get() const { return node_.get(); }
   DType dtype() const; ///< of one lane
@@ -64,7 +84,18 @@ public:
   /// The node as kind T, or null.
   template <class T> const T *as() const;
 
+  // Of expressions alone: a Var is a pointer, too.
+  friend Expr operator!(Expr a);
+  friend Expr operator&&(Expr a, bool b);
+  friend Expr operator&&(bool a, Expr b);
+  friend Expr operator||(Expr a, bool b);
+  friend Expr operator||(bool a, Expr b);
+
 private:
+  static Expr from_bool(bool value);
+  static Expr from_integer(std::int64_t value);
+  static Expr from_unsigned(std::uint64_t value);
+  static Expr from_double(double value);
   std::shared_ptr<const ExprNode> node_;
 };
 
@@ -139,6 +170,9 @@ Expr int_imm(std::int64_t value, DType dtype = DType::i64);
 Expr float_imm(double value, DType dtype = DType::f32);
 Expr constant(DType dtype, double value); ///< a constant of any dtype: `constant(dtype, 0)`
 Expr boolean(bool value);
+/// A constant takes the dtype of the other operand: an integer that of any number which has that value (u32 and
+/// u64 wrap), a float that of a narrower float which has it. Throws UserError (usage) where it has no such
+/// value, and on operands that the operator has no meaning for.
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);
@@ -151,12 +185,25 @@ Expr lane(Var vector, int index);
 Expr pack(std::vector<Expr> lanes);
 Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments);
 
+/// The operators of C++. On integers / is floordiv and % floormod, as C++ has it where neither operand is
+/// negative; && and || evaluate the right side only where the left one leaves it open.
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);
-Expr operator/(Expr a, Expr b); ///< floating point only; integers: floordiv
+Expr operator/(Expr a, Expr b);
+Expr operator%(Expr a, Expr b); ///< integers only
+Expr operator-(Expr a);         ///< the other sign, of 0.0 and of infinities too
+Expr operator+(Expr a);
+inline Expr &operator+=(Expr &a, Expr b) { return a = a + std::move(b); }
+inline Expr &operator-=(Expr &a, Expr b) { return a = a - std::move(b); }
+inline Expr &operator*=(Expr &a, Expr b) { return a = a * std::move(b); }
+inline Expr &operator/=(Expr &a, Expr b) { return a = a / std::move(b); }
 Expr operator<(Expr a, Expr b);
 Expr operator<=(Expr a, Expr b);
+Expr operator>(Expr a, Expr b);
+Expr operator>=(Expr a, Expr b);
+Expr operator==(Expr a, Expr b);
+Expr operator!=(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
 Expr equal(Expr a, Expr b);
@@ -172,6 +219,8 @@ Expr shift_right(Expr a, int bits); ///< integers only; rounds down; 0 <= bits <
 /// The value where the expression is an integer constant.
 std::optional<std::int64_t> as_int(const Expr &e);
 bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
+/// x where the expression is -x of floating point, which is kept as -0.0 - x; else null.
+const Expr *negated(const Binary &e);
 
 /// The same tree, up to node identity; symbols and buffers by identity.
 bool same(const Expr &a, const Expr &b);

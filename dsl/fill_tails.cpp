@@ -54,7 +54,7 @@ private:
 
   static bool is_copy(const Block &block) {
     const auto *access = block.body.value.as<Load>();
-    return access && !access->mask && access->buffer->scope == Scope::global;
+    return access && !access->mask.exists() && access->buffer->scope == Scope::global;
   }
 
   /// Whether every load of the block that this axis indexes exists up to `extent`.
@@ -101,7 +101,7 @@ private:
         }
         Expr end = reach(*iter);
         extent = simplify(max(extent, end), bounds_);
-        begun = begun ? begun : end;
+        begun = begun.exists() ? begun : end;
         possible = possible && holds(end <= begun) && (holds(end <= buffer->shape[d]) || in_whole_rows(*iter));
       }
       for (const Block *writer : writers) {
@@ -110,7 +110,7 @@ private:
           break;
         possible = is_copy(*writer) || loads_reach(*writer, *axis, extent, false);
         const auto *source = writer->body.value.as<Load>();
-        bool copies = source && !source->mask && loads_reach(*writer, *axis, extent, true);
+        bool copies = source && !source->mask.exists() && loads_reach(*writer, *axis, extent, true);
         zero = zero && (is_copy(*writer) || copies);
       }
       if (possible)
@@ -138,7 +138,7 @@ private:
       while (const auto *conversion = factor.as<Cast>()) // of 0 is 0
         factor = conversion->a;
       const auto *access = factor.as<Load>();
-      bool indexed = access && !access->mask &&
+      bool indexed = access && !access->mask.exists() &&
                      std::any_of(access->indices.begin(), access->indices.end(),
                                  [&](const Expr &index) { return uses(index, iter.var); });
       if (!indexed)
@@ -158,12 +158,12 @@ private:
         continue;
       if (is_copy(*block)) {
         Expr inside = Expr(iter.var) < iter.extent;
-        mask = mask ? mask && inside : inside;
+        mask = mask.exists() ? mask && inside : inside;
       }
       iter.guarded = false;
       iter.extent = reach(iter);
     }
-    if (mask) {
+    if (mask.exists()) {
       const auto *access = copy.body.value.as<Load>();
       copy.body.value = load(access->buffer, access->indices, mask, constant(access->buffer->dtype, 0));
     }

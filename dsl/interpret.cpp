@@ -70,7 +70,7 @@ Scalar eval(const Expr &e, const Environment &env, Reader read) {
       },
       [&](const Cast &x) { return go(x.a).to(x.dtype); },
       [&](const Load &x) {
-        if (x.mask)
+        if (x.mask.exists())
           if (!truth(go(x.mask)))
             return go(x.fill);
         Indices indices;
@@ -166,7 +166,7 @@ private:
   bool is_first(const Block &block, Values values) {
     for (std::size_t n = 0; n < block.iters.size(); ++n) {
       const IterVar &iter = block.iters[n];
-      std::int64_t first = iter.first ? evaluate(iter.first).as<std::int64_t>() : 0;
+      std::int64_t first = iter.first.exists() ? evaluate(iter.first).as<std::int64_t>() : 0;
       if (iter.kind == IterKind::reduction && values[n].second.as<std::int64_t>() != first)
         return false;
     }

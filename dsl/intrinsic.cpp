@@ -46,7 +46,7 @@ const Intrinsic *find_intrinsic(std::string_view name, DType dtype) {
 static bool match(const Expr &meaning, const Expr &e, std::map<Var, std::vector<Expr>> &found) {
   auto bind = [&](const Var &var, std::size_t index) {
     Expr &known = found.at(var)[index];
-    if (!known)
+    if (!known.exists())
       known = e;
     return same(known, e);
   };

@@ -222,7 +222,7 @@ void IndexMap::check() const {
   if (physical_.empty())
     fail("it gives no index");
   for (const Expr &index : physical_) {
-    if (!index)
+    if (!index.exists())
       fail("an index is a null expression");
     walk(index, [&](const Expr &e) {
       if (as_int(e) && e.dtype() == DType::i64)

@@ -63,6 +63,10 @@ std::string join(const std::vector<Expr> &exprs) {
 }
 
 std::string binary_text(const Binary &e, int context) {
+  if (const Expr *operand = negated(e)) {
+    std::string body = "-" + text(*operand, 8);
+    return context > 7 ? "(" + body + ")" : body;
+  }
   auto [symbol, precedence] = spelling(e.op);
   if (precedence == 9)
     return fmt::format("{}({}, {})", symbol, text(e.a, 0), text(e.b, 0));
@@ -89,7 +93,7 @@ std::string text(const Expr &e, int context) {
       [&](const Load &x) {
         std::string lanes = x.lanes == 1 ? "" : fmt::format(" +: {}", x.lanes);
         std::string access = fmt::format("{}[{}{}]", x.buffer->name, join(x.indices), lanes);
-        if (!x.mask)
+        if (!x.mask.exists())
           return access;
         std::string guarded = fmt::format("{} where {} else {}", access, text(x.mask, 0), text(x.fill, 0));
         return "(" + guarded + ")";
@@ -146,7 +150,7 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                       bindings += fmt::format("{}{}{} = {}", bindings.empty() ? "" : ", ",
                                               iter.kind == IterKind::reduction ? "sum " : "", iter.var->name,
                                               text(iter.binding, 0));
-                      if (iter.first)
+                      if (iter.first.exists())
                         bindings += " from " + text(iter.first, 0);
                       if (iter.guarded)
                         guards += fmt::format("{}{} < {}", guards.empty() ? " where " : ", ", iter.var->name,
@@ -212,7 +216,7 @@ std::string header(const Program &program) {
 
 } // namespace
 
-std::string to_string(const Expr &e) { return e ? text(e, 0) : "true"; }
+std::string to_string(const Expr &e) { return e.exists() ? text(e, 0) : "true"; }
 
 std::string to_string(const Store &store) {
   return fmt::format("{}[{}] = {}", store.buffer->name, join(store.indices), text(store.value, 0));

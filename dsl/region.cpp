@@ -68,7 +68,7 @@ static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
 }
 
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
-  if (axis.kind != IterKind::reduction || !axis.first)
+  if (axis.kind != IterKind::reduction || !axis.first.exists())
     return axis.kind == IterKind::reduction && uses(axis.binding, loop);
   return uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
 }
@@ -250,7 +250,7 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
     std::copy_if(all.begin(), all.end(), std::back_inserter(own),
                  [&](const LoopDigit &digit) { return digit.var == loop->var; });
     Expr reached = chained(std::move(own));
-    if (!reached || !proves(loop->extent <= reached, bounds))
+    if (!reached.exists() || !proves(loop->extent <= reached, bounds))
       return false;
   }
   return true;

@@ -116,7 +116,7 @@ public:
   }
 
   Expr simplify(const Expr &e) {
-    if (!e || e.as<IntImm>() || e.as<Var>())
+    if (!e.exists() || e.as<IntImm>() || e.as<Var>())
       return e;
     if (const auto *op = e.as<Binary>(); op && is_comparison(op->op) && is_index(op->a.dtype()))
       return compare(*op, e);
@@ -687,14 +687,14 @@ static Expr to_expr(llvm::ArrayRef<Term> terms, std::int64_t constant, DType dty
   for (const Term *term : ordered(terms)) {
     auto [coefficient, factor] = in_lowest_terms(*term);
     Expr digit = to_expr(factor, dtype);
-    if (!result)
+    if (!result.exists())
       result = digit * int_imm(coefficient, dtype);
     else if (coefficient < 0)
       result = result - digit * int_imm(-coefficient, dtype);
     else
       result = result + digit * int_imm(coefficient, dtype);
   }
-  if (!result)
+  if (!result.exists())
     return int_imm(constant, dtype);
   return constant < 0 ? result - int_imm(-constant, dtype) : result + int_imm(constant, dtype);
 }

@@ -5,7 +5,7 @@
 namespace nestsmith {
 
 Expr Specialiser::operator()(const Expr &e) {
-  if (!e)
+  if (!e.exists())
     return e;
   if (const Var *var = e.as<Var>()) {
     auto it = values_.find(*var);

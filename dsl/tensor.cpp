@@ -113,7 +113,7 @@ Expr Workload::size(std::string name, Size stated) {
 
 std::shared_ptr<const std::vector<Expr>>
 Workload::strides(const std::string &name, const std::vector<Expr> &shape, const Stored &stored) const {
-  if (!stored.leading)
+  if (!stored.leading.exists())
     return nullptr;
   if (shape.size() < 2)
     refuse(

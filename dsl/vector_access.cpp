@@ -155,7 +155,7 @@ public:
     if (!lasting || accesses_parameter())
       check_guards();
     for (const Load *access : loads_of(block_)) {
-      if (access->mask)
+      if (access->mask.exists())
         check_condition(access->mask);
       check_access(access->buffer, access->indices, "reads", lasting);
     }

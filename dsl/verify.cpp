@@ -174,7 +174,7 @@ private:
   }
 
   void check_first(const Block &block, const IterVar &axis) {
-    if (!axis.first)
+    if (!axis.first.exists())
       return;
     if (axis.kind != IterKind::reduction)
       fail("block {} gives its spatial axis {} a first value", block.id->name, axis.var->name);

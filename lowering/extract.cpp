@@ -256,13 +256,13 @@ private:
       if (!iter.guarded)
         continue;
       Expr inside = value < iter.extent;
-      guard = guard ? guard && inside : inside;
+      guard = guard.exists() ? guard && inside : inside;
       guarded += (guarded.empty() ? "" : ", ") + iter.var->name;
     }
     kernel::Stmt store = kernel::make(kernel::Store{storage(block.body.buffer),
                                                     indices(block.body.buffer, block.body.indices, block, axes),
                                                     value(block.body.value, block, axes), ""});
-    stmts.push_back(guard ? kernel::make(kernel::If{guard, "", store}) : store);
+    stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}) : store);
     return kernel::make_seq(std::move(stmts));
   }
 
@@ -313,8 +313,8 @@ private:
 
   Expr value(const Expr &e, const Block &block, const Values &axes) {
     if (const auto *access = e.as<Load>()) {
-      Expr mask = access->mask ? simplify(value(access->mask, block, axes), bounds_) : Expr();
-      Expr fill = access->fill ? value(access->fill, block, axes) : Expr();
+      Expr mask = access->mask.exists() ? simplify(value(access->mask, block, axes), bounds_) : Expr();
+      Expr fill = access->fill.exists() ? value(access->fill, block, axes) : Expr();
       return load(storage(access->buffer), indices(access->buffer, access->indices, block, axes), mask, fill);
     }
     if (const Var *var = e.as<Var>()) {

@@ -24,8 +24,8 @@ bool contains(const Conjuncts &set, const Expr &e) {
 Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
   Expr condition;
   for (const Expr &e : conjuncts)
-    condition = condition ? condition && e : e;
-  return condition ? make(If{condition, "", std::move(body)}) : body;
+    condition = condition.exists() ? condition && e : e;
+  return condition.exists() ? make(If{condition, "", std::move(body)}) : body;
 }
 
 /// A guarded statement taken apart; without a guard, or with an else, the conjuncts are empty.

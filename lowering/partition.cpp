@@ -86,7 +86,7 @@ private:
   Expr without_masks(const Expr &e) {
     Expr result = map_children(e, [&](const Expr &child) { return without_masks(child); });
     const auto *access = result.as<Load>();
-    if (!access || !access->mask)
+    if (!access || !access->mask.exists())
       return result;
     Expr mask = left_of(access->mask);
     conditions += !is_true(mask);
@@ -210,9 +210,9 @@ private:
         if (!as_int(others))
           full.set(index.var, index.range());
         Expr inside = Expr(index.var) < others;
-        condition = condition ? condition && inside : inside;
+        condition = condition.exists() ? condition && inside : inside;
       }
-    if (!condition)
+    if (!condition.exists())
       return body;
     Specializer inside(full), edge(bounds_);
     Stmt fast = inside.rewrite(body), slow = edge.rewrite(body);

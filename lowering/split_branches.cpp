@@ -6,7 +6,7 @@ namespace {
 
 /// A `branch` whose condition holds no other, or null: the first to be decided.
 const Select *find_branch(const Expr &e) {
-  if (!e)
+  if (!e.exists())
     return nullptr;
   if (const auto *choice = e.as<Select>(); choice && choice->branches) {
     const Select *earlier = find_branch(choice->condition);
@@ -21,8 +21,8 @@ const Select *find_branch(const Expr &e) {
 }
 
 Expr replace(const Expr &e, const Select *from, const Expr &to) {
-  if (!e || e.as<Select>() == from)
-    return e ? to : e;
+  if (!e.exists() || e.as<Select>() == from)
+    return e.exists() ? to : e;
   return map_children(e, [&](const Expr &child) { return replace(child, from, to); });
 }
 

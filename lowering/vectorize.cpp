@@ -132,7 +132,7 @@ private:
 
   /// The value in lane n.
   Expr at(const Expr &e, std::int64_t n) const {
-    if (!e)
+    if (!e.exists())
       return e;
     for (const auto &[known, var] : vectors_)
       if (known.get() == e.get())
@@ -157,7 +157,7 @@ private:
   }
 
   Expr uniform(const Expr &condition) const {
-    if (!condition)
+    if (!condition.exists())
       return condition;
     internal_check(is_uniform(full(condition), loop_.var, lanes_, bounds_), "a guard differs between lanes");
     return at(condition, 0);
@@ -173,7 +173,7 @@ private:
     const auto *access = e.as<Load>();
     if (!access)
       return for_each_child(e, [&](const Expr &child) { gather(child, stmts, own); });
-    if (access->buffer->scope == Scope::local || (static_cast<bool>(own) && same(e, own)))
+    if (access->buffer->scope == Scope::local || (own.exists() && same(e, own)))
       return;
     for (const auto &[known, var] : vectors_)
       if (same(known, e)) {

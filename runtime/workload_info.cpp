@@ -224,7 +224,7 @@ std::optional<Gemm> as_gemm(const Program &program) {
 
 bool is_given(const Expr &e) {
   return e.visit(Overloaded{
-      [](const Load &x) { return x.buffer->role == Role::input && (!x.fill || is_given(x.fill)); },
+      [](const Load &x) { return x.buffer->role == Role::input && (!x.fill.exists() || is_given(x.fill)); },
       [](const Cast &x) { return is_given(x.a); }, [](const Binary &) { return false; },
       [](const Not &) { return false; }, [](const Select &) { return false; },
       [](const auto &) { return true; }, // constants and variables

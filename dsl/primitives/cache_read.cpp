@@ -21,7 +21,7 @@ const Load &find_read(const Schedule::Edit &edit, const Block &block, const std:
       continue;
     if (!found)
       found = access;
-    if (access->mask)
+    if (access->mask.exists())
       edit.refuse(
           fmt::format("block {} reads {} under a mask, and a copy of all of it would read what the mask "
                       "protects; read it in place",

@@ -180,7 +180,7 @@ struct Steps {
 };
 
 Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &axis, const Bounds &bounds) {
-  if (!axis.first)
+  if (!axis.first.exists())
     return {axis.extent, 1};
   Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
   std::vector<std::pair<std::int64_t, std::int64_t>> digits; // steps and how many there are of each
@@ -233,7 +233,7 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
     }
   }
   for (IterVar &iter : block.iters) // those are bound by now: it is in spatial axes, and they have no first
-    if (iter.first)
+    if (iter.first.exists())
       iter.binding = in_loops(iter.first, block, inner) + iter.binding;
   Stmt nest = refresh_bindings(make_block(std::move(block)), inner);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {

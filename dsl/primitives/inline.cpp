@@ -26,7 +26,7 @@ Expr with_values(const Expr &e, const Values &values) {
 }
 
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f) {
-  if (!e)
+  if (!e.exists())
     return e;
   Expr result = map_children(e, [&](const Expr &child) { return replace_loads(child, buffer, f); });
   const auto *access = result.as<Load>();
@@ -39,14 +39,14 @@ static Expr protect(const Expr &e, const Expr &mask) {
   const auto *access = result.as<Load>();
   if (!access)
     return result;
-  return load(access->buffer, access->indices, access->mask ? mask && access->mask : mask,
-              access->fill ? access->fill : constant(access->buffer->dtype, 0));
+  return load(access->buffer, access->indices, access->mask.exists() ? mask && access->mask : mask,
+              access->fill.exists() ? access->fill : constant(access->buffer->dtype, 0));
 }
 
 Expr masked(const Expr &e, const Expr &mask, const Expr &fill) {
-  if (!mask)
+  if (!mask.exists())
     return e;
-  if (const auto *access = e.as<Load>(); access && !access->mask)
+  if (const auto *access = e.as<Load>(); access && !access->mask.exists())
     return load(access->buffer, access->indices, mask, fill);
   return select(mask, protect(e, mask), fill);
 }

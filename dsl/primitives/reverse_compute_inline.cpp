@@ -116,7 +116,7 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
         axes[iter.var] = producer.body.indices[d];
   auto moved = [&](const Expr &e) {
     return replace_loads(with_values(e, axes), link.buffer, [&](const Load &access) {
-      return access.mask ? select(access.mask, producer.body.value, access.fill) : producer.body.value;
+      return access.mask.exists() ? select(access.mask, producer.body.value, access.fill) : producer.body.value;
     });
   };
   Block fused = producer;

@@ -91,7 +91,7 @@ Block partial_sums(const Summed &sum, const For &loop, std::int64_t step, const 
   IterVar part{make_var(loop.var->name), loop.extent, IterKind::spatial, Expr(loop.var)};
   IterVar &axis = block.iters[sum.axis];
   Expr start = Expr(part.var) * Expr(step);
-  axis.first = axis.first ? axis.first + start : start;
+  axis.first = axis.first.exists() ? axis.first + start : start;
   std::vector<Expr> indices{Expr(part.var)};
   indices.insert(indices.end(), block.body.indices.begin(), block.body.indices.end());
   block.body = {parts, indices, load(parts, indices) + term_of(sum.block)};

@@ -421,7 +421,7 @@ bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
     return false;
   auto is_old = [&](const Expr &e) {
     const Load *old = e.as<Load>();
-    return old && old->buffer == node.buffer && !old->mask && same(old->indices[0], node.indices[0]);
+    return old && old->buffer == node.buffer && !old->mask.exists() && same(old->indices[0], node.indices[0]);
   };
   auto product = [](const Expr &e) {
     const auto *mul = e.as<Binary>();

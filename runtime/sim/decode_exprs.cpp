@@ -147,7 +147,7 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
   internal_check(e.indices.size() == 1, "an access of a kernel has one index, an element offset");
   std::optional<ValueId> mask, fill;
   Guard inner = guard;
-  if (e.mask) {
+  if (e.mask.exists()) {
     mask = value(e.mask, guard);
     inner = both(guard, *mask);
     fill = value(e.fill, has_load(e.fill) ? both(guard, values_.complement(*mask)) : guard);

@@ -54,7 +54,7 @@ private:
       const auto *load = e.as<Load>();
       if (!load || load->buffer->name != param_)
         return;
-      bool masked_off = static_cast<bool>(load->mask) && evaluate(load->mask, point_).bits == 0;
+      bool masked_off = load->mask.exists() && evaluate(load->mask, point_).bits == 0;
       if (!masked_off)
         note(load->indices[0], load->lanes);
     });

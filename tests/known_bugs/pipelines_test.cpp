@@ -151,7 +151,7 @@ kernel::Kernel filled_with_nan(kernel::Kernel kernel) {
   std::function<Expr(const Expr &)> poison = [&](const Expr &e) {
     Expr result = map_children(e, poison);
     const auto *access = result.as<Load>();
-    return access && static_cast<bool>(access->mask) && access->buffer->role == Role::input
+    return access && access->mask.exists() && access->buffer->role == Role::input
                ? load(access->buffer, access->indices, access->mask, float_imm(std::nan("")), access->lanes)
                : result;
   };

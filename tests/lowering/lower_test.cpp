@@ -59,7 +59,7 @@ Counts count(const kernel::Kernel &kernel) {
   auto masks = [&](const Expr &e) {
     walk(e, [&](const Expr &node) {
       const auto *access = node.as<Load>();
-      counts.masks += access && access->mask && access->buffer->name != "C";
+      counts.masks += access && access->mask.exists() && access->buffer->name != "C";
     });
     return e;
   };

@@ -85,7 +85,7 @@ std::function<void(Kernel &, Chooser &)> at_masked_load(bool scalars, std::vecto
   return [scalars, bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &) {
       const auto *access = e.as<Load>();
-      bool fits = access && access->mask && of_scalars(access->mask) == scalars;
+      bool fits = access && access->mask.exists() && of_scalars(access->mask) == scalars;
       return fits ? bug(*access) : std::vector<Expr>{};
     });
   };
@@ -109,7 +109,7 @@ void all_filled_by_one(Kernel &kernel, Chooser &chooser) {
   std::function<Expr(const Expr &)> in = [&](const Expr &e) -> Expr {
     Expr result = map_children(e, in);
     const auto *access = result.as<Load>();
-    if (!access || !access->mask || of_scalars(access->mask))
+    if (!access || !access->mask.exists() || of_scalars(access->mask))
       return result;
     fits = true;
     return filled_by_one(*access)[0];

@@ -72,7 +72,7 @@ private:
     Load copy = *access;
     bool changed = false;
     auto part = [&](Expr &x, Place place) {
-      if (!x)
+      if (!x.exists())
         return;
       Expr old = x;
       x = expr(old, {place, access->buffer, access->lanes, true});

@@ -168,7 +168,7 @@ private:
   Lanes loaded(const Load &x, const Mask &mask, int n) {
     Mask taken = mask;
     Lanes result(threads_);
-    if (x.mask) {
+    if (x.mask.exists()) {
       taken = both(mask, value(x.mask, mask), true);
       result = value(x.fill, mask);
     }

@@ -46,7 +46,7 @@ std::string to_string(const Answer &answer) {
     if (known.extent)
       bounds.set_extent(var, *known.extent);
   collect(answer.question, bounds, vars);
-  if (answer.result)
+  if (answer.result.exists())
     collect(answer.result, bounds, vars);
   for (const Var &var : vars)
     renamed[var] = make_var(fmt::format("{}{}", var->size ? "S" : "v", renamed.size()), var->dtype, var->lanes);
@@ -82,7 +82,7 @@ void Answers::add(Answer answer, const Bounds &bounds) {
   ++given_;
   std::vector<Var> vars;
   collect(answer.question, bounds, vars);
-  if (answer.result)
+  if (answer.result.exists())
     collect(answer.result, bounds, vars);
   for (const Var &var : vars) {
     const Expr *extent = bounds.find_extent(var);
@@ -93,7 +93,7 @@ void Answers::add(Answer answer, const Bounds &bounds) {
 }
 
 void Answers::simplified(const Expr &e, const Expr &result, const Bounds &bounds) {
-  if (static_cast<bool>(e) && !same(e, result)) {
+  if (e.exists() && !same(e, result)) {
     bool decided = e.dtype() == DType::boolean && as_int(result);
     add({decided ? Answer::Kind::condition : Answer::Kind::simplified, e, result, {0, 0}, 1, {}}, bounds);
   }

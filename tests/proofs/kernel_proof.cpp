@@ -120,7 +120,7 @@ private:
   // ---- expressions
 
   void check(const Expr &e) {
-    if (!e)
+    if (!e.exists())
       return;
     if (const auto *op = e.as<Binary>();
         op && is_logical(op->op)) { // the right side only where the left does not decide
@@ -136,7 +136,7 @@ private:
     }
     if (const auto *access = e.as<Load>()) {
       check(access->mask);
-      if (access->mask)
+      if (access->mask.exists())
         under(translator_.condition(access->mask),
               [&] { check_access(access->buffer, access->indices, access->lanes); });
       else

@@ -20,14 +20,14 @@ const IterVar *guard_that_went(const Block &was, const IterVar &now) {
 
 /// Whether what a mask leaves out is 0.
 bool fills_zeros(const Load &access) {
-  return static_cast<bool>(access.mask) && same(access.fill, constant(access.buffer->dtype, 0));
+  return access.mask.exists() && same(access.fill, constant(access.buffer->dtype, 0));
 }
 
 /// The factors of what a sum adds, conversions taken off; none where the block is no sum.
 std::vector<Expr> factors_of(const Block &block) {
   const auto *sum = block.body.value.as<Binary>();
   const auto *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
-  bool own = old && !old->mask && old->buffer == block.body.buffer;
+  bool own = old && !old->mask.exists() && old->buffer == block.body.buffer;
   if (!own || !std::equal(old->indices.begin(), old->indices.end(), block.body.indices.begin(), same))
     return {};
   std::vector<Expr> factors{sum->b};
@@ -126,7 +126,7 @@ private:
   /// The load of a copy that reads 0 where a mask does not hold that was not there before.
   static const Load *new_mask(const Block &was, const Block &now) {
     const auto *old = was.body.value.as<Load>(), *access = now.body.value.as<Load>();
-    return old && access && !old->mask && fills_zeros(*access) ? access : nullptr;
+    return old && access && !old->mask.exists() && fills_zeros(*access) ? access : nullptr;
   }
 
   /// Where the block ran before.
@@ -189,7 +189,7 @@ private:
     std::string what = fmt::format("{} is not 0 {}", to_string(value), where);
     if (fills_zeros(*access))
       return claim(at, Claim::tails, negate(at.condition(access->mask)), block, what);
-    if (bool masked = static_cast<bool>(access->mask); masked || !is_cache(access->buffer))
+    if (bool masked = access->mask.exists(); masked || !is_cache(access->buffer))
       return fail(block, what);
     if (zero_.insert(access->buffer).second)
       zero_left_.push_back(access->buffer);

@@ -173,7 +173,7 @@ Verdict Translator::equal_data(const Expr &a, const Expr &b) {
       if (decided(choice->condition, taken))
         return equal(taken ? choice->when_true : choice->when_false, b);
   const auto *masked = a.as<Load>(), *plain = b.as<Load>();
-  bool unmasked = masked && plain && static_cast<bool>(masked->mask) && !static_cast<bool>(plain->mask);
+  bool unmasked = masked && plain && masked->mask.exists() && !plain->mask.exists();
   if (unmasked && decided(masked->mask, true))
     return equal(load(masked->buffer, masked->indices, {}, {}, masked->lanes), b);
   std::vector<Expr> x = children(a), y = children(b);

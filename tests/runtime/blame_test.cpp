@@ -225,7 +225,7 @@ TEST(Blame, AFactorThatIsNotFilledIsTheFaultOfFillTails) {
       return map_children(stmt, unfilled);
     Block copy = *block;
     const auto *read = copy.body.value.as<Load>();
-    if (read && read->mask && read->buffer->name == "B")
+    if (read && read->mask.exists() && read->buffer->name == "B")
       copy.body.value = load(read->buffer, {min(read->indices[0], read->buffer->shape[0] - 1),
                                             min(read->indices[1], read->buffer->shape[1] - 1)});
     return make_block(std::move(copy));
