@@ -14,7 +14,8 @@ inline constexpr std::array<Axis, 6> all_axes = {Axis::block_x,  Axis::block_y, 
                                                  Axis::thread_x, Axis::thread_y, Axis::thread_z};
 constexpr bool is_thread(Axis axis) { return axis >= Axis::thread_x; }
 
-/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z".
+/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z". Throws UserError (usage) where a cast made a value that is
+/// none.
 std::string_view name(Axis axis);
 std::optional<Axis> parse_axis(std::string_view text);
 

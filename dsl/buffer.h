@@ -40,6 +40,6 @@ std::vector<Expr> strides_of(const BufferNode &buffer);
 /// Elements from the first to the last, gaps between rows included.
 Expr span_of(const BufferNode &buffer);
 
-std::string_view name(Scope scope);
+std::string_view name(Scope scope); ///< throws UserError (usage) where a cast made a value that is none
 
 } // namespace nestsmith

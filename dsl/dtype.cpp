@@ -5,11 +5,19 @@
 #include "dsl/error.h"
 
 #include <array>
+#include <fmt/format.h>
 
 namespace nestsmith {
 
 static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64,  DType::u16,  DType::u32,
                                       DType::u64,     DType::f16, DType::bf16, DType::tf32, DType::f32};
+
+/// An enumerator that a cast from an integer made.
+template <class Enum>
+[[noreturn]] static void refuse_value(const char *type, Enum value, const char *enumerators) {
+  throw UserError(ExitCode::usage,
+                  fmt::format("the value {} is no {}; use {}", static_cast<int>(value), type, enumerators));
+}
 
 std::string_view name(DType type) {
   switch (type) {
@@ -34,7 +42,7 @@ std::string_view name(DType type) {
   case DType::f32:
     return "f32";
   }
-  internal_error("unknown dtype");
+  refuse_value("DType", type, "DType::boolean, i32, i64, u16, u32, u64, f16, bf16, tf32 or f32");
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {
@@ -60,7 +68,7 @@ std::string_view name(Scope scope) {
   case Scope::local:
     return "local";
   }
-  internal_error("unknown scope");
+  refuse_value("Scope", scope, "Scope::global, shared or local");
 }
 
 std::string_view name(Axis axis) {
@@ -78,7 +86,7 @@ std::string_view name(Axis axis) {
   case Axis::thread_z:
     return "threadIdx.z";
   }
-  internal_error("unknown axis");
+  refuse_value("Axis", axis, "Axis::block_x, block_y, block_z, thread_x, thread_y or thread_z");
 }
 
 std::optional<Axis> parse_axis(std::string_view text) {

@@ -41,7 +41,7 @@ constexpr int byte_size(DType type) {
   return 0;
 }
 
-/// The name users write: "f32", "u32", ….
+/// The name users write: "f32", "u32", …. Throws UserError (usage) where a cast made a value that is none.
 std::string_view name(DType type);
 std::optional<DType> parse_dtype(std::string_view text);
 /// All names, for messages: "bool, i32, …".

@@ -79,7 +79,39 @@ Loop Schedule::loop(const std::string &name) const {
   return found;
 }
 
+std::string Schedule::name(Loop loop) const { return loop.var ? loop.var->name : "(no loop)"; }
+std::string Schedule::name(BlockRef block) const { return block.id ? block.id->name : "(no block)"; }
+
+std::string Schedule::why_missing(Loop loop) const {
+  if (!loop.var)
+    return "the handle of a loop is empty; take one from loop(), loops(), or a directive that returns loops";
+  bool own = std::any_of(steps_.begin(), steps_.end(),
+                         [&](const Program &step) { return find_loop(step.body, loop.var) != nullptr; });
+  return own ? fmt::format(
+                   "the loop {} is not in the program any more; a split, fuse or compute_at replaced it: "
+                   "use the handles that those returned, or ask loops() again",
+                   name(loop))
+             : fmt::format(
+                   "the loop {} belongs to another schedule; take a handle of this one from loop(), loops(), "
+                   "or a directive that returns loops",
+                   name(loop));
+}
+
+std::string Schedule::why_missing(BlockRef block) const {
+  if (!block.id)
+    return "the handle of a block is empty; take one from block(), or a directive that returns a block";
+  bool own = std::any_of(steps_.begin(), steps_.end(),
+                         [&](const Program &step) { return find_block(step.body, block.id) != nullptr; });
+  return own ? fmt::format("the block {} is not in the program any more; ask block() again", name(block))
+             : fmt::format(
+                   "the block {} belongs to another schedule; take a handle of this one from block(), or a "
+                   "directive that returns a block",
+                   name(block));
+}
+
 std::vector<Loop> Schedule::loops(BlockRef block) const {
+  if (!block.id || !find_block(program().body, block.id))
+    throw UserError(ExitCode::illegal_schedule, why_missing(block));
   std::vector<Loop> handles;
   for (const For *loop : loops_of(path_to(program().body, block.id)))
     handles.push_back({loop->var});
@@ -102,6 +134,8 @@ std::vector<Loop> Schedule::loops(BlockRef block, std::size_t expected) const {
 std::vector<Loop> Schedule::loops_below(BlockRef block, Loop loop) const {
   std::vector<Loop> around = loops(block);
   auto at = std::find_if(around.begin(), around.end(), [&](const Loop &x) { return x.var == loop.var; });
+  if (at == around.end() && (!loop.var || !find_loop(program().body, loop.var)))
+    throw UserError(ExitCode::illegal_schedule, why_missing(loop));
   if (at == around.end())
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("the loop {} does not enclose block {}", name(loop), name(block)));
@@ -109,10 +143,9 @@ std::vector<Loop> Schedule::loops_below(BlockRef block, Loop loop) const {
 }
 
 std::int64_t Schedule::extent(Loop handle) const {
-  const For *loop = find_loop(program().body, handle.var);
+  const For *loop = handle.var ? find_loop(program().body, handle.var) : nullptr;
   if (!loop)
-    throw UserError(ExitCode::illegal_schedule,
-                    fmt::format("the loop {} is not in the program any more", name(handle)));
+    throw UserError(ExitCode::illegal_schedule, why_missing(handle));
   if (auto extent = as_int(loop->extent))
     return *extent;
   throw UserError(

@@ -49,14 +49,16 @@ public:
   // Handles.
   BlockRef block(const std::string &name) const;
   Loop loop(const std::string &name) const;
-  std::vector<Loop> loops(BlockRef block) const; ///< around it, outermost first
+  /// Around it, outermost first. Handles are refused here as by a directive: an empty one, one of another
+  /// schedule, and one of what a directive has replaced.
+  std::vector<Loop> loops(BlockRef block) const;
   /// The same where their number is known; throws UserError (illegal_schedule) where it is another.
   template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
     return to_array<N>(loops(block, N));
   }
   std::vector<Loop> loops_below(BlockRef block, Loop loop) const; ///< those of them inside of `loop`
-  std::string name(Loop loop) const { return loop.var->name; }
-  std::string name(BlockRef block) const { return block.id->name; }
+  std::string name(Loop loop) const;
+  std::string name(BlockRef block) const;
   std::int64_t extent(Loop loop) const; ///< iterations; throws UserError where they depend on sizes
 
   // Loops.
@@ -125,6 +127,9 @@ private:
   }
 
   std::vector<Loop> loops(BlockRef block, std::size_t expected) const;
+  /// Why a handle stands for nothing in the program.
+  std::string why_missing(Loop loop) const;
+  std::string why_missing(BlockRef block) const;
 
   Target target_;
   std::vector<Program> steps_;

@@ -100,17 +100,14 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
 const For &Schedule::Edit::loop(Loop handle) const {
   const For *found = handle.var ? find_loop(body(), handle.var) : nullptr;
   if (!found)
-    refuse(fmt::format(
-        "the loop {} is not in the program any more; a split, fuse or compute_at replaced it: use the "
-        "handles that those returned, or ask loops() again",
-        loop_name(handle)));
+    refuse(schedule_.why_missing(handle));
   return *found;
 }
 
 const Block &Schedule::Edit::block(BlockRef handle) const {
   const Block *found = handle.id ? find_block(body(), handle.id) : nullptr;
   if (!found)
-    refuse(fmt::format("the block {} is not in the program any more; ask block() again", block_name(handle)));
+    refuse(schedule_.why_missing(handle));
   return *found;
 }
 

@@ -321,10 +321,80 @@ TEST(AnyDirectiveRefuses, HandleThatIsGone) {
                  "handles that "
                  "those returned, or ask loops() again",
                  {});
-  Schedule other(product(8, 5, 4));
-  BlockRef foreign = other.block("C");
-  expect_refused(s, [&] { s.cache_write(foreign, Scope::local); }, "the block C is not in the program any more",
-                 {});
+  Schedule stages(chain(8, 5));
+  BlockRef t = stages.block("T");
+  stages.compute_inline(t);
+  expect_refused(stages, [&] { stages.set_scope(t, Scope::local); },
+                 "the block T is not in the program any more; ask block() again", {});
+}
+
+TEST(AnyDirectiveRefuses, HandleOfAnotherSchedule) {
+  Schedule s(product(8, 5, 4)), other(product(8, 5, 4));
+  Loop loop = other.loop("i");
+  auto [outer, inner] = other.split(loop, {infer, 2}); // not even where other has it no more
+  std::string message = " belongs to another schedule; take a handle of this one from ";
+  for (Loop foreign : {loop, outer, inner, other.loop("k")}) {
+    std::string text =
+        "the loop " + other.name(foreign) + message + "loop(), loops(), or a directive that returns loops";
+    expect_refused(s, [&] { s.bind(foreign, Axis::thread_x); }, text, {});
+    expect_refused(s, [&] { s.fuse(s.loop("i"), foreign); }, text, {});
+    expect_refused(s, [&] { s.reorder({foreign, s.loop("j")}); }, text, {});
+    test::expect_user_error([&] { s.extent(foreign); }, ExitCode::illegal_schedule, text);
+    test::expect_user_error([&] { s.loops_below(s.block("C"), foreign); }, ExitCode::illegal_schedule, text);
+  }
+  BlockRef block = other.block("C");
+  std::string text = "the block C" + message + "block(), or a directive that returns a block";
+  expect_refused(s, [&] { s.cache_write(block, Scope::local); }, text, {});
+  expect_refused(s, [&] { s.cache_read(block, "A", Scope::shared); }, text, {});
+  expect_refused(s, [&] { s.pipeline(s.loop("k"), {{block, 0, 0}}); }, text, {});
+  test::expect_user_error([&] { s.loops(block); }, ExitCode::illegal_schedule, text);
+  test::expect_user_error([&] { s.loops<3>(block); }, ExitCode::illegal_schedule, text);
+  // A copy goes on from where it was made.
+  Schedule copy = s;
+  EXPECT_EQ(copy.extent(s.loop("i")), 8);
+}
+
+TEST(AnyDirectiveRefuses, HandleThatWasNeverSet) {
+  Schedule s(product(8, 5, 4));
+  std::string loop =
+      "the handle of a loop is empty; take one from loop(), loops(), or a directive that returns loops";
+  std::string block =
+      "the handle of a block is empty; take one from block(), or a directive that returns a block";
+  expect_refused(s, [&] { s.unroll(Loop()); }, loop, {});
+  expect_refused(s, [&] { s.compute_at(s.block("C"), Loop()); }, loop, {});
+  expect_refused(s, [&] { s.set_scope(BlockRef(), Scope::local); }, block, {});
+  test::expect_user_error([&] { s.extent(Loop()); }, ExitCode::illegal_schedule, loop);
+  test::expect_user_error([&] { s.loops_below(s.block("C"), Loop()); }, ExitCode::illegal_schedule, loop);
+  test::expect_user_error([&] { s.loops(BlockRef()); }, ExitCode::illegal_schedule, block);
+  EXPECT_EQ(s.name(Loop()), "(no loop)");
+  EXPECT_EQ(s.name(BlockRef()), "(no block)");
+}
+
+TEST(Enums, ThatACastMadeAreRefused) {
+  auto refused = [](const std::function<void()> &f, const std::string &message) {
+    test::expect_user_error(f, ExitCode::usage, message);
+  };
+  auto dtype = static_cast<DType>(42);
+  std::string dtypes =
+      "the value 42 is no DType; use DType::boolean, i32, i64, u16, u32, u64, f16, bf16, tf32 or f32";
+  refused([&] { Workload("w").placeholder("X", {4}, dtype); }, dtypes);
+  refused([&] { Workload("w").inout("X", {4}, dtype); }, dtypes);
+  refused([&] { Workload("w").scalar("x", dtype); }, dtypes);
+  refused([&] { cast(dtype, Expr(1)); }, dtypes);
+  refused([&] { constant(dtype, 1); }, dtypes);
+  Schedule s(product(8, 5, 4));
+  Loop i = s.loop("i");
+  BlockRef c = s.block("C");
+  for (int value : {6, 255})
+    refused([&] { s.bind(i, static_cast<Axis>(value)); },
+            "the value " + std::to_string(value) +
+                " is no Axis; use Axis::block_x, block_y, block_z, thread_x, thread_y or thread_z");
+  auto scope = static_cast<Scope>(3);
+  std::string scopes = "the value 3 is no Scope; use Scope::global, shared or local";
+  refused([&] { s.cache_read(c, "A", scope); }, scopes);
+  refused([&] { s.cache_write(c, scope); }, scopes);
+  refused([&] { s.set_scope(c, scope); }, scopes);
+  EXPECT_EQ(s.trace().size(), 0U);
 }
 
 TEST(AnyDirectiveRefuses, NameThatIsUnknown) {
