@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith {
 
@@ -34,10 +35,32 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
   });
 }
 
+/// Floor division and floor modulo of signed data. Indices are known not to be negative, or how far they are;
+/// of data nothing is known, and CUDA's / and % round towards zero.
+void check_divisions(const std::string &stage, const Expr &value, const Bounds &bounds) {
+  walk(value, [&](const Expr &e) {
+    const auto *op = e.as<Binary>();
+    if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
+      return;
+    auto dividend = range_of(op->a, bounds), divisor = range_of(op->b, bounds);
+    bool shifts = op->op == BinaryOp::floordiv;
+    bool known = dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op->b));
+    if (!known)
+      refuse(fmt::format(
+          "stage '{}' computes {}, a {} of {} that may be negative or by a divisor that may not be positive, "
+          "for "
+          "which CUDA rounds towards zero and floor{} down; convert with cast(DType::u32, …) where no value is "
+          "negative, {}or convert to f32 and back",
+          stage, to_string(e), shifts ? "division" : "remainder", name(op->a.dtype()), shifts ? "div" : "mod",
+          shifts ? "use shift_right(x, n) for a division by 2^n, " : ""));
+  });
+}
+
 } // namespace
 
 /// A kernel's caller has f32; what is rounded to tf32 is a decision of the computation.
 static void refuse_compute_type(const std::string &name, DType dtype) {
+  nestsmith::name(dtype); // refuses a value that is none
   if (dtype == DType::tf32)
     refuse(
         fmt::format("'{}' is a parameter of tf32, which is a compute type; make it f32 and round what is read "
@@ -133,6 +156,38 @@ Workload::strides(const std::string &name, const std::vector<Expr> &shape, const
   return std::make_shared<const std::vector<Expr>>(std::move(strides));
 }
 
+/// All that an element is computed from.
+void Workload::check_origin(const std::string &stage, const Definition &definition,
+                            const std::vector<Expr> &indices) const {
+  std::vector<Var> known = scalars_;
+  known.insert(known.end(), sizes_.begin(), sizes_.end());
+  std::vector<std::string> axes;
+  for (const Expr &index : indices) {
+    known.push_back(*index.as<Var>());
+    axes.push_back(known.back()->name);
+  }
+  for (const Reduce &axis : definition.axes)
+    known.push_back(axis.var());
+  std::vector<Buffer> buffers = inputs_;
+  buffers.insert(buffers.end(), inouts_.begin(), inouts_.end());
+  for (const Stmt &made : stages_)
+    buffers.push_back(blocks_of(made).front()->body.buffer);
+  walk(definition.value, [&](const Expr &e) {
+    const auto *access = e.as<Load>();
+    if (access && std::find(buffers.begin(), buffers.end(), access->buffer) == buffers.end())
+      refuse(fmt::format(
+          "stage '{}' reads '{}', which is no tensor of workload '{}'; make it one with placeholder, "
+          "inout or compute of this workload",
+          stage, access->buffer->name, name_));
+    const Var *var = e.as<Var>();
+    if (var && std::find(known.begin(), known.end(), *var) == known.end())
+      refuse(
+          fmt::format("stage '{0}' uses {1}, which is none of its axes ({2}) and no scalar or size of workload "
+                      "'{3}'; if {1} is a reduction axis, sum over it: sum(…, {1})",
+                      stage, (*var)->name, fmt::join(axes, ", "), name_));
+  });
+}
+
 Tensor Workload::placeholder(std::string name, std::vector<Expr> shape, DType dtype, const Stored &stored) {
   claim(name, shape);
   refuse_compute_type(name, dtype);
@@ -179,6 +234,13 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
     refuse(fmt::format("stage '{}' computes {}, but its tensor holds {}", name,
                        nestsmith::name(definition.value.dtype()), nestsmith::name(buffer->dtype)));
   check_accesses(name, definition.value, buffer, indices);
+  check_origin(name, definition, indices);
+  Bounds bounds;
+  for (std::size_t n = 0; n < indices.size(); ++n)
+    bounds.set_extent(*indices[n].as<Var>(), buffer->shape[n]);
+  for (const Reduce &axis : definition.axes)
+    bounds.set_extent(axis.var(), axis.extent());
+  check_divisions(name, definition.value, bounds);
   for (const Reduce &axis : definition.axes)
     add_axis(axis.var()->name, axis.extent(), IterKind::reduction, axis.var());
   Expr value = definition.value;

@@ -76,7 +76,8 @@ struct Result {
 };
 
 /// Collects the stages of one computation. Throws UserError (usage) on a shape that is not positive, a
-/// name that is taken or is no identifier, or an access of the wrong rank.
+/// name that is taken or is no identifier, an access of the wrong rank, a tensor or a variable that is not the
+/// stage's or the workload's, and a division of signed data.
 class Workload {
 public:
   explicit Workload(std::string name);
@@ -114,6 +115,8 @@ private:
   Stmt stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
              const std::function<Definition(const std::vector<Expr> &)> &element);
   void claim(const std::string &name, const std::vector<Expr> &shape);
+  void check_origin(const std::string &stage, const Definition &definition,
+                    const std::vector<Expr> &indices) const;
   std::shared_ptr<const std::vector<Expr>> strides(const std::string &name, const std::vector<Expr> &shape,
                                                    const Stored &stored) const;
 

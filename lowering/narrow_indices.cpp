@@ -39,13 +39,13 @@ public:
   /// i32 where this value and all that it is computed from provably fit, else i64. What is i32 in the program
   /// is data: indices are i64 there.
   Expr rewrite(const Expr &e) const {
-    if (!e)
+    if (!e.exists())
       return e;
     if (const Var *var = e.as<Var>())
       return narrowed(*var);
     if (const auto *imm = e.as<IntImm>(); imm && imm->dtype == DType::i64)
       return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
-    if (Expr shifted = from_zero(e))
+    if (Expr shifted = from_zero(e); shifted.exists())
       return rewrite(shifted);
     if (const auto *op = e.as<Binary>(); op && op->a.dtype() == DType::i64) {
       Expr a = rewrite(op->a), b = rewrite(op->b);
@@ -62,7 +62,8 @@ public:
     }
     if (const auto *choice = e.as<Select>(); choice && e.dtype() == DType::i64)
       return map_children(e, [&](const Expr &child) { return cast(child.dtype(), rewrite(child)); });
-    if (const auto *access = e.as<Load>(); access && access->fill && access->buffer->dtype == DType::i64)
+    if (const auto *access = e.as<Load>();
+        access && access->fill.exists() && access->buffer->dtype == DType::i64)
       return map_children(e, [&](const Expr &child) {
         return child.get() == access->fill.get() ? cast(child.dtype(), rewrite(child)) : rewrite(child);
       });
@@ -85,9 +86,10 @@ public:
     if (!range || !divisor || *divisor < 1)
       throw UserError(
           ExitCode::illegal_schedule,
-          fmt::format("the index arithmetic {} has no constant bounds or no positive constant divisor; "
-                      "compute with loop variables and constants only",
-                      to_string(e)));
+          fmt::format(
+              "{} divides what has no known bounds, or by what is no positive constant; divide indices by "
+              "constants, and data as u32",
+              to_string(e)));
     std::int64_t n = -floor_div(range->low, *divisor);
     Expr shifted = binary(op->op, op->a + Expr(n * *divisor), op->b);
     return op->op == BinaryOp::floordiv ? shifted - Expr(n) : shifted;

@@ -146,6 +146,74 @@ TEST(Workload, RefusesStages) {
       "'X' is not an inout tensor; only those can be updated");
 }
 
+TEST(Workload, RefusesWhatIsNotItsOwn) {
+  Workload other("other");
+  Tensor foreign = other.placeholder("F", {4});
+  Expr alpha = other.scalar("alpha");
+  refused([&](Workload &w) { w.compute("Y", {4}, {"i"}, [&](Expr i) { return foreign(i); }); },
+          "stage 'Y' reads 'F', which is no tensor of workload 'work'; make it one with placeholder, inout or "
+          "compute "
+          "of this workload");
+  refused(
+      [&](Workload &w) {
+        Tensor x = w.placeholder("X", {4});
+        w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i) * alpha; });
+      },
+      "stage 'Y' uses alpha, which is none of its axes (i) and no scalar or size of workload 'work'");
+  refused(
+      [](Workload &w) {
+        Tensor x = w.placeholder("X", {4, 3});
+        Reduce k = reduce_axis("k", 3);
+        w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i, k) * 2; });
+      },
+      "stage 'Y' uses k, which is none of its axes (i) and no scalar or size of workload 'work'; if k is a "
+      "reduction "
+      "axis, sum over it: sum(…, k)");
+}
+
+TEST(Workload, RefusesDivisionsOfSignedData) {
+  for (DType dtype : {DType::i32, DType::i64}) {
+    std::string type(name(dtype));
+    auto refuses = [&](const std::function<Expr(Expr, Expr)> &f, const std::string &what) {
+      refused(
+          [&](Workload &w) {
+            Tensor x = w.placeholder("x", {4}, dtype), y = w.placeholder("y", {4}, dtype);
+            w.compute("Y", {4}, {"i"}, [&](Expr i) { return f(x(i), y(i)); });
+          },
+          "stage 'Y' computes " + what);
+    };
+    std::string why =
+        " of " + type +
+        " that may be negative or by a divisor that may not be positive, for which CUDA rounds towards "
+        "zero and floor";
+    std::string cast = " down; convert with cast(DType::u32, …) where no value is negative, ";
+    refuses([](Expr x, Expr) { return x / 2; },
+            "x[i]//2, a division" + why + "div" + cast +
+                "use shift_right(x, n) for a division by 2^n, or convert to f32 and back");
+    refuses([](Expr x, Expr) { return x % 10; },
+            "x[i]%10, a remainder" + why + "mod" + cast + "or convert to f32");
+    refuses([](Expr x, Expr y) { return x / y; }, "x[i]//y[i], a division");
+    refuses([](Expr, Expr y) { return 100 / y; }, "100//y[i], a division");
+    refuses([](Expr x, Expr y) { return select(x > 0, floordiv(x, 3), y); }, "x[i]//3, a division");
+  }
+  // Of u32, and of indices whatever their sign.
+  Workload w("divides");
+  Tensor x = w.placeholder("x", {9}, DType::u32);
+  Tensor y =
+      w.compute("y", {9}, {"i"}, [&](Expr i) { return x((i - 4) / 2 + 2) % 10 + x((i - 1) % 9) / x(i / 2); });
+  EXPECT_TRUE(test::same_meaning(Schedule(w.output({y}))));
+}
+
+TEST(Workload, SumsNoConditions) {
+  refused(
+      [](Workload &w) {
+        Tensor x = w.placeholder("X", {4});
+        Reduce k = reduce_axis("k", 4);
+        w.compute("Y", {1}, {"i"}, [&](Expr) { return sum(x(k) > 0, k); });
+      },
+      "+ takes numbers, got bool and bool; use select(condition, a, b)");
+}
+
 TEST(Workload, RefusesOutputs) {
   refused([](Workload &w) { w.output(); }, "workload 'work' computes nothing; add a stage");
   refused(
