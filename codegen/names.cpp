@@ -14,13 +14,12 @@ namespace {
 /// What CUDA and its headers put into every translation unit, then what this room itself writes into one.
 const std::set<std::string> &reserved_words() {
   static const std::set<std::string> words = {
-      "threadIdx",  "blockIdx",    "blockDim",     "gridDim",      "warpSize",     "dim3",
-      "min",        "max",         "floorf",       "fabs",         "std",          "NULL",
-      "assert",     "errno",       "linux",        "unix",         "stdin",        "stdout",
-      "stderr",     "size_t",      "cudaStream_t", "cudaError_t",  "int32_t",      "int64_t",
-      "uint32_t",   "uintptr_t",   "min_f32",      "max_f32",      "floordiv_f32", "floormod_f32",
-      "round_tf32", "rounded_f16", "rounded_bf16", "rounded_tf32", "overlap",      "stream",
-      "Real",       "EOF",         "NAN",          "INFINITY"};
+      "threadIdx",    "blockIdx",     "blockDim",  "gridDim",   "warpSize",   "dim3",        "min",
+      "max",          "floorf",       "fabs",      "std",       "NULL",       "assert",      "errno",
+      "linux",        "unix",         "stdin",     "stdout",    "stderr",     "size_t",      "cudaStream_t",
+      "cudaError_t",  "int32_t",      "int64_t",   "uint32_t",  "uintptr_t",  "min_f32",     "max_f32",
+      "floordiv_f32", "floormod_f32", "floor_div", "floor_mod", "round_tf32", "rounded_f16", "rounded_bf16",
+      "rounded_tf32", "overlap",      "stream",    "Real",      "EOF",        "NAN",         "INFINITY"};
   return words;
 }
 

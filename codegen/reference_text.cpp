@@ -30,6 +30,19 @@ constexpr std::string_view real_negation = R"(__host__ __device__ inline Real op
 }
 )";
 
+/// Of indices, which may be negative here.
+constexpr std::string_view floor_division = R"(/// Rounds down.
+__host__ __device__ inline long long floor_div(long long a, long long b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+)";
+constexpr std::string_view floor_modulo = R"(/// What floor division leaves: it has the sign of b.
+__host__ __device__ inline long long floor_mod(long long a, long long b) {
+  long long remainder = a % b;
+  return remainder + (remainder != 0 && (a < 0) != (b < 0) ? b : 0);
+}
+)";
+
 struct RealOperator {
   BinaryOp op;
   std::string_view text;
@@ -137,6 +150,17 @@ private:
     return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
   }
   std::string cast(DType from, DType to, const Expr &operand) const override;
+  bool is_function(BinaryOp op, DType type) const override {
+    return is_floor_of_indices(op, type) || ExprSpeller::is_function(op, type);
+  }
+  std::string function(BinaryOp op, DType type) const override {
+    return !is_floor_of_indices(op, type) ? ExprSpeller::function(op, type)
+           : op == BinaryOp::floordiv     ? "floor_div"
+                                          : "floor_mod";
+  }
+  static bool is_floor_of_indices(BinaryOp op, DType type) {
+    return is_index(type) && (op == BinaryOp::floordiv || op == BinaryOp::floormod);
+  }
 
   void operators();
   void members();
@@ -148,7 +172,7 @@ private:
   std::map<Buffer, std::string> arrays_; ///< results of the stages so far
   Buffer accumulated_;                   ///< what the stage being written sums into `sum_`
   std::string sum_;
-  std::set<BinaryOp> used_;
+  std::set<BinaryOp> used_, floors_; ///< of floating point, and of indices
   std::set<DType> rounded_to_;
   bool reals_ = false, negates_ = false;
   TextWriter out_;
@@ -185,6 +209,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
       negates_ = true;
     else if (binary && is_float(binary->a.dtype()))
       used_.insert(binary->op);
+    if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_indices(binary->op, binary->a.dtype()))
+      floors_.insert(binary->op);
     const auto *cast = sub.as<Cast>();
     if (cast && is_narrow(cast->dtype))
       rounded_to_.insert(cast->dtype);
@@ -197,6 +223,10 @@ void ReferenceWriter::note_operators(const Expr &e) {
 }
 
 void ReferenceWriter::operators() {
+  if (floors_.count(BinaryOp::floordiv))
+    out_.verbatim(floor_division);
+  if (floors_.count(BinaryOp::floormod))
+    out_.verbatim(floor_modulo);
   if (!reals_)
     return;
   out_.verbatim(real_definition);

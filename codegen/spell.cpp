@@ -73,11 +73,6 @@ Operator spelling(BinaryOp op) {
   internal_error("this operator is spelled as a function");
 }
 
-bool is_function(BinaryOp op, DType type) {
-  bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
-  return op == BinaryOp::min || op == BinaryOp::max || (floors && is_float(type));
-}
-
 std::string in_parentheses_if(bool wanted, std::string text) { return wanted ? "(" + text + ")" : text; }
 
 bool fits_int(std::int64_t value) {
@@ -193,6 +188,11 @@ std::string ExprSpeller::cast(DType from, DType to, const Expr &operand) const {
   if (from == DType::tf32) // a float as it is
     return prefix_operand(operand);
   return fmt::format("({}){}", c_type(to), prefix_operand(operand));
+}
+
+bool ExprSpeller::is_function(BinaryOp op, DType type) const {
+  bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
+  return op == BinaryOp::min || op == BinaryOp::max || (floors && is_float(type));
 }
 
 std::string ExprSpeller::function(BinaryOp op, DType type) const {

@@ -25,7 +25,7 @@ std::string_view conversion(DType from, DType to);
 
 /// Integer division and remainder are spelled `/` and `%`, which round towards zero where floordiv and
 /// floormod round down. They agree on operands that are not negative, and lowering leaves no others: its
-/// verifier proves every dividend non-negative and every divisor positive.
+/// verifier proves every dividend non-negative and every divisor positive. What is not lowered needs functions.
 class ExprSpeller {
 public:
   virtual ~ExprSpeller() = default;
@@ -41,7 +41,9 @@ protected:
   /// A cast as a prefix operator or a call; the operand stands by itself.
   virtual std::string cast(DType from, DType to, const Expr &operand) const;
   std::string prefix_operand(const Expr &e) const; ///< with parentheses where an operator before it needs them
-  /// The function that gives what no operator gives: min, max, and floors of floating point.
+  /// Whether no operator gives it: min, max, and floors of floating point.
+  virtual bool is_function(BinaryOp op, DType type) const;
+  /// The function that does.
   virtual std::string function(BinaryOp op, DType type) const;
 
 private:

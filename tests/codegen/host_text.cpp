@@ -273,11 +273,12 @@ std::vector<Outcome> run(const std::vector<Run> &runs) {
 
 namespace nestsmith {
 
-int run_on_host(const std::string &source) {
+int run_on_host(const std::string &source, int launches) {
   Scratch folder;
   // What is launched for its time alone, after a few launches for the result, is not worth waiting for.
   folder.write("program.cpp",
-               host::as_host_cpp(source) + "\nstatic const bool limited = (host::limit_launches(8), true);\n");
+               host::as_host_cpp(source) +
+                   fmt::format("\nstatic const bool limited = (host::limit_launches({}), true);\n", launches));
   if (folder.run(host::compiler("-O1 program.cpp '" NESTSMITH_HOST_DEVICE "' -o program"), "compile").status !=
       0)
     return -1;
