@@ -48,9 +48,16 @@ struct RunResult {
   std::vector<std::string> messages; ///< the first wrong elements, and what the executor found
 };
 
+/// A run that was left out.
+struct SkippedRun {
+  std::string label; ///< "integer mode"
+  std::string why;   ///< "it divides, …"
+};
+
 struct CheckResult {
   bool passed = true;
   std::vector<RunResult> runs;
+  std::vector<SkippedRun> skipped;
 
   const RunResult *find(CheckRun run) const;
   /// Bit for bit in every exact run; absent where there was none.
@@ -94,6 +101,7 @@ private:
   struct Case {
     Inputs inputs;
     Reference expected;
+    std::string skip; ///< why there is no such run, or empty
   };
   std::shared_ptr<const Case> make_case(const Program &source, CheckRun run, std::uint64_t seed);
   Multiplier *multiplier_;

@@ -199,7 +199,8 @@ int ElementProgram::compile(const Expr &e, const Planes &planes) {
         return fresh({0, 0, node.value});
       },
       [&](const FloatImm &node) {
-        return fresh({node.value, std::abs(node.value), 0});
+        double value = rounded(node.dtype, node.value); // the kernel has 0.1f, which is another number than 0.1
+        return fresh({value, std::abs(value), 0});
       },
       [&](const Var &node) { return variable(node); },
       [&](const Binary &node) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <llvm/Support/Parallel.h>
+#include <map>
 
 namespace nestsmith {
 
@@ -50,6 +51,33 @@ template <class T> std::vector<double> multiply(const Matrix<T> &x, const Matrix
     whole.middleRows(first, rows) = product.template cast<double>();
   });
   return result;
+}
+
+int fraction_bits(double value) {
+  for (int bits = 0; bits < endless_fraction; ++bits)
+    if (std::ldexp(value, bits) == std::trunc(std::ldexp(value, bits)))
+      return bits;
+  return endless_fraction;
+}
+
+/// Bits behind the binary point of an expression of integers; `of` has those of the stages that it reads.
+int fraction_bits(const Expr &e, const std::map<const BufferNode *, int> &of) {
+  int bits = 0;
+  if (const auto *number = e.as<FloatImm>())
+    return std::isfinite(number->value) ? fraction_bits(number->value) : 0;
+  if (const auto *access = e.as<Load>()) {
+    auto known = of.find(access->buffer.get());
+    bits = known == of.end() ? 0 : known->second;
+    return access->fill ? std::max(bits, fraction_bits(access->fill, of)) : bits;
+  }
+  if (const auto *choice = e.as<Select>())
+    return std::max(fraction_bits(choice->when_true, of), fraction_bits(choice->when_false, of));
+  const auto *binary = e.as<Binary>();
+  if (binary && binary->op == BinaryOp::mul)
+    bits = fraction_bits(binary->a, of) + fraction_bits(binary->b, of);
+  else
+    for_each_child(e, [&](const Expr &child) { bits = std::max(bits, fraction_bits(child, of)); });
+  return is_float(e.dtype()) ? std::min(bits, endless_fraction) : 0;
 }
 
 class Evaluator {
@@ -254,9 +282,13 @@ private:
   }
 
   /// Adds what `block` does to a value that goes through it.
-  static void count_roundings(const Block &block, Reference &result) {
+  void count_roundings(const Block &block, Reference &result) {
     if (!is_float(block.body.buffer->dtype))
       return;
+    int &bits = fraction_bits_[block.body.buffer.get()];
+    for (const Store *store : {&block.body, block.init ? &*block.init : &block.body})
+      bits = std::max(bits, fraction_bits(store->value, fraction_bits_));
+    result.fraction_bits = std::max(result.fraction_bits, bits);
     std::int64_t operations = 0, terms = 1;
     bool reduces = false;
     walk(block.body.value, [&](const Expr &e) {
@@ -283,6 +315,7 @@ private:
   std::span<const Scalar> scalars_;
   Multiplier *multiplier_;
   Planes planes_;
+  std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
 };
 
 } // namespace

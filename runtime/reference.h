@@ -18,6 +18,8 @@ struct ReferenceOutput {
   std::vector<double> magnitude; ///< the same expression on absolute values; for integer dtypes 0
 };
 
+inline constexpr int endless_fraction = 24;
+
 struct Reference {
   std::vector<ReferenceOutput> outputs; ///< in parameter order
   /// Roundings on the longest way from an input to an output: K of a reduction of length K in any
@@ -28,6 +30,9 @@ struct Reference {
   /// exact in single precision.
   double largest = 0;
   bool divides = false; ///< a floating-point division: integers do not stay integers
+  /// Bits behind the binary point that integers get by the constants: 1 for 0.5; `endless_fraction` where a
+  /// constant such as 0.1 has more than a product leaves room for.
+  int fraction_bits = 0;
 };
 
 /// x * y with x: m x k and y: k x n, each stored transposed where it says so; in fp64, or in Z/2^32.

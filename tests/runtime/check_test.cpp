@@ -1,5 +1,6 @@
 #include "runtime/check.h"
 
+#include "dsl/tensor.h"
 #include "runtime/workload_info.h"
 #include "tests/runtime/gemm_program.h"
 
@@ -199,6 +200,41 @@ TEST(MakeInputs, IntegersStayExactInLongSums) {
          c = make_inputs(program, CheckRun::random, 2);
   EXPECT_EQ(a.arrays[0], b.arrays[0]);
   EXPECT_NE(a.arrays[0], c.arrays[0]);
+}
+
+/// y = x * factor: which runs there are, and what they say of `f`.
+CheckResult check_scaled(double factor, const std::function<float(float)> &f) {
+  Workload w("scaled");
+  Tensor x = w.placeholder("x", {100});
+  Tensor y = w.compute("y", {100}, {"i"}, [&](Expr i) -> Definition { return x(i) * float_imm(factor); });
+  return check_with(w.output({y}), [&](std::span<Array> arrays, std::span<const Scalar>) {
+    for (std::size_t n = 0; n < 100; ++n)
+      arrays[1].view<float>()[n] = f(arrays[0].view<float>()[n]);
+  });
+}
+
+TEST(Check, AConstantThatF32RoundsIsTheRoundedOne) {
+  CheckResult result = check_scaled(0.1, [](float x) { return x * 0.1F; });
+  EXPECT_TRUE(result.passed) << all_messages(result);
+  EXPECT_NE(result.find(CheckRun::random), nullptr);
+  EXPECT_EQ(result.find(CheckRun::integers), nullptr) << "3 * 0.1F is rounded";
+  ASSERT_EQ(result.skipped.size(), 1U);
+  EXPECT_EQ(result.skipped[0].label, "integer mode");
+  EXPECT_FALSE(check_scaled(0.1, [](float x) { return x * 0.1001F; }).passed);
+}
+
+TEST(Check, FractionsOfFewBitsStayExact) {
+  for (double factor : {0.5, 0.75, 1.0, -2.0, 0.0009765625}) {
+    auto times = [&](float x) { return x * static_cast<float>(factor); };
+    CheckResult result = check_scaled(factor, times);
+    EXPECT_TRUE(result.passed) << factor << all_messages(result);
+    EXPECT_TRUE(result.skipped.empty()) << factor;
+    EXPECT_EQ(result.exact(), true);
+    EXPECT_EQ(check_scaled(factor, [&](float x) { return times(x) + 0x1p-20F; }).exact(), false) << factor;
+  }
+  // 2^-21 leaves 3 bits for the integers, 2^-30 none.
+  EXPECT_EQ(check_scaled(0x1p-21, [](float x) { return x * 0x1p-21F; }).exact(), true);
+  EXPECT_EQ(check_scaled(0x1p-30, [](float x) { return x * 0x1p-30F; }).exact(), std::nullopt);
 }
 
 } // namespace
