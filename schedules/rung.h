@@ -52,7 +52,17 @@ struct Rung {
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };
 
+/// What stands above the rungs of a tutorial.
+struct Tutorial {
+  std::string name;    ///< that of its rungs' `tutorial`: "deep_dive"
+  std::string title;   ///< "GEMM deep dive, part 1"
+  std::string source;  ///< whose it is, and on what GPU it was measured
+  std::string teaches; ///< one line
+};
+
 /// The rungs that come with nestsmith, in the order of their tutorials.
 const std::vector<Rung> &builtin_rungs();
+/// Their tutorials, in the same order.
+const std::vector<Tutorial> &builtin_tutorials();
 
 } // namespace nestsmith

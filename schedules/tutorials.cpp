@@ -1,0 +1,30 @@
+#include "schedules/rung.h"
+
+namespace nestsmith {
+
+const std::vector<Tutorial> &builtin_tutorials() {
+  static const std::vector<Tutorial> tutorials = {
+      {"ladder", "from one thread an element to a double-buffered kernel",
+       "nestsmith; its rungs are the best of the tutorials below, and two of our own",
+       "what each step of a fast product gains, and which unit of the GPU limits it next"},
+      {"deep_dive", "GEMM deep dive, part 1", "a post that measured on an RTX 5090",
+       "coalescing, tiles in shared memory, and several results a thread, each with its loads counted"},
+      {"transposed", "matrix multiplication with CUDA: C += A*B'", "a post that measured on an RTX 3090",
+       "both operands are read along k: register tiles, 128-bit accesses, two buffers, and what they cost in "
+       "occupancy"},
+      {"tiling", "naive against shared tiling", "a post that does not name its GPU",
+       "one 32 x 32 tile in shared memory, and guards for shapes that the tile does not divide"},
+      {"tvm_steps", "matrix multiplication with TVM, steps 1 to 6",
+       "a series on TensorIR that measured on an RTX A500 laptop",
+       "the same schedule directive by directive, from two bound loops to a software pipeline"},
+      {"principles", "how GPUs perform", "an article that reasons about an A100",
+       "intensity and the roofline, bank conflicts and their cures, divergence, and fusion, a kernel for each"},
+      {"gemm", "forms of a product", "nestsmith",
+       "operands stored transposed, a batch of products, and a bias with relu in the same kernel"},
+      {"worklog", "CUDA matrix multiplication, kernels 1 to 6", "S. Boehm's worklog, measured on an A6000",
+       "the way from a naive kernel to one near cuBLAS, with the tile sizes of the worklog"},
+  };
+  return tutorials;
+}
+
+} // namespace nestsmith
