@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <new>
+#include <set>
 
 namespace nestsmith {
 
@@ -35,48 +36,59 @@ std::vector<Option> common_options() {
           {"help", "", "print this help", 'h'}};
 }
 
-std::string option_lines(const std::vector<Option> &options) {
-  std::vector<std::string> left;
+/// Lines with what is explained on the left.
+std::string explained(const std::vector<std::pair<std::string, std::string>> &lines) {
   std::size_t width = 0;
-  for (const Option &option : options) {
-    left.push_back((option.letter ? fmt::format("-{}, ", option.letter) : "    ") + "--" + option.name +
-                   (option.value.empty()    ? ""
-                    : option.optional_value ? " [" + option.value + "]"
-                                            : " " + option.value));
-    width = std::max(width, left.back().size());
+  for (const auto &[left, right] : lines)
+    width = std::max(width, std::min<std::size_t>(display_width(left), 26));
+  std::string text, indent(width + 4, ' ');
+  for (const auto &[left, right] : lines) {
+    std::string first = "  " + left + std::string(width + 2 - std::min(width + 2, display_width(left)), ' ');
+    bool apart = display_width(left) > width;
+    text += apart ? first + "\n" + folded(right, indent, indent) : folded(right, indent, first);
   }
-  std::string text;
-  for (std::size_t n = 0; n < options.size(); ++n)
-    text += fmt::format("  {:<{}}  {}\n", left[n], width, options[n].help);
   return text;
 }
 
+std::string option_lines(const std::vector<Option> &options) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const Option &option : options) {
+    std::string left = (option.letter ? fmt::format("-{}, ", option.letter) : "    ") + "--" + option.name;
+    std::string value = option.optional_value ? " [" + option.value + "]" : " " + option.value;
+    lines.emplace_back(left + (option.value.empty() ? "" : value), option.help);
+  }
+  return explained(lines);
+}
+
 std::string command_help(const Command &command) {
-  std::string text = fmt::format("{}\n\nusage: nestsmith {}{}{} [options]\n\noptions:\n", command.summary,
-                                 command.name, command.positional.empty() ? "" : " ", command.positional);
+  std::string text = command.summary + "\n\n" +
+                     fmt::format("usage: nestsmith {}{}{} [options]\n\noptions:\n", command.name,
+                                 command.positional.empty() ? "" : " ", command.positional);
   std::vector<Option> options = command.options;
   std::ranges::copy(common_options(), std::back_inserter(options));
-  text += option_lines(options);
+  text = folded_lines(text) + option_lines(options);
   if (!command.notes.empty())
-    text += "\n" + command.notes;
+    text += "\n" + folded_lines(command.notes);
   return text;
 }
 
 std::string overview(const std::vector<Command> &commands) {
   std::string text = "nestsmith: schedules for GPU loop nests, from a product to a checked CUDA kernel\n\n"
                      "usage: nestsmith [COMMAND] [arguments] [options]\n\ncommands:\n";
-  std::size_t width = 0;
+  std::vector<std::pair<std::string, std::string>> lines;
   for (const Command &command : commands)
-    width = std::max(width, command.name.size() + 1 + command.positional.size());
-  for (const Command &command : commands)
-    text += fmt::format("  {:<{}}  {}\n", command.name + " " + command.positional, width, command.summary);
-  text +=
-      "\nWithout a command: run. A RUNG is a name from `nestsmith list`, such as deep_dive/coalesced, or a "
-      "trace\n"
-      "file FILE.json that `nestsmith show RUNG --trace json` wrote. Every command takes --json and --help;\n"
-      "`nestsmith --version` says which nestsmith this is.\n\n"
-      "exit codes: 0 good, 1 a wrong result, 2 usage, 3 an illegal schedule, 4 no device or library\n";
-  return text;
+    lines.emplace_back(command.name + " " + command.positional, command.summary);
+  text += explained(lines);
+  return text +
+         folded_lines(
+             "\nWithout a command: run. A RUNG is a name from `nestsmith list`, such as deep_dive/coalesced, "
+             "or a "
+             "trace file FILE.json that `nestsmith show RUNG --trace json` wrote. Every command takes --json "
+             "and "
+             "--help; `nestsmith --version` says which nestsmith this is. Output fits the terminal, or 80 "
+             "columns "
+             "where it is none; COLUMNS=N asks for others.\n\n"
+             "exit codes: 0 good, 1 a wrong result, 2 usage, 3 an illegal schedule, 4 no device or library\n");
 }
 
 const Command &find_command(const std::vector<Command> &commands, const std::string &name) {
@@ -105,7 +117,37 @@ void check_positional(const Command &command, const Arguments &arguments) {
                                 given[command.max_positional], command.max_positional == 1 ? "it" : "them"));
 }
 
-ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs) {
+/// What is wrong in a user's own list of rungs, whatever the command.
+void check_rungs(const std::vector<Rung> &rungs) {
+  std::set<std::string> names;
+  for (const Rung &rung : rungs) {
+    std::string name = rung.full_name();
+    if (rung.name.empty())
+      throw UserError(ExitCode::usage, "a rung of cli_main has no name; give it one");
+    if (name.starts_with("-") || name.ends_with(".json"))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("a rung of cli_main is called '{}', which a command line takes for {}; give it "
+                      "another name",
+                      name, name.starts_with("-") ? "an option" : "a trace file"));
+    if (!names.insert(name).second)
+      throw UserError(ExitCode::usage,
+                      fmt::format("two rungs of cli_main are called '{}'; give each a name of its own", name));
+    if (!rung.build)
+      throw UserError(ExitCode::usage,
+                      fmt::format("the rung '{}' of cli_main has no build function; give it one", name));
+    if (rung.default_shape.empty())
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("the rung '{}' of cli_main has a default shape without extents; name at least "
+                      "one",
+                      name));
+  }
+}
+
+ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs,
+                  const std::vector<Tutorial> &tutorials) {
+  check_rungs(rungs);
   std::vector<Command> commands = all_commands();
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "help")) {
     out(words.size() == 2 && words[0] == "help" ? command_help(find_command(commands, words[1]))
@@ -146,16 +188,17 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   check_positional(command, arguments);
   std::string when = arguments.value("color").value_or("auto");
   Colour colour = when == "auto" ? Colour::automatic : when == "always" ? Colour::always : Colour::never;
-  return command.run(Context{rungs, arguments, Style(colour)});
+  return command.run(Context{rungs, arguments, Style(colour), tutorials});
 }
 
 /// One message on stderr; with --json the same as an object on stdout, so that a reader of it always
 /// gets JSON.
 int report(const std::string &message, const std::string &details, ExitCode code, bool json) {
   std::fflush(stdout);
-  fmt::print(stderr, "nestsmith: {}\n{}", message, details);
+  say("nestsmith: " + message);
+  fmt::print(stderr, "{}", details);
   if (json)
-    fmt::print(stdout, "{}", json_text([&](llvm::json::OStream &stream) {
+    fmt::print(stdout, "{}\n", json_line([&](llvm::json::OStream &stream) {
                  stream.object([&] {
                    stream.attribute("error", message);
                    if (!details.empty())
@@ -187,11 +230,11 @@ Option dtype_option() {
 
 } // namespace cli
 
-int cli_main(int argc, char **argv, const std::vector<Rung> &rungs) {
+int cli_main(int argc, char **argv, const std::vector<Rung> &rungs, const std::vector<Tutorial> &tutorials) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   bool json = std::ranges::find(words, "--json") != words.end();
   try {
-    return static_cast<int>(cli::dispatch(words, rungs));
+    return static_cast<int>(cli::dispatch(words, rungs, tutorials));
   } catch (const ScheduleError &error) {
     return cli::report(cli::one_line(error), error.marked(), error.code(), json);
   } catch (const UserError &error) {
@@ -202,5 +245,7 @@ int cli_main(int argc, char **argv, const std::vector<Rung> &rungs) {
     internal_error(error.what());
   }
 }
+
+int cli_main(int argc, char **argv) { return cli_main(argc, argv, builtin_rungs(), builtin_tutorials()); }
 
 } // namespace nestsmith

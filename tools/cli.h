@@ -10,7 +10,10 @@
 namespace nestsmith {
 
 /// Runs one command and gives the exit code of the process (dsl/error.h). Results go to stdout, progress
-/// and errors to stderr. No exception leaves it.
-int cli_main(int argc, char **argv, const std::vector<Rung> &rungs = builtin_rungs());
+/// and errors to stderr. No exception leaves it. `list` shows what `tutorials` say above their rungs.
+int cli_main(int argc, char **argv, const std::vector<Rung> &rungs,
+             const std::vector<Tutorial> &tutorials = {});
+/// The same for the rungs that come with nestsmith.
+int cli_main(int argc, char **argv);
 
 } // namespace nestsmith

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <new>
 
 namespace nestsmith::cli {
 
@@ -18,40 +20,68 @@ Choice with_default_shape(Choice choice, const Machine &machine) {
   return choice;
 }
 
+/// What `f` throws, as a failure of its rung.
+Failure failure_of(const std::function<void()> &f) {
+  try {
+    f();
+  } catch (const ScheduleError &error) {
+    return {one_line(error), error.marked(), error.code()};
+  } catch (const UserError &error) {
+    return {error.what(), "", error.code()};
+  } catch (const std::bad_alloc &) {
+    return {"not enough memory for this shape: make it smaller", "", ExitCode::usage};
+  }
+  return {};
+}
+
 } // namespace
 
-Climbed Climb::run(const Choice &given) {
-  Choice choice = with_default_shape(given, machine_);
-  Climbed result;
-  result.name = choice.name;
-  result.shape = chosen_shape(context_, choice);
-  result.dtype = chosen_dtype(context_, choice);
-  try {
-    Scheduled it = schedule_choice(context_, choice, machine_.target);
-    result.variant = it.variant;
+std::string Planned::problem() const {
+  std::string type = scheduled ? dtype_name(scheduled->schedule.source(), dtype) : std::string(name(dtype));
+  return type + " " + to_text(shape);
+}
+
+Planned Climb::plan(const Choice &given) const {
+  Planned planned;
+  planned.choice = with_default_shape(given, machine_);
+  planned.shape = chosen_shape(context_, planned.choice);
+  planned.dtype = chosen_dtype(context_, planned.choice);
+  planned.failure = failure_of([&] {
+    Scheduled it = schedule_choice(context_, planned.choice, machine_.target);
     check_memory(it.source(), it.shape);
-    kernel::Plan plan = it.plan(checked_gap);
-    result.operations = operation_count(it.source());
-    result.shared_bytes = plan.shared_bytes();
-    std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
-    result.compiled = compile_if_possible(plan, arch, compiler_note_);
-    analyse_plan(it, it.plan(), result);
-    result.check = checker_.check(it.schedule, plan, *machine_.executor);
-    if (!result.check.passed)
-      result.code = ExitCode::wrong_result;
-    if (!machine_.simulated())
-      measure(it, it.plan(), result);
-  } catch (const ScheduleError &error) {
-    result.error = one_line(error);
-    result.error_details = error.marked();
-    result.code = error.code();
-  } catch (const UserError &error) {
-    if (error.code() == ExitCode::usage)
-      throw;
-    result.error = error.what();
-    result.code = error.code();
+    planned.scheduled = std::move(it);
+  });
+  return planned;
+}
+
+Climbed Climb::run(const Planned &planned) {
+  Climbed result;
+  result.name = planned.choice.name;
+  result.shape = planned.shape;
+  result.dtype = std::string(name(planned.dtype));
+  result.failure = planned.failure;
+  if (planned.scheduled) {
+    result.dtype = dtype_name(planned.scheduled->schedule.source(), planned.dtype);
+    result.failure = failure_of([&] { run(*planned.scheduled, result); });
   }
+  result.code = result.failure.code != ExitCode::good ? result.failure.code
+                : result.check.passed                 ? ExitCode::good
+                                                      : ExitCode::wrong_result;
   return result;
+}
+
+void Climb::run(const Scheduled &it, Climbed &result) {
+  result.variant = it.variant;
+  kernel::Plan plan = it.plan(checked_gap);
+  warn_if_unbound(it, plan);
+  result.operations = operation_count(it.source());
+  result.shared_bytes = plan.shared_bytes();
+  std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
+  result.compiled = compile_if_possible(plan, arch, compiler_note_);
+  analyse_plan(it, it.plan(), result);
+  result.check = checker_.check(it.schedule, plan, *machine_.executor);
+  if (!machine_.simulated())
+    measure(it, it.plan(), result);
 }
 
 /// What does not fit the GPU, or is not listed, has no analysis: the climb goes on.

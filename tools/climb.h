@@ -14,10 +14,28 @@
 
 namespace nestsmith::cli {
 
+/// Why there is no result: the schedule was refused, or the launch failed.
+struct Failure {
+  std::string message, details; ///< `details` is the marked IR, or empty
+  ExitCode code = ExitCode::good;
+};
+
+/// A rung before it is run. All of a climb are scheduled before the first is run.
+struct Planned {
+  Choice choice;
+  Shape shape;
+  DType dtype = DType::f32;
+  std::optional<Scheduled> scheduled; ///< none where there is a failure
+  Failure failure;
+
+  /// "f32 512x512x512", with the type that the data have.
+  std::string problem() const;
+};
+
 struct Climbed {
   std::string name;
   Shape shape;
-  DType dtype = DType::f32;
+  std::string dtype; ///< of the data
   double operations = 0;
   std::optional<cuda::Timing> timing;   ///< on a GPU
   std::optional<double> cublas_ms;      ///< on a GPU, where the program is a GEMM and cuBLAS was found
@@ -28,9 +46,8 @@ struct Climbed {
   /// where its figures are not known.
   std::optional<PlanAnalysis> analysis;
   CheckResult check;
-  /// Why there is no result: the schedule was refused, or the launch failed. `details` is the marked IR.
-  std::string error, error_details;
-  ExitCode code = ExitCode::good;
+  Failure failure;
+  ExitCode code = ExitCode::good; ///< the failure's, or `wrong_result`
 
   double gflops() const { return timing ? operations / timing->median_ms * 1e-6 : 0; }
 };
@@ -39,14 +56,16 @@ class Climb {
 public:
   Climb(const Context &context, Machine &machine)
       : context_(context), machine_(machine), checker_(machine.multiplier.get()) {}
-  /// Failures of the rung are in the result. Throws UserError where the shape itself cannot be served.
-  Climbed run(const Choice &choice);
+  /// Failures of the rung are in the result. Throws UserError where the options themselves are wrong.
+  Planned plan(const Choice &choice) const;
+  Climbed run(const Planned &planned);
   /// Why something is absent from the results, a sentence each.
   std::vector<std::string> notes() const;
   /// "cuBLAS 13.0.2, default".
   const std::string &cublas_name() const { return cublas_name_; }
 
 private:
+  void run(const Scheduled &it, Climbed &result);
   void analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
   void measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
   std::optional<double> cublas_ms(const Program &source, const Inputs &inputs);

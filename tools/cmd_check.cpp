@@ -26,58 +26,101 @@ std::string run_line(const RunResult &run, const Style &style) {
   return fmt::format("  {} {:<25} {}\n", run.passed ? style.green("✓") : style.red("✗"), run.label, found);
 }
 
+/// As the label of a run.
+constexpr const char *ring_label = "ring mode";
+
+/// The same rung in ring mode, where its computation has one: what has a constant such as 0.5 or a function of
+/// floating point has none.
+void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, CheckResult &result) {
+  std::optional<Scheduled> ring;
+  kernel::Plan plan;
+  try {
+    ring =
+        Scheduled{it.choice, it.shape, DType::u32, it.choice.build(it.shape, DType::u32, machine.target), {}};
+    if (std::string own = dtype_name(ring->source(), DType::u32); own != name(DType::u32)) {
+      result.skipped.push_back({ring_label, fmt::format("the data are {} whatever --dtype says", own)});
+      return;
+    }
+    plan = ring->plan(checked_gap);
+  } catch (const UserError &error) {
+    result.skipped.push_back({ring_label, fmt::format("it cannot be built for u32: {}", error.what())});
+    return;
+  }
+  CheckResult exact = checker.check(ring->schedule, plan, *machine.executor);
+  if (const RunResult *run = exact.find(CheckRun::ring)) { // the run with beta = 0 is in the result of f32
+    result.passed &= run->passed;
+    result.runs.push_back(*run);
+  }
+}
+
+void write_json(const Scheduled &it, const Machine &machine, const CheckResult &result) {
+  out(json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("rung", it.choice.name);
+      json.attribute("shape", llvm::json::Array(it.shape));
+      json.attribute("dtype", dtype_name(it.source(), it.dtype));
+      json.attribute("device", std::string(machine.executor->name()));
+      json.attributeArray("runs", [&] {
+        for (const RunResult &run : result.runs)
+          json.object([&] {
+            json.attribute("run", run.label);
+            json.attribute("passed", run.passed);
+            json.attribute("max_error", json_number(run.max_error));
+            if (run.run == CheckRun::random)
+              json.attribute("error_over_bound", json_number(run.max_error_over_bound));
+            json.attribute("wrong_elements", run.wrong_elements);
+            json.attribute("messages", llvm::json::Array(run.messages));
+          });
+      });
+      json.attributeArray("skipped", [&] {
+        for (const SkippedRun &run : result.skipped)
+          json.object([&] {
+            json.attribute("run", run.label);
+            json.attribute("why", run.why);
+          });
+      });
+      json.attribute("passed", result.passed);
+    });
+  }));
+}
+
+std::string text_of(const Scheduled &it, const Machine &machine, const CheckResult &result,
+                    const Style &style) {
+  std::string text = style.bold(title(it)) + fmt::format("  {}", machine.executor->name());
+  text = folded_lines(text) + "\n\n";
+  for (const RunResult &run : result.runs)
+    text += run_line(run, style);
+  for (const SkippedRun &run : result.skipped)
+    text += folded("left out: " + run.why, std::string(30, ' '), fmt::format("  {} {:<25} ", "–", run.label));
+  if (machine.simulated())
+    text += "\nraces, bounds, unwritten reads and barriers are checked in every run\n";
+  for (const std::string &message : result.messages())
+    text += "\n" + style.red(folded_lines(message)) + "\n";
+  if (!machine.note.empty())
+    text += style.dim(folded_lines(machine.note)) + "\n";
+  return text;
+}
+
 /// `f32` within the bound and on integers, then the same rung in ring mode.
 ExitCode check_kernel(const Context &context, const Choice &choice) {
   Machine machine = choose_machine(context);
   Scheduled it = schedule_choice(context, choice, machine.target);
   check_memory(it.source(), it.shape);
+  kernel::Plan plan = it.plan(checked_gap);
+  warn_if_unbound(it, plan);
   Checker checker(machine.multiplier.get());
   Progress progress;
   progress.show(fmt::format("{} …", title(it)));
-  CheckResult result = checker.check(it.schedule, it.plan(checked_gap), *machine.executor, {.infinite = true});
-  if (it.dtype != DType::u32 && !context.arguments.has("dtype")) {
-    Scheduled ring{choice, it.shape, DType::u32, choice.build(it.shape, DType::u32, machine.target), {}};
+  CheckResult result = checker.check(it.schedule, plan, *machine.executor, {.infinite = true});
+  if (!result.find(CheckRun::ring) && !context.arguments.has("dtype")) {
     progress.show(fmt::format("{} in ring mode …", title(it)));
-    CheckResult exact = checker.check(ring.schedule, ring.plan(checked_gap), *machine.executor);
-    exact.runs.resize(1); // the run with beta = 0 is in the result of f32
-    result.passed &= exact.runs[0].passed;
-    result.runs.push_back(exact.runs[0]);
+    check_ring(it, machine, checker, result);
   }
   progress.clear();
-  if (context.json()) {
-    out(json_text([&](llvm::json::OStream &json) {
-      json.object([&] {
-        json.attribute("rung", it.choice.name);
-        json.attribute("shape", llvm::json::Array(it.shape));
-        json.attribute("device", std::string(machine.executor->name()));
-        json.attributeArray("runs", [&] {
-          for (const RunResult &run : result.runs)
-            json.object([&] {
-              json.attribute("run", run.label);
-              json.attribute("passed", run.passed);
-              json.attribute("max_error", json_number(run.max_error));
-              if (run.run == CheckRun::random)
-                json.attribute("error_over_bound", json_number(run.max_error_over_bound));
-              json.attribute("wrong_elements", run.wrong_elements);
-              json.attribute("messages", llvm::json::Array(run.messages));
-            });
-        });
-        json.attribute("passed", result.passed);
-      });
-    }));
-  } else {
-    const Style &style = context.style;
-    std::string text = style.bold(title(it)) + fmt::format("  {}\n\n", machine.executor->name());
-    for (const RunResult &run : result.runs)
-      text += run_line(run, style);
-    text +=
-        machine.simulated() ? "\nraces, bounds, unwritten reads and barriers are checked in every run\n" : "";
-    for (const std::string &message : result.messages())
-      text += "\n" + style.red(message) + "\n";
-    if (!machine.note.empty())
-      text += style.dim(machine.note) + "\n";
-    out(text);
-  }
+  if (context.json())
+    write_json(it, machine, result);
+  else
+    out(text_of(it, machine, result, context.style));
   return result.passed ? ExitCode::good : ExitCode::wrong_result;
 }
 

@@ -80,12 +80,12 @@ ExitCode compare(const Context &context) {
                each.change == 0 || each.a == each.b ? "" : number_text(each.change) + "x"});
   std::string text = fmt::format("{}\n{}\non {} ({})", title(a.scheduled), title(b.scheduled),
                                  chosen.gpu.product, chosen.gpu.arch);
-  text =
-      style.bold(text) + (chosen.why.empty() ? "" : style.dim("  " + chosen.why)) + "\n\n" + table.text(style);
+  text = style.bold(folded_lines(text)) + "\n" +
+         (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n") + "\n" + table.text(style);
   text += "\n" + paragraph_text(step, style);
   for (const Analysed *it : {&a, &b})
     if (!it->note.empty() && (it == &a || it->note != a.note))
-      text += "\n" + style.dim(it->note) + "\n";
+      text += "\n" + style.dim(folded_lines(it->note)) + "\n";
   out(text);
   return ExitCode::good;
 }
@@ -99,8 +99,7 @@ Command compare_command() {
           2,
           2,
           {gpu_option(), shape_option(), symbolic_option(), multiple_of_option(), dtype_option()},
-          "example:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100 --shape "
-          "1024x1024x1024\n",
+          "example:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100\n",
           compare};
 }
 

@@ -15,7 +15,7 @@ void write_json(const Scheduled &it, const std::vector<cuda::Compiled> &kernels)
     json.object([&] {
       json.attribute("rung", it.choice.name);
       json.attribute("shape", llvm::json::Array(it.shape));
-      json.attribute("dtype", name(it.dtype).data());
+      json.attribute("dtype", dtype_name(it.schedule.source(), it.dtype));
       json.attribute("arch", kernels.front().arch);
       json.attributeArray("kernels", [&] {
         for (const cuda::Compiled &compiled : kernels)
@@ -48,7 +48,7 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
   text += fmt::format("  code           {} bytes of CUBIN, {} {:.0f} ms\n", compiled.cubin.size(),
                       compiled.from_cache ? "read from the cache in" : "compiled in", compiled.seconds * 1000);
   if (!compiled.log.empty())
-    text += "\n" + style.dim(compiled.log) + (compiled.log.ends_with("\n") ? "" : "\n");
+    text += "\n" + style.dim(folded_lines(compiled.log)) + (compiled.log.ends_with("\n") ? "" : "\n");
   return text;
 }
 
@@ -56,16 +56,20 @@ ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
   std::string arch = context.arguments.value("arch").value_or(default_arch());
   Scheduled it = schedule_choice(context, choice, make_target(arch));
-  std::vector<cuda::Compiled> kernels = compile(lower(it.schedule), arch);
+  kernel::Plan plan = lower(it.schedule);
+  warn_if_unbound(it, plan);
+  std::vector<cuda::Compiled> kernels = compile(plan, arch);
   if (context.json()) {
     write_json(it, kernels);
     return ExitCode::good;
   }
   std::string text;
   for (const cuda::Compiled &compiled : kernels)
-    text += fmt::format("{}{}  {}  {}\n\n", text.empty() ? "" : "\n", context.style.bold(title(it)),
-                        compiled.arch, compiled.kernel_name) +
-            kernel_text(compiled, context.style);
+    text +=
+        (text.empty() ? "" : "\n") +
+        folded(fmt::format("{}  {}  {}", context.style.bold(title(it)), compiled.arch, compiled.kernel_name),
+               "  ", "") +
+        "\n" + kernel_text(compiled, context.style);
   out(text);
   return ExitCode::good;
 }

@@ -72,7 +72,7 @@ ExitCode run(const Context &context) {
     return ExitCode::good;
   }
   const Style &style = context.style;
-  std::string text = style.bold(title(first)) + "\n";
+  std::string text = style.bold(folded_lines(title(first))) + "\n";
   std::size_t step = 0;
   for (const Change &change : changes) {
     std::string number = words.size() == 1 ? style.dim(fmt::format("{:>3} ", ++step)) : "";
@@ -97,9 +97,8 @@ Command diff_command() {
            multiple_of_option(),
            dtype_option(),
            {"lowered", "", "with two rungs: their kernels instead of their programs"}},
-          "examples:\n  nestsmith diff deep_dive/shared\n  nestsmith diff deep_dive/naive deep_dive/coalesced "
-          "--color always | "
-          "less -R\n",
+          "examples:\n  nestsmith diff deep_dive/shared\n"
+          "  nestsmith diff deep_dive/naive deep_dive/coalesced --color always | less -R\n",
           run};
 }
 

@@ -38,12 +38,9 @@ ExitCode run(const Context &context) {
   std::string text, indent(width + 5, ' ');
   for (const DoctorItem &item : report.items) {
     std::string mark = item.found ? style.green("✓") : style.yellow("–");
-    std::vector<std::string> lines = wrapped(item.detail, 100 - indent.size());
-    text += fmt::format(" {} {:<{}}  {}\n", mark, item.name, width, lines[0]);
-    for (std::size_t n = 1; n < lines.size(); ++n)
-      text += indent + lines[n] + "\n";
-    for (const std::string &line : wrapped(item.advice, 100 - indent.size()))
-      text += line.empty() ? "" : indent + style.dim(line) + "\n";
+    text += folded(item.detail, indent, fmt::format(" {} {:<{}}  ", mark, item.name, width));
+    if (!item.advice.empty())
+      text += style.dim(folded(item.advice, indent, indent));
   }
   out(text);
   return ExitCode::good;

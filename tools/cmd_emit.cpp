@@ -4,6 +4,7 @@
 #include "dsl/trace.h"
 #include "runtime/workload_info.h"
 #include "tools/command.h"
+#include "tools/highlight.h"
 #include "tools/json.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
@@ -42,6 +43,7 @@ ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = it.plan();
+  warn_if_unbound(it, plan);
   EmitInfo info = info_of(it, arch);
   std::string note;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))
@@ -72,7 +74,7 @@ ExitCode run(const Context &context) {
       });
     }));
   } else if (!path) {
-    out(text);
+    out(highlight_cuda(text, context.style));
   }
   return ExitCode::good;
 }
@@ -93,8 +95,8 @@ Command emit_command() {
            dtype_option()},
           "examples:\n  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
           "  nestsmith emit deep_dive/shared --symbolic -o shared.cu\n"
-          "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu && nvcc -O3 -arch=native tile1d.cu && "
-          "./a.out\n",
+          "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
+          "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n",
           run};
 }
 

@@ -34,7 +34,7 @@ std::optional<Prepared> compared_with(const Context &context, const Prepared &it
 std::string heading(const Analysed &it, const ChosenGpu &chosen, const Style &style) {
   const Gpu &gpu = it.analysis.gpu;
   std::string text = style.bold(title(it.scheduled)) + fmt::format(" on {} ({})", gpu.product, gpu.arch);
-  return text + (chosen.why.empty() ? "" : style.dim("  " + chosen.why)) + "\n";
+  return folded(text, "  ", "") + (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n");
 }
 
 ExitCode explain(const Context &context) {
@@ -78,11 +78,12 @@ ExitCode explain(const Context &context) {
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step, style);
   if (context.arguments.has("metrics"))
     text += metrics_text(it.analysis, style);
-  text += style.dim("\nCounted are the operations of the lowered kernel, bounded those that the compiler is "
-                    "expected to leave of "
-                    "them.\nThe bounds know no latency.\n");
+  std::string remarks =
+      "\nCounted are the operations of the lowered kernel, bounded those that the compiler is "
+      "expected to leave of them.\nThe bounds know no latency.";
   for (const std::string &line : {it.note, note})
-    text += line.empty() ? "" : style.dim(line) + "\n";
+    remarks += line.empty() ? "" : "\n" + line;
+  text += style.dim(folded_lines(remarks)) + "\n";
   out(text);
   return ExitCode::good;
 }

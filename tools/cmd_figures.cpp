@@ -57,12 +57,15 @@ std::string markdown(const std::vector<Figure> &list) {
 }
 
 std::string table_text(const std::vector<Figure> &list, const Style &style) {
-  Table table(
-      {{"post"}, {"figure"}, {"published", Align::right}, {"nestsmith", Align::right}, {"by"}, {"verdict"}});
+  Table table({{"figure"}, {"published", Align::right}, {"nestsmith", Align::right}, {"by"}, {"verdict"}});
+  std::string above;
   for (const Figure &figure : list) {
     FigureVerdict v = verdict(figure);
     std::string said(name(v));
-    table.add({figure.tutorial, figure.what, number_text(figure.published), number_text(figure.ours),
+    if (figure.tutorial != above)
+      table.add_line(" " + style.bold(figure.tutorial));
+    above = figure.tutorial;
+    table.add({figure.what, number_text(figure.published), number_text(figure.ours),
                std::string(name(figure.source)),
                v == FigureVerdict::wrong       ? style.red(said)
                : v == FigureVerdict::corrected ? style.yellow(said)
@@ -71,7 +74,7 @@ std::string table_text(const std::vector<Figure> &list, const Style &style) {
   std::string text = table.text(style), notes;
   for (const Figure &figure : list)
     if (verdict(figure) == FigureVerdict::corrected || verdict(figure) == FigureVerdict::disagrees)
-      notes += fmt::format("  {} {}: {}\n", figure.tutorial, figure.what, figure.note);
+      notes += folded(fmt::format("{} {}: {}", figure.tutorial, figure.what, figure.note), "    ", "  ");
   return text + (notes.empty() ? "" : "\n" + style.bold("Why") + "\n" + notes);
 }
 

@@ -29,12 +29,7 @@ std::vector<const Mistake *> chosen(const Arguments &arguments) {
 }
 
 std::string paragraph(const std::string &title, const std::string &text, const Style &style) {
-  constexpr std::size_t width = 100, indent = 14;
-  std::string result;
-  for (const std::string &line : wrapped(text, width - indent))
-    result += (result.empty() ? "  " + style.dim(fmt::format("{:<12}", title)) : std::string(indent, ' ')) +
-              line + "\n";
-  return result;
+  return folded(text, std::string(14, ' '), "  " + style.dim(fmt::format("{:<12}", title)));
 }
 
 std::string report(const Mistake &mistake, const LintResult &result, bool whole, const Style &style) {
@@ -58,7 +53,7 @@ ExitCode run(const Context &context) {
   Progress progress;
   std::size_t caught = 0;
   for (const Mistake *mistake : list) {
-    progress.show(mistake->full_name() + " …");
+    progress.step(mistake->full_name() + " …");
     results.push_back(lint(*mistake));
     caught += results.back().verdict != Verdict::passed;
   }
@@ -101,10 +96,8 @@ Command lint_command() {
           0,
           1,
           {},
-          "examples:\n  nestsmith lint tvm_steps\n  nestsmith lint deep_dive/row_modulo_n   # with the kernel, "
-          "and all "
-          "that was "
-          "found\n",
+          "With the name of a mistake the kernel too, and all that was found.\n\n"
+          "examples:\n  nestsmith lint tvm_steps\n  nestsmith lint deep_dive/row_modulo_n\n",
           run};
 }
 

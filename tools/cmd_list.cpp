@@ -1,36 +1,121 @@
 #include "tools/command.h"
 #include "tools/json.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::cli {
 
 namespace {
 
-ExitCode run(const Context &context) {
-  if (context.json()) {
-    out(json_text([&](llvm::json::OStream &json) {
-      json.array([&] {
-        for (const Rung &rung : context.rungs)
-          json.object([&] {
-            json.attribute("name", rung.full_name());
-            json.attribute("tutorial", rung.tutorial);
-            json.attribute("summary", rung.summary);
-            json.attribute("default_shape", llvm::json::Array(rung.default_shape));
-          });
+/// Rungs under the name of their tutorial, and what is known of it.
+struct Group {
+  std::string name;
+  const Tutorial *tutorial = nullptr; ///< null: nothing
+  std::vector<const Rung *> rungs;
+};
+
+std::vector<Group> groups_of(const Context &context) {
+  std::vector<Group> groups;
+  for (const Rung &rung : context.rungs) {
+    auto known = std::ranges::find(groups, rung.tutorial, &Group::name);
+    if (known == groups.end()) {
+      auto tutorial = std::ranges::find(context.tutorials, rung.tutorial, &Tutorial::name);
+      groups.push_back({rung.tutorial, tutorial == context.tutorials.end() ? nullptr : &*tutorial, {}});
+      known = std::prev(groups.end());
+    }
+    known->rungs.push_back(&rung);
+  }
+  return groups;
+}
+
+/// All, or the tutorial that is named.
+std::vector<Group> chosen(const Context &context) {
+  std::vector<Group> groups = groups_of(context);
+  if (context.arguments.positional().empty())
+    return groups;
+  const std::string &wanted = context.arguments.positional()[0];
+  std::vector<std::string> names;
+  for (const Group &group : groups)
+    if (!group.name.empty())
+      names.push_back(group.name);
+  if (std::ranges::find(names, wanted) == names.end())
+    throw UserError(ExitCode::usage,
+                    names.empty() ? fmt::format("there is no tutorial '{}'; these rungs have none", wanted)
+                                  : fmt::format("there is no tutorial '{}'{}; there are {}", wanted,
+                                                did_you_mean(wanted, names), quoted_list(names)));
+  std::erase_if(groups, [&](const Group &group) { return group.name != wanted; });
+  return groups;
+}
+
+/// The tutorial, and a line for each rung.
+std::string group_text(const Group &group, const Style &style) {
+  std::string text;
+  if (!group.name.empty()) {
+    std::string title = group.tutorial ? ": " + group.tutorial->title : "";
+    text = folded(style.bold(group.name) + title, "  ", "");
+  }
+  if (group.tutorial) {
+    text += folded(group.tutorial->source, "           ", "  source   ");
+    text += folded(group.tutorial->teaches, "           ", "  teaches  ") + "\n";
+  }
+  std::size_t width = 0;
+  for (const Rung *rung : group.rungs)
+    width = std::max(width, display_width(rung->full_name()));
+  std::string margin(group.name.empty() ? 0 : 2, ' ');
+  for (const Rung *rung : group.rungs) {
+    std::string gap(rung->summary.empty() ? 0 : width + 2 - display_width(rung->full_name()), ' ');
+    text += folded(rung->summary, margin + std::string(width + 2, ' '),
+                   margin + style.bold(rung->full_name()) + gap);
+  }
+  return text;
+}
+
+void write_json(const std::vector<Group> &groups) {
+  out(json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attributeArray("tutorials", [&] {
+        for (const Group &group : groups)
+          if (group.tutorial)
+            json.object([&] {
+              json.attribute("tutorial", group.name);
+              json.attribute("title", group.tutorial->title);
+              json.attribute("source", group.tutorial->source);
+              json.attribute("teaches", group.tutorial->teaches);
+            });
       });
-    }));
+      json.attributeArray("rungs", [&] {
+        for (const Group &group : groups)
+          for (const Rung *rung : group.rungs)
+            json.object([&] {
+              json.attribute("name", rung->full_name());
+              json.attribute("tutorial", rung->tutorial);
+              json.attribute("summary", rung->summary);
+              json.attribute("default_shape", llvm::json::Array(rung->default_shape));
+            });
+      });
+    });
+  }));
+}
+
+ExitCode run(const Context &context) {
+  std::vector<Group> groups = chosen(context);
+  if (context.json()) {
+    write_json(groups);
     return ExitCode::good;
   }
-  Table table({{"rung"}, {"what it shows"}});
-  for (const Rung &rung : context.rungs)
-    table.add({context.style.bold(rung.full_name()), rung.summary});
-  out(table.text(context.style));
+  std::string text;
+  for (const Group &group : groups)
+    text += (text.empty() ? "" : "\n") + group_text(group, context.style);
+  out(text);
   return ExitCode::good;
 }
 
 } // namespace
 
-Command list_command() { return {"list", "the rungs of each tutorial, a line each", "", 0, 0, {}, "", run}; }
+Command list_command() {
+  return {"list", "the tutorials, what each teaches, and their rungs",         "[TUTORIAL]", 0, 1,
+          {},     "examples:\n  nestsmith list\n  nestsmith list tvm_steps\n", run};
+}
 
 } // namespace nestsmith::cli

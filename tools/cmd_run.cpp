@@ -1,162 +1,52 @@
 #include "dsl/error.h"
 #include "runtime/explain.h"
 #include "schedules/published.h"
-#include "tools/climb.h"
+#include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"
+#include "tools/run_table.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
+#include <functional>
 
 namespace nestsmith::cli {
 
 namespace {
 
-/// "-" stands for what does not apply.
-std::string error_cell(const Climbed &row, const Style &style) {
-  const RunResult *random = row.check.find(CheckRun::random);
-  auto exact = row.check.exact();
-  std::string text = random ? fmt::format("{:.3f}", random->max_error_over_bound) : "-";
-  return text + (!exact ? "" : *exact ? ", exact" : ", " + style.red("wrong"));
-}
-
-/// What a GPU would do: sectors of a load of global memory, bank conflicts, FLOP/byte as requests ask,
-/// occupancy, limiter.
-std::vector<Table::Column> analysis_columns() {
-  return {{"sectors", Align::right},
-          {"conflicts", Align::right},
-          {"FLOP/B", Align::right},
-          {"occup.", Align::right},
-          {"limiter"}};
-}
-
-std::vector<std::string> analysis_cells(const Climbed &row) {
-  if (!row.analysis)
-    return {"-", "-", "-", "-", "-"};
-  const PlanAnalysis &it = *row.analysis;
-  auto conflicts =
-      static_cast<double>(it.total(Scope::shared, false).conflicts + it.total(Scope::shared, true).conflicts);
-  return {number_text(it.total(Scope::global, false).sectors_per_request()), count_text(conflicts),
-          number_text(it.asked_intensity()), percent_text(it.slowest().occupancy.ratio()),
-          std::string(name(it.limiter()))};
-}
-
-std::string verdict_cell(const Climbed &row, const Style &style) {
-  if (!row.error.empty())
-    return style.red(row.code == ExitCode::illegal_schedule ? "REFUSED" : "FAILED");
-  return row.check.passed ? style.green("PASSED") : style.red("FAILED");
-}
-
-std::string percent_cell(const Climbed &row) {
-  return row.cublas_ms ? fmt::format("{:.1f} %", 100 * *row.cublas_ms / row.timing->median_ms) : "-";
-}
-
-/// Of each kernel, in the order of their launches.
-std::string registers_cell(const Climbed &row) {
-  std::string text;
-  for (const cuda::Compiled &kernel : row.compiled)
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", kernel.registers);
-  return text.empty() ? "n/a" : text;
-}
-
-bool one_problem(const std::vector<Climbed> &rows) {
-  return std::ranges::all_of(
-      rows, [&](const Climbed &r) { return r.shape == rows[0].shape && r.dtype == rows[0].dtype; });
-}
-
-/// The published table of a row's tutorial, where the rung is one of ours, or null.
-const PublishedTable *published_table(const Context &context, const Climbed &row) {
+/// The published table of a rung's tutorial, where the rung is one of ours, or null.
+const PublishedTable *published_table(const Context &context, const std::string &rung) {
   bool ours = context.rungs.data() == builtin_rungs().data();
-  auto slash = row.name.find('/');
-  return ours && slash != std::string::npos ? published(row.name.substr(0, slash)) : nullptr;
+  auto slash = rung.find('/');
+  return ours && slash != std::string::npos ? published(rung.substr(0, slash)) : nullptr;
 }
 
-const PublishedRow *published_row(const Context &context, const Climbed &row) {
-  const PublishedTable *table = published_table(context, row);
-  return table ? table->find(row.name.substr(row.name.find('/') + 1)) : nullptr;
+const PublishedRow *published_row(const Context &context, const std::string &rung) {
+  const PublishedTable *table = published_table(context, rung);
+  return table ? table->find(rung.substr(rung.find('/') + 1)) : nullptr;
 }
 
-std::string published_cell(const Context &context, const Climbed &row) {
-  const PublishedRow *figures = published_row(context, row);
-  return figures ? fmt::format("{} {}", to_string(*figures), published_table(context, row)->unit) : "-";
+std::string published_cell(const Context &context, const std::string &rung) {
+  const PublishedRow *figures = published_row(context, rung);
+  return figures ? fmt::format("{} {}", to_string(*figures), published_table(context, rung)->unit) : "";
 }
 
-/// Whose the published figures are, a line for each tutorial.
-std::string published_notes(const Context &context, const std::vector<Climbed> &rows, bool simulated) {
+/// Whose the published figures are, a line for each tutorial, and the figures where the table lacks them.
+std::string published_notes(const Context &context, const std::vector<Climbed> &rows, bool in_table) {
   std::vector<const PublishedTable *> tables;
   for (const Climbed &row : rows)
-    if (published_row(context, row) && std::ranges::count(tables, published_table(context, row)) == 0)
-      tables.push_back(published_table(context, row));
+    if (published_row(context, row.name) && std::ranges::count(tables, published_table(context, row.name)) == 0)
+      tables.push_back(published_table(context, row.name));
   std::string text;
   for (const PublishedTable *table : tables) {
     const PublishedRow *cublas = table->find("");
     text += fmt::format("\npublished for {}: {}; in brackets M = N = K{}\n", table->tutorial, table->source,
                         cublas ? fmt::format(", cuBLAS {} {}", to_string(*cublas), table->unit) : "");
     for (const Climbed &row : rows)
-      if (simulated && published_row(context, row) && published_table(context, row) == table)
-        text += fmt::format("  {}: {}\n", row.name, published_cell(context, row));
+      if (!in_table && published_row(context, row.name) && published_table(context, row.name) == table)
+        text += fmt::format("  {}: {}\n", row.name, published_cell(context, row.name));
   }
-  return text;
-}
-
-std::vector<Table::Column> columns_of(const std::vector<Climbed> &rows, bool simulated, bool any_published) {
-  std::vector<Table::Column> columns = {{"rung"}};
-  if (!one_problem(rows))
-    columns.push_back({"problem"});
-  if (!simulated) {
-    columns.push_back({"time", Align::right});
-    columns.push_back({"GFLOP/s", Align::right});
-    columns.push_back({"of cuBLAS", Align::right});
-  }
-  std::ranges::copy(analysis_columns(), std::back_inserter(columns));
-  columns.push_back({"error/bound", Align::right});
-  columns.push_back({"regs", Align::right});
-  columns.push_back({"shared", Align::right});
-  if (any_published)
-    columns.push_back({"published"});
-  columns.push_back({"verdict"});
-  return columns;
-}
-
-/// What was published stands in the table where there are times to compare it with, else below it.
-std::string table_text(const std::vector<Climbed> &rows, bool simulated, const std::string &cublas_name,
-                       const Context &context) {
-  const Style &style = context.style;
-  bool any_published = !simulated && std::ranges::any_of(rows, [&](const Climbed &row) {
-    return published_row(context, row) != nullptr;
-  });
-  std::vector<Table::Column> columns = columns_of(rows, simulated, any_published);
-  Table table(columns);
-  for (const Climbed &row : rows) {
-    bool ran = row.error.empty();
-    std::string form = row.variant ? fmt::format(" ({})", row.variant->name) : "";
-    std::vector<std::string> cells = {style.bold(row.name) + form};
-    if (!one_problem(rows))
-      cells.push_back(fmt::format("{} {}", name(row.dtype), to_text(row.shape)));
-    if (!simulated) {
-      cells.push_back(row.timing ? fmt::format("{:.4g} ms", row.timing->median_ms) : "-");
-      cells.push_back(row.timing ? fmt::format("{:.0f}", row.gflops()) : "-");
-      cells.push_back(percent_cell(row));
-    }
-    std::ranges::move(analysis_cells(row), std::back_inserter(cells));
-    cells.push_back(error_cell(row, style));
-    cells.push_back(registers_cell(row));
-    cells.push_back(ran ? fmt::format("{} B", row.shared_bytes) : "-");
-    if (any_published)
-      cells.push_back(published_cell(context, row));
-    cells.push_back(verdict_cell(row, style));
-    table.add(cells);
-  }
-  auto compared = std::ranges::find_if(rows, [](const Climbed &row) { return row.cublas_ms.has_value(); });
-  if (compared != rows.end() && one_problem(rows)) {
-    double ms = *compared->cublas_ms;
-    std::vector<std::string> cells = {style.dim(cublas_name), fmt::format("{:.4g} ms", ms),
-                                      fmt::format("{:.0f}", compared->operations / ms * 1e-6), "100.0 %"};
-    cells.resize(columns.size());
-    table.add(cells);
-  }
-  return table.text(style);
+  return folded_lines(text);
 }
 
 /// Why a row's rung took another form than its usual one, a line each.
@@ -166,17 +56,17 @@ std::string variant_notes(const std::vector<Climbed> &rows) {
     if (row.variant)
       text += fmt::format("{}{} takes its {} form: {}\n", text.empty() ? "\n" : "", row.name, row.variant->name,
                           row.variant->why);
-  return text;
+  return folded_lines(text);
 }
 
-/// What went wrong in a row, indented below its name.
-std::string failure_text(const Climbed &row, const Style &style) {
+/// What went wrong in a row, below it.
+std::string failure_text(const Climbed &row) {
   std::string text;
   for (const std::string &message : row.check.messages())
-    text += "  " + message + "\n";
-  if (!row.error.empty())
-    text += "  " + row.error + "\n" + row.error_details;
-  return text.empty() ? "" : "\n" + style.red(row.name) + "\n" + text;
+    text += folded(message, "     ", "   ");
+  if (!row.failure.message.empty())
+    text += folded(row.failure.message, "     ", "   ") + row.failure.details;
+  return text;
 }
 
 void write_published(llvm::json::OStream &json, const PublishedTable &table, const PublishedRow &row) {
@@ -202,7 +92,7 @@ void write_figures(llvm::json::OStream &json, const PlanAnalysis &it) {
 void write_row(llvm::json::OStream &json, const Context &context, const Climbed &row) {
   json.attribute("rung", row.name);
   json.attribute("shape", llvm::json::Array(row.shape));
-  json.attribute("dtype", name(row.dtype).data());
+  json.attribute("dtype", row.dtype);
   if (row.variant) {
     json.attribute("variant", row.variant->name);
     json.attribute("variant_because", row.variant->why);
@@ -239,47 +129,125 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   json.attribute("shared_bytes", row.shared_bytes);
   if (row.analysis)
     write_figures(json, *row.analysis);
-  if (const PublishedRow *figures = published_row(context, row))
-    write_published(json, *published_table(context, row), *figures);
-  json.attribute("verdict", !row.error.empty() && row.code == ExitCode::illegal_schedule ? "REFUSED"
-                            : row.code == ExitCode::good                                 ? "PASSED"
-                                                                                         : "FAILED");
+  if (const PublishedRow *figures = published_row(context, row.name))
+    write_published(json, *published_table(context, row.name), *figures);
+  json.attribute("verdict", verdict(row));
   json.attributeArray("messages", [&] {
     for (const std::string &message : row.check.messages())
       json.value(message);
-    if (!row.error.empty())
-      json.value(row.error);
+    if (!row.failure.message.empty())
+      json.value(row.failure.message);
   });
 }
 
-std::string climb_json(const std::vector<Climbed> &rows, const Machine &machine, const Climb &climb,
-                       const Context &context, const std::vector<std::string> &notes) {
-  return json_text([&](llvm::json::OStream &json) {
-    json.object([&] {
-      json.attribute("device", std::string(machine.executor->name()));
-      json.attribute("simulated", machine.simulated());
-      if (!climb.cublas_name().empty())
-        json.attribute("cublas", climb.cublas_name());
-      json.attributeArray("rungs", [&] {
-        for (const Climbed &row : rows)
-          json.object([&] { write_row(json, context, row); });
-      });
-      json.attribute("notes", llvm::json::Array(notes));
-      json.attribute("passed",
-                     std::ranges::all_of(rows, [](const Climbed &r) { return r.code == ExitCode::good; }));
+/// What is said of every row, and of the climb.
+void write_machine(llvm::json::OStream &json, const Machine &machine) {
+  json.attribute("device", std::string(machine.executor->name()));
+  json.attribute("simulated", machine.simulated());
+}
+
+/// The most serious of them: a wrong result before a schedule that was refused.
+ExitCode code_of(const std::vector<Climbed> &rows) {
+  for (ExitCode code :
+       {ExitCode::wrong_result, ExitCode::illegal_schedule, ExitCode::usage, ExitCode::no_device})
+    if (std::ranges::find(rows, code, &Climbed::code) != rows.end())
+      return code;
+  return ExitCode::good;
+}
+
+std::string heading(const std::vector<std::string> &problems, const Machine &machine, const Style &style) {
+  bool one = std::ranges::count(problems, problems.front()) == std::ssize(problems);
+  std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
+  if (machine.simulated()) {
+    const Gpu &gpu = find_gpu(assumed_gpu);
+    where += fmt::format(", as {} would run it ({})", gpu.name, gpu.arch);
+  }
+  return folded((one ? style.bold(problems.front()) + " " : "") + where, "  ", "") + "\n";
+}
+
+/// All rungs scheduled. Throws where no rung can be run for a mistake in the words.
+std::vector<Planned> plan_all(const Climb &climb, const std::vector<Choice> &choices) {
+  std::vector<Planned> planned;
+  for (const Choice &choice : choices)
+    planned.push_back(climb.plan(choice));
+  if (std::ranges::all_of(planned, [](const Planned &it) { return it.failure.code == ExitCode::usage; }))
+    throw UserError(ExitCode::usage, planned.front().failure.message);
+  return planned;
+}
+
+RunTableFacts facts_of(const Context &context, const std::vector<Planned> &planned, const Machine &machine) {
+  RunTableFacts facts;
+  facts.simulated = machine.simulated();
+  for (const Planned &it : planned) {
+    bool other = it.scheduled && it.scheduled->variant;
+    facts.names.push_back(it.choice.name + (other ? fmt::format(" ({})", it.scheduled->variant->name) : ""));
+    facts.problems.push_back(it.problem());
+    facts.published.push_back(published_cell(context, it.choice.name));
+  }
+  return facts;
+}
+
+/// Each row as its rung finishes: what has been climbed stays where the climb is interrupted.
+std::vector<Climbed> climb_all(Climb &climb, const std::vector<Planned> &planned,
+                               const std::function<void(std::size_t, const Climbed &)> &print) {
+  std::vector<Climbed> rows;
+  Progress progress;
+  for (const Planned &it : planned) {
+    progress.show(fmt::format("{} of {}: {} …", rows.size() + 1, planned.size(), it.choice.name));
+    rows.push_back(climb.run(it));
+    progress.clear();
+    print(rows.size() - 1, rows.back());
+  }
+  return rows;
+}
+
+ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &climb,
+                       const std::vector<Planned> &planned, const std::string &spared) {
+  const Style &style = context.style;
+  RunTableFacts facts = facts_of(context, planned, machine);
+  RunTable table(facts, output_width(), style);
+  out(heading(facts.problems, machine, style) + table.header());
+  std::vector<Climbed> rows = climb_all(
+      climb, planned, [&](std::size_t n, const Climbed &row) { out(table.row(n, row) + failure_text(row)); });
+  std::string text;
+  auto compared = std::ranges::find_if(rows, [](const Climbed &row) { return row.cublas_ms.has_value(); });
+  bool one = std::ranges::count(facts.problems, facts.problems.front()) == std::ssize(facts.problems);
+  if (compared != rows.end() && one)
+    text += table.cublas_row(climb.cublas_name(), *compared);
+  text += style.dim(variant_notes(rows));
+  text += style.dim(published_notes(context, rows, table.shows_published()));
+  std::vector<std::string> notes = climb.notes();
+  notes.push_back(spared);
+  for (const std::string &note : notes)
+    text += note.empty() ? "" : "\n" + style.dim(folded_lines(note)) + "\n";
+  out(text);
+  return code_of(rows);
+}
+
+/// An object a line: the rungs, and at last the climb.
+ExitCode climb_as_json(const Context &context, const Machine &machine, Climb &climb,
+                       const std::vector<Planned> &planned, const std::string &spared) {
+  auto line = [&](const std::function<void(llvm::json::OStream &)> &write) {
+    out(json_line([&](llvm::json::OStream &json) { json.object([&] { write(json); }); }) + "\n");
+  };
+  std::vector<Climbed> rows = climb_all(climb, planned, [&](std::size_t, const Climbed &row) {
+    line([&](llvm::json::OStream &json) {
+      write_row(json, context, row);
+      write_machine(json, machine);
     });
   });
-}
-
-std::string heading(const std::vector<Climbed> &rows, const Machine &machine, const Style &style) {
-  std::string problem =
-      one_problem(rows) ? fmt::format("{} {}", name(rows[0].dtype), to_text(rows[0].shape)) : "";
-  std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
-  auto analysed = std::ranges::find_if(rows, [](const Climbed &row) { return row.analysis.has_value(); });
-  if (machine.simulated() && analysed != rows.end())
-    where +=
-        fmt::format(", as {} would run it ({})", analysed->analysis->gpu.name, analysed->analysis->gpu.arch);
-  return style.bold(problem) + (problem.empty() ? "" : " ") + where + "\n\n";
+  std::vector<std::string> notes = climb.notes();
+  if (!spared.empty())
+    notes.push_back(spared);
+  line([&](llvm::json::OStream &json) {
+    json.attribute("climbed", static_cast<std::int64_t>(rows.size()));
+    json.attribute("passed", code_of(rows) == ExitCode::good);
+    write_machine(json, machine);
+    if (!climb.cublas_name().empty())
+      json.attribute("cublas", climb.cublas_name());
+    json.attribute("notes", llvm::json::Array(notes));
+  });
+  return code_of(rows);
 }
 
 ExitCode run(const Context &context) {
@@ -291,54 +259,38 @@ ExitCode run(const Context &context) {
     chosen_shape(context, choice);
   Machine machine = choose_machine(context);
   Climb climb(context, machine);
-  Progress progress;
-  std::vector<Climbed> rows;
-  for (const Choice &choice : choices) {
-    progress.show(fmt::format("{} ({} of {}) …", choice.name, rows.size() + 1, choices.size()));
-    rows.push_back(climb.run(choice));
-  }
-  progress.clear();
-  std::vector<std::string> notes = climb.notes();
-  if (!spared.empty())
-    notes.push_back(spared);
-  if (context.json()) {
-    out(climb_json(rows, machine, climb, context, notes));
-  } else {
-    const Style &style = context.style;
-    std::string text = heading(rows, machine, style);
-    text += table_text(rows, machine.simulated(), climb.cublas_name(), context);
-    for (const Climbed &row : rows)
-      text += failure_text(row, style);
-    text += style.dim(variant_notes(rows));
-    text += style.dim(published_notes(context, rows, machine.simulated()));
-    for (const std::string &note : notes)
-      text += "\n" + style.dim(note) + "\n";
-    out(text);
-  }
-  // The most serious of them: a wrong result before a schedule that was refused.
-  for (ExitCode code : {ExitCode::wrong_result, ExitCode::illegal_schedule, ExitCode::no_device})
-    if (std::ranges::find(rows, code, &Climbed::code) != rows.end())
-      return code;
-  return ExitCode::good;
+  std::vector<Planned> planned = plan_all(climb, choices);
+  return (context.json() ? climb_as_json : climb_as_text)(context, machine, climb, planned, spared);
 }
 
 } // namespace
 
 Command run_command() {
-  return {
-      "run",
-      "climb: run and check each rung, and print a table",
-      "[RUNG or TUTORIAL …]",
-      0,
-      1000,
-      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option()},
-      "Without a RUNG: the first tutorial, which is the ladder. error/bound: the largest error of an "
-      "element against its bound\n"
-      "gamma_(K+3) * (|alpha| |A| |B| + |beta| |C|); exact: small integers, bit for bit.\n"
-      "sectors: 32 bytes each, of a request that loads global memory; conflicts: of banks of shared memory;\n"
-      "FLOP/B: needed operations over the bytes that requests ask for. `nestsmith explain RUNG` says more.\n\n"
-      "examples:\n  nestsmith run\n  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n",
-      run};
+  return {"run",
+          "climb: run and check each rung, a row of a table each",
+          "[RUNG or TUTORIAL …]",
+          0,
+          1000,
+          {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option()},
+          "Without a RUNG: the first tutorial, which is the ladder. A rung that is refused or fails is a row, "
+          "and the "
+          "climb goes on; the exit code is that of the most serious failure.\n\n"
+          "error/bound: the largest error of an element against its bound gamma_(K+3) * (|alpha| |A| |B| + "
+          "|beta| |C|); "
+          "exact: small integers, bit for bit. sectors: 32 bytes each, of a request that loads global memory; "
+          "conflicts: "
+          "of banks of shared memory; FLOP/B: needed operations over the bytes that requests ask for; limit: "
+          "the unit "
+          "that the least time is of; regs: of a thread. 80 columns have no room for all; `nestsmith explain "
+          "RUNG` says "
+          "more.\n\n"
+          "Rows are printed as they finish. --json prints an object a line: one for each rung, with \"rung\", "
+          "and at "
+          "last one for the climb, with \"passed\".\n\n"
+          "examples:\n  nestsmith run\n"
+          "  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n"
+          "  COLUMNS=120 nestsmith run\n",
+          run};
 }
 
 } // namespace nestsmith::cli

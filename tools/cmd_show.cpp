@@ -52,7 +52,7 @@ std::string as_json(const Scheduled &it, std::size_t step, bool lowered) {
     json.object([&] {
       json.attribute("rung", it.choice.name);
       json.attribute("shape", llvm::json::Array(it.shape));
-      json.attribute("dtype", name(it.dtype).data());
+      json.attribute("dtype", dtype_name(it.schedule.source(), it.dtype));
       if (it.variant)
         json.attribute("variant", it.variant->name);
       json.attribute("step", static_cast<std::int64_t>(step));
@@ -92,7 +92,7 @@ ExitCode run(const Context &context) {
     deliver(context, as_json(it, step, arguments.has("lowered")));
     return ExitCode::good;
   }
-  std::string text = style.bold(title(it));
+  std::string text = style.bold(folded_lines(title(it)));
   if (arguments.has("lowered")) {
     text += style.dim("  lowered") + "\n\n" + highlight(kernel::print(lower(it.schedule)), style);
   } else if (arguments.has("step")) {
@@ -101,8 +101,8 @@ ExitCode run(const Context &context) {
     text += style.dim(fmt::format("  step {} of {}", step, it.schedule.trace().size())) + "\n\n" + directive +
             "\n\n" + highlight(print(it.schedule.step(step)), style);
   } else {
-    text += "\n" + style.dim(it.choice.summary) + "\n\n" + numbered_trace(it.schedule, style) + "\n" +
-            highlight(print(it.schedule.program()), style);
+    text += "\n" + style.dim(folded_lines(it.choice.summary)) + "\n\n" + numbered_trace(it.schedule, style) +
+            "\n" + highlight(print(it.schedule.program()), style);
   }
   if (std::string owed = obligations_text(it.schedule, style); !owed.empty() && !arguments.has("lowered"))
     text += "\n" + owed;
@@ -130,9 +130,8 @@ Command show_command() {
             0,
             {"cpp", "json"}},
            {"output", "FILE", "write there and not to stdout; whole or not at all", 'o'}},
-          "examples:\n  nestsmith show deep_dive/shared --step 4\n  nestsmith show deep_dive/shared --trace "
-          "json -o "
-          "shared.json\n",
+          "examples:\n  nestsmith show deep_dive/shared --step 4\n"
+          "  nestsmith show deep_dive/shared --trace json -o shared.json\n",
           run};
 }
 

@@ -15,7 +15,8 @@ namespace nestsmith::cli {
 struct Context {
   const std::vector<Rung> &rungs;
   const Arguments &arguments;
-  Style style; ///< of stdout
+  Style style;                          ///< of stdout
+  std::vector<Tutorial> tutorials = {}; ///< what `list` shows above their rungs
 
   bool json() const { return arguments.has("json"); }
 };

@@ -33,18 +33,21 @@ Build build_of(const Context &context, const Choice &choice) {
   };
 }
 
-std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const Choice &choice) {
-  if (context.arguments.has("shape") || choice.fixed_shape)
+bool small_shapes(const Context &context, const Choice &choice) {
+  return !context.arguments.has("shape") && !choice.fixed_shape;
+}
+
+/// The shape that was asked for, or small ones that hurt, as far as what is stated of the sizes allows.
+std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const Choice &choice,
+                                                 const Program &source) {
+  if (!small_shapes(context, choice))
     return {chosen_shape(context, choice)};
-  std::vector<std::vector<std::int64_t>> shapes = hostile_shapes(choice.tile);
-  if (auto unit = context.arguments.number("multiple-of"))
-    for (std::vector<std::int64_t> &shape : shapes)
-      for (std::int64_t &extent : shape)
-        extent = (extent + *unit - 1) / *unit * *unit;
   std::vector<std::vector<std::int64_t>> different;
-  for (const std::vector<std::int64_t> &shape : shapes)
+  for (const std::vector<std::int64_t> &hostile : hostile_shapes(choice.tile)) {
+    Shape shape = fitting_shape(source, hostile);
     if (std::ranges::find(different, shape) == different.end())
       different.push_back(shape);
+  }
   return different;
 }
 
@@ -54,9 +57,18 @@ std::vector<DType> dtypes_of(const Context &context, const Choice &choice) {
   return {DType::u32, DType::f32};
 }
 
+/// Why the computation has no ring mode, or empty.
+std::string without_ring(const Build &build, const std::vector<std::int64_t> &extents) {
+  try {
+    std::string own = dtype_name(build(extents, DType::u32).source(), DType::u32);
+    return own == name(DType::u32) ? "" : fmt::format("the data are {} whatever --dtype says", own);
+  } catch (const UserError &error) {
+    return fmt::format("it cannot be built for u32: {}", error.what());
+  }
+}
+
 /// What the user asked for by name is not left out in silence.
-void check_first(const Build &build, const std::vector<std::int64_t> &extents, DType dtype) {
-  Schedule schedule = build(extents, dtype);
+void check_first(const Schedule &schedule, const std::vector<std::int64_t> &extents) {
   BlameOptions options;
   options.extents = extents;
   std::vector<std::int64_t> sizes;
@@ -94,7 +106,12 @@ const char *kind_name(BlamedStep::Kind kind) {
                                                : "computation";
 }
 
-std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &command) {
+std::string dtype_of(const BlamedCase &it) {
+  return it.schedule ? dtype_name(it.schedule->source(), it.dtype) : std::string(name(it.dtype));
+}
+
+std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
+                    const std::string &command) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attribute("rung", choice.name);
@@ -102,7 +119,7 @@ std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
         for (const BlamedCase &it : cases)
           json.object([&] {
             json.attribute("shape", llvm::json::Array(it.extents));
-            json.attribute("dtype", name(it.dtype).data());
+            json.attribute("dtype", dtype_of(it));
             if (!it.left_out.empty())
               json.attribute("left_out", it.left_out);
             if (!it.blame.refusal.empty())
@@ -123,6 +140,8 @@ std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
               json.attribute("fault", it.blame.fault->message);
           });
       });
+      if (!no_ring.empty())
+        json.attribute("no_ring_mode", no_ring);
       if (!command.empty())
         json.attribute("replay", command);
       json.attribute("passed", command.empty());
@@ -137,50 +156,56 @@ std::string steps_text(const Blame &blame, const Style &style) {
     bool wrong = blame.fault && n == blame.fault->step;
     std::string name = step.kind == BlamedStep::Kind::pass ? "pass " + step.name : highlight(step.name, style);
     std::string mark = wrong ? style.red("✗") : step.left_out ? style.dim("-") : style.green("✓");
-    text += fmt::format("  {} {:>2}  {}\n", mark, n, name);
+    text += folded(name, "           ", fmt::format("  {} {:>2}  ", mark, n));
   }
   return text;
 }
 
 std::string case_line(const BlamedCase &it, const Style &style) {
-  std::string shape = fmt::format("{} {}", name(it.dtype), to_text(it.extents));
+  std::string shape = fmt::format("{} {}", dtype_of(it), to_text(it.extents));
+  auto line = [](const std::string &mark, const std::string &text) {
+    return folded(text, "      ", "  " + mark + " ");
+  };
   if (!it.left_out.empty())
-    return fmt::format("  - {}: left out: {}\n", shape, it.left_out.substr(0, it.left_out.find('\n')));
+    return line("-", fmt::format("{}: left out: {}", shape, it.left_out.substr(0, it.left_out.find('\n'))));
   if (it.blame.fault)
-    return fmt::format("  {} {}: {} changed the result\n", style.red("✗"), shape, it.blame.at_fault().name);
-  return fmt::format("  {} {}: {}{}\n", style.green("✓"), shape, to_string(it.blame),
-                     it.blame.refusal.empty() ? "" : "; it cannot be lowered, see below");
+    return line(style.red("✗"), fmt::format("{}: {} changed the result", shape, it.blame.at_fault().name));
+  return line(style.green("✓"),
+              fmt::format("{}: {}{}", shape, to_string(it.blame),
+                          it.blame.refusal.empty() ? "" : "; it cannot be lowered, see below"));
 }
 
 /// On which inputs the steps were run, a line for each dtype.
 std::string runs_text(const std::vector<BlamedCase> &cases) {
   std::vector<std::string> lines;
   for (const BlamedCase &it : cases) {
-    std::string line = fmt::format("{}: {}\n", name(it.dtype), fmt::join(it.blame.runs, "; "));
+    std::string line = fmt::format("  {}: {}\n", dtype_of(it), fmt::join(it.blame.runs, "; "));
     if (!it.blame.runs.empty() && std::ranges::find(lines, line) == lines.end())
       lines.push_back(line);
   }
-  return lines.empty()
-             ? ""
-             : fmt::format("\neach step that was run had these inputs:\n  {}", fmt::join(lines, "  "));
+  return lines.empty() ? ""
+                       : "\neach step that was run had these inputs:\n" +
+                             folded_lines(fmt::format("{}", fmt::join(lines, "")));
 }
 
 std::string fault_text(const BlamedCase &it, const std::string &command, const Style &style) {
   const Fault &fault = *it.blame.fault;
   const BlamedStep &step = it.blame.at_fault();
   std::string text = "\n" + style.red(fmt::format("at fault: {} {}", kind_name(step.kind), step.name)) + "\n";
-  text += (fault.run.empty() ? "" : fault.run + ": ") + fault.message + "\n";
+  text += folded_lines((fault.run.empty() ? "" : fault.run + ": ") + fault.message + "\n");
   if (fault.step > 0)
     text += "\n" + render_diff(diff_lines(it.blame.steps[fault.step - 1].text, step.text), style);
   return text + "\nto see it again: " + command + "\n";
 }
 
-std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &command,
-                    const Style &style) {
+std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
+                    const std::string &command, const Style &style) {
   const BlamedCase &last = cases.back();
   const BlamedCase &shown = last.blame.fault ? last : cases.front();
   std::string text = style.bold(choice.name) + "  run after each directive and pass\n\n";
   text += steps_text(shown.blame, style) + "\n";
+  if (!no_ring.empty())
+    text += folded("ring mode: left out: " + no_ring, "      ", "  - ");
   for (const BlamedCase &it : cases)
     text += case_line(it, style);
   text += runs_text(cases);
@@ -188,7 +213,7 @@ std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
     text += fault_text(last, command, style);
   for (const BlamedCase &it : cases)
     if (!it.blame.refusal.empty())
-      return text + "\n" + style.red(it.blame.refusal) + "\n";
+      return text + "\n" + style.red(folded_lines(it.blame.refusal)) + "\n";
   return text;
 }
 
@@ -196,18 +221,29 @@ std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
 
 ExitCode check_each_step(const Context &context, const Choice &choice, const std::vector<Pass> &passes) {
   Build build = build_of(context, choice);
-  auto shapes = shapes_of(context, choice);
   std::vector<DType> dtypes = dtypes_of(context, choice);
-  check_first(build, shapes.front(), dtypes.front());
+  std::optional<Size> stated = chosen_shape(context, choice).stated;
+  Shape probe =
+      small_shapes(context, choice) ? hostile_shapes(choice.tile).front() : chosen_shape(context, choice);
+  std::string no_ring = dtypes.size() > 1 ? without_ring(build, probe) : "";
+  if (!no_ring.empty())
+    dtypes = {DType::f32};
+  Schedule first = build(probe, dtypes.front());
+  auto shapes = shapes_of(context, choice, first.source());
+  Shape shape = shapes.front();
+  shape.stated = stated;
+  state_sizes(choice.name, first.source(), shape);
+  check_first(first, shapes.front());
   Progress progress;
   BlameOptions options;
   options.passes = passes;
-  options.about_to_run = [&](const BlamedStep &step) { progress.show(fmt::format("{} …", step.name)); };
+  options.about_to_run = [&](const BlamedStep &step) { progress.step(fmt::format("{} …", step.name)); };
   std::vector<BlamedCase> cases = find_blame(build, shapes, dtypes, options);
   progress.clear();
   bool faulty = cases.back().blame.fault.has_value();
   std::string command = faulty ? replay_command(save_trace(context, cases.back()), cases.back()) : "";
-  out(context.json() ? json_of(choice, cases, command) : text_of(choice, cases, command, context.style));
+  out(context.json() ? json_of(choice, cases, no_ring, command)
+                     : text_of(choice, cases, no_ring, command, context.style));
   if (faulty)
     return ExitCode::wrong_result;
   bool refused = std::ranges::any_of(cases, [](const BlamedCase &it) { return !it.blame.refusal.empty(); });

@@ -9,19 +9,16 @@ namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::size_t width = 118, label_width = 24, shown_accesses = 6;
+constexpr std::size_t label_width = 24, shown_accesses = 6;
 
 std::string section_text(const Section &section, const Style &style) {
   std::string text = "\n" + style.bold(section.title) + "\n";
   for (const Fact &fact : section.facts) {
     std::string known = fact.known == Known::exact ? "" : fmt::format("  [{}]", name(fact.known));
-    text += fmt::format("  {:<{}}{}{}\n", fact.label, label_width, fact.value, style.dim(known));
+    text += folded(fact.value + style.dim(known), std::string(label_width + 2, ' '),
+                   fmt::format("  {:<{}}", fact.label, label_width));
   }
   return text;
-}
-
-std::string shortened(const std::string &text, std::size_t most) {
-  return display_width(text) <= most ? text : text.substr(0, most - 2) + " …";
 }
 
 std::string accesses_text(const PlanAnalysis &it, const Style &style) {
@@ -30,8 +27,7 @@ std::string accesses_text(const PlanAnalysis &it, const Style &style) {
                {"each request", Align::right},
                {"requests", Align::right},
                {"clocks", Align::right},
-               {"line", Align::right},
-               {"text"}});
+               {"line", Align::right}});
   std::vector<AccessName> hot = hottest(it);
   for (std::size_t n = 0; n < std::min(hot.size(), shown_accesses); ++n) {
     const KernelAnalysis &kernel = it.kernels[hot[n].kernel];
@@ -39,14 +35,16 @@ std::string accesses_text(const PlanAnalysis &it, const Style &style) {
     const TextLine &line = kernel.lines[hot[n].access];
     table.add({std::to_string(hot[n].number), hot[n].text, per_request(access),
                count_text(static_cast<double>(access.requests)), count_text(clocks(access)),
-               line.number == 0 ? "-" : std::to_string(line.number), shortened(line.text, 44)});
+               line.number == 0 ? "-" : std::to_string(line.number)});
+    table.add_line("      " + style.dim(shortened(line.text, output_width() - 6)));
   }
   std::string rest = hot.size() > shown_accesses
                          ? style.dim(fmt::format("{} more; --json has all\n", hot.size() - shown_accesses))
                          : "";
-  return "\n" + style.bold("Hottest accesses") +
-         style.dim("  (clocks of L1 or shared memory, all SMs together; lines of the kernels' text)") + "\n" +
-         table.text(style) + rest;
+  return "\n" + style.bold("Hottest accesses") + "\n" +
+         style.dim(
+             folded_lines("(clocks of L1 or shared memory, all SMs together; lines of the kernels' text)")) +
+         "\n" + table.text(style) + rest;
 }
 
 void write_resources(llvm::json::OStream &json, const KernelAnalysis &it) {
@@ -148,12 +146,7 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
 
 } // namespace
 
-std::string paragraph_text(const std::string &text, const Style &) {
-  std::string result;
-  for (const std::string &line : wrapped(text, width - 2))
-    result += "  " + line + "\n";
-  return result;
-}
+std::string paragraph_text(const std::string &text, const Style &) { return folded(text, "  ", "  "); }
 
 std::string analysis_text(const Analysed &it, const Style &style) {
   const PlanAnalysis &whole = it.analysis;
@@ -171,10 +164,15 @@ std::string metrics_text(const PlanAnalysis &whole, const Style &style) {
   std::string text;
   for (const KernelAnalysis &kernel : whole.kernels) {
     Table table({{"metric"}, {"value", Align::right}, {"unit"}, {"kind"}});
-    for (const Metric &metric : metrics_of(kernel, whole.gpu))
-      table.add({metric.name, metric.value ? fmt::format("{:.10g}", *metric.value) : "n/a", metric.unit,
-                 std::string(name(metric.kind))});
-    text += "\n" + style.bold("Metrics of " + entry_name(kernel.kernel)) + "\n" + table.text(style);
+    std::string list;
+    for (const Metric &metric : metrics_of(kernel, whole.gpu)) {
+      std::string value = metric.value ? fmt::format("{:.10g}", *metric.value) : "n/a", kind(name(metric.kind));
+      table.add({metric.name, value, metric.unit, kind});
+      list += fmt::format("{}\n{:>20} {}  {}\n", metric.name, value, metric.unit, style.dim("[" + kind + "]"));
+    }
+    // The names are too long to be folded.
+    text += "\n" + style.bold("Metrics of " + entry_name(kernel.kernel)) + "\n" +
+            (table.fits(output_width()) ? table.text(style) : list);
   }
   return text;
 }
@@ -183,7 +181,7 @@ void write_analysis(llvm::json::OStream &json, const Analysed &it) {
   const PlanAnalysis &whole = it.analysis;
   json.attribute("rung", it.scheduled.choice.name);
   json.attribute("shape", llvm::json::Array(it.scheduled.shape));
-  json.attribute("dtype", name(it.scheduled.dtype).data());
+  json.attribute("dtype", dtype_name(it.scheduled.source(), it.scheduled.dtype));
   json.attribute("gpu", whole.gpu.name);
   json.attribute("arch", whole.gpu.arch);
   json.attribute("least_seconds", whole.seconds());

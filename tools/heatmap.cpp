@@ -57,14 +57,15 @@ std::string cell(const std::vector<int> &lanes, std::size_t wavefront, const Sty
   return wavefront > 0 ? style.red(text) : lanes.size() > 1 ? style.cyan(text) : text;
 }
 
-std::string part_picture(const Banks &banks, const Style &style) {
+/// The banks from `first` to `end`.
+std::string part_picture(const Banks &banks, std::int64_t first, std::int64_t end, const Style &style) {
   std::size_t wavefronts = 0;
   for (const auto &[bank, words] : banks)
     wavefronts = std::max(wavefronts, words.size());
   std::string text;
   for (std::size_t w = 0; w < wavefronts; ++w) {
     std::string line = fmt::format("{:>9} ", w + 1);
-    for (std::int64_t bank = 0; bank < sim::banks; ++bank) {
+    for (std::int64_t bank = first; bank < end; ++bank) {
       auto words = banks.find(bank);
       bool used = words != banks.end() && w < words->second.size();
       line += used ? cell(words->second[w].second, w, style) : style.dim(" · ");
@@ -133,23 +134,31 @@ void write_json(const Analysed &it, const AccessName &name, const sim::WarpReque
 
 } // namespace
 
-std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style) {
-  std::string text = "     bank ";
-  for (std::int64_t bank = 0; bank < sim::banks; ++bank)
-    text += fmt::format("{:>2} ", bank);
-  text = style.dim(text) + "\n" + style.dim("wavefront") + "\n";
+std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style,
+                         std::size_t width) {
   std::vector<int> lanes = lanes_of(request);
   int each = lanes_at_once(request, bytes), parts = 32 / each;
-  for (int part = 0; part < parts; ++part) {
-    std::vector<int> of_part;
-    for (int lane : lanes)
-      if (lane / each == part)
-        of_part.push_back(lane);
-    if (of_part.empty())
-      continue;
-    if (parts > 1)
-      text += style.dim(fmt::format("lanes {} to {}", part * each, part * each + each - 1)) + "\n";
-    text += part_picture(banks_of(request, of_part, bytes), style);
+  // As many banks side by side as there is room for: all, a half, a quarter, …
+  std::int64_t shown = sim::banks;
+  while (shown > 4 && 10 + 3 * static_cast<std::size_t>(shown) > width)
+    shown /= 2;
+  std::string text;
+  for (std::int64_t first = 0; first < sim::banks; first += shown) {
+    std::string heading = "     bank ";
+    for (std::int64_t bank = first; bank < first + shown; ++bank)
+      heading += fmt::format("{:>2} ", bank);
+    text += (first > 0 ? "\n" : "") + style.dim(heading) + "\n" + style.dim("wavefront") + "\n";
+    for (int part = 0; part < parts; ++part) {
+      std::vector<int> of_part;
+      for (int lane : lanes)
+        if (lane / each == part)
+          of_part.push_back(lane);
+      if (of_part.empty())
+        continue;
+      if (parts > 1)
+        text += style.dim(fmt::format("lanes {} to {}", part * each, part * each + each - 1)) + "\n";
+      text += part_picture(banks_of(request, of_part, bytes), first, first + shown, style);
+    }
   }
   return text;
 }
@@ -178,7 +187,8 @@ std::string sector_picture(const sim::WarpRequest &request, std::int64_t bytes, 
         row += used ? style.green("■") : moved ? style.red("·") : " ";
       }
     }
-    text += row + "|  " + ranges({lanes.begin(), lanes.end()}) + "\n";
+    row += "|  ";
+    text += folded(ranges({lanes.begin(), lanes.end()}), std::string(display_width(row), ' '), row);
   }
   return text;
 }
@@ -200,21 +210,25 @@ ExitCode show_heatmap(const Context &context, const Analysed &it, const std::str
   const Style &style = context.style;
   bool shared = access.buffer->scope == Scope::shared;
   auto lanes = static_cast<std::int64_t>(lanes_of(*request).size());
-  std::string text =
-      style.bold(title(it.scheduled)) + "\n\n" + style.bold(fmt::format("{}: {}", name.number, name.text)) +
-      fmt::format("  line {}: {}\n", kernel.lines[name.access].number, kernel.lines[name.access].text);
-  text += fmt::format("first request of the first warp: {} lanes of {} bytes, ", lanes, access.bytes);
-  text += shared ? fmt::format("{} wavefront{}, {} of them bank conflicts\n\n", cost.wavefronts,
-                               cost.wavefronts == 1 ? "" : "s", cost.conflicts) +
-                       bank_picture(*request, access.bytes, style)
-                 : fmt::format("{} sector{}: {} bytes moved for {} asked\n\n", cost.sectors,
-                               cost.sectors == 1 ? "" : "s", cost.sectors * sim::sector_bytes,
-                               lanes * access.bytes) +
-                       sector_picture(*request, access.bytes, style);
+  std::string text = style.bold(folded_lines(title(it.scheduled))) + "\n\n";
+  text += folded(fmt::format("{}  line {}: {}", style.bold(fmt::format("{}: {}", name.number, name.text)),
+                             kernel.lines[name.access].number, kernel.lines[name.access].text),
+                 "   ", "");
+  std::string costs = shared ? fmt::format("{} wavefront{}, {} of them bank conflicts", cost.wavefronts,
+                                           cost.wavefronts == 1 ? "" : "s", cost.conflicts)
+                             : fmt::format("{} sector{}: {} bytes moved for {} asked", cost.sectors,
+                                           cost.sectors == 1 ? "" : "s", cost.sectors * sim::sector_bytes,
+                                           lanes * access.bytes);
+  text += folded(fmt::format("first request of the first warp: {} lanes of {} bytes, {}", lanes, access.bytes,
+                             costs),
+                 "", "") +
+          "\n";
+  text += shared ? bank_picture(*request, access.bytes, style, output_width())
+                 : sector_picture(*request, access.bytes, style);
   text +=
       shared
-          ? style.dim(
-                "\na cell has the lane that it serves, + where the same word serves more: broadcast is free\n")
+          ? style.dim(folded_lines("\na cell has the lane that it serves, + where the same word serves more: "
+                                   "broadcast is free\n"))
           : style.dim("\n■ a word that a lane asks for, · one that is moved with it for nothing\n");
   out(text);
   return ExitCode::good;

@@ -10,7 +10,9 @@ namespace nestsmith::cli {
 
 /// Banks from left to right, wavefronts from top to bottom; a cell has the lane that it serves, and `+` where
 /// it serves more lanes with the same word. An access of 8 or 16 bytes goes in parts (runtime/sim/counters.h).
-std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style);
+/// Half of the banks, or fewer, stand below the others where `width` is too small for all.
+std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style,
+                         std::size_t width);
 /// A line of 128 bytes in a row, with its four sectors; a mark for each word that a lane asks for.
 std::string sector_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style);
 

@@ -43,21 +43,54 @@ std::string coloured_line(std::string_view line, const Style &style) {
   return result;
 }
 
-} // namespace
+constexpr std::array<std::string_view, 17> cuda_keywords = {
+    "for",  "if",     "else",  "const",  "return", "float",    "int",  "unsigned", "bool",
+    "void", "extern", "while", "struct", "static", "volatile", "long", "double"};
 
-std::string highlight(std::string_view text, const Style &style) {
+std::string coloured_cuda_line(std::string_view line, const Style &style) {
+  if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("#"))
+    return style.cyan(line);
+  std::string result;
+  while (!line.empty()) {
+    if (line.starts_with("//"))
+      return result + style.dim(line);
+    std::size_t length = 1;
+    while (is_word(line[0]) && length < line.size() && is_word(line[length]))
+      ++length;
+    std::string_view word = line.substr(0, length);
+    bool hardware = word.starts_with("__") || word.starts_with("blockIdx.") || word.starts_with("threadIdx.");
+    result += std::ranges::find(cuda_keywords, word) != cuda_keywords.end() ? style.blue(word)
+              : hardware                                                    ? style.cyan(word)
+                                                                            : std::string(word);
+    line.remove_prefix(length);
+  }
+  return result;
+}
+
+std::string each_line(std::string_view text, const Style &style,
+                      std::string (*coloured)(std::string_view, const Style &)) {
   if (!style.colours())
     return std::string(text);
   std::string result;
   while (!text.empty()) {
     std::size_t end = text.find('\n');
-    result += coloured_line(text.substr(0, end), style);
+    result += coloured(text.substr(0, end), style);
     if (end == std::string_view::npos)
       break;
     result += "\n";
     text.remove_prefix(end + 1);
   }
   return result;
+}
+
+} // namespace
+
+std::string highlight(std::string_view text, const Style &style) {
+  return each_line(text, style, coloured_line);
+}
+
+std::string highlight_cuda(std::string_view text, const Style &style) {
+  return each_line(text, style, coloured_cuda_line);
 }
 
 } // namespace nestsmith::cli

@@ -19,6 +19,16 @@ inline std::string json_text(const std::function<void(llvm::json::OStream &)> &w
   return stream.str() + "\n";
 }
 
+/// The same on one line, without a line end.
+inline std::string json_line(const std::function<void(llvm::json::OStream &)> &write) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream json(stream);
+  write(json);
+  json.flush();
+  return stream.str();
+}
+
 /// JSON has no infinity and no NaN.
 inline llvm::json::Value json_number(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);

@@ -1,11 +1,7 @@
 #include "tools/rung_choice.h"
 
 #include "dsl/error.h"
-#include "dsl/specialise.h"
 #include "dsl/trace.h"
-#include "lowering/lower.h"
-#include "runtime/stored_array.h"
-#include "runtime/workload_info.h"
 #include "schedules/workloads.h"
 
 #include <algorithm>
@@ -15,8 +11,8 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <new>
 #include <set>
-#include <unistd.h>
 
 namespace nestsmith::cli {
 
@@ -37,7 +33,7 @@ std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::st
       if (source.name == workload)
         return source;
       known.insert(source.name);
-    } catch (const UserError &) { // it does not serve this shape; another may
+    } catch (const std::exception &) { // it does not serve this shape; another may
     }
   }
   try {
@@ -98,31 +94,42 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
 }
 
 /// What a user's own code throws is the user's error, with the rung's name.
-Choice from_rung(const Rung &rung) {
-  auto build = [&rung](const Shape &shape, DType dtype, const Target &target) {
-    auto failed = [&](const std::string &what) {
-      return UserError(
-          ExitCode::illegal_schedule,
-          fmt::format("the rung '{}' threw an exception for the shape {}: {}; mend its build function",
-                      rung.full_name(), to_text(shape), what));
-    };
-    try {
-      return rung.build(shape, dtype, target);
-    } catch (const UserError &) {
-      throw;
-    } catch (const std::exception &error) {
-      throw failed(error.what());
-    } catch (...) {
-      throw failed("no std::exception");
-    }
+template <class F> auto call_own(const Rung &rung, const char *what, const Shape &shape, const F &f) {
+  auto failed = [&](const std::string &why) {
+    return UserError(ExitCode::illegal_schedule,
+                     fmt::format("the rung '{}' threw an exception for the shape {}: {}; mend its {} function",
+                                 rung.full_name(), to_text(shape), why, what));
   };
-  return {.name = rung.full_name(),
-          .summary = rung.summary,
-          .default_shape = rung.default_shape,
-          .gpu_shape = rung.gpu_shape,
-          .tile = rung.tile,
-          .build = build,
-          .variant = rung.variant};
+  try {
+    return f();
+  } catch (const UserError &) {
+    throw;
+  } catch (const std::bad_alloc &) {
+    throw;
+  } catch (const std::exception &error) {
+    throw failed(error.what());
+  } catch (...) {
+    throw failed("no std::exception");
+  }
+}
+
+Choice from_rung(const Rung &rung) {
+  Choice choice;
+  choice.name = rung.full_name();
+  choice.summary = rung.summary;
+  choice.default_shape = rung.default_shape;
+  // A rung of another rank than a matrix product need not name all three shapes.
+  bool own = rung.gpu_shape.size() == rung.default_shape.size();
+  choice.gpu_shape = own ? rung.gpu_shape : rung.default_shape;
+  choice.tile = rung.tile.size() == rung.default_shape.size() ? rung.tile : Shape(rung.default_shape.size(), 1);
+  choice.build = [&rung](const Shape &shape, DType dtype, const Target &target) {
+    return call_own(rung, "build", shape, [&] { return rung.build(shape, dtype, target); });
+  };
+  if (rung.variant)
+    choice.variant = [&rung](const Shape &shape, DType dtype) {
+      return call_own(rung, "variant", shape, [&] { return rung.variant(shape, dtype); });
+    };
+  return choice;
 }
 
 [[noreturn]] void unknown_rung(const std::vector<Rung> &rungs, const std::string &word) {
@@ -149,9 +156,9 @@ Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
     return from_trace_file(rungs, word);
   // The name of a tutorial never means a rung of another: `transposed` is not `principles/transposed`.
   if (!word.empty() && std::ranges::find(rungs, word, &Rung::tutorial) != rungs.end())
-    throw UserError(ExitCode::usage,
-                    fmt::format("'{}' is a tutorial, expected one rung; `nestsmith list {}` shows its rungs",
-                                word, word));
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("'{}' is a tutorial, expected one rung; `nestsmith list {}` shows its rungs", word, word));
   std::vector<const Rung *> found;
   for (const Rung &rung : rungs)
     if (rung.full_name() == word || rung.name == word)
@@ -241,72 +248,6 @@ std::string spare_other_ranks(const Context &context, std::vector<Choice> &choic
              : fmt::format("--shape {} has {} extents, which {} {} not take: climbed at a shape of {}", *given,
                            extents, fmt::join(spared, ", "), spared.size() > 1 ? "do" : "does",
                            spared.size() > 1 ? "their own" : "its own");
-}
-
-Shape chosen_shape(const Context &context, const Choice &choice) {
-  auto given = context.arguments.value("shape");
-  Shape shape =
-      given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
-  auto unit = context.arguments.number("multiple-of");
-  if (unit && !context.arguments.has("symbolic"))
-    throw UserError(ExitCode::usage,
-                    "--multiple-of says what the sizes of a symbolic kernel are multiples of; give "
-                    "--symbolic too");
-  if (!shape.stated)
-    shape.stated = choice.default_shape.stated; // a trace file's
-  if (context.arguments.has("symbolic"))
-    shape.stated = Size{.multiple_of = unit.value_or(1)};
-  return shape;
-}
-
-DType chosen_dtype(const Context &context, const Choice &choice) {
-  auto given = context.arguments.value("dtype");
-  return given ? *parse_dtype(*given) : choice.default_dtype;
-}
-
-Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target) {
-  Shape shape = chosen_shape(context, choice);
-  DType dtype = chosen_dtype(context, choice);
-  return {choice, shape, dtype, choice.build(shape, dtype, target),
-          choice.variant ? choice.variant(shape, dtype) : std::nullopt};
-}
-
-Program Scheduled::step(std::size_t n) const {
-  const Program &program = schedule.step(n);
-  return shape.stated ? specialise(program, sizes_for(program, shape, 0)) : program;
-}
-
-kernel::Plan Scheduled::plan(std::int64_t gap) const {
-  kernel::Plan lowered = lower(schedule);
-  return shape.stated ? with_sizes(lowered, sizes_for(schedule.source(), shape, gap)) : lowered;
-}
-
-std::string title(const Scheduled &scheduled) {
-  std::string form =
-      scheduled.variant ? fmt::format("  {}: {}", scheduled.variant->name, scheduled.variant->why) : "";
-  return fmt::format("{}  {} {}{}{}", scheduled.choice.name, name(scheduled.dtype), to_text(scheduled.shape),
-                     scheduled.shape.stated ? " by one kernel for all shapes" : "", form);
-}
-
-void check_memory(const Program &source, const Shape &shape) {
-  // Of each element of a parameter there are the inputs, a working copy, and what the reference holds in
-  // fp64: value and magnitude, and both again for a temporary.
-  constexpr double bytes_per_element = 64;
-  double elements = 0;
-  for (const Buffer &param : source.params) {
-    double size = 1;
-    for (std::int64_t extent : constant_shape(param))
-      size *= static_cast<double>(extent);
-    elements += size;
-  }
-  double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  double wanted = elements * bytes_per_element;
-  if (wanted > memory)
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("shape {} takes {:.4g} GiB to run and check, and this machine has {:.4g}; make it "
-                    "smaller",
-                    to_text(shape), wanted / 0x1p30, memory / 0x1p30));
 }
 
 } // namespace nestsmith::cli

@@ -27,10 +27,10 @@ struct Choice {
 /// One rung: "deep_dive/naive", "naive" where only one tutorial has it, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
-/// Rungs and whole tutorials; no words: the first tutorial.
 /// Where --shape has the number of extents of some choices and not of others, the others keep their own
 /// shapes; gives a sentence that says so, or nothing.
 std::string spare_other_ranks(const Context &context, std::vector<Choice> &choices);
+/// Rungs and whole tutorials; no words: the first tutorial.
 std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words);
 
 /// "512x512x512". Throws UserError (usage) where it is malformed, has the wrong number of extents, or an
@@ -45,6 +45,17 @@ DType chosen_dtype(const Context &context, const Choice &choice);
 /// In a check the rows of a symbolic kernel's matrices are this much further apart than they are long, so that
 /// a leading dimension which is lost shows.
 inline constexpr std::int64_t checked_gap = 3;
+
+/// "f32": the type that was asked for where data of the program have it, else those that they have: "i32".
+std::string dtype_name(const Program &source, DType asked);
+
+/// The shape with each extent made what the program states of its size.
+Shape fitting_shape(const Program &source, const Shape &shape);
+/// Puts into `shape` what the program states of its sizes: one that declares them is symbolic, whatever was
+/// asked for. Throws UserError (usage) where a symbolic kernel is asked for and the program declares no size,
+/// where it declares fewer than the shape has extents, and where an extent is not what is stated. `name` is the
+/// rung's.
+void state_sizes(const std::string &name, const Program &source, Shape &shape);
 
 /// The schedule of a choice for --shape and --dtype.
 struct Scheduled {
@@ -63,6 +74,12 @@ struct Scheduled {
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
 /// "deep_dive/naive  f32 256x256x256".
 std::string title(const Scheduled &scheduled);
+
+/// What to do about a plan whose kernels run in one thread, since its schedule binds nothing; empty for
+/// another.
+std::string unbound_warning(const std::string &name, const kernel::Plan &plan);
+/// The same on stderr.
+void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan);
 
 /// Throws UserError (usage) where running on `shape` would take more memory than this machine has.
 void check_memory(const Program &source, const Shape &shape);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace nestsmith::cli {
@@ -17,11 +18,6 @@ namespace {
 bool wants_colour() {
   const char *no_color = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
   return isatty(STDOUT_FILENO) && !(no_color && *no_color) && !(term && std::strcmp(term, "dumb") == 0);
-}
-
-std::string padded(const std::string &cell, std::size_t width, Align align) {
-  std::string space(width - std::min(width, display_width(cell)), ' ');
-  return align == Align::left ? cell + space : space + cell;
 }
 
 } // namespace
@@ -43,7 +39,39 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+namespace {
+
+/// COLUMNS, or 0 where it is no number.
+std::size_t given_width() {
+  const char *given = std::getenv("COLUMNS");
+  int columns = given ? std::atoi(given) : 0;
+  return columns > 0 ? std::max<std::size_t>(static_cast<std::size_t>(columns), 20) : 0;
+}
+
+std::size_t width_of(int file) {
+  if (std::size_t given = given_width(); given > 0)
+    return given;
+  winsize size{};
+  bool known = isatty(file) && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::max<std::size_t>(size.ws_col, 20) : 80;
+}
+
+bool is_plain_terminal(int file) {
+  const char *term = std::getenv("TERM");
+  return isatty(file) && !(term && std::strcmp(term, "dumb") == 0);
+}
+
+} // namespace
+
+std::size_t output_width() { return width_of(STDOUT_FILENO); }
+
+std::size_t text_width() {
+  return given_width() > 0 ? given_width() : std::min<std::size_t>(output_width(), 118);
+}
+
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width)
+    return {std::string(text)};
   std::vector<std::string> lines = {""};
   while (!text.empty()) {
     std::size_t end = std::min(text.find(' '), text.size());
@@ -52,62 +80,99 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     if (!lines.back().empty() && display_width(lines.back()) + 1 + display_width(word) > width)
       lines.emplace_back();
     lines.back() += (lines.back().empty() ? "" : " ") + std::string(word);
+    while (display_width(lines.back()) > width) {
+      std::size_t slash = lines.back().rfind('/', width - 1);
+      if (slash == std::string::npos || slash == 0 || slash + 1 == lines.back().size())
+        break;
+      std::string rest = lines.back().substr(slash + 1);
+      lines.back().resize(slash + 1);
+      lines.push_back(rest);
+    }
   }
+  for (std::string &line : lines)
+    while (line.ends_with(' '))
+      line.pop_back();
   return lines;
 }
 
-std::string Table::text(const Style &style) const {
-  std::vector<std::size_t> widths;
-  for (const Column &column : columns_)
-    widths.push_back(display_width(column.title));
-  for (const auto &row : rows_)
-    for (std::size_t n = 0; n < row.size(); ++n)
-      widths[n] = std::max(widths[n], display_width(row[n]));
-
-  std::string rule, header;
-  for (std::size_t n = 0; n < columns_.size(); ++n) {
-    for (std::size_t i = 0; i < widths[n] + 2; ++i)
-      rule += "─";
-    rule += n + 1 < columns_.size() ? "┼" : "";
-    bool last = n + 1 == columns_.size();
-    bool pad = !last || columns_[n].align == Align::right;
-    header +=
-        " " + style.bold(pad ? padded(columns_[n].title, widths[n], columns_[n].align) : columns_[n].title);
-    header += last ? "" : style.dim(" │");
-  }
-  std::string result = header + "\n" + style.dim(rule) + "\n";
-  for (const auto &row : rows_) {
-    std::string line;
-    for (std::size_t n = 0; n < row.size(); ++n) {
-      bool last = n + 1 == row.size();
-      bool pad = !last || columns_[n].align == Align::right;
-      line += " " + (pad ? padded(row[n], widths[n], columns_[n].align) : row[n]);
-      line += last ? "" : style.dim(" │");
-    }
-    result += line + "\n";
-  }
+std::string folded(std::string_view text, const std::string &indent, const std::string &first) {
+  std::size_t used = std::max(display_width(indent), display_width(first)), width = text_width();
+  std::string result;
+  for (const std::string &line : wrapped(text, width > used + 10 ? width - used : 10))
+    result += (result.empty() ? first : indent) + line + "\n";
   return result;
 }
 
-Progress::Progress() : on_(isatty(STDERR_FILENO)) {}
+std::string folded_lines(std::string_view text) {
+  std::string result;
+  bool ended = text.ends_with('\n');
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    std::string indent(begin, ' '), further(begin == 0 ? 0 : begin + 2, ' ');
+    result += display_width(line) <= text_width() ? std::string(line) + "\n"
+                                                  : folded(line.substr(begin), further, indent);
+  }
+  if (!ended && !result.empty())
+    result.pop_back();
+  return result;
+}
+
+std::string shortened(const std::string &text, std::size_t most) {
+  if (display_width(text) <= most)
+    return text;
+  std::string result;
+  for (char c : text) {
+    if (display_width(result + c) > most - std::min<std::size_t>(most, 2))
+      break;
+    result += c;
+  }
+  return result + " …";
+}
+
+Progress::Progress() : terminal_(is_plain_terminal(STDERR_FILENO)) {}
 
 void Progress::show(const std::string &text) {
-  if (!on_)
+  last_ = std::chrono::steady_clock::now();
+  if (!terminal_) {
+    std::fprintf(stderr, "%s\n", text.c_str());
     return;
-  std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
+  }
+  std::string line = shortened(text, width_of(STDERR_FILENO) - 1);
+  std::size_t width = display_width(line);
+  std::fprintf(stderr, "\r%s%s", line.c_str(), std::string(shown_ - std::min(shown_, width), ' ').c_str());
   std::fflush(stderr);
-  shown_ = true;
+  shown_ = width;
+}
+
+void Progress::step(const std::string &text) {
+  auto now = std::chrono::steady_clock::now();
+  if (terminal_ || now - last_ >= std::chrono::seconds(5))
+    show(text);
 }
 
 void Progress::clear() {
-  if (shown_)
-    std::fputs("\r\x1b[K", stderr);
-  shown_ = false;
+  if (shown_ > 0)
+    std::fprintf(stderr, "\r%s\r", std::string(shown_, ' ').c_str());
+  std::fflush(stderr);
+  shown_ = 0;
 }
 
 void out(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw UserError(ExitCode::usage, fmt::format("cannot write the result: {}", std::strerror(errno)));
+}
+
+void say(std::string_view line) {
+  std::string text;
+  if (isatty(STDERR_FILENO))
+    for (const std::string &part : wrapped(line, width_of(STDERR_FILENO)))
+      text += part + "\n";
+  else
+    text = std::string(line) + "\n";
+  std::fputs(text.c_str(), stderr);
 }
 
 } // namespace nestsmith::cli

@@ -21,7 +21,7 @@ TEST(ExplainCommand, ShowsSectionsAccessesAndWords) {
                            "\nLaunch Statistics\n", "\nRoofline\n", "\nHottest accesses", "\nIn words\n",
                            "\nAgainst deep_dive/naive\n  Better than deep_dive/naive, because"})
     EXPECT_TRUE(contains(ran.out, part));
-  EXPECT_TRUE(matches(ran.out, "load of B +│ +4 sectors .* AB \\+= A\\["));
+  EXPECT_TRUE(matches(ran.out, "load of B +│ +4 sectors .*\n +AB \\+= A\\["));
   EXPECT_FALSE(contains(ran.out, "\x1b"));
   EXPECT_TRUE(
       contains(nestsmith("explain deep_dive/coalesced --shape 64x64x64 --color always").out, "\x1b[1m"));

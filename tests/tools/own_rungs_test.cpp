@@ -1,28 +1,15 @@
 /// A user's own computation and schedule get every command from cli_main.
 
 #include "dsl/error.h"
-#include "dsl/tensor.h"
+#include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
-#include "tools/cli.h"
 
 namespace nestsmith {
 namespace {
 
+using test::axpy;
+using test::Called;
 using test::contains;
-
-/// Y = a*X + Y.
-Schedule axpy(const Shape &shape, DType dtype, const Target &target) {
-  Workload w("axpy");
-  Tensor x = w.placeholder("X", {shape[0]}, dtype), y = w.inout("Y", {shape[0]}, dtype);
-  Expr a = w.scalar("a", dtype);
-  w.update(y, {"i"}, [&](const std::vector<Expr> &n) { return a * x(n[0]) + y(n[0]); });
-  Schedule s(w.output(), target);
-  auto [i] = s.loops<1>(s.block("Y"));
-  auto [block, thread] = s.split(i, {infer, 128});
-  s.bind(block, Axis::block_x);
-  s.bind(thread, Axis::thread_x);
-  return s;
-}
 
 /// Serves even sizes only.
 Schedule picky(const Shape &shape, DType dtype, const Target &target) {
@@ -34,20 +21,8 @@ Schedule picky(const Shape &shape, DType dtype, const Target &target) {
 const std::vector<Rung> rungs = {{"", "axpy", "a thread an element", axpy, {128}, {1000}},
                                  {"", "picky", "even sizes", picky, {128}, {1000}}};
 
-struct Called {
-  int code;
-  std::string out, err;
-};
 Called call(std::vector<std::string> words, const std::vector<Rung> &own = rungs) {
-  words.insert(words.begin(), "mine");
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  int code = cli_main(static_cast<int>(argv.size()), argv.data(), own);
-  std::string out = testing::internal::GetCapturedStdout();
-  return {code, out, testing::internal::GetCapturedStderr()};
+  return test::call_main(std::move(words), own);
 }
 
 TEST(OwnRungs, RunAndCheck) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace nestsmith::test {
 
@@ -60,10 +61,11 @@ struct Ran {
   std::string out, err;
 };
 
-/// `arguments` as a shell reads them; `environment` such as "NO_COLOR=1" before the program.
+/// `arguments` as a shell reads them; `environment` such as "NO_COLOR=1" before the program. The output is so
+/// wide that tables have all columns; "COLUMNS=80" asks for another width.
 inline Ran nestsmith(const std::string &arguments, const std::string &environment = "") {
   Folder folder;
-  std::string command = "env " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
+  std::string command = "env COLUMNS=160 " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
                         (folder / "out").string() + " 2>" + (folder / "err").string() + " </dev/null";
   int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(folder / "out"), read_text(folder / "err")};
@@ -91,6 +93,15 @@ inline llvm::json::Value parsed(const Ran &ran) {
     return nullptr;
   }
   return *value;
+}
+
+/// What `run --json` printed: an object a line.
+inline std::vector<llvm::json::Value> parsed_lines(const Ran &ran) {
+  std::vector<llvm::json::Value> lines;
+  std::istringstream text(ran.out);
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(parsed({ran.code, line, ran.err}));
+  return lines;
 }
 
 } // namespace nestsmith::test

@@ -1,0 +1,163 @@
+#include "dsl/error.h"
+#include "dsl/specialise.h"
+#include "lowering/lower.h"
+#include "runtime/stored_array.h"
+#include "runtime/workload_info.h"
+#include "tools/rung_choice.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+std::string stated_text(const Size &stated) {
+  std::string text = stated.multiple_of > 1 ? fmt::format("a multiple of {}, ", stated.multiple_of) : "";
+  return text + fmt::format("from {} to {}", stated.min, stated.max);
+}
+
+} // namespace
+
+Shape chosen_shape(const Context &context, const Choice &choice) {
+  auto given = context.arguments.value("shape");
+  Shape shape =
+      given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
+  auto unit = context.arguments.number("multiple-of");
+  if (unit && !context.arguments.has("symbolic"))
+    throw UserError(ExitCode::usage,
+                    "--multiple-of says what the sizes of a symbolic kernel are multiples of; give "
+                    "--symbolic too");
+  if (unit == 0)
+    throw UserError(ExitCode::usage, "option '--multiple-of' is a number of at least 1, got '0'");
+  if (!shape.stated)
+    shape.stated = choice.default_shape.stated; // a trace file's
+  if (context.arguments.has("symbolic"))
+    shape.stated = Size{.multiple_of = unit.value_or(1)};
+  return shape;
+}
+
+Shape fitting_shape(const Program &source, const Shape &shape) {
+  Shape fitting = shape;
+  for (std::size_t n = 0; n < std::min(shape.size(), source.sizes.size()); ++n) {
+    const Size &stated = *source.sizes[n]->size;
+    std::int64_t unit = stated.multiple_of;
+    std::int64_t up = (std::max(shape[n], stated.min) + unit - 1) / unit * unit;
+    fitting[n] = up <= stated.max ? up : stated.max / unit * unit;
+  }
+  return fitting;
+}
+
+void state_sizes(const std::string &name, const Program &source, Shape &shape) {
+  auto refuse = [](const std::string &message) { throw UserError(ExitCode::usage, message); };
+  if (source.sizes.empty()) {
+    if (shape.stated)
+      refuse(
+          fmt::format("'{}' is built for one shape: it declares no size, so it has no kernel for every shape; "
+                      "take its extents from Workload::size, as in w.size(\"M\"), or leave --symbolic out",
+                      name));
+    return;
+  }
+  std::vector<std::string> names;
+  for (const Var &size : source.sizes)
+    names.push_back(size->name);
+  if (names.size() < shape.size())
+    refuse(
+        fmt::format("'{}' has {} extents in its shape {} and declares {} size{}, {}; declare a size for each "
+                    "extent, in their order, or give the rung a default shape of {} extent{}",
+                    name, shape.size(), to_text(shape), names.size(), names.size() == 1 ? "" : "s",
+                    fmt::join(names, ", "), names.size(), names.size() == 1 ? "" : "s"));
+  if (!shape.stated)
+    shape.stated = *source.sizes.front()->size;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    const Size &stated = *source.sizes[n]->size;
+    if (shape[n] < stated.min || shape[n] > stated.max || shape[n] % stated.multiple_of != 0)
+      refuse(
+          fmt::format("the size {} of '{}' is stated to be {}, and the shape {} has {}; give --shape, such as "
+                      "{}",
+                      names[n], name, stated_text(stated), to_text(shape), shape[n],
+                      to_text(fitting_shape(source, shape))));
+  }
+}
+
+DType chosen_dtype(const Context &context, const Choice &choice) {
+  auto given = context.arguments.value("dtype");
+  return given ? *parse_dtype(*given) : choice.default_dtype;
+}
+
+Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target) {
+  Shape shape = chosen_shape(context, choice);
+  DType dtype = chosen_dtype(context, choice);
+  Schedule schedule = choice.build(shape, dtype, target);
+  state_sizes(choice.name, schedule.source(), shape);
+  return {choice, shape, dtype, std::move(schedule),
+          choice.variant ? choice.variant(shape, dtype) : std::nullopt};
+}
+
+Program Scheduled::step(std::size_t n) const {
+  const Program &program = schedule.step(n);
+  return shape.stated ? specialise(program, sizes_for(program, shape, 0)) : program;
+}
+
+kernel::Plan Scheduled::plan(std::int64_t gap) const {
+  kernel::Plan lowered = lower(schedule);
+  return shape.stated ? with_sizes(lowered, sizes_for(schedule.source(), shape, gap)) : lowered;
+}
+
+std::string dtype_name(const Program &source, DType asked) {
+  std::vector<std::string> of_data;
+  for (const Buffer &param : source.params) {
+    if (param->dtype == asked || (asked == DType::tf32 && param->dtype == DType::f32))
+      return std::string(name(asked));
+    std::string own(name(param->dtype));
+    if (std::ranges::find(of_data, own) == of_data.end())
+      of_data.push_back(own);
+  }
+  return fmt::format("{}", fmt::join(of_data, ", "));
+}
+
+std::string title(const Scheduled &scheduled) {
+  std::string form =
+      scheduled.variant ? fmt::format("  {}: {}", scheduled.variant->name, scheduled.variant->why) : "";
+  return fmt::format("{}  {} {}{}{}", scheduled.choice.name,
+                     dtype_name(scheduled.schedule.source(), scheduled.dtype), to_text(scheduled.shape),
+                     scheduled.shape.stated ? " by one kernel for all shapes" : "", form);
+}
+
+std::string unbound_warning(const std::string &name, const kernel::Plan &plan) {
+  if (!std::ranges::all_of(plan.kernels, [](const kernel::Kernel &kernel) { return kernel.indices.empty(); }))
+    return "";
+  return fmt::format("warning: '{}' binds no loop, so one thread does all the work, <<<1, 1>>>; bind loops to "
+                     "blocks and threads, as in s.bind(i, Axis::block_x) and s.bind(j, Axis::thread_x)",
+                     name);
+}
+
+void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {
+  if (std::string warning = unbound_warning(scheduled.choice.name, plan); !warning.empty())
+    say("nestsmith: " + warning);
+}
+
+void check_memory(const Program &source, const Shape &shape) {
+  // Of each element of a parameter there are the inputs, a working copy, and what the reference holds in
+  // fp64: value and magnitude, and both again for a temporary.
+  constexpr double bytes_per_element = 64;
+  double elements = 0;
+  for (const Buffer &param : source.params) {
+    double size = 1;
+    for (std::int64_t extent : constant_shape(param))
+      size *= static_cast<double>(extent);
+    elements += size;
+  }
+  double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  double wanted = elements * bytes_per_element;
+  if (wanted > memory)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("shape {} takes {:.4g} GiB to run and check, and this machine has {:.4g}; make it "
+                    "smaller",
+                    to_text(shape), wanted / 0x1p30, memory / 0x1p30));
+}
+
+} // namespace nestsmith::cli
