@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <list>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,59 +34,133 @@ std::string name_beside(const std::filesystem::path &path) {
       .string();
 }
 
-int replace(const std::string &temporary, const std::filesystem::path &path) {
-  if (::rename(temporary.c_str(), path.c_str()) == 0)
-    return 0;
-  int error = errno;
-  ::unlink(temporary.c_str());
-  return error;
-}
+/// A file on its way: written, but not yet at its path. What is not published leaves nothing.
+class NewFile {
+public:
+  explicit NewFile(std::filesystem::path path) : path_(std::move(path)) {}
+  ~NewFile() {
+    if (descriptor_ >= 0)
+      ::close(descriptor_);
+    if (!temporary_.empty())
+      ::unlink(temporary_.c_str());
+  }
+  NewFile(const NewFile &) = delete;
+  NewFile &operator=(const NewFile &) = delete;
 
-/// Gives the nameless file its name.
-int publish(int descriptor, const std::filesystem::path &path) {
-  std::string link = fmt::format("/proc/self/fd/{}", descriptor);
-  auto link_to = [&](const std::string &name) {
-    return ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-  };
-  int error = link_to(path.string());
-  if (error != EEXIST)
-    return error;
-  // A link replaces nothing, a renaming does.
-  std::string temporary = name_beside(path);
-  error = link_to(temporary);
-  return error != 0 ? error : replace(temporary, path);
-}
-
-int write_beside(const std::filesystem::path &path, std::string_view data) {
-  std::string temporary = name_beside(path);
-  int descriptor = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return errno;
-  int error = write_all(descriptor, data);
-  if (::close(descriptor) != 0 && error == 0)
-    error = errno;
-  if (error != 0) {
-    ::unlink(temporary.c_str());
+  int write(std::string_view data) {
+    std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+    // Some file systems have no nameless files, and a system without /proc cannot name them.
+    if (::access("/proc/self/fd", X_OK) == 0)
+      descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0)
+      return write_all(descriptor_, data);
+    std::string temporary = name_beside(path_);
+    descriptor_ = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ < 0)
+      return errno;
+    temporary_ = temporary;
+    int error = write_all(descriptor_, data);
+    if (::close(std::exchange(descriptor_, -1)) != 0 && error == 0)
+      error = errno;
     return error;
   }
-  return replace(temporary, path);
-}
+
+  int publish() {
+    if (temporary_.empty()) {
+      int error = link_to(path_.string());
+      if (error != EEXIST)
+        return error;
+      // A link replaces nothing, a renaming does.
+      std::string temporary = name_beside(path_);
+      error = link_to(temporary);
+      if (error != 0)
+        return error;
+      temporary_ = temporary;
+    }
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+      return errno;
+    temporary_.clear();
+    return 0;
+  }
+
+private:
+  /// Gives the nameless file a name.
+  int link_to(const std::string &name) const {
+    std::string link = fmt::format("/proc/self/fd/{}", descriptor_);
+    return ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  }
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;   ///< of a nameless file once it is written
+  std::string temporary_; ///< a name that it has beside its path
+};
+
+/// A second name for the file that is at a path, so that it can come back.
+class OldFile {
+public:
+  explicit OldFile(std::filesystem::path path) : path_(std::move(path)) {}
+  ~OldFile() {
+    if (!name_.empty())
+      ::unlink(name_.c_str());
+  }
+  OldFile(const OldFile &) = delete;
+  OldFile &operator=(const OldFile &) = delete;
+
+  int keep() {
+    std::string name = name_beside(path_);
+    if (::link(path_.c_str(), name.c_str()) == 0) {
+      name_ = name;
+      return 0;
+    }
+    if (errno == ENOENT) // there is no file
+      return 0;
+    std::error_code error; // a file system without links
+    if (std::filesystem::copy_file(path_, name, error))
+      name_ = name;
+    return error.value();
+  }
+  /// Puts back what was there, or nothing where there was nothing.
+  void restore() {
+    if (name_.empty())
+      ::unlink(path_.c_str());
+    else if (::rename(name_.c_str(), path_.c_str()) == 0)
+      name_.clear();
+  }
+
+private:
+  std::filesystem::path path_;
+  std::string name_;
+};
 
 } // namespace
 
 int write_whole(const std::filesystem::path &path, std::string_view data) {
-  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  // Some file systems have no nameless files, and a system without /proc cannot name them.
-  int descriptor = ::access("/proc/self/fd", X_OK) == 0
-                       ? ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)
-                       : -1;
-  if (descriptor < 0)
-    return write_beside(path, data);
-  int error = write_all(descriptor, data);
-  if (error == 0)
-    error = publish(descriptor, path);
-  ::close(descriptor);
-  return error;
+  NewFile file(path);
+  int error = file.write(data);
+  return error != 0 ? error : file.publish();
+}
+
+std::optional<NotWritten> write_whole(std::span<const FileToWrite> files) {
+  std::list<NewFile> staged; // neither moves
+  std::list<OldFile> kept;
+  for (const FileToWrite &file : files) {
+    int error = staged.emplace_back(file.path).write(file.data);
+    if (error == 0)
+      error = kept.emplace_back(file.path).keep();
+    if (error != 0)
+      return NotWritten{file.path, error};
+  }
+  auto old = kept.begin();
+  auto next = files.begin();
+  for (NewFile &file : staged) {
+    if (int error = file.publish()) {
+      for (auto it = kept.begin(); it != old; ++it)
+        it->restore();
+      return NotWritten{next->path, error};
+    }
+    ++old, ++next;
+  }
+  return std::nullopt;
 }
 
 } // namespace nestsmith

@@ -27,26 +27,51 @@ int write_all(const std::string &path, std::string_view text) {
   return failed;
 }
 
-} // namespace
+[[noreturn]] void refuse(const std::string &path, int error) {
+  throw UserError(ExitCode::usage,
+                  fmt::format("cannot write '{}': {}; nothing was written", path, std::strerror(error)));
+}
 
-void write_file(const std::string &path, std::string_view text) {
-  auto refuse = [&](int error) {
-    throw UserError(ExitCode::usage,
-                    fmt::format("cannot write '{}': {}; nothing was written", path, std::strerror(error)));
-  };
+/// Where the file lies that `path` names, and whether it is one that can be replaced.
+fs::path target_of(const std::string &path, bool &regular) {
   std::error_code ignored;
   fs::path target = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
   if (fs::is_directory(target, ignored))
-    refuse(EISDIR);
-  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored)) {
-    if (int error = write_all(path, text))
-      refuse(error);
-    return;
+    refuse(path, EISDIR);
+  regular = !fs::exists(target, ignored) || fs::is_regular_file(target, ignored);
+  if (regular && fs::exists(target, ignored) && access(target.c_str(), W_OK) != 0)
+    refuse(path, errno);
+  return target;
+}
+
+} // namespace
+
+void write_file(const std::string &path, std::string_view text) {
+  bool regular = false;
+  fs::path target = target_of(path, regular);
+  if (int error = regular ? write_whole(target, text) : write_all(path, text))
+    refuse(path, error);
+}
+
+void write_files(const std::vector<OutputFile> &files) {
+  std::vector<FileToWrite> targets;
+  for (const OutputFile &file : files) {
+    bool regular = false;
+    targets.push_back({target_of(file.path, regular), file.text});
+    if (!regular)
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("cannot write '{}' together with another file: it is no regular file; name one",
+                      file.path));
   }
-  if (fs::exists(target, ignored) && access(target.c_str(), W_OK) != 0)
-    refuse(errno);
-  if (int error = write_whole(target, text))
-    refuse(error);
+  if (auto failed = write_whole(targets))
+    refuse(failed->path.string(), failed->error);
+}
+
+bool is_same_file(const std::string &a, const std::string &b) {
+  std::error_code ignored;
+  auto place = [&](const std::string &path) { return fs::weakly_canonical(fs::absolute(path), ignored); };
+  return fs::equivalent(a, b, ignored) || place(a) == place(b);
 }
 
 } // namespace nestsmith::cli

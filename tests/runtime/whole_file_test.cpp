@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 
@@ -18,6 +19,7 @@ using test::read_file;
 using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 TEST(WholeFile, IsWrittenAndReplaced) {
   TemporaryFolder folder;
@@ -46,6 +48,61 @@ TEST(WholeFile, WhereItCannotBeLeavesNothing) {
   EXPECT_EQ(write_whole("/proc/none", "x"), ENOENT);
   EXPECT_THAT(names_in(folder.path()), ElementsAre("folder"));
   EXPECT_THAT(names_in(folder.path() / "folder"), IsEmpty());
+}
+
+TEST(WholeFiles, AreWrittenAndReplacedTogether) {
+  TemporaryFolder folder;
+  fs::path a = folder.path() / "a", b = folder.path() / "b";
+  for (const std::string &content : {std::string("old"), std::string(100000, 'x'), std::string()}) {
+    EXPECT_FALSE(write_whole(std::vector<FileToWrite>{{a, content}, {b, content + "!"}}));
+    EXPECT_EQ(read_file(a), content);
+    EXPECT_EQ(read_file(b), content + "!");
+  }
+  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("a", "b"));
+}
+
+/// Whichever of them fails, and whenever: before the first takes its place, or after it.
+TEST(WholeFiles, WhereOneCannotBeAllStayAsTheyWere) {
+  TemporaryFolder folder;
+  fs::path a = folder.path() / "a", b = folder.path() / "b", inside = folder.path() / "folder",
+           none = folder.path() / "none" / "c", fresh = folder.path() / "fresh";
+  fs::create_directory(inside);
+  write_whole(a, "old a");
+  write_whole(b, "old b");
+  auto refused = [&](const std::vector<FileToWrite> &files, const fs::path &which) {
+    auto failed = write_whole(files);
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->path, which);
+    EXPECT_EQ(read_file(a), "old a");
+    EXPECT_EQ(read_file(b), "old b");
+    EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("a", "b", "folder"));
+    EXPECT_THAT(names_in(inside), IsEmpty());
+  };
+  refused({{a, "new"}, {none, "new"}}, none);
+  refused({{none, "new"}, {b, "new"}}, none);
+  refused({{a, "new"}, {fresh, "new"}, {inside, "new"}}, inside);
+  refused({{inside, "new"}, {b, "new"}}, inside);
+}
+
+/// The second file cannot take its place once the first one has: in a folder with the sticky bit only its owner
+/// may replace it.
+TEST(WholeFiles, WhatWasPublishedGoesBack) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can become another user";
+  TemporaryFolder folder;
+  fs::path own = folder.path() / "own", fresh = folder.path() / "fresh", roots = folder.path() / "roots";
+  write_whole(roots, "old");
+  fs::permissions(folder.path(), fs::perms::all | fs::perms::sticky_bit);
+  int status = in_child([&] {
+    if (setuid(65534) != 0 || write_whole(own, "mine") != 0)
+      return 1;
+    auto failed = write_whole(std::vector<FileToWrite>{{own, "new"}, {fresh, "new"}, {roots, "new"}});
+    return failed && failed->path == roots && failed->error == EPERM ? 0 : 2;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_file(own), "mine");
+  EXPECT_EQ(read_file(roots), "old");
+  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("own", "roots"));
 }
 
 TEST(WholeFile, OnAFullDiskStaysAsItWas) {
