@@ -1,6 +1,7 @@
 #include "dsl/target.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 namespace nestsmith {
@@ -21,12 +22,21 @@ constexpr Row rows[] = {
 
 } // namespace
 
+int compute_capability(std::string_view arch) {
+  if (!arch.starts_with("sm_"))
+    return 0;
+  arch.remove_prefix(3);
+  if (arch.ends_with('a') || arch.ends_with('f'))
+    arch.remove_suffix(1);
+  int number = 0;
+  auto [end, error] = std::from_chars(arch.data(), arch.data() + arch.size(), number);
+  bool whole = error == std::errc() && end == arch.data() + arch.size();
+  return whole && (arch.size() == 2 || arch.size() == 3) && number >= 10 ? number : 0;
+}
+
 Target make_target(const std::string &arch) {
-  std::string digits;
-  if (arch.starts_with("sm_"))
-    digits = arch.substr(3, arch.find_first_not_of("0123456789", 3) - 3);
   const Row *row = std::find_if(std::begin(rows), std::end(rows),
-                                [&](const Row &x) { return std::to_string(x.compute_capability) == digits; });
+                                [&](const Row &x) { return x.compute_capability == compute_capability(arch); });
   const Row &found = row == std::end(rows) ? every_gpu : *row;
   Target target;
   target.arch = arch;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nestsmith {
@@ -26,5 +27,9 @@ struct Target {
 Target make_target(const std::string &arch);
 /// "sm_70", … of the table.
 std::vector<std::string> architectures();
+
+/// 90 for "sm_90", "sm_90a" and "sm_90f", the code that a device of compute capability 9.0 runs; 0 for what
+/// does not name an architecture.
+int compute_capability(std::string_view arch);
 
 } // namespace nestsmith

@@ -257,4 +257,11 @@ const Gpu *known_gpu(std::string_view product) {
   return found == gpus().end() ? nullptr : &*found;
 }
 
+const Gpu *gpu_of(std::string_view arch) {
+  for (const Gpu &gpu : gpus())
+    if (compute_capability(gpu.arch) == compute_capability(arch))
+      return &gpu;
+  return nullptr;
+}
+
 } // namespace nestsmith

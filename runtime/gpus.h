@@ -45,5 +45,7 @@ const std::vector<Gpu> &gpus();
 const Gpu &find_gpu(std::string_view name);
 /// The listed GPU that a device is (`product` is what the driver calls it), or null.
 const Gpu *known_gpu(std::string_view product);
+/// The first one of the list that runs code for an architecture, or null.
+const Gpu *gpu_of(std::string_view arch);
 
 } // namespace nestsmith

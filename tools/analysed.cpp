@@ -19,8 +19,46 @@ Option gpu_option() {
           fmt::format("{}; default: the device at hand, else {}", fmt::join(names, ", "), assumed_gpu)};
 }
 
+namespace {
+
+/// The GPU, to be compiled for in the architecture that --arch names.
+ChosenGpu compiled_for(const Gpu &gpu, const std::string &arch, const std::string &why) {
+  ChosenGpu chosen{gpu, why};
+  chosen.gpu.arch = arch;
+  return chosen;
+}
+
+/// For --arch: the GPU that --gpu names, the device at hand, or the first one of the list that it fits.
+ChosenGpu gpu_for(const std::string &arch, const std::optional<std::string> &name) {
+  auto fits = [&](const Gpu &gpu) { return compute_capability(gpu.arch) == compute_capability(arch); };
+  if (name) {
+    const Gpu &gpu = find_gpu(*name);
+    if (!fits(gpu))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("--gpu {} is {}, and --arch asks for {}: leave one of them out", *name, gpu.arch, arch));
+    return compiled_for(gpu, arch, "");
+  }
+  try {
+    const Gpu *gpu = known_gpu(cuda::Device::open()->info().name);
+    if (gpu && fits(*gpu))
+      return compiled_for(*gpu, arch, "the device at hand");
+  } catch (const UserError &) { // there is none
+  }
+  const Gpu *gpu = gpu_of(arch);
+  if (!gpu)
+    throw UserError(ExitCode::usage,
+                    fmt::format("no GPU whose figures are listed is {}: --gpu names one that is", arch));
+  return compiled_for(*gpu, arch, fmt::format("the first one listed that is {}: --gpu names another", arch));
+}
+
+} // namespace
+
 ChosenGpu choose_gpu(const Context &context) {
-  if (auto name = context.arguments.value("gpu"))
+  auto name = context.arguments.value("gpu");
+  if (auto arch = given_arch(context))
+    return gpu_for(*arch, name);
+  if (name)
     return {find_gpu(*name), ""};
   try {
     std::string product = cuda::Device::open()->info().name;

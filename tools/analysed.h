@@ -23,7 +23,8 @@ struct ChosenGpu {
   Gpu gpu;
   std::string why; ///< where the user named none: "the device at hand", or that there is none we know
 };
-/// By --gpu, else the device at hand where it is one of the list, else A100.
+/// By --gpu, else by --arch, else the device at hand where it is one of the list, else A100. Throws UserError
+/// (usage) where --gpu and --arch contradict each other.
 ChosenGpu choose_gpu(const Context &context);
 
 /// A choice at --shape and --dtype, or at the shape that a GPU climbs by default: ready to be analysed.

@@ -86,7 +86,9 @@ void Climb::run(const Scheduled &it, Climbed &result) {
 
 /// What does not fit the GPU, or is not listed, has no analysis: the climb goes on.
 void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
-  const Gpu *gpu = machine_.simulated() ? &find_gpu(assumed_gpu) : known_gpu(machine_.device->info().name);
+  const Gpu *gpu = !machine_.simulated() ? known_gpu(machine_.device->info().name)
+                   : machine_.arch_given ? gpu_of(machine_.target.arch)
+                                         : &find_gpu(assumed_gpu);
   if (!gpu)
     return;
   std::vector<cuda::Resources> resources(result.compiled.begin(), result.compiled.end());

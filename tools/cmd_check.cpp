@@ -151,6 +151,7 @@ Command check_command() {
        multiple_of_option(),
        dtype_option(),
        device_option(),
+       arch_option(),
        {"each-step", "",
         "run the program after every directive and every pass of lowering, and name the one at fault; without "
         "--shape and --dtype on small shapes that hurt, in ring mode and floating point, where after the first "

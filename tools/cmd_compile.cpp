@@ -54,7 +54,7 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 
 ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
-  std::string arch = context.arguments.value("arch").value_or(default_arch());
+  std::string arch = chosen_arch(context);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = lower(it.schedule);
   warn_if_unbound(it, plan);
@@ -77,18 +77,10 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command compile_command() {
-  return {"compile",
-          "compile with NVRTC: registers, spills, shared memory, log",
-          "RUNG",
-          1,
-          1,
-          {shape_option(),
-           symbolic_option(),
-           multiple_of_option(),
-           dtype_option(),
-           {"arch", "ARCH", "such as sm_90a; default: this GPU's, else sm_80"}},
-          "",
-          run};
+  return {"compile", "compile with NVRTC: registers, spills, shared memory, log",
+          "RUNG",    1,
+          1,         {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), arch_option()},
+          "",        run};
 }
 
 } // namespace nestsmith::cli

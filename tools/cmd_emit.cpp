@@ -39,7 +39,7 @@ std::string resources_note(const cuda::Compiled &compiled) {
 
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
-  std::string arch = default_arch();
+  std::string arch = chosen_arch(context);
   Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = it.plan();
@@ -92,7 +92,8 @@ Command emit_command() {
            shape_option(),
            symbolic_option(),
            multiple_of_option(),
-           dtype_option()},
+           dtype_option(),
+           arch_option()},
           "examples:\n  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
           "  nestsmith emit deep_dive/shared --symbolic -o shared.cu\n"
           "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"

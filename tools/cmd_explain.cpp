@@ -1,6 +1,7 @@
 #include "tools/command.h"
 #include "tools/explain_text.h"
 #include "tools/heatmap.h"
+#include "tools/machine.h"
 
 #include <fmt/format.h>
 
@@ -98,6 +99,7 @@ Command explain_command() {
       1,
       1,
       {gpu_option(),
+       arch_option("that of the GPU"),
        {"against", "RUNG", "what it is compared with; default: the rung before it in its tutorial"},
        {.name = "heatmap",
         .value = "ACCESS",

@@ -266,31 +266,32 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command run_command() {
-  return {"run",
-          "climb: run and check each rung, a row of a table each",
-          "[RUNG or TUTORIAL …]",
-          0,
-          1000,
-          {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option()},
-          "Without a RUNG: the first tutorial, which is the ladder. A rung that is refused or fails is a row, "
-          "and the "
-          "climb goes on; the exit code is that of the most serious failure.\n\n"
-          "error/bound: the largest error of an element against its bound gamma_(K+3) * (|alpha| |A| |B| + "
-          "|beta| |C|); "
-          "exact: small integers, bit for bit. sectors: 32 bytes each, of a request that loads global memory; "
-          "conflicts: "
-          "of banks of shared memory; FLOP/B: needed operations over the bytes that requests ask for; limit: "
-          "the unit "
-          "that the least time is of; regs: of a thread. 80 columns have no room for all; `nestsmith explain "
-          "RUNG` says "
-          "more.\n\n"
-          "Rows are printed as they finish. --json prints an object a line: one for each rung, with \"rung\", "
-          "and at "
-          "last one for the climb, with \"passed\".\n\n"
-          "examples:\n  nestsmith run\n"
-          "  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n"
-          "  COLUMNS=120 nestsmith run\n",
-          run};
+  return {
+      "run",
+      "climb: run and check each rung, a row of a table each",
+      "[RUNG or TUTORIAL …]",
+      0,
+      1000,
+      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option(), arch_option()},
+      "Without a RUNG: the first tutorial, which is the ladder. A rung that is refused or fails is a row, "
+      "and the "
+      "climb goes on; the exit code is that of the most serious failure.\n\n"
+      "error/bound: the largest error of an element against its bound gamma_(K+3) * (|alpha| |A| |B| + "
+      "|beta| |C|); "
+      "exact: small integers, bit for bit. sectors: 32 bytes each, of a request that loads global memory; "
+      "conflicts: "
+      "of banks of shared memory; FLOP/B: needed operations over the bytes that requests ask for; limit: "
+      "the unit "
+      "that the least time is of; regs: of a thread. 80 columns have no room for all; `nestsmith explain "
+      "RUNG` says "
+      "more.\n\n"
+      "Rows are printed as they finish. --json prints an object a line: one for each rung, with \"rung\", "
+      "and at "
+      "last one for the climb, with \"passed\".\n\n"
+      "examples:\n  nestsmith run\n"
+      "  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n"
+      "  COLUMNS=120 nestsmith run\n",
+      run};
 }
 
 } // namespace nestsmith::cli

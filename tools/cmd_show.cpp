@@ -4,6 +4,7 @@
 #include "tools/command.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
+#include "tools/machine.h"
 #include "tools/output_file.h"
 #include "tools/rung_choice.h"
 
@@ -78,7 +79,8 @@ ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
   if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
     throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
-  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]));
+  Target target = make_target(given_arch(context).value_or(Target{}.arch));
+  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]), target);
   const Style style = arguments.has("output") ? Style(Colour::never) : context.style;
   if (auto form = arguments.value("trace")) {
     // As JSON the trace file is the result, so that it can be replayed.
@@ -122,6 +124,7 @@ Command show_command() {
            symbolic_option(),
            multiple_of_option(),
            dtype_option(),
+           arch_option("sm_80"),
            {"step", "N", "the program after the first N directives; 0 is the computation itself"},
            {"lowered", "", "the kernel that lowering makes of it"},
            {"trace",

@@ -7,6 +7,7 @@
 #include "runtime/stored_array.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
+#include "tools/machine.h"
 #include "tools/output_file.h"
 #include "tools/text_diff.h"
 
@@ -26,10 +27,11 @@ constexpr double most_asked_for = 2e9;
 /// What is built: the choice for other extents, with what is stated of its sizes.
 Build build_of(const Context &context, const Choice &choice) {
   std::optional<Size> stated = chosen_shape(context, choice).stated;
-  return [&choice, stated](const std::vector<std::int64_t> &extents, DType dtype) {
+  Target target = make_target(given_arch(context).value_or(Target{}.arch));
+  return [&choice, stated, target](const std::vector<std::int64_t> &extents, DType dtype) {
     Shape shape = extents;
     shape.stated = stated;
-    return choice.build(shape, dtype, {});
+    return choice.build(shape, dtype, target);
   };
 }
 
@@ -242,6 +244,8 @@ ExitCode check_each_step(const Context &context, const Choice &choice, const std
   progress.clear();
   bool faulty = cases.back().blame.fault.has_value();
   std::string command = faulty ? replay_command(save_trace(context, cases.back()), cases.back()) : "";
+  if (auto arch = given_arch(context); arch && faulty)
+    command += " --arch " + *arch;
   out(context.json() ? json_of(choice, cases, no_ring, command)
                      : text_of(choice, cases, no_ring, command, context.style));
   if (faulty)

@@ -15,8 +15,51 @@ Option device_option() {
           {"auto", "gpu", "sim"}};
 }
 
+Option arch_option(const std::string &otherwise) {
+  return {"arch", "ARCH", fmt::format("the GPU architecture, such as sm_90a; default: {}", otherwise)};
+}
+
+std::optional<std::string> given_arch(const Context &context) {
+  auto arch = context.arguments.value("arch");
+  if (arch && compute_capability(*arch) == 0)
+    throw UserError(ExitCode::usage,
+                    fmt::format("option '--arch' is an architecture such as sm_80 or sm_90a, got '{}'", *arch));
+  return arch;
+}
+
+std::string chosen_arch(const Context &context) {
+  if (auto given = given_arch(context))
+    return *given;
+  try {
+    return cuda::Device::open()->info().arch();
+  } catch (const UserError &) {
+    return Target{}.arch;
+  }
+}
+
+namespace {
+
+/// Leaves a device of another architecture than --arch asks for.
+void serve_arch(Machine &machine, const std::string &arch, bool gpu_asked_for) {
+  machine.arch_given = true;
+  if (machine.device) {
+    std::string own = machine.device->info().arch();
+    if (compute_capability(own) == compute_capability(arch))
+      return;
+    std::string conflict = fmt::format("the GPU at hand is {}, and --arch asks for {}", own, arch);
+    if (gpu_asked_for)
+      throw UserError(ExitCode::usage, conflict + ": leave out --arch, or give --device sim");
+    machine.note = conflict + ": simulated";
+    machine.device = nullptr;
+  }
+  machine.target = make_target(arch);
+}
+
+} // namespace
+
 Machine choose_machine(const Context &context) {
   std::string where = context.arguments.value("device").value_or("auto");
+  std::optional<std::string> arch = given_arch(context);
   Machine machine;
   if (where != "sim") {
     try {
@@ -31,8 +74,11 @@ Machine choose_machine(const Context &context) {
       machine.device = nullptr;
     }
   }
-  if (machine.device) {
+  if (machine.device)
     machine.target = machine.device->info().target();
+  if (arch)
+    serve_arch(machine, *arch, where == "gpu");
+  if (machine.device) {
     machine.executor = std::make_unique<GpuExecutor>(*machine.device);
     machine.multiplier = std::make_unique<GpuProduct>(*machine.device);
   } else {
@@ -53,14 +99,6 @@ std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const 
       throw;
     note = "no NVRTC: registers n/a; `nestsmith doctor` says how to get it";
     return {};
-  }
-}
-
-std::string default_arch() {
-  try {
-    return cuda::Device::open()->info().arch();
-  } catch (const UserError &) {
-    return Target{}.arch;
   }
 }
 

@@ -1,0 +1,101 @@
+/// --arch: every command that schedules takes it, and none contradicts it.
+
+#include "dsl/tensor.h"
+#include "tests/tools/run_binary.h"
+#include "tools/cli.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::nestsmith;
+using test::Ran;
+
+/// Without NVRTC and without a device, as on a machine that only builds.
+const std::string nothing = "NESTSMITH_CUDA_PATH=/nonexistent CUDA_VISIBLE_DEVICES=";
+
+TEST(Arch, IsWhatIsScheduledFor) {
+  EXPECT_TRUE(contains(nestsmith("emit deep_dive/shared --arch sm_90", nothing).out, "\n// Target: sm_90\n"));
+  EXPECT_TRUE(
+      contains(nestsmith("show deep_dive/shared --arch sm_90 --trace json").out, "\"target\": \"sm_90\""));
+  EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --trace json").out, "\"target\": \"sm_80\""));
+  Ran run = nestsmith("run deep_dive/naive --shape 9x9x9 --device sim --arch sm_86", nothing);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(contains(run.out, "would run it (sm_86)"));
+  for (const char *command : {"check deep_dive/naive --shape 9x9x9 --device sim",
+                              "check deep_dive/naive --each-step --shape 9x9x9"}) {
+    Ran check = nestsmith(std::string(command) + " --arch sm_90a", nothing);
+    EXPECT_EQ(check.code, 0) << check.out << check.err;
+  }
+  Ran explain = nestsmith("explain deep_dive/naive --shape 64x64x64 --arch sm_90", nothing);
+  EXPECT_EQ(explain.code, 0) << explain.err;
+  EXPECT_TRUE(contains(explain.out, "(sm_90)  the first one listed that is sm_90: --gpu names another"));
+  Ran both = nestsmith("explain deep_dive/naive --shape 64x64x64 --arch sm_90 --gpu H200", nothing);
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_TRUE(contains(both.out, "H200"));
+}
+
+/// y = x + 1 by way of 187.5 KB of shared memory, which a block of sm_90 has and one of sm_80 has not.
+Schedule large(const Shape &shape, DType dtype, const Target &target) {
+  constexpr std::int64_t tile = 48000;
+  Workload w("large");
+  Tensor x = w.placeholder("x", {shape[0]}, dtype);
+  Schedule s(w.output({w.compute("y", {shape[0]}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; })}),
+             target);
+  auto [block, rest] = s.split(s.loop("i"), {infer, tile});
+  s.bind(block, Axis::block_x);
+  s.bind(s.split(rest, {infer, 128})[1], Axis::thread_x);
+  BlockRef copy = s.cache_read(s.block("y"), "x", Scope::shared);
+  s.compute_at(copy, block);
+  s.bind(s.split(s.loops(copy).back(), {infer, 128})[1], Axis::thread_x);
+  return s;
+}
+
+TEST(Arch, ThatCannotServeAScheduleRefusesIt) {
+  const std::vector<Rung> rungs = {{"", "large", "a large tile", large, {1}, {96000}, {96000}}};
+  auto call = [&](std::vector<std::string> words) {
+    std::vector<char *> argv = {words[0].data()};
+    for (std::string &word : words)
+      argv.push_back(word.data());
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Ran ran{cli_main(static_cast<int>(argv.size()), argv.data(), rungs), "", ""};
+    ran.out = testing::internal::GetCapturedStdout();
+    ran.err = testing::internal::GetCapturedStderr();
+    return ran;
+  };
+  for (std::vector<std::string> words : {std::vector<std::string>{"emit"},
+                                         {"show", "--lowered"},
+                                         {"check", "--device", "sim"},
+                                         {"run", "--device", "sim"},
+                                         {"explain"}}) {
+    SCOPED_TRACE(words[0]);
+    auto with = [&](const char *arch) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"--arch", arch});
+      return call(all);
+    };
+    Ran fits = with("sm_90"), refused = with("sm_80");
+    EXPECT_EQ(fits.code, 0) << fits.out << fits.err;
+    EXPECT_EQ(refused.code, 3) << refused.out << refused.err;
+    EXPECT_TRUE(contains(refused.out + refused.err, "192000"));
+  }
+}
+
+TEST(Arch, ThatIsNoneOrContradictsTheGpuIsRefused) {
+  for (const char *command : {"emit", "show", "check", "explain", "run", "compile"})
+    for (const char *arch : {"90", "sm90", "sm_", "sm_9", "sm_90x", "compute_90", "''"}) {
+      Ran ran = nestsmith(std::string(command) + " deep_dive/naive --arch " + arch);
+      EXPECT_EQ(ran.code, 2) << command << " " << arch;
+      EXPECT_TRUE(contains(ran.err, "option '--arch' is an architecture such as sm_80 or sm_90a, got '"));
+    }
+  Ran ran = nestsmith("explain deep_dive/naive --arch sm_90 --gpu A100");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "--gpu A100 is sm_80, and --arch asks for sm_90: leave one of them out"));
+  Ran none = nestsmith("explain deep_dive/naive --arch sm_75");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "no GPU whose figures are listed is sm_75: --gpu names one that is"));
+}
+
+} // namespace
+} // namespace nestsmith
