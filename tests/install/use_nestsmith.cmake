@@ -1,5 +1,6 @@
-# cmake -DMODE=installed|subdirectory -DSOURCE=… -DBUILD=… -DLLVM=14 -DCOMPILER=… -DFLAGS=… -P use_nestsmith.cmake
-# Builds examples/my_schedule.cpp as a user would, and runs it.
+# cmake -DMODE=installed|subdirectory -DSOURCE=… -DBUILD=… -DLLVM=14 -DLLVM_DIR=… -DCOMPILER=… -DFLAGS=… -P use_nestsmith.cmake
+# Builds examples/my_schedule.cpp as a user would in a project in C++ alone: installed, and then runs it; as a
+# subdirectory, compiles it.
 
 function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDERR COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE output
