@@ -68,7 +68,7 @@ int fraction_bits(const Expr &e, const std::map<const BufferNode *, int> &of) {
   if (const auto *access = e.as<Load>()) {
     auto known = of.find(access->buffer.get());
     bits = known == of.end() ? 0 : known->second;
-    return access->fill ? std::max(bits, fraction_bits(access->fill, of)) : bits;
+    return access->fill.exists() ? std::max(bits, fraction_bits(access->fill, of)) : bits;
   }
   if (const auto *choice = e.as<Select>())
     return std::max(fraction_bits(choice->when_true, of), fraction_bits(choice->when_false, of));
