@@ -108,6 +108,8 @@ void check_positional(const Command &command, const Arguments &arguments) {
     throw UserError(ExitCode::usage, fmt::format("'{}' needs {}: nestsmith {} {}", command.name,
                                                  command.min_positional == 1 ? "a RUNG" : "more arguments",
                                                  command.name, command.positional));
+  if (!given.empty() && command.max_positional == 0)
+    throw UserError(ExitCode::usage, fmt::format("'{}' takes no argument, got '{}'", command.name, given[0]));
   if (given.size() > command.max_positional)
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' takes {} at most, got '{}' beyond {}", command.name,
@@ -150,8 +152,10 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   check_rungs(rungs);
   std::vector<Command> commands = all_commands();
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "help")) {
-    out(words.size() == 2 && words[0] == "help" ? command_help(find_command(commands, words[1]))
-                                                : overview(commands));
+    if (words.size() > 2)
+      throw UserError(ExitCode::usage,
+                      fmt::format("'{}' takes 1 command at most, got '{}' beyond it", words[0], words[2]));
+    out(words.size() == 2 ? command_help(find_command(commands, words[1])) : overview(commands));
     return ExitCode::good;
   }
   if (!words.empty() && words[0] == "--version") {

@@ -218,7 +218,7 @@ Shape parse_shape(const std::string &text, std::size_t extents) {
     shape.push_back(extent);
   }
   if (shape.size() != extents)
-    refuse(fmt::format("it has {} extents, expected {}", shape.size(), extents));
+    refuse(fmt::format("it has {} extent{}, expected {}", shape.size(), shape.size() == 1 ? "" : "s", extents));
   return shape;
 }
 

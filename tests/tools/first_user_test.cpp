@@ -330,7 +330,7 @@ TEST(ListOfTutorials, HasTitleSourceAndLesson) {
       EXPECT_EQ(contains(one, "\n  " + each.full_name() + " "), each.tutorial == tutorial.name);
   }
   EXPECT_TRUE(contains(test::nestsmith("list tvm_step").err,
-                       "there is no tutorial 'tvm_step'; did you mean 'tvm_steps'?; there are 'ladder', "));
+                       "there is no tutorial 'tvm_step'; did you mean 'tvm_steps'?; expected 'ladder', "));
 }
 
 TEST(ListOfTutorials, HasAnEntryForEachTutorial) {
@@ -361,6 +361,23 @@ TEST(ListOfTutorials, OfAUserMayBeThereOrNot) {
   EXPECT_EQ(list.code, 0);
   EXPECT_EQ(list.out,
             "plain\n\ncourse: A course\n  source   us\n  teaches  axpy\n\n  course/one\n\nbare\n  bare/two\n");
+}
+
+TEST(Mistakes, InWordsHaveAMessage) {
+  auto refused = [](const std::string &arguments, const std::string &message) {
+    test::Ran ran = test::nestsmith(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments;
+    EXPECT_EQ(ran.err, "nestsmith: " + message + "\n");
+    EXPECT_EQ(ran.out, "");
+  };
+  refused("doctor x", "'doctor' takes no argument, got 'x'");
+  refused("list ladder gemm", "'list' takes 1 argument at most, got 'gemm' beyond it");
+  refused("help run list", "'help' takes 1 command at most, got 'list' beyond it");
+  refused("--help nowhere", "unknown command 'nowhere'; `nestsmith --help` lists them");
+  refused("show ''", "unknown rung ''; `nestsmith list` shows them");
+  refused("show .", "unknown rung '.'; `nestsmith list` shows them");
+  refused("run ladder --shape 64", "shape '64': it has 1 extent, expected 3; give MxNxK such as 512x512x512");
+  EXPECT_EQ(test::nestsmith("--help run").out, test::nestsmith("run --help").out);
 }
 
 TEST(Emit, IsColouredOnRequest) {
