@@ -21,15 +21,17 @@ struct Helper {
   std::string_view text;
 };
 constexpr Helper f32_helpers[] = {
-    {BinaryOp::min, "__device__ __forceinline__ float min_f32(float a, float b) { return a < b ? a : b; }\n"},
-    {BinaryOp::max, "__device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }\n"},
+    {BinaryOp::min,
+     "static __device__ __forceinline__ float min_f32(float a, float b) { return a < b ? a : b; }\n"},
+    {BinaryOp::max,
+     "static __device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }\n"},
     {BinaryOp::floordiv,
-     "__device__ __forceinline__ float floordiv_f32(float a, float b) { return floorf(a / b); }\n"},
-    {BinaryOp::floormod,
-     "__device__ __forceinline__ float floormod_f32(float a, float b) { return a - b * floorf(a / b); }\n"}};
+     "static __device__ __forceinline__ float floordiv_f32(float a, float b) { return floorf(a / b); }\n"},
+    {BinaryOp::floormod, "static __device__ __forceinline__ float floormod_f32(float a, float b) { return a - "
+                         "b * floorf(a / b); }\n"}};
 constexpr std::string_view round_tf32 =
     R"(/// To 10 bits of mantissa, ties away from zero.
-__device__ __forceinline__ float round_tf32(float x) {
+static __device__ __forceinline__ float round_tf32(float x) {
   const unsigned int bits = __float_as_uint(x);
   const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
   return is_nan ? x : __uint_as_float((bits + 0x1000u) & 0xffffe000u);

@@ -1,5 +1,6 @@
 #include "codegen/names.h"
 
+#include "codegen/library_names.h"
 #include "dsl/error.h"
 #include "dsl/identifier.h"
 #include "dsl/intrinsic.h"
@@ -23,21 +24,12 @@ const std::set<std::string> &reserved_words() {
   return words;
 }
 
-/// Functions of the C library that a kernel of the same name would redeclare.
-const std::set<std::string> &library_functions() {
-  static const std::set<std::string> words = {
-      "abort",     "abs",    "acos",    "acosh",   "asin",    "asinh",  "atan",     "atan2",     "atanh",
-      "atof",      "atoi",   "atol",    "cbrt",    "ceil",    "clock",  "copysign", "cos",       "cosh",
-      "div",       "erf",    "erfc",    "exit",    "exp",     "exp2",   "expm1",    "fabs",      "fdim",
-      "floor",     "fma",    "fmax",    "fmin",    "fmod",    "free",   "frexp",    "gamma",     "hypot",
-      "ilogb",     "index",  "j0",      "j1",      "jn",      "labs",   "ldexp",    "ldiv",      "lgamma",
-      "llabs",     "log",    "log10",   "log1p",   "log2",    "logb",   "lrint",    "lround",    "main",
-      "malloc",    "memcmp", "memcpy",  "memmove", "memset",  "modf",   "nan",      "nearbyint", "norm",
-      "nextafter", "pow",    "printf",  "puts",    "putchar", "qsort",  "rand",     "random",    "remainder",
-      "remove",    "remquo", "rename",  "rint",    "round",   "rsqrt",  "scalbn",   "scanf",     "signal",
-      "sin",       "sinh",   "sqrt",    "srand",   "strlen",  "system", "tan",      "tanh",      "tgamma",
-      "time",      "trunc",  "vprintf", "y0",      "y1",      "yn"};
-  return words;
+/// What a standalone file defines around the kernels.
+bool is_of_standalone(const std::string &name) {
+  static const std::set<std::string> words = {"Reference", "must",     "random_bits",  "randomize",
+                                              "same",      "value_of", "device_array", "read_back",
+                                              "error_of",  "narrowed"};
+  return words.count(name) != 0 || name.starts_with("reference_stage_");
 }
 
 /// INT_MAX, RAND_MAX, M_PI and the like: capitals around an underscore.
@@ -77,7 +69,25 @@ std::string identifier(std::string wanted) {
 
 std::string linked_identifier(std::string wanted) {
   wanted = identifier(std::move(wanted));
-  return library_functions().count(wanted) ? wanted + "_kernel" : wanted;
+  return is_library_function(wanted) || is_of_standalone(wanted) ? wanted + "_kernel" : wanted;
+}
+
+std::string why_not_linked(const std::string &name) {
+  static const std::set<std::string> words_of_c = {"restrict", "typeof", "typeof_unqual"};
+  if (!is_identifier(name))
+    return "it is no C identifier: letters, digits and '_', and no digit first";
+  if (name.front() == '_' || name.find("__") != std::string::npos)
+    return "names with '_' in front and names with '__' are the compiler's";
+  if (is_cpp_keyword(name) || words_of_c.count(name))
+    return "it is a keyword of C or C++";
+  bool driver = name.size() > 2 && name.starts_with("cu") && std::isupper(static_cast<unsigned char>(name[2]));
+  if (name.starts_with("cuda") || name.starts_with("CUDA") || driver)
+    return "names that begin so are CUDA's";
+  if (is_library_function(name))
+    return "a function of the C library or of CUDA has that name";
+  if (looks_like_a_macro(name))
+    return "capitals with '_' are the names of macros, such as INT_MAX";
+  return linked_identifier(name) == name ? "" : "C++, CUDA or the emitted file itself takes it";
 }
 
 NameTable::Nested::~Nested() {

@@ -15,8 +15,11 @@ namespace nestsmith {
 /// taken word gets the suffix `_`.
 std::string identifier(std::string wanted);
 
-/// A name that others link to: also none of the C library's, which CUDA declares everywhere.
+/// A name that others link to: also none that a library of every program defines.
 std::string linked_identifier(std::string wanted);
+
+/// Why a kernel cannot have just this name, or nothing: "it is a keyword of C or C++".
+std::string why_not_linked(const std::string &name);
 
 class NameTable {
 public:

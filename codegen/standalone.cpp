@@ -118,6 +118,7 @@ private:
   void compare_results();
   void time();
   std::string workspace_bytes() const;
+  std::vector<std::string> arguments(bool scalars) const;
   std::string launch() const;
   std::string element_type(DType type) const { // std::vector<bool> is no array
     return type == DType::boolean ? "char" : std::string(c_type(type));
@@ -185,10 +186,12 @@ void MainWriter::reference_kernels() {
 void MainWriter::inputs() {
   NameTable names;
   // What main declares and calls besides.
-  for (const char *own : {"reference", "good", "milliseconds", "median", "begin", "end", "device", "run", "n",
-                          "workspace", "must", "randomize", "device_array", "read_back", "same", "printf"})
+  for (const char *own :
+       {"reference", "good", "milliseconds", "median", "begin", "end", "device", "run", "n", "workspace",
+        "broken", "must", "randomize", "device_array", "read_back", "same", "printf"})
     names.claim(own);
   names.claim(launcher_name(plan_));
+  names.claim(requirement_name(plan_));
   names.claim(workspace_bytes_name(plan_));
   for (const Parameter &result : reference_.results)
     names.claim(result.name);
@@ -220,18 +223,23 @@ std::string MainWriter::workspace_bytes() const {
   return fmt::format("{}({})", workspace_bytes_name(plan_), fmt::join(plan_.values, ", "));
 }
 
-std::string MainWriter::launch() const {
+/// Of the launcher but its stream; without the scalars those of NAME_requirement.
+std::vector<std::string> MainWriter::arguments(bool scalars) const {
   std::vector<std::string> arguments;
   for (std::size_t n = 0; n < arrays_.size(); ++n)
     arguments.push_back(source_.params[n]->dtype == DType::boolean ? fmt::format("(bool *){}", devices_[n])
                                                                    : devices_[n]);
   for (const NamedExtent &size : launcher_sizes(info_, plan_))
     arguments.push_back(std::to_string(size.value));
-  for (const std::string &scalar : scalars_)
-    arguments.push_back(scalar);
+  if (scalars)
+    arguments.insert(arguments.end(), scalars_.begin(), scalars_.end());
   if (!plan_.workspaces.empty())
     arguments.insert(arguments.end(), {"workspace", workspace_bytes()});
-  return fmt::format("{}({}, nullptr)", launcher_name(plan_), fmt::join(arguments, ", "));
+  return arguments;
+}
+
+std::string MainWriter::launch() const {
+  return fmt::format("{}({}, nullptr)", launcher_name(plan_), fmt::join(arguments(true), ", "));
 }
 
 void MainWriter::run_kernel() {
@@ -248,6 +256,12 @@ void MainWriter::run_kernel() {
     out_.line(fmt::format("must(cudaMalloc(&workspace, {}), \"cudaMalloc\");", bytes));
     out_.line(fmt::format("must(cudaMemset(workspace, 0xff, {}), \"cudaMemset\");", bytes));
   }
+  out_.line(
+      fmt::format("const char *broken = {}({});", requirement_name(plan_), fmt::join(arguments(false), ", ")));
+  out_.open("if (broken)");
+  out_.line(fmt::format(R"(fprintf(stderr, "{}: %s\n", broken);)", launcher_name(plan_)));
+  out_.line("return 2;");
+  out_.close();
   out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(plan_)));
   out_.line(fmt::format("must(cudaDeviceSynchronize(), \"{}\");", linked_identifier(plan_.name)));
   for (std::size_t n = 0; n < arrays_.size(); ++n)

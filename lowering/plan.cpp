@@ -74,6 +74,14 @@ Plan with_sizes(const Plan &plan, std::span<const std::int64_t> values) {
   return result;
 }
 
+Plan renamed(Plan plan, const std::string &name) {
+  for (Kernel &kernel : plan.kernels)
+    kernel.name = kernel.name.starts_with(plan.name) ? name + kernel.name.substr(plan.name.size())
+                                                     : fmt::format("{}_{}", name, kernel.name);
+  plan.name = name;
+  return plan;
+}
+
 Plan specialise(const Plan &plan) {
   if (plan.sizes.empty())
     return plan;

@@ -49,6 +49,9 @@ struct Plan {
 /// Throws UserError(usage) that names the assumption which they break.
 Plan with_sizes(const Plan &plan, std::span<const std::int64_t> values);
 
+/// The plan under another name: its only kernel has that name, and the names of several begin with it.
+Plan renamed(Plan plan, const std::string &name);
+
 /// The kernels of a plan for one launch with constants in the place of sizes, so that they have none.
 Plan specialise(const Plan &plan);
 

@@ -1,8 +1,11 @@
 #include "codegen/cuda.h"
+#include "codegen/names.h"
 #include "codegen/standalone.h"
 #include "dsl/error.h"
 #include "dsl/trace.h"
+#include "runtime/launch_sizes.h"
 #include "runtime/workload_info.h"
+#include "schedules/workloads.h"
 #include "tools/command.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
@@ -11,11 +14,31 @@
 #include "tools/rung_choice.h"
 #include "tools/text_diff.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace nestsmith::cli {
 
 namespace {
+
+/// As a kernel for all shapes takes them, so that both launchers are called alike; none where there is no such
+/// kernel.
+std::vector<NamedExtent> sizes_of(const Scheduled &it, const Target &target) {
+  Shape shape = it.shape;
+  shape.stated = Size{};
+  Program source = it.source();
+  auto named = [&](const std::function<std::optional<Program>()> &symbolic) -> std::vector<NamedExtent> {
+    try {
+      std::optional<Program> program = symbolic();
+      return program ? launch_sizes(source, *program, it.shape) : std::vector<NamedExtent>();
+    } catch (const UserError &) { // it serves one shape only
+      return {};
+    }
+  };
+  auto known = named([&] { return find_workload(source.name, shape, it.dtype); });
+  return known.empty() ? named([&] { return it.choice.build(shape, it.dtype, target).source(); }) : known;
+}
 
 EmitInfo info_of(const Scheduled &it, const std::string &arch) {
   EmitInfo info;
@@ -24,8 +47,8 @@ EmitInfo info_of(const Scheduled &it, const std::string &arch) {
   info.target = arch;
   info.trace = split_lines(trace_to_cpp(it.schedule));
   info.operations = operation_count(it.source());
-  if (auto gemm = as_gemm(it.source()))
-    info.shape = {{"M", gemm->product.m}, {"N", gemm->product.n}, {"K", gemm->product.k}};
+  if (!it.shape.stated)
+    info.sizes = sizes_of(it, make_target(arch));
   return info;
 }
 
@@ -37,14 +60,80 @@ std::string resources_note(const cuda::Compiled &compiled) {
                      compiled.registers, spills, compiled.shared_bytes);
 }
 
+/// The header as the .cu includes it: by its path from the folder of the .cu. Throws UserError (usage) where
+/// the options contradict each other.
+std::string included_header(const Arguments &arguments) {
+  auto header = arguments.value("header"), output = arguments.value("output");
+  if (!header)
+    return "";
+  auto refuse = [](const std::string &message) { throw UserError(ExitCode::usage, message); };
+  if (!output)
+    refuse("--header declares what a file defines, and the .cu goes to stdout; give -o FILE too");
+  if (arguments.has("standalone"))
+    refuse(
+        "--standalone has a main of its own, so nobody calls its launcher; leave out --header or --standalone");
+  if (is_same_file(*header, *output))
+    refuse(fmt::format("-o '{}' and --header '{}' are one file; give two", *output, *header));
+  namespace fs = std::filesystem;
+  auto folder = [](const std::string &path) { return fs::weakly_canonical(fs::absolute(path).parent_path()); };
+  std::string path =
+      (folder(*header) / fs::path(*header).filename()).lexically_relative(folder(*output)).generic_string();
+  if (path.find_first_of("\"\\\n") != std::string::npos)
+    refuse(fmt::format("--header '{}' cannot stand in an #include: its path has a quote, a backslash or a line "
+                       "break; give another",
+                       path));
+  return path;
+}
+
+/// The plan under the name that --name gives it.
+kernel::Plan named(kernel::Plan plan, const Arguments &arguments) {
+  auto name = arguments.value("name");
+  if (!name)
+    return plan;
+  if (std::string why = why_not_linked(*name); !why.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("--name '{}' cannot be the name of a kernel: {}; give another", *name, why));
+  return renamed(std::move(plan), *name);
+}
+
+std::string as_json(const Scheduled &it, const kernel::Plan &plan, const EmitInfo &info,
+                    const std::string &text, const Arguments &arguments) {
+  return json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("rung", it.choice.name);
+      json.attribute("shape", llvm::json::Array(it.shape));
+      json.attributeArray("kernels", [&] {
+        for (const kernel::Kernel &kernel : plan.kernels)
+          json.value(entry_name(kernel));
+      });
+      json.attribute("launcher", launcher_name(plan));
+      json.attribute("requirement", requirement_name(plan));
+      json.attributeArray("sizes", [&] {
+        for (const NamedExtent &size : launcher_sizes(info, plan))
+          json.value(size.name);
+      });
+      json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
+      json.attribute("arch", info.target);
+      json.attribute("standalone", arguments.has("standalone"));
+      if (auto header = arguments.value("header"))
+        json.attribute("header", *header);
+      if (auto path = arguments.value("output"))
+        json.attribute("file", *path);
+      else
+        json.attribute("source", text);
+    });
+  });
+}
+
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
-  std::string arch = chosen_arch(context);
+  std::string header = included_header(arguments), arch = chosen_arch(context);
   Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
-  kernel::Plan plan = it.plan();
+  kernel::Plan plan = named(it.plan(), arguments);
   warn_if_unbound(it, plan);
   EmitInfo info = info_of(it, arch);
+  info.header = header;
   std::string note;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))
     info.notes.push_back((plan.kernels.size() > 1 ? compiled.kernel_name + ", " : "") +
@@ -52,30 +141,14 @@ ExitCode run(const Context &context) {
   std::string text = arguments.has("standalone") ? emit_standalone(info, plan, it.source()) : emit(info, plan);
 
   auto path = arguments.value("output");
-  if (path)
+  if (path && !header.empty())
+    write_files({{*arguments.value("header"), emit_header(info, plan)}, {*path, text}});
+  else if (path)
     write_file(*path, text);
-  if (context.json()) {
-    out(json_text([&](llvm::json::OStream &json) {
-      json.object([&] {
-        json.attribute("rung", it.choice.name);
-        json.attribute("shape", llvm::json::Array(it.shape));
-        json.attributeArray("kernels", [&] {
-          for (const kernel::Kernel &kernel : plan.kernels)
-            json.value(entry_name(kernel));
-        });
-        json.attribute("launcher", launcher_name(plan));
-        json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
-        json.attribute("arch", arch);
-        json.attribute("standalone", arguments.has("standalone"));
-        if (path)
-          json.attribute("file", *path);
-        else
-          json.attribute("source", text);
-      });
-    }));
-  } else if (!path) {
+  if (context.json())
+    out(as_json(it, plan, info, text, arguments));
+  else if (!path)
     out(highlight_cuda(text, context.style));
-  }
   return ExitCode::good;
 }
 
@@ -88,6 +161,8 @@ Command emit_command() {
           1,
           1,
           {{"output", "FILE", "write there and not to stdout; whole or not at all", 'o'},
+           {"header", "FILE", "with -o: write the launcher's declaration there, for C and C++"},
+           {"name", "NAME", "of the kernel and of NAME_launch; default: the computation's"},
            {"standalone", "", "with a main that checks and times it, for nvcc alone"},
            shape_option(),
            symbolic_option(),
@@ -95,9 +170,10 @@ Command emit_command() {
            dtype_option(),
            arch_option()},
           "examples:\n  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
-          "  nestsmith emit deep_dive/shared --symbolic -o shared.cu\n"
+          "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
           "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
-          "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n",
+          "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
+          "docs/use_the_cu.md says how to call it.\n",
           run};
 }
 

@@ -5,6 +5,7 @@
 #include "dsl/tensor.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/nvcc.h"
+#include "tests/gemm_sizes.h"
 
 #include <gmock/gmock.h>
 
@@ -20,7 +21,7 @@ EmitInfo gemm_info(std::int64_t m, std::int64_t n, std::int64_t k) {
   info.title = "a tiled product";
   info.target = "sm_90";
   info.trace = {"s.unroll(k);"};
-  info.shape = {{"M", m}, {"N", n}, {"K", k}};
+  info.sizes = gemm_sizes(m, n, k);
   info.notes = {"sm_90: 40 registers a thread"};
   info.operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   return info;
@@ -76,33 +77,39 @@ TEST(Emit, the_launcher_takes_pointers_sizes_scalars_and_a_stream) {
   std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
   EXPECT_THAT(
       text,
-      HasSubstr("extern \"C\" cudaError_t tile1d_launch(const float *A, const float *B, float *C, int M,"));
-  EXPECT_THAT(text, HasSubstr("int lda, int ldb, int ldc, float alpha, float beta,"));
+      HasSubstr(
+          "extern \"C\" cudaError_t tile1d_launch(const float *A, const float *B, float *C, long long M,"));
+  EXPECT_THAT(text, ContainsRegex("long long N,[ \n]+long long K,[ \n]+long long lda,[ \n]+long long ldb,"));
+  EXPECT_THAT(text, ContainsRegex("long long ldc,[ \n]+float alpha,[ \n]+float beta,"));
   EXPECT_THAT(text, HasSubstr("cudaStream_t stream) {"));
   EXPECT_THAT(text, HasSubstr("tile1d<<<dim3(13, 16), dim3(64, 8), 0, stream>>>(A, B, C, alpha, beta);"));
 }
 
 TEST(Emit, the_launcher_refuses_what_the_kernel_was_not_generated_for) {
   std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
-  EXPECT_THAT(
-      text,
-      HasSubstr("if (A == nullptr || B == nullptr || C == nullptr) {\n    return cudaErrorInvalidValue;"));
-  EXPECT_THAT(text,
-              HasSubstr("if (M != 1000 || N != 777 || K != 333 || lda != 333 || ldb != 777 || ldc != 777) {\n"
-                        "    return cudaErrorInvalidValue;"));
+  for (const char *check :
+       {"  if (A == nullptr)\n    return \"A must not be null\";\n",
+        "  if (M != 1000)\n    return \"M must be 1000, for which the kernel was generated\";\n",
+        "  if (ldc != 777)\n    return \"ldc must be 777, for which the kernel was generated\";\n"})
+    EXPECT_THAT(text, HasSubstr(check));
+  EXPECT_THAT(text, HasSubstr("  if (tile1d_requirement(A, B, C, M, N, K, lda, ldb, ldc) != nullptr) {\n"
+                              "    return cudaErrorInvalidValue;"));
   EXPECT_THAT(text, HasSubstr("overlap(A, 333000LL * sizeof(float), C, 777000LL * sizeof(float))"));
   EXPECT_THAT(text, Not(HasSubstr("overlap(A, 333000LL * sizeof(float), B"))) << "two inputs may be one array";
 }
 
 TEST(Emit, without_a_shape_the_launcher_takes_the_size_of_each_dimension) {
   auto [program, kernel] = elementwise(DType::f32, [](Expr a, Expr b) { return a + b; });
-  EXPECT_THAT(emit({}, kernel), ContainsRegex("int a_0,[ \n]+int b_0, int out_0, cudaStream_t stream"));
+  EXPECT_THAT(
+      emit({}, kernel),
+      ContainsRegex(
+          "long long a_dim0,[ \n]+long long b_dim0,[ \n]+long long out_dim0,[ \n]+cudaStream_t stream"));
 }
 
 TEST(Emit, sizes_that_are_named_like_an_array_get_another_name) {
   EmitInfo info = gemm_info(64, 64, 64);
-  info.shape[0].name = "A";
-  EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)), HasSubstr("int A_1, int N"));
+  info.sizes[0].name = "A";
+  EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)), ContainsRegex("long long A_1,[ \n]+long long N"));
 }
 
 TEST(Emit, nvcc_takes_it_without_a_warning) {

@@ -54,7 +54,7 @@ struct Case {
 
 /// Names with C linkage, of which the texts of one program may have the same.
 std::vector<std::string> linked_names(const kernel::Plan &plan) {
-  std::vector<std::string> names = {launcher_name(plan)};
+  std::vector<std::string> names = {launcher_name(plan), requirement_name(plan)};
   if (!plan.workspaces.empty())
     names.push_back(workspace_bytes_name(plan));
   for (const kernel::Kernel &kernel : plan.kernels)
@@ -273,7 +273,7 @@ std::vector<Outcome> run(const std::vector<Run> &runs) {
 
 namespace nestsmith {
 
-int run_on_host(const std::string &source, int launches) {
+int run_on_host(const std::string &source, int launches, std::string *output) {
   Scratch folder;
   // What is launched for its time alone, after a few launches for the result, is not worth waiting for.
   folder.write("program.cpp",
@@ -282,7 +282,10 @@ int run_on_host(const std::string &source, int launches) {
   if (folder.run(host::compiler("-O1 program.cpp '" NESTSMITH_HOST_DEVICE "' -o program"), "compile").status !=
       0)
     return -1;
-  return folder.run("./program", "program").status;
+  Finished done = folder.run("./program", "program");
+  if (output)
+    *output = done.output;
+  return done.status;
 }
 
 } // namespace nestsmith

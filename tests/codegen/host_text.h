@@ -46,7 +46,8 @@ std::string as_host_cpp(const std::string &cuda);
 namespace nestsmith {
 
 /// Compiles a file that has a `main` for this machine, without sanitizers, and runs it: the exit status, or -1
-/// where it does not compile. Launches after the first `launches` do nothing: they only take time.
-int run_on_host(const std::string &source, int launches = 8);
+/// where it does not compile. Launches after the first `launches` do nothing: they only take time. `output`
+/// gets what it printed.
+int run_on_host(const std::string &source, int launches = 8, std::string *output = nullptr);
 
 } // namespace nestsmith

@@ -2,7 +2,7 @@
 
 #include "codegen/names.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
@@ -18,6 +18,41 @@ TEST(Names, ThatCppOrCudaTakesGetASuffix) {
     EXPECT_EQ(identifier(name), std::string(name) + "_");
   EXPECT_EQ(linked_identifier("exp"), "exp_kernel");
   EXPECT_EQ(linked_identifier("int"), "int_");
+}
+
+TEST(Names, OfTheLibrariesAreRecognisedInEveryFloatingType) {
+  for (const char *name : {"read", "select", "sinf", "sinl", "sinf64", "sinf32x", "qsort_r", "isalpha_l",
+                           "norm3df", "cospif", "fmaximum_magf", "must", "reference_stage_0"})
+    EXPECT_EQ(linked_identifier(name), std::string(name) + "_kernel");
+  for (const char *name : {"gemm", "product", "axpy", "total", "scalef", "readable", "kernel"})
+    EXPECT_EQ(linked_identifier(name), name);
+}
+
+/// Every name that is not refused is spelled as it is given.
+TEST(Names, ThatAUserGivesAreKeptOrRefusedWithAReason) {
+  using testing::HasSubstr;
+  auto refused = [](const char *name, const char *why) {
+    EXPECT_THAT(why_not_linked(name), HasSubstr(why)) << name;
+  };
+  for (const char *name : {"gemm", "g", "Gemm2", "my_gemm", "GEMM", "gemm_", "cublas_like"}) {
+    EXPECT_EQ(why_not_linked(name), "") << name;
+    EXPECT_EQ(linked_identifier(name), name);
+  }
+  for (const char *name : {"", "1x", "a b", "a-b", "a.b", "\xc3\xa4", "x\n"})
+    refused(name, "no C identifier");
+  for (const char *name : {"_x", "a__b", "__x"})
+    refused(name, "the compiler's");
+  for (const char *name : {"int", "co_await", "restrict", "typeof", "xor"})
+    refused(name, "a keyword of C or C++");
+  for (const char *name : {"cudaMalloc", "cuLaunchKernel", "CUDART"})
+    refused(name, "CUDA's");
+  for (const char *name : {"main", "exp", "expf", "read", "malloc", "rsqrtf"})
+    refused(name, "a function of the C library or of CUDA");
+  for (const char *name : {"INT_MAX", "MY_GEMM"})
+    refused(name, "the names of macros");
+  for (const char *name :
+       {"threadIdx", "float4", "make_uint2", "dim3", "overlap", "round_tf32", "dot4", "must"})
+    refused(name, "takes it");
 }
 
 /// Names are identifiers before they come here; what passes makes of them is one too.

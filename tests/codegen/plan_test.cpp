@@ -13,6 +13,7 @@
 namespace nestsmith {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -40,7 +41,7 @@ Chain chain(std::int64_t n, std::int64_t threads) {
 TEST(EmitPlan, HelpersStandOnceAboveAllKernels) {
   std::string text = cuda_kernels(chain(100, 32).plan);
   EXPECT_EQ(text.find("max_f32(float a"), text.rfind("max_f32(float a"));
-  EXPECT_TRUE(text.starts_with("__device__ __forceinline__ float max_f32"));
+  EXPECT_TRUE(text.starts_with("static __device__ __forceinline__ float max_f32"));
   EXPECT_LT(text.find("\nchain_T("), text.find("\nchain_U("));
   EXPECT_LT(text.find("\nchain_U("), text.find("\nchain_Y("));
 }
@@ -51,7 +52,7 @@ TEST(EmitPlan, TheLauncherTakesTheWorkspaceAndLaunchesInOrder) {
   EXPECT_THAT(text, HasSubstr("// Launch: chain_T, grid 4, block 32\n// Launch: chain_U, grid 4, block 32\n"));
   EXPECT_THAT(text, HasSubstr("// Workspace: 912 bytes\n"));
   EXPECT_THAT(text, HasSubstr("extern \"C\" size_t chain_workspace_bytes() { return 912; }\n"));
-  EXPECT_THAT(text, HasSubstr("void *workspace, size_t workspace_bytes, cudaStream_t stream) {"));
+  EXPECT_THAT(text, ContainsRegex("void .workspace,[ \n]+size_t workspace_bytes,[ \n]+cudaStream_t stream"));
   EXPECT_THAT(text, HasSubstr("  float *T = (float *)workspace;\n"
                               "  float *U = (float *)((char *)workspace + 512);\n"
                               "  chain_T<<<4, 32, 0, stream>>>(X, T);\n"

@@ -5,6 +5,7 @@
 #include "dsl/tensor.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/host_text.h"
+#include "tests/gemm_sizes.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ Product product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ter
        loop(inner, terms, false, {set(total, zero, get(total, zero) + term)}),
        set(p.params[2], at,
            Expr(p.scalars[0]) * get(total, zero) + Expr(p.scalars[1]) * get(p.params[2], at))});
-  result.info.shape = {{"M", m}, {"N", n}, {"K", k}};
+  result.info.sizes = gemm_sizes(m, n, k);
   return result;
 }
 
@@ -79,6 +80,16 @@ TEST(Standalone, an_element_that_nobody_writes_is_found) {
 
 TEST(Standalone, the_reference_on_the_device_is_the_same) {
   EXPECT_EQ(run_standalone(product(513, 512, 512, 512)), 0);
+}
+
+TEST(Standalone, says_which_requirement_is_not_met) {
+  Product p = product(7, 5, 33, 33);
+  std::string text = emit_standalone(p.info, p.kernel, p.program), call = "_device, 7, 5, 33,", output;
+  std::size_t at = text.find(call);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(run_on_host(text.replace(at, call.size(), "_device, 7, 6, 33,"), 8, &output), 2);
+  EXPECT_NE(output.find("product_launch: N must be 5, for which the kernel was generated\n"), std::string::npos)
+      << output;
 }
 
 TEST(Launcher, refuses_other_sizes_null_pointers_and_overlapping_arrays) {

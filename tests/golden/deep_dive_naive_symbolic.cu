@@ -18,6 +18,7 @@
 // Requires: ldc, the leading dimension of C, at least N
 // Requires: the grid's extent on blockIdx.x at most 2147483647
 // Requires: no written array overlapping another
+// Where M or N is 0, nothing is launched
 
 #include <cuda_runtime.h>
 
@@ -45,34 +46,59 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// Launches gemm on `stream` and does not wait. Returns
-/// cudaErrorInvalidValue for sizes that break a requirement, for a null pointer, and where an array
-/// that is written overlaps another.
+/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
+                                        long long N, long long K, long long lda, long long ldb,
+                                        long long ldc) {
+  if (M < 0 || 1073741824 < M)
+    return "M must be from 0 to 1073741824";
+  if (N < 0 || 1073741824 < N)
+    return "N must be from 0 to 1073741824";
+  if (K < 0 || 1073741824 < K)
+    return "K must be from 0 to 1073741824";
+  if (lda < 0 || 1073741824 < lda)
+    return "lda must be from 0 to 1073741824";
+  if (ldb < 0 || 1073741824 < ldb)
+    return "ldb must be from 0 to 1073741824";
+  if (ldc < 0 || 1073741824 < ldc)
+    return "ldc must be from 0 to 1073741824";
+  if (lda < K)
+    return "lda, the leading dimension of A, must be at least K";
+  if (ldb < N)
+    return "ldb, the leading dimension of B, must be at least N";
+  if (ldc < N)
+    return "ldc, the leading dimension of C, must be at least N";
+  if (M == 0 || N == 0)
+    return nullptr;  // nothing is launched: the arrays are not looked at
+  if (2147483647 < (M * N + 255) / 256)
+    return "the grid's extent on blockIdx.x, (M * N + 255) / 256, must be at most 2147483647";
+  if (K == 0)
+    return "K must be at least 1, unless M or N is 0";
+  if (A == nullptr)
+    return "A must not be null";
+  if (B == nullptr)
+    return "B must not be null";
+  if (C == nullptr)
+    return "C must not be null";
+  if (overlap(A, ((M - 1) * lda + K) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)))
+    return "A and C must not overlap";
+  if (overlap(B, ((K - 1) * ldb + N) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)))
+    return "B and C must not overlap";
+  return nullptr;
+}
+
+/// Launches gemm on `stream` and does not wait.
+/// Where a requirement is not met (see gemm_requirement), it launches
+/// nothing and returns cudaErrorInvalidValue.
+/// Where M or N is 0, it launches nothing and returns cudaSuccess.
 extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
                                    long long N, long long K, long long lda, long long ldb,
                                    long long ldc, float alpha, float beta, cudaStream_t stream) {
-  if (A == nullptr || B == nullptr || C == nullptr) {
+  if (gemm_requirement(A, B, C, M, N, K, lda, ldb, ldc) != nullptr) {
     return cudaErrorInvalidValue;
   }
-  if (M < 1 || 1073741824 < M || N < 1 || 1073741824 < N || K < 1 || 1073741824 < K || lda < 1 ||
-      1073741824 < lda || ldb < 1 || 1073741824 < ldb || ldc < 1 || 1073741824 < ldc) {
-    return cudaErrorInvalidValue;
-  }
-  if (lda < K) {  // lda, the leading dimension of A, at least K
-    return cudaErrorInvalidValue;
-  }
-  if (ldb < N) {  // ldb, the leading dimension of B, at least N
-    return cudaErrorInvalidValue;
-  }
-  if (ldc < N) {  // ldc, the leading dimension of C, at least N
-    return cudaErrorInvalidValue;
-  }
-  if (2147483647 < (M * N + 255) / 256) {  // the grid's extent on blockIdx.x at most 2147483647
-    return cudaErrorInvalidValue;
-  }
-  if (overlap(A, ((M - 1) * lda + K) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)) ||
-      overlap(B, ((K - 1) * ldb + N) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float))) {
-    return cudaErrorInvalidValue;
+  if (M == 0 || N == 0) {
+    return cudaSuccess;  // there is nothing to compute
   }
   gemm<<<(unsigned int)((M * N + 255) / 256), 256, 0,
       stream>>>(A, B, C, M, N, K, lda, ldb, ldc, alpha, beta);

@@ -96,20 +96,42 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// Launches gemm on `stream` and does not wait. The kernel was generated for one
-/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
-/// that is written overlaps another.
-extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, int M, int N, int K,
-                                   int lda, int ldb, int ldc, float alpha, float beta,
-                                   cudaStream_t stream) {
-  if (A == nullptr || B == nullptr || C == nullptr) {
-    return cudaErrorInvalidValue;
-  }
-  if (M != 64 || N != 64 || K != 8 || lda != 8 || ldb != 64 || ldc != 64) {
-    return cudaErrorInvalidValue;
-  }
-  if (overlap(A, 512LL * sizeof(float), C, 4096LL * sizeof(float)) ||
-      overlap(B, 512LL * sizeof(float), C, 4096LL * sizeof(float))) {
+/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
+                                        long long N, long long K, long long lda, long long ldb,
+                                        long long ldc) {
+  if (M != 64)
+    return "M must be 64, for which the kernel was generated";
+  if (N != 64)
+    return "N must be 64, for which the kernel was generated";
+  if (K != 8)
+    return "K must be 8, for which the kernel was generated";
+  if (lda != 8)
+    return "lda must be 8, for which the kernel was generated";
+  if (ldb != 64)
+    return "ldb must be 64, for which the kernel was generated";
+  if (ldc != 64)
+    return "ldc must be 64, for which the kernel was generated";
+  if (A == nullptr)
+    return "A must not be null";
+  if (B == nullptr)
+    return "B must not be null";
+  if (C == nullptr)
+    return "C must not be null";
+  if (overlap(A, 512LL * sizeof(float), C, 4096LL * sizeof(float)))
+    return "A and C must not overlap";
+  if (overlap(B, 512LL * sizeof(float), C, 4096LL * sizeof(float)))
+    return "B and C must not overlap";
+  return nullptr;
+}
+
+/// Launches gemm on `stream` and does not wait. It serves one shape.
+/// Where a requirement is not met (see gemm_requirement), it launches
+/// nothing and returns cudaErrorInvalidValue.
+extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
+                                   long long N, long long K, long long lda, long long ldb,
+                                   long long ldc, float alpha, float beta, cudaStream_t stream) {
+  if (gemm_requirement(A, B, C, M, N, K, lda, ldb, ldc) != nullptr) {
     return cudaErrorInvalidValue;
   }
   gemm<<<1, 512, 0, stream>>>(A, B, C, alpha, beta);
@@ -239,6 +261,11 @@ int main() {
   float *A_device = device_array(A);
   float *B_device = device_array(B);
   float *C_device = device_array(C);
+  const char *broken = gemm_requirement(A_device, B_device, C_device, 64, 64, 8, 8, 64, 64);
+  if (broken) {
+    fprintf(stderr, "gemm_launch: %s\n", broken);
+    return 2;
+  }
   must(gemm_launch(A_device, B_device, C_device, 64, 64, 8, 8, 64, 64, alpha, beta, nullptr),
       "gemm_launch");
   must(cudaDeviceSynchronize(), "gemm");

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime.h>
 
-__device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }
+static __device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }
 
 extern "C" __global__ void __launch_bounds__(256)
 shifted_relu(const float *__restrict__ x, float *__restrict__ y) {
@@ -27,17 +27,25 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// Launches shifted_relu on `stream` and does not wait. The kernel was generated for one
-/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
-/// that is written overlaps another.
-extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, int N, cudaStream_t stream) {
-  if (x == nullptr || y == nullptr) {
-    return cudaErrorInvalidValue;
-  }
-  if (N != 1000) {
-    return cudaErrorInvalidValue;
-  }
-  if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float))) {
+/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+extern "C" const char *shifted_relu_requirement(const float *x, float *y, long long N) {
+  if (N != 1000)
+    return "N must be 1000, for which the kernel was generated";
+  if (x == nullptr)
+    return "x must not be null";
+  if (y == nullptr)
+    return "y must not be null";
+  if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float)))
+    return "x and y must not overlap";
+  return nullptr;
+}
+
+/// Launches shifted_relu on `stream` and does not wait. It serves one shape.
+/// Where a requirement is not met (see shifted_relu_requirement), it launches
+/// nothing and returns cudaErrorInvalidValue.
+extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, long long N,
+                                        cudaStream_t stream) {
+  if (shifted_relu_requirement(x, y, N) != nullptr) {
     return cudaErrorInvalidValue;
   }
   shifted_relu<<<4, 256, 0, stream>>>(x, y);

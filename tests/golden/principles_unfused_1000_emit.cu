@@ -11,7 +11,7 @@
 
 #include <cuda_runtime.h>
 
-__device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }
+static __device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }
 
 extern "C" __global__ void __launch_bounds__(256)
 shifted_relu_t(const float *__restrict__ x, float *__restrict__ t) {
@@ -43,25 +43,37 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 
 extern "C" size_t shifted_relu_workspace_bytes() { return 4000; }
 
-/// Launches all kernels in order on `stream` and does not wait. They were generated for one
-/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
-/// that is written overlaps another.
+/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+extern "C" const char *shifted_relu_requirement(const float *x, float *y, long long N,
+                                        const void *workspace, size_t workspace_bytes) {
+  if (N != 1000)
+    return "N must be 1000, for which the kernel was generated";
+  if (x == nullptr)
+    return "x must not be null";
+  if (y == nullptr)
+    return "y must not be null";
+  if (workspace == nullptr)
+    return "workspace must not be null";
+  if ((size_t)workspace % 256 != 0)
+    return "workspace must be aligned to 256 bytes";
+  if (workspace_bytes < shifted_relu_workspace_bytes())
+    return "workspace_bytes must be at least shifted_relu_workspace_bytes()";
+  if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float)))
+    return "x and y must not overlap";
+  if (overlap(x, 1000LL * sizeof(float), workspace, 4000))
+    return "x and workspace must not overlap";
+  if (overlap(y, 1000LL * sizeof(float), workspace, 4000))
+    return "y and workspace must not overlap";
+  return nullptr;
+}
+
+/// Launches all kernels in order on `stream` and does not wait. It serves one shape.
+/// Where a requirement is not met (see shifted_relu_requirement), it launches
+/// nothing and returns cudaErrorInvalidValue.
 /// `workspace` is for what the kernels hand on: shifted_relu_workspace_bytes() bytes or more, aligned to 256.
-extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, int N, void *workspace,
+extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, long long N, void *workspace,
                                         size_t workspace_bytes, cudaStream_t stream) {
-  if (x == nullptr || y == nullptr) {
-    return cudaErrorInvalidValue;
-  }
-  if (N != 1000) {
-    return cudaErrorInvalidValue;
-  }
-  if (workspace == nullptr || (size_t)workspace % 256 != 0 ||
-      workspace_bytes < shifted_relu_workspace_bytes()) {
-    return cudaErrorInvalidValue;
-  }
-  if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float)) ||
-      overlap(x, 1000LL * sizeof(float), workspace, 4000) ||
-      overlap(y, 1000LL * sizeof(float), workspace, 4000)) {
+  if (shifted_relu_requirement(x, y, N, workspace, workspace_bytes) != nullptr) {
     return cudaErrorInvalidValue;
   }
   float *t = (float *)workspace;

@@ -68,28 +68,57 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 
 extern "C" size_t gemm_workspace_bytes() { return 12432000; }
 
-/// Launches all kernels in order on `stream` and does not wait. They were generated for one
-/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
-/// that is written overlaps another.
+/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
+                                        long long N, long long K, long long lda, long long ldb,
+                                        long long ldc, const void *workspace,
+                                        size_t workspace_bytes) {
+  if (M != 1000)
+    return "M must be 1000, for which the kernel was generated";
+  if (N != 777)
+    return "N must be 777, for which the kernel was generated";
+  if (K != 3333)
+    return "K must be 3333, for which the kernel was generated";
+  if (lda != 3333)
+    return "lda must be 3333, for which the kernel was generated";
+  if (ldb != 777)
+    return "ldb must be 777, for which the kernel was generated";
+  if (ldc != 777)
+    return "ldc must be 777, for which the kernel was generated";
+  if (A == nullptr)
+    return "A must not be null";
+  if (B == nullptr)
+    return "B must not be null";
+  if (C == nullptr)
+    return "C must not be null";
+  if (workspace == nullptr)
+    return "workspace must not be null";
+  if ((size_t)workspace % 256 != 0)
+    return "workspace must be aligned to 256 bytes";
+  if (workspace_bytes < gemm_workspace_bytes())
+    return "workspace_bytes must be at least gemm_workspace_bytes()";
+  if (overlap(A, 3333000LL * sizeof(float), C, 777000LL * sizeof(float)))
+    return "A and C must not overlap";
+  if (overlap(A, 3333000LL * sizeof(float), workspace, 12432000))
+    return "A and workspace must not overlap";
+  if (overlap(B, 2589741LL * sizeof(float), C, 777000LL * sizeof(float)))
+    return "B and C must not overlap";
+  if (overlap(B, 2589741LL * sizeof(float), workspace, 12432000))
+    return "B and workspace must not overlap";
+  if (overlap(C, 777000LL * sizeof(float), workspace, 12432000))
+    return "C and workspace must not overlap";
+  return nullptr;
+}
+
+/// Launches all kernels in order on `stream` and does not wait. It serves one shape.
+/// Where a requirement is not met (see gemm_requirement), it launches
+/// nothing and returns cudaErrorInvalidValue.
 /// `workspace` is for what the kernels hand on: gemm_workspace_bytes() bytes or more, aligned to 256.
-extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, int M, int N, int K,
-                                   int lda, int ldb, int ldc, float alpha, float beta,
-                                   void *workspace, size_t workspace_bytes, cudaStream_t stream) {
-  if (A == nullptr || B == nullptr || C == nullptr) {
-    return cudaErrorInvalidValue;
-  }
-  if (M != 1000 || N != 777 || K != 3333 || lda != 3333 || ldb != 777 || ldc != 777) {
-    return cudaErrorInvalidValue;
-  }
-  if (workspace == nullptr || (size_t)workspace % 256 != 0 ||
-      workspace_bytes < gemm_workspace_bytes()) {
-    return cudaErrorInvalidValue;
-  }
-  if (overlap(A, 3333000LL * sizeof(float), C, 777000LL * sizeof(float)) ||
-      overlap(A, 3333000LL * sizeof(float), workspace, 12432000) ||
-      overlap(B, 2589741LL * sizeof(float), C, 777000LL * sizeof(float)) ||
-      overlap(B, 2589741LL * sizeof(float), workspace, 12432000) ||
-      overlap(C, 777000LL * sizeof(float), workspace, 12432000)) {
+extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
+                                   long long N, long long K, long long lda, long long ldb,
+                                   long long ldc, float alpha, float beta, void *workspace,
+                                   size_t workspace_bytes, cudaStream_t stream) {
+  if (gemm_requirement(A, B, C, M, N, K, lda, ldb, ldc, workspace, workspace_bytes) != nullptr) {
     return cudaErrorInvalidValue;
   }
   float *AB_rf = (float *)workspace;

@@ -30,7 +30,7 @@ TEST(Fusion, TheFilesThatAreShipped) {
   auto text = [](const Schedule &schedule, const char *title) {
     EmitInfo info;
     info.title = title;
-    info.shape = {{"N", 1000}};
+    info.sizes = {{"N", 1000}};
     return emit(info, lower(schedule));
   };
   EXPECT_TRUE(matches_golden("principles_unfused_1000_emit.cu",

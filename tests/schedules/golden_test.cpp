@@ -3,6 +3,7 @@
 #include "dsl/trace.h"
 #include "lowering/lower.h"
 #include "schedules/rung.h"
+#include "tests/gemm_sizes.h"
 #include "tests/golden.h"
 #include "tests/schedules/rung.h"
 
@@ -31,7 +32,7 @@ EmitInfo info_of(const Rung &rung, const Schedule &schedule, const Shape &shape)
   std::istringstream lines(trace_to_cpp(schedule));
   for (std::string line; std::getline(lines, line);)
     info.trace.push_back(line);
-  info.shape = {{"M", shape[0]}, {"N", shape[1]}, {"K", shape[2]}};
+  info.sizes = gemm_sizes(shape[0], shape[1], shape[2]);
   return info;
 }
 

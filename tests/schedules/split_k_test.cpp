@@ -9,6 +9,7 @@
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
+#include "tests/gemm_sizes.h"
 #include "tests/golden.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ TEST(SplitK, TheFileThatIsShipped) {
   Schedule s = split_k({1000, 777, 3333}, DType::f32, 4);
   EmitInfo info;
   info.title = "split-K";
-  info.shape = {{"M", 1000}, {"N", 777}, {"K", 3333}};
+  info.sizes = gemm_sizes(1000, 777, 3333);
   EXPECT_TRUE(matches_golden("split_k_1000x777x3333_emit.cu", emit(info, lower(s))));
 }
 

@@ -58,7 +58,7 @@ public:
   }
 
   bool backwards = false, refused = false;
-  long launches_left = 1L << 30;
+  long launches_left = 1L << 30, launches = 0;
   unsigned char *shared_begin = nullptr, *shared_end = nullptr;
   std::map<const void *, std::vector<ArenaArray>> arenas;
   std::map<const void *, std::size_t> allowed;
@@ -222,6 +222,7 @@ void Device::launch(const void *kernel, dim3 grid, dim3 block, std::size_t dynam
     refused = true;
     return;
   }
+  ++launches;
   if (launches_left-- <= 0)
     return;
   const std::vector<ArenaArray> &arrays = arenas[kernel];
@@ -267,6 +268,7 @@ void set_shared(unsigned char *begin, unsigned char *end) {
 }
 void set_backwards(bool backwards) { Device::get().backwards = backwards; }
 void limit_launches(long count) { Device::get().launches_left = count; }
+long launches() { return Device::get().launches; }
 void allow_shared(const void *kernel, std::size_t bytes) { Device::get().allowed[kernel] = bytes; }
 bool take_refusal() { return std::exchange(Device::get().refused, false); }
 double now() {

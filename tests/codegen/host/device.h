@@ -48,6 +48,8 @@ void set_shared(unsigned char *begin, unsigned char *end);
 void set_backwards(bool backwards);
 /// Launches beyond these do nothing: what is launched for its time alone.
 void limit_launches(long count);
+/// Kernels that were launched so far, and not refused.
+long launches();
 /// The dynamic shared memory that a kernel may be launched with, where it is more than 48 KB.
 void allow_shared(const void *kernel, size_t bytes);
 /// Whether a launch was refused since this was last asked.

@@ -1,0 +1,185 @@
+/// The header of an emitted file.
+
+#include "codegen/emit.h"
+#include "codegen/launcher.h"
+#include "codegen/names.h"
+#include "codegen/requirements.h"
+#include "codegen/text.h"
+#include "dsl/printer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace nestsmith {
+
+namespace {
+
+class HeaderWriter {
+public:
+  HeaderWriter(const EmitInfo &info, const kernel::Plan &plan)
+      : info_(info), plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)) {}
+
+  std::string write() {
+    std::string guard = fmt::format("NESTSMITH_{}_H", linked_identifier(plan_.name));
+    out_.comment(info_.title.empty() ? linked_identifier(plan_.name) : info_.title);
+    if (!info_.target.empty())
+      out_.comment("Target: " + info_.target);
+    out_.verbatim(fmt::format("\n#ifndef {0}\n#define {0}\n\n#include <cuda_runtime_api.h>\n", guard));
+    types();
+    out_.verbatim("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    launcher();
+    requirement();
+    if (!plan_.workspaces.empty())
+      workspace_bytes();
+    out_.verbatim("#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    return out_.take();
+  }
+
+private:
+  /// What the parameters' types need.
+  void types() {
+    std::set<DType> used;
+    for (const Buffer &buffer : plan_.params)
+      used.insert(buffer->dtype);
+    for (const Var &scalar : plan_.scalars)
+      used.insert(scalar->dtype);
+    out_.verbatim("#include <stddef.h>\n");
+    if (used.count(DType::boolean))
+      out_.verbatim("#ifndef __cplusplus\n#include <stdbool.h>\n#endif\n");
+    for (auto [type, header] : {std::pair{DType::f16, "cuda_fp16.h"}, {DType::bf16, "cuda_bf16.h"}})
+      if (used.count(type))
+        out_.verbatim(fmt::format("#ifdef __cplusplus\n#include <{0}>\n#else\n"
+                                  "typedef struct {1} {1}; /* C has pointers to it only */\n#endif\n",
+                                  header, c_type(type)));
+  }
+
+  /// A line of a comment, its words wrapped below each other after `first`.
+  void text(const std::string &first, const std::string &words) {
+    std::string line = first, indent(first.size(), ' ');
+    bool begins = true;
+    for (std::size_t from = 0; from < words.size();) {
+      std::size_t end = std::min(words.find(' ', from), words.size());
+      std::string word = words.substr(from, end - from);
+      if (!begins && 5 + line.size() + word.size() > TextWriter::width) {
+        out_.verbatim("/// " + line + "\n");
+        line = indent;
+        begins = true;
+      }
+      line += (begins ? "" : " ") + word;
+      begins = false;
+      from = end + 1;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out_.verbatim(line.empty() ? "///\n" : "/// " + line + "\n");
+  }
+
+  /// The arrays that the size is an extent of, or whose rows it sets apart.
+  std::string of_size(std::size_t n) const {
+    if (plan_.sizes.empty())
+      return fmt::format("in elements: {}", launcher_.values[n]);
+    const Var &size = plan_.sizes[n].size;
+    auto is_it = [&](const Expr &e) { return e.as<Var>() && *e.as<Var>() == size; };
+    std::vector<std::string> of, apart;
+    for (const Buffer &buffer : plan_.params) {
+      if (std::ranges::any_of(buffer->shape, is_it))
+        of.push_back(buffer->name);
+      if (buffer->strides && is_it((*buffer->strides)[buffer->shape.size() - 2]))
+        apart.push_back(buffer->name);
+    }
+    if (!apart.empty())
+      return fmt::format("elements from the beginning of a row of {} to that of the next",
+                         fmt::join(apart, " and of "));
+    return of.empty() ? "a size, in elements"
+                      : fmt::format("an extent of {}, in elements", fmt::join(of, " and of "));
+  }
+
+  std::vector<std::pair<std::string, std::string>> parameters() const {
+    std::vector<std::pair<std::string, std::string>> list;
+    for (std::size_t n = 0; n < plan_.params.size(); ++n)
+      list.emplace_back(launcher_.pointers[n].name, array_text(plan_.params[n]) + "; in device memory");
+    for (std::size_t n = 0; n < launcher_.sizes.size(); ++n)
+      list.emplace_back(launcher_.sizes[n].name, of_size(n));
+    for (const Parameter &scalar : launcher_.scalars)
+      list.emplace_back(scalar.name, fmt::format("a {} by value", scalar.type));
+    if (!plan_.workspaces.empty()) {
+      list.emplace_back(launcher_.workspace.name,
+                        "device memory that the kernels hand on results in; its content does not matter");
+      list.emplace_back(launcher_.workspace_bytes.name, "how much of it there is, in bytes");
+    }
+    list.emplace_back("stream", "where the kernels run; 0 is the default stream");
+    return list;
+  }
+
+  void launcher() {
+    text("", fmt::format("Launches {} on `stream` and does not wait for {}.",
+                         plan_.kernels.size() == 1 ? "the kernel" : "the kernels, one after the other,",
+                         plan_.kernels.size() == 1 ? "it" : "them"));
+    text("", "");
+    std::size_t width = 0;
+    auto list = parameters();
+    for (const auto &[name, what] : list)
+      width = std::max(width, name.size());
+    for (const auto &[name, what] : list)
+      text(fmt::format("  {:<{}}  ", name, width), what);
+    text("", "");
+    text("", "Requires:");
+    for (const Requirement &requirement : requirements_.all())
+      text("  - ", requirement.sentence);
+    text("", "");
+    text("",
+         fmt::format("Returns cudaErrorInvalidValue, and launches nothing, where one of these is not met: {} "
+                     "says which one.{} Any other error is one of the CUDA runtime.",
+                     requirement_name(plan_),
+                     requirements_.empty.empty()
+                         ? ""
+                         : fmt::format(" Where {}, nothing is launched, no array is looked at, and "
+                                       "cudaSuccess is returned.",
+                                       requirements_.empty_text)));
+    declare("cudaError_t " + launcher_name(plan_), launcher_.parameters());
+  }
+
+  void requirement() {
+    text("",
+         fmt::format("The requirement of {} that these arguments do not meet, as a sentence without a stop; "
+                     "null where they meet all. It needs no device and keeps no state: any thread may call "
+                     "it at any time, and the string lives as long as the program.",
+                     launcher_name(plan_)));
+    declare(fmt::format("const char *{}", requirement_name(plan_)), declarations(launcher_.checked()));
+  }
+
+  void workspace_bytes() {
+    text("", fmt::format("The least `{}` for {}.", launcher_.workspace_bytes.name,
+                         plan_.sizes.empty() ? "a launch" : "a launch of these sizes"));
+    auto parameters = declarations(launcher_.of_workspace_bytes());
+    if (parameters.empty())
+      parameters.push_back("void");
+    declare("size_t " + workspace_bytes_name(plan_), parameters);
+  }
+
+  static std::vector<std::string> declarations(const std::vector<Parameter> &parameters) {
+    std::vector<std::string> list;
+    for (const Parameter &parameter : parameters)
+      list.push_back(parameter.declaration());
+    return list;
+  }
+  void declare(const std::string &head, const std::vector<std::string> &parameters) {
+    out_.call(head, parameters, ";");
+    out_.blank();
+  }
+
+  const EmitInfo &info_;
+  const kernel::Plan &plan_;
+  Launcher launcher_;
+  Requirements requirements_;
+  TextWriter out_;
+};
+
+} // namespace
+
+std::string emit_header(const EmitInfo &info, const kernel::Plan &plan) {
+  return HeaderWriter(info, plan).write();
+}
+
+} // namespace nestsmith

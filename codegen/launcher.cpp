@@ -1,0 +1,158 @@
+#include "codegen/launcher.h"
+
+#include "codegen/names.h"
+#include "dsl/error.h"
+#include "dsl/printer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+namespace {
+
+std::vector<std::int64_t> extents(const Buffer &buffer) {
+  std::vector<std::int64_t> result;
+  for (const Expr &extent : buffer->shape) {
+    internal_check(as_int(extent).has_value(), "the shape of a parameter is constant");
+    result.push_back(*as_int(extent));
+  }
+  return result;
+}
+
+std::string_view role_text(Role role) {
+  switch (role) {
+  case Role::input:
+    return "read";
+  case Role::output:
+    return "written";
+  case Role::inout:
+    return "read and written";
+  case Role::temporary:
+    return "workspace";
+  }
+  internal_error("unknown role");
+}
+
+std::string joined_names(const std::vector<Parameter> &parameters) {
+  std::vector<std::string> names;
+  for (const Parameter &parameter : parameters)
+    names.push_back(parameter.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// A name for a function of the file that no kernel and no array has.
+std::string function_name(const kernel::Plan &plan, const char *suffix) {
+  std::string name = linked_identifier(plan.name) + suffix;
+  auto taken = [&] {
+    return std::ranges::any_of(plan.kernels, [&](const auto &kernel) { return entry_name(kernel) == name; }) ||
+           std::ranges::any_of(plan.params, [&](const Buffer &buffer) { return buffer->name == name; });
+  };
+  while (taken())
+    name += "_";
+  return name;
+}
+
+} // namespace
+
+std::string SizeSpeller::variable(const Var &var) const { return names_.at(var); }
+std::string SizeSpeller::element(const Load &) const { internal_error("a size that is read from memory"); }
+
+std::string launcher_name(const kernel::Plan &plan) { return function_name(plan, "_launch"); }
+std::string requirement_name(const kernel::Plan &plan) { return function_name(plan, "_requirement"); }
+std::string workspace_bytes_name(const kernel::Plan &plan) { return function_name(plan, "_workspace_bytes"); }
+
+std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan &plan) {
+  std::vector<NamedExtent> sizes;
+  for (std::size_t n = 0; n < plan.sizes.size(); ++n)
+    sizes.push_back({plan.sizes[n].size->name, plan.values.empty() ? 0 : plan.values[n]});
+  if (!sizes.empty() || !info.sizes.empty())
+    return sizes.empty() ? info.sizes : sizes;
+  for (const Buffer &buffer : plan.params) {
+    std::vector<std::int64_t> shape = extents(buffer);
+    for (std::size_t n = 0; n < shape.size(); ++n)
+      sizes.push_back({fmt::format("{}_dim{}", buffer->name, n), shape[n]});
+  }
+  return sizes;
+}
+
+Launcher::Launcher(const EmitInfo &info, const kernel::Plan &plan)
+    : plan(plan), pointers(pointer_parameters(plan)), scalars(scalar_parameters(plan)), spell(names) {
+  NameTable table;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    table.claim(entry_name(kernel));
+  for (const auto *group : {&pointers, &scalars})
+    for (const Parameter &parameter : *group)
+      table.claim(parameter.name);
+  // 64 bits in every launcher: what is to be checked must not have been cut off on its way here.
+  for (const NamedExtent &size : launcher_sizes(info, plan)) {
+    sizes.push_back({"long long", table.claim(size.name)});
+    values.push_back(size.value);
+  }
+  for (std::size_t n = 0; n < plan.sizes.size(); ++n)
+    names[plan.sizes[n].size] = sizes[n].name;
+  workspace = {"void *", table.claim("workspace")};
+  workspace_bytes = {"size_t", table.claim("workspace_bytes")};
+  for (const kernel::Workspace &part : plan.workspaces)
+    workspaces.push_back({fmt::format("{} *", c_type(part.buffer->dtype)), table.claim(part.buffer->name)});
+}
+
+std::vector<std::string> Launcher::parameters() const {
+  std::vector<std::string> result;
+  for (const auto *group : {&pointers, &sizes, &scalars})
+    for (const Parameter &parameter : *group)
+      result.push_back(parameter.declaration());
+  if (!workspaces.empty())
+    for (const Parameter &parameter : {workspace, workspace_bytes})
+      result.push_back(parameter.declaration());
+  result.push_back("cudaStream_t stream"); // no array has this name: see codegen/names.cpp
+  return result;
+}
+
+std::vector<Parameter> Launcher::checked() const {
+  std::vector<Parameter> result = pointers;
+  result.insert(result.end(), sizes.begin(), sizes.end());
+  if (!workspaces.empty())
+    result.insert(result.end(), {{"const void *", workspace.name}, workspace_bytes});
+  return result;
+}
+
+std::vector<Parameter> Launcher::of_workspace_bytes() const {
+  return plan.sizes.empty() ? std::vector<Parameter>() : sizes;
+}
+
+std::string Launcher::workspace_call() const {
+  return fmt::format("{}({})", workspace_bytes_name(plan), joined_names(of_workspace_bytes()));
+}
+
+std::string Launcher::arguments(const kernel::Kernel &kernel) const {
+  std::vector<std::string> list;
+  for (std::size_t n : plan.arguments(kernel))
+    list.push_back((n < pointers.size() ? pointers[n] : workspaces[n - pointers.size()]).name);
+  if (!plan.sizes.empty())
+    for (const Parameter &size : sizes)
+      list.push_back(size.name);
+  for (std::size_t n : plan.scalar_arguments(kernel))
+    list.push_back(scalars[n].name);
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
+std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan) {
+  std::map<Buffer, std::int64_t> result;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    for (const auto &[buffer, bytes] : kernel.aligned)
+      result[buffer] = std::max(result[buffer], bytes);
+  return result;
+}
+
+std::string array_text(const Buffer &buffer) {
+  std::string shape, rows = "row-major";
+  for (const Expr &extent : buffer->shape)
+    shape += (shape.empty() ? "" : ", ") + to_string(extent);
+  if (buffer->strides)
+    rows += fmt::format(", rows {} apart", to_string((*buffer->strides)[buffer->shape.size() - 2]));
+  return fmt::format("{} [{}], {}, {}", c_type(buffer->dtype), shape, rows, role_text(buffer->role));
+}
+
+} // namespace nestsmith

@@ -1,0 +1,178 @@
+/// What a launcher asks of its arguments: the files that `emit` writes, compiled and called here, where the
+/// host is the device (tests/codegen/host_text.h).
+
+#include "codegen/emit.h"
+#include "dsl/tensor.h"
+#include "lowering/lower.h"
+#include "tests/codegen/host_text.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+/// C = A*B with C: M x N, rows of A and C further apart than they are long; both read and written by vectors
+/// where the sizes are multiples of 4.
+kernel::Plan product(const Size &stated) {
+  Workload w("product");
+  Expr m = w.size("M", stated), n = w.size("N", stated), k = w.size("K", stated);
+  Expr lda = w.size("lda", stated), ldc = w.size("ldc", stated);
+  Tensor a = w.placeholder("A", {m, k}, DType::f32, {lda}), b = w.placeholder("B", {k, n});
+  Reduce r = reduce_axis("k", k);
+  Tensor c = w.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(r, j), r); });
+  Schedule s(w.output({{c, {ldc}}}));
+  BlockRef sums = s.block("C"), copy = s.cache_write(sums, Scope::local);
+  auto loops = s.loops<3>(sums);
+  auto j = s.split(loops[1], {infer, 4, 4});
+  s.reorder({loops[0], j[0], j[1], loops[2], j[2]});
+  s.reverse_compute_at(copy, j[1]);
+  if (stated.multiple_of % 4 == 0)
+    s.vectorize(s.loops(copy).back());
+  s.bind(loops[0], Axis::block_y);
+  s.bind(j[0], Axis::block_x);
+  s.bind(j[1], Axis::thread_x);
+  return lower(s);
+}
+
+/// Appends a main to the file. `says(…)` compares what a launch with these changes of a good one comes to: the
+/// requirement that is named and the error that is returned, null and success where there is none. The exit
+/// status is the number of the last call that came to something else.
+std::string with_main(const std::string &file, const std::string &checks) {
+  return file + R"(
+alignas(256) static float memory_a[64 * 64], memory_b[64 * 64], memory_c[64 * 64];
+static int calls = 0, failed = 0;
+struct Call {
+  const float *A = memory_a, *B = memory_b;
+  float *C = memory_c;
+  long long M = 4, N = 8, K = 4, lda = 8, ldc = 12;
+};
+template <class F> static void says(const F &change, const char *sentence) {
+  ++calls;
+  Call it;
+  change(it);
+  const char *got = product_requirement(it.A, it.B, it.C, it.M, it.N, it.K, it.lda, it.ldc);
+  cudaError_t error = product_launch(it.A, it.B, it.C, it.M, it.N, it.K, it.lda, it.ldc, nullptr);
+  bool same = sentence && got ? strcmp(sentence, got) == 0 : sentence == got;
+  if (same && error == (sentence ? cudaErrorInvalidValue : cudaSuccess))
+    return;
+  failed = calls;
+}
+int main() {
+)" + checks +
+         "  return failed;\n}\n";
+}
+
+TEST(Requirements, OfSizes) {
+  EXPECT_EQ(run_on_host(with_main(emit({}, product({.max = 100000})), R"(
+  says([](Call &) {}, nullptr);
+  says([](Call &it) { it.M = -1; }, "M must be from 0 to 100000");
+  says([](Call &it) { it.N = 100001; }, "N must be from 0 to 100000");
+  says([](Call &it) { it.K = 4294967297; }, "K must be from 0 to 100000");
+  says([](Call &it) { it.lda = 3; }, "lda, the leading dimension of A, must be at least K");
+  says([](Call &it) { it.lda = 4; }, nullptr);
+  says([](Call &it) { it.ldc = 7; }, "ldc, the leading dimension of C, must be at least N");
+  says([](Call &it) { it.M = 65536; }, "the grid's extent on blockIdx.y, M, must be at most 65535");
+  says([](Call &it) { it.M = 1; it.N = 1; it.K = 1; it.lda = 1; it.ldc = 1; }, nullptr);
+)")),
+            0);
+}
+
+TEST(Requirements, OfMultiplesAndAlignedVectors) {
+  EXPECT_EQ(run_on_host(with_main(emit({}, product({.min = 4, .max = 4096, .multiple_of = 4})), R"(
+  says([](Call &) {}, nullptr);
+  says([](Call &it) { it.M = 6; }, "M must be a multiple of 4");
+  says([](Call &it) { it.ldc = 14; }, "ldc must be a multiple of 4");
+  says([](Call &it) { it.K = 3; }, "K must be 0, or from 4 to 4096");
+  says([](Call &it) { it.M = 0; }, nullptr);
+  says([](Call &it) { it.M = 0; it.C = memory_c + 1; }, nullptr);
+  says([](Call &it) { it.K = 0; }, "K must be at least 4, unless M or N is 0");
+  says([](Call &it) { it.C = memory_c + 1; }, "C must be aligned to 16 bytes");
+  says([](Call &it) { it.C = memory_c + 4; }, nullptr);
+  says([](Call &it) { it.A = memory_a + 1; }, nullptr);
+)")),
+            0);
+}
+
+TEST(Requirements, OfArrays) {
+  EXPECT_EQ(run_on_host(with_main(emit({}, product({})), R"(
+  says([](Call &it) { it.A = nullptr; }, "A must not be null");
+  says([](Call &it) { it.B = nullptr; }, "B must not be null");
+  says([](Call &it) { it.C = nullptr; }, "C must not be null");
+  says([](Call &it) { it.B = it.A; }, nullptr);
+  says([](Call &it) { it.C = memory_a + 3; }, "A and C must not overlap");
+  says([](Call &it) { it.C = memory_b + 31; }, "B and C must not overlap");
+  says([](Call &it) { it.C = memory_b + 32; }, nullptr);
+  says([](Call &it) { it.A = memory_c + 44; }, nullptr);
+  says([](Call &it) { it.A = memory_c + 43; }, "A and C must not overlap");
+)")),
+            0);
+}
+
+/// With nothing to compute nothing is launched and no array is looked at; a sum of no terms is refused. The
+/// other sizes must still be good.
+TEST(Requirements, OfSizesOf0) {
+  std::string checks = R"(
+  says([](Call &it) { it.M = 0; }, nullptr);
+  says([](Call &it) { it.N = 0; }, nullptr);
+  says([](Call &it) { it.M = 0; it.A = it.B = it.C = nullptr; }, nullptr);
+  says([](Call &it) { it.M = 0; it.C = memory_a; }, nullptr);
+  says([](Call &it) { it.M = 0; it.N = 0; it.K = 0; it.lda = 0; it.ldc = 0; }, nullptr);
+  says([](Call &it) { it.N = 0; it.M = 65536; }, nullptr);
+  says([](Call &it) { it.M = 0; it.lda = 3; }, "lda, the leading dimension of A, must be at least K");
+  says([](Call &it) { it.M = 0; it.N = -1; }, "N must be from 0 to 100000");
+  says([](Call &it) { it.K = 0; }, "K must be at least 1, unless M or N is 0");
+  says([](Call &it) { it.K = 0; it.lda = 0; }, "K must be at least 1, unless M or N is 0");
+  if (host::launches() != 0) return 99;
+  says([](Call &) {}, nullptr);
+  if (host::launches() != 1) return 98;
+)";
+  EXPECT_EQ(run_on_host(with_main(emit({}, product({.max = 100000})), checks)), 0);
+}
+
+/// Without an element in all of what is written there is nothing to do. A size of 0 that leaves a part to be
+/// written is refused, and so is the length of a sum whose result always has an element.
+TEST(Requirements, OfSizesThatDoNotEmptyEveryResult) {
+  auto scheduled = [](Workload &w, const std::vector<Tensor> &outputs) {
+    Schedule s(w.output({outputs.begin(), outputs.end()}));
+    for (const Tensor &output : outputs)
+      s.bind(s.loops(s.block(output.buffer()->name)).front(), Axis::block_x);
+    return emit({}, lower(s));
+  };
+  Workload two("two");
+  Expr m = two.size("M"), n = two.size("N");
+  Tensor x = two.placeholder("X", {m}), y = two.placeholder("Y", {n});
+  Tensor u = two.compute("U", {m}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1.0F; });
+  Tensor v = two.compute("V", {n}, {"j"}, [&](Expr j) -> Definition { return y(j) + 1.0F; });
+  EXPECT_EQ(run_on_host(scheduled(two, {u, v}) + R"(
+static bool says(const char *sentence, long long M, long long N) {
+  static float X[4], Y[4], U[4], V[4];
+  const char *got = two_requirement(X, Y, U, V, M, N);
+  return (sentence && got ? strcmp(sentence, got) == 0 : sentence == got) &&
+         two_launch(X, Y, U, V, M, N, nullptr) == (got ? cudaErrorInvalidValue : cudaSuccess);
+}
+int main() {
+  if (!says(nullptr, 0, 0) || host::launches() != 0) return 1;
+  if (!says("M must be at least 1, unless M is 0 and N is 0", 0, 4)) return 2;
+  if (!says("N must be at least 1, unless M is 0 and N is 0", 4, 0)) return 3;
+  return says(nullptr, 4, 4) && host::launches() == 2 ? 0 : 4;
+}
+)"),
+            0);
+  Workload total("total");
+  Expr k = total.size("K");
+  Tensor z = total.placeholder("Z", {k});
+  Reduce r = reduce_axis("k", k);
+  Tensor t = total.compute("T", {2}, {"i"}, [&](Expr) { return sum(z(r), r); });
+  EXPECT_EQ(run_on_host(scheduled(total, {t}) + R"(
+int main() {
+  float Z[2] = {1, 2}, T[2];
+  const char *got = total_requirement(Z, T, 0);
+  if (!got || strcmp(got, "K must be from 1 to 1073741824") != 0) return 1;
+  return total_launch(Z, T, 2, nullptr) == cudaSuccess && T[1] == 3 ? 0 : 2;
+}
+)"),
+            0);
+}
+
+} // namespace
+} // namespace nestsmith
