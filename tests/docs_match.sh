@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs_match.sh [ROOT]: docs/language.md is what docs/make_language.sh makes of the headers, and README.md has the
-# example in full.
+# docs_match.sh [ROOT]: docs/language.md is what docs/make_language.sh makes of the headers, README.md has the example in
+# full, and what docs/use_the_cu.md says in CMake stands in the example's project.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 made=$(mktemp)
@@ -16,3 +16,10 @@ if ! diff -u "$made" "$root/examples/my_schedule.cpp"; then
   echo "the C++ in README.md differs from examples/my_schedule.cpp"
   exit 1
 fi
+
+cmake=$root/examples/use_the_cu/CMakeLists.txt
+awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/use_the_cu.md" >"$made"
+[ -s "$made" ] || { echo "docs/use_the_cu.md has no CMake" && exit 1; }
+while IFS= read -r line; do
+  grep -Fxq -- "$line" "$cmake" || { echo "examples/use_the_cu/CMakeLists.txt has no line: $line" && exit 1; }
+done <"$made"

@@ -4,7 +4,7 @@
 ///
 ///   computations, schedules   Workload, Tensor, Schedule, Target
 ///   programs as text          print, trace_to_cpp, to_json, replay
-///   kernels                   lower, emit, emit_standalone
+///   kernels                   lower, emit, emit_header, emit_standalone
 ///   tests of kernels          check, SimExecutor
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError

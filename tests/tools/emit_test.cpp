@@ -1,9 +1,11 @@
 /// Options of `emit`: names, the header, and files that belong together.
 
 #include "tests/codegen/nvcc.h"
+#include "tests/golden.h"
 #include "tests/tools/run_binary.h"
 
 #include <regex>
+#include <set>
 
 namespace nestsmith {
 namespace {
@@ -145,10 +147,22 @@ TEST(EmitHeader, WithWhatItCannotBeIsRefused) {
   refused("-o a --header /dev/null", "it is no regular file");
 }
 
+/// Without NVRTC, whose version would show in a comment.
+TEST(EmitHeader, OfTheExampleIsWhatIsEmitted) {
+  Folder folder;
+  std::string relu = (folder / "relu").string();
+  Ran ran = nestsmith("emit principles/unfused --symbolic --arch sm_90 --name relu -o " + relu +
+                          ".cu --header " + relu + ".h",
+                      "NESTSMITH_CUDA_PATH=/nonexistent");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char *file : {"relu.cu", "relu.h"})
+    EXPECT_TRUE(
+        matches_golden(std::string("../../examples/use_the_cu/emitted/") + file, read_text(folder / file)));
+}
+
 /// Pointers to narrow floats and to bool have types that C has.
 TEST(EmitHeader, IsTakenByCAndByCpp) {
   Folder folder;
-  Ran where = nestsmith("doctor --json");
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";
