@@ -37,16 +37,21 @@ std::string chosen_arch(const Context &context) {
   }
 }
 
+std::string arch_conflict(const std::string &own, const std::string &asked) {
+  return compute_capability(own) == compute_capability(asked)
+             ? ""
+             : fmt::format("the GPU at hand is {}, and --arch asks for {}", own, asked);
+}
+
 namespace {
 
 /// Leaves a device of another architecture than --arch asks for.
 void serve_arch(Machine &machine, const std::string &arch, bool gpu_asked_for) {
   machine.arch_given = true;
   if (machine.device) {
-    std::string own = machine.device->info().arch();
-    if (compute_capability(own) == compute_capability(arch))
+    std::string conflict = arch_conflict(machine.device->info().arch(), arch);
+    if (conflict.empty())
       return;
-    std::string conflict = fmt::format("the GPU at hand is {}, and --arch asks for {}", own, arch);
     if (gpu_asked_for)
       throw UserError(ExitCode::usage, conflict + ": leave out --arch, or give --device sim");
     machine.note = conflict + ": simulated";

@@ -33,6 +33,9 @@ std::optional<std::string> given_arch(const Context &context);
 /// What --arch names, else the device's architecture, else that of `Target`.
 std::string chosen_arch(const Context &context);
 
+/// Why a device of the architecture `own` does not run what --arch asks for, or nothing.
+std::string arch_conflict(const std::string &own, const std::string &asked);
+
 /// --device auto|gpu|sim.
 Option device_option();
 /// For --device and --arch. Throws UserError (no_device) where `gpu` is asked for and cannot be used, and

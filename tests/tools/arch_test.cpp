@@ -3,6 +3,7 @@
 #include "dsl/tensor.h"
 #include "tests/tools/run_binary.h"
 #include "tools/cli.h"
+#include "tools/machine.h"
 
 namespace nestsmith {
 namespace {
@@ -80,6 +81,14 @@ TEST(Arch, ThatCannotServeAScheduleRefusesIt) {
     EXPECT_EQ(refused.code, 3) << refused.out << refused.err;
     EXPECT_TRUE(contains(refused.out + refused.err, "192000"));
   }
+}
+
+TEST(Arch, IsThatOfADeviceWhateverItsSuffix) {
+  for (const char *asked : {"sm_90", "sm_90a", "sm_90f"})
+    EXPECT_EQ(cli::arch_conflict("sm_90a", asked), "");
+  for (const char *asked : {"sm_80", "sm_100", "sm_89"})
+    EXPECT_EQ(cli::arch_conflict("sm_90", asked),
+              std::string("the GPU at hand is sm_90, and --arch asks for ") + asked);
 }
 
 TEST(Arch, ThatIsNoneOrContradictsTheGpuIsRefused) {
