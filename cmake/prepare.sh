@@ -136,8 +136,8 @@ prepare_test_wheels() {
     return
   fi
   mkdir -p "$wheels"
-  # The compiler, its headers and the runtime are of one version.
-  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.* nvidia-cuda-cupti==13.*"
+  # The compiler, its headers and the runtime are of one version. Later versions of CUPTI need a driver.
+  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.* nvidia-cuda-cupti==13.0.*"
   download_wheels "nvcc and CUPTI" || {
     say "could not get nvcc and CUPTI (see build/wheels.log): the tests that need them are skipped"
     return

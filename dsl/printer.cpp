@@ -76,12 +76,19 @@ std::string binary_text(const Binary &e, int context) {
   return precedence < context ? "(" + body + ")" : body;
 }
 
+/// The shortest text that reads back, and that shows that it is no integer: "0.0", "1e+30". (What fmt makes of
+/// "{:#}" depends on its version.)
+std::string decimal(double value) {
+  std::string digits = fmt::format("{}", value);
+  return digits.find_first_not_of("-0123456789") == std::string::npos ? digits + ".0" : digits;
+}
+
 std::string text(const Expr &e, int context) {
   return e.visit(Overloaded{
       [](const IntImm &x) {
         return x.dtype == DType::boolean ? std::string(x.value ? "true" : "false") : fmt::format("{}", x.value);
       },
-      [](const FloatImm &x) { return fmt::format("{:#}", x.value); },
+      [](const FloatImm &x) { return decimal(x.value); },
       [](const Var &x) { return x->name; },
       [&](const Binary &x) { return binary_text(x, context); },
       [](const Not &x) { return "not " + text(x.a, 8); },

@@ -19,7 +19,7 @@ public:
     for (const std::filesystem::path &folder : folders())
       for (const char *file : {"libcupti.so.13", "libcupti.so.12"})
         if (std::error_code error; std::filesystem::exists(folder / file, error))
-          if (std::unique_ptr<Cupti> cupti(new Cupti((folder / file).string())); cupti->complete())
+          if (std::unique_ptr<Cupti> cupti(new Cupti((folder / file).string())); cupti->usable())
             return cupti;
     return nullptr;
   }
@@ -78,7 +78,10 @@ private:
     properties_ =
         reinterpret_cast<int (*)(Properties *)>(dlsym(library, "cuptiProfilerHostGetMetricProperties"));
   }
-  bool complete() const { return initialize_ && deinitialize_ && properties_; }
+  /// CUPTI 13.5 has the functions, but they fail where there is no driver.
+  bool usable() const {
+    return initialize_ && deinitialize_ && properties_ && knows("GA100", "dram__bytes.sum");
+  }
 
   static std::vector<std::filesystem::path> folders() {
     std::vector<std::filesystem::path> roots, result;
