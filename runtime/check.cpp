@@ -111,8 +111,9 @@ std::string label_of(CheckRun run, const Program &source) {
   internal_error("a run of the closed set");
 }
 
+/// Whether all results are integers. Beside floating point they are exact in every run.
 bool in_ring(const Program &source) {
-  return std::ranges::any_of(written_params(source), [](const Buffer &b) { return !is_float(b->dtype); });
+  return std::ranges::none_of(written_params(source), [](const Buffer &b) { return is_float(b->dtype); });
 }
 
 std::vector<std::int64_t> unflatten(std::int64_t position, const std::vector<std::int64_t> &shape) {
