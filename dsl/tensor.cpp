@@ -37,23 +37,20 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
 
 /// Floor division and floor modulo of signed data. Indices are known not to be negative, or how far they are;
 /// of data nothing is known, and CUDA's / and % round towards zero.
-void check_divisions(const std::string &stage, const Expr &value, const Bounds &bounds) {
-  walk(value, [&](const Expr &e) {
-    const auto *op = e.as<Binary>();
-    if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
-      return;
-    auto dividend = range_of(op->a, bounds), divisor = range_of(op->b, bounds);
-    bool shifts = op->op == BinaryOp::floordiv;
-    bool known = dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op->b));
-    if (!known)
-      refuse(fmt::format(
-          "stage '{}' computes {}, a {} of {} that may be negative or by a divisor that may not be positive, "
-          "for "
-          "which CUDA rounds towards zero and floor{} down; convert with cast(DType::u32, …) where no value is "
-          "negative, {}or convert to f32 and back",
-          stage, to_string(e), shifts ? "division" : "remainder", name(op->a.dtype()), shifts ? "div" : "mod",
-          shifts ? "use shift_right(x, n) for a division by 2^n, " : ""));
-  });
+void check_divisions(const std::string &stage, const Expr &e, const Bounds &bounds) {
+  for_each_child(e, [&](const Expr &child) { check_divisions(stage, child, bounds); });
+  const auto *op = e.as<Binary>();
+  if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
+    return;
+  auto dividend = range_of(op->a, bounds), divisor = range_of(op->b, bounds);
+  if (dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op->b)))
+    return;
+  bool divides = op->op == BinaryOp::floordiv;
+  refuse(fmt::format(
+      "stage '{}' divides {} data: {} rounds down, but CUDA's {} towards zero where a value is negative; "
+      "where none is, divide as u32 with cast(DType::u32, …); else {}convert to f32 and back",
+      stage, name(op->a.dtype()), to_string(e), divides ? "/" : "%",
+      divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
 }
 
 } // namespace

@@ -180,21 +180,18 @@ TEST(Workload, RefusesDivisionsOfSignedData) {
             Tensor x = w.placeholder("x", {4}, dtype), y = w.placeholder("y", {4}, dtype);
             w.compute("Y", {4}, {"i"}, [&](Expr i) { return f(x(i), y(i)); });
           },
-          "stage 'Y' computes " + what);
+          "stage 'Y' divides " + type + " data: " + what);
     };
-    std::string why =
-        " of " + type +
-        " that may be negative or by a divisor that may not be positive, for which CUDA rounds towards "
-        "zero and floor";
-    std::string cast = " down; convert with cast(DType::u32, …) where no value is negative, ";
+    std::string where = " towards zero where a value is negative; where none is, divide as u32 with "
+                        "cast(DType::u32, …); else ";
     refuses([](Expr x, Expr) { return x / 2; },
-            "x[i]//2, a division" + why + "div" + cast +
-                "use shift_right(x, n) for a division by 2^n, or convert to f32 and back");
+            "x[i]//2 rounds down, but CUDA's /" + where +
+                "use shift_right(x, n) to divide by 2^n, or convert to f32 and back");
     refuses([](Expr x, Expr) { return x % 10; },
-            "x[i]%10, a remainder" + why + "mod" + cast + "or convert to f32");
-    refuses([](Expr x, Expr y) { return x / y; }, "x[i]//y[i], a division");
-    refuses([](Expr, Expr y) { return 100 / y; }, "100//y[i], a division");
-    refuses([](Expr x, Expr y) { return select(x > 0, floordiv(x, 3), y); }, "x[i]//3, a division");
+            "x[i]%10 rounds down, but CUDA's %" + where + "convert to f32 and back");
+    refuses([](Expr x, Expr y) { return x / y; }, "x[i]//y[i] rounds down");
+    refuses([](Expr, Expr y) { return 100 / y; }, "100//y[i] rounds down");
+    refuses([](Expr x, Expr y) { return select(x > 0, floordiv(x, 3) % 5, y); }, "x[i]//3 rounds down");
   }
   // Of u32, and of indices whatever their sign.
   Workload w("divides");
