@@ -12,6 +12,7 @@
 #include "codegen/emit.h"
 #include "codegen/standalone.h"
 #include "dsl/error.h"
+#include "dsl/math.h"
 #include "dsl/printer.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
