@@ -84,11 +84,15 @@ void Climb::run(const Scheduled &it, Climbed &result) {
     measure(it, it.plan(), result);
 }
 
+const Gpu *Climb::analysed_gpu() const {
+  return !machine_.simulated() ? known_gpu(machine_.device->info().name)
+         : machine_.arch_given ? gpu_of(machine_.target.arch)
+                               : &find_gpu(assumed_gpu);
+}
+
 /// What does not fit the GPU, or is not listed, has no analysis: the climb goes on.
 void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
-  const Gpu *gpu = !machine_.simulated() ? known_gpu(machine_.device->info().name)
-                   : machine_.arch_given ? gpu_of(machine_.target.arch)
-                                         : &find_gpu(assumed_gpu);
+  const Gpu *gpu = analysed_gpu();
   if (!gpu)
     return;
   std::vector<cuda::Resources> resources(result.compiled.begin(), result.compiled.end());

@@ -59,6 +59,9 @@ public:
   /// Failures of the rung are in the result. Throws UserError where the options themselves are wrong.
   Planned plan(const Choice &choice) const;
   Climbed run(const Planned &planned);
+  /// Whose figures the rows have: the device's, or those of a GPU that is assumed; null where they are not
+  /// known.
+  const Gpu *analysed_gpu() const;
   /// Why something is absent from the results, a sentence each.
   std::vector<std::string> notes() const;
   /// "cuBLAS 13.0.2, default".

@@ -155,13 +155,12 @@ ExitCode code_of(const std::vector<Climbed> &rows) {
   return ExitCode::good;
 }
 
-std::string heading(const std::vector<std::string> &problems, const Machine &machine, const Style &style) {
+std::string heading(const std::vector<std::string> &problems, const Machine &machine, const Gpu *gpu,
+                    const Style &style) {
   bool one = std::ranges::count(problems, problems.front()) == std::ssize(problems);
   std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
-  if (machine.simulated()) {
-    const Gpu &gpu = find_gpu(assumed_gpu);
-    where += fmt::format(", as {} would run it ({})", gpu.name, gpu.arch);
-  }
+  if (machine.simulated() && gpu)
+    where += fmt::format(", as {} would run it ({})", gpu->name, gpu->arch);
   return folded((one ? style.bold(problems.front()) + " " : "") + where, "  ", "") + "\n";
 }
 
@@ -206,7 +205,7 @@ ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &cl
   const Style &style = context.style;
   RunTableFacts facts = facts_of(context, planned, machine);
   RunTable table(facts, output_width(), style);
-  out(heading(facts.problems, machine, style) + table.header());
+  out(heading(facts.problems, machine, climb.analysed_gpu(), style) + table.header());
   std::vector<Climbed> rows = climb_all(
       climb, planned, [&](std::size_t n, const Climbed &row) { out(table.row(n, row) + failure_text(row)); });
   std::string text;

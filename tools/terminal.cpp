@@ -56,6 +56,16 @@ std::size_t width_of(int file) {
   return known ? std::max<std::size_t>(size.ws_col, 20) : 80;
 }
 
+/// Columns of the line of progress that stands on the terminal.
+std::size_t progress_shown = 0;
+
+void remove_progress() {
+  if (progress_shown > 0)
+    std::fprintf(stderr, "\r%s\r", std::string(progress_shown, ' ').c_str());
+  std::fflush(stderr);
+  progress_shown = 0;
+}
+
 bool is_plain_terminal(int file) {
   const char *term = std::getenv("TERM");
   return isatty(file) && !(term && std::strcmp(term, "dumb") == 0);
@@ -132,7 +142,7 @@ std::string shortened(const std::string &text, std::size_t most) {
   return result + " …";
 }
 
-Progress::Progress() : terminal_(is_plain_terminal(STDERR_FILENO)) {}
+Progress::Progress() : terminal_(is_plain_terminal(STDERR_FILENO)), last_(std::chrono::steady_clock::now()) {}
 
 void Progress::show(const std::string &text) {
   last_ = std::chrono::steady_clock::now();
@@ -142,9 +152,10 @@ void Progress::show(const std::string &text) {
   }
   std::string line = shortened(text, width_of(STDERR_FILENO) - 1);
   std::size_t width = display_width(line);
-  std::fprintf(stderr, "\r%s%s", line.c_str(), std::string(shown_ - std::min(shown_, width), ' ').c_str());
+  std::string rest(progress_shown - std::min(progress_shown, width), ' ');
+  std::fprintf(stderr, "\r%s%s", line.c_str(), rest.c_str());
   std::fflush(stderr);
-  shown_ = width;
+  progress_shown = width;
 }
 
 void Progress::step(const std::string &text) {
@@ -153,12 +164,7 @@ void Progress::step(const std::string &text) {
     show(text);
 }
 
-void Progress::clear() {
-  if (shown_ > 0)
-    std::fprintf(stderr, "\r%s\r", std::string(shown_, ' ').c_str());
-  std::fflush(stderr);
-  shown_ = 0;
-}
+void Progress::clear() { remove_progress(); }
 
 void out(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
@@ -166,6 +172,7 @@ void out(std::string_view text) {
 }
 
 void say(std::string_view line) {
+  remove_progress();
   std::string text;
   if (isatty(STDERR_FILENO))
     for (const std::string &part : wrapped(line, width_of(STDERR_FILENO)))

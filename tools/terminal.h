@@ -98,14 +98,13 @@ public:
 
 private:
   bool terminal_;
-  std::size_t shown_ = 0; ///< columns of the line
   std::chrono::steady_clock::time_point last_;
 };
 
 /// Writes to stdout, at once.
 void out(std::string_view text);
 
-/// A line on stderr, folded at spaces where stderr is a terminal.
+/// A line on stderr in the place of a line of progress, folded at spaces where stderr is a terminal.
 void say(std::string_view line);
 
 } // namespace nestsmith::cli

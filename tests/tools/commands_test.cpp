@@ -77,6 +77,9 @@ TEST(Run, ClimbsAndEveryRungPasses) {
                                      " .*(L1|shared memory|FP32 pipe|issue slots|L2|DRAM) .*exact.*PASSED"));
   EXPECT_TRUE(contains(ran.out, "f32 65x33x17 on the simulator, as A100 would run it"));
   EXPECT_FALSE(contains(ran.out, "deep_dive/")) << "without a name, the ladder is climbed";
+  Ran other = nestsmith("run ladder/naive --shape 9x9x9 --device sim --arch sm_89");
+  EXPECT_TRUE(matches(other.out, "^f32 9x9x9 on the simulator, as .* would run it .sm_89."))
+      << "as its rows are analysed";
 }
 
 /// A tutorial may have rungs of matrices and of vectors.

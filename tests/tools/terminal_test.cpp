@@ -79,6 +79,16 @@ TEST(Terminal, LinesFitAndAProgressLineIsRemoved) {
   }
 }
 
+TEST(Terminal, AWarningTakesThePlaceOfTheProgress) {
+  test::Folder folder;
+  std::string file = (folder / "trace.json").string();
+  test::write_text(file, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
+    "target": "sm_80", "directives": []})");
+  OnTerminal run({"run", file, "--device", "sim"});
+  EXPECT_TRUE(contains(run.read_all(), " \rnestsmith: warning:"));
+  EXPECT_EQ(WEXITSTATUS(run.wait()), 0);
+}
+
 TEST(Terminal, NoEscapesUnderNoColor) {
   for (const char *command : {"run", "check", "explain"}) {
     OnTerminal run({command, "ladder/naive", "--shape", "33x17x9"}, "NO_COLOR=1");
