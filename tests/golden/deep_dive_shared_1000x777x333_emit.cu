@@ -77,20 +77,42 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// Launches gemm on `stream` and does not wait. The kernel was generated for one
-/// shape: returns cudaErrorInvalidValue for any other, for a null pointer, and where an array
-/// that is written overlaps another.
-extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, int M, int N, int K,
-                                   int lda, int ldb, int ldc, float alpha, float beta,
-                                   cudaStream_t stream) {
-  if (A == nullptr || B == nullptr || C == nullptr) {
-    return cudaErrorInvalidValue;
-  }
-  if (M != 1000 || N != 777 || K != 333 || lda != 333 || ldb != 777 || ldc != 777) {
-    return cudaErrorInvalidValue;
-  }
-  if (overlap(A, 333000LL * sizeof(float), C, 777000LL * sizeof(float)) ||
-      overlap(B, 258741LL * sizeof(float), C, 777000LL * sizeof(float))) {
+/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
+                                        long long N, long long K, long long lda, long long ldb,
+                                        long long ldc) {
+  if (M != 1000)
+    return "M must be 1000, for which the kernel was generated";
+  if (N != 777)
+    return "N must be 777, for which the kernel was generated";
+  if (K != 333)
+    return "K must be 333, for which the kernel was generated";
+  if (lda != 333)
+    return "lda must be 333, for which the kernel was generated";
+  if (ldb != 777)
+    return "ldb must be 777, for which the kernel was generated";
+  if (ldc != 777)
+    return "ldc must be 777, for which the kernel was generated";
+  if (A == nullptr)
+    return "A must not be null";
+  if (B == nullptr)
+    return "B must not be null";
+  if (C == nullptr)
+    return "C must not be null";
+  if (overlap(A, 333000LL * sizeof(float), C, 777000LL * sizeof(float)))
+    return "A and C must not overlap";
+  if (overlap(B, 258741LL * sizeof(float), C, 777000LL * sizeof(float)))
+    return "B and C must not overlap";
+  return nullptr;
+}
+
+/// Launches gemm on `stream` and does not wait. It serves one shape.
+/// Where a requirement is not met (see gemm_requirement), it launches
+/// nothing and returns cudaErrorInvalidValue.
+extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
+                                   long long N, long long K, long long lda, long long ldb,
+                                   long long ldc, float alpha, float beta, cudaStream_t stream) {
+  if (gemm_requirement(A, B, C, M, N, K, lda, ldb, ldc) != nullptr) {
     return cudaErrorInvalidValue;
   }
   gemm<<<dim3(25, 32), 1024, 0, stream>>>(A, B, C, alpha, beta);

@@ -18,6 +18,9 @@ using test::parsed;
 using test::Ran;
 using test::read_text;
 
+/// What runs the command from a folder.
+std::string from(const Folder &folder) { return "sh -c 'cd \"" + folder.string() + "\" && exec \"$@\"' sh"; }
+
 /// What a file defines: each name that stands before a bracket behind `extern "C"`.
 std::set<std::string> exported(const std::string &text) {
   static const std::regex name("extern \"C\"[^(]*(?:__launch_bounds__\\([^)]*\\)\\s*)?\\b(\\w+)\\(");
@@ -116,7 +119,7 @@ TEST(EmitHeader, IsIncludedFromAnotherFolder) {
                       (folder / "include/k.h").string());
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(contains(read_text(folder / "src/k.cu"), "\n#include \"../include/k.h\"\n"));
-  Ran here = nestsmith("emit deep_dive/naive -o k.cu --header ./k.h", "-C " + folder.string());
+  Ran here = nestsmith("emit deep_dive/naive -o k.cu --header ./k.h", from(folder));
   EXPECT_EQ(here.code, 0) << here.err;
   EXPECT_TRUE(contains(read_text(folder / "k.cu"), "\n#include \"k.h\"\n"));
 }
@@ -129,7 +132,7 @@ TEST(EmitHeader, WithWhatItCannotBeIsRefused) {
   std::filesystem::create_symlink(a, folder / "link");
   std::filesystem::create_hard_link(a, folder / "hard");
   auto refused = [&](const std::string &options, const std::string &why) {
-    Ran ran = nestsmith("emit deep_dive/naive " + options, "-C " + folder.string());
+    Ran ran = nestsmith("emit deep_dive/naive " + options, from(folder));
     EXPECT_EQ(ran.code, 2) << options;
     EXPECT_TRUE(contains(ran.err, why)) << options;
     EXPECT_EQ(read_text(a), "old");
