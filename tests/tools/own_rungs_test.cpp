@@ -86,7 +86,7 @@ TEST(OwnRungs, MistakesInTheirCodeAreMessages) {
                         return s;
                       }));
   EXPECT_EQ(empty.code, 3);
-  EXPECT_TRUE(contains(empty.err, "the loop (no loop) is not in the program"));
+  EXPECT_TRUE(contains(empty.err, "s.unroll((no loop)): the handle of a loop is empty"));
 }
 
 TEST(OwnRungs, TheOnlyRungGoesWithoutSaying) {

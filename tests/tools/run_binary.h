@@ -65,7 +65,7 @@ struct Ran {
 /// wide that tables have all columns; "COLUMNS=80" asks for another width.
 inline Ran nestsmith(const std::string &arguments, const std::string &environment = "") {
   Folder folder;
-  std::string command = "env COLUMNS=160 " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
+  std::string command = "COLUMNS=160 env " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
                         (folder / "out").string() + " 2>" + (folder / "err").string() + " </dev/null";
   int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(folder / "out"), read_text(folder / "err")};
