@@ -26,6 +26,16 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
       refuse(fmt::format(
           "stage '{}' reads '{}' with {} indices, but its rank is {}; give one index for each dimension", stage,
           access->buffer->name, access->indices.size(), access->buffer->shape.size()));
+    for (const Expr &index : access->indices)
+      if (!is_index(index.dtype()))
+        refuse(fmt::format(
+            "stage '{}' reads '{}' at {}, which is {}, expected an index of i64 or i32; convert it with "
+            "cast(DType::i64, …)",
+            stage, access->buffer->name, to_string(index), name(index.dtype())));
+    if (access->mask.exists() && access->mask.dtype() != DType::boolean)
+      refuse(
+          fmt::format("stage '{}' reads '{}' where {}, which is {}, expected a condition; compare it: x != 0",
+                      stage, access->buffer->name, to_string(access->mask), name(access->mask.dtype())));
     if (access->buffer == target)
       for (std::size_t n = 0; n < indices.size(); ++n)
         if (!same(access->indices[n], indices[n]))

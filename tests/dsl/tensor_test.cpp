@@ -201,6 +201,23 @@ TEST(Workload, RefusesDivisionsOfSignedData) {
   EXPECT_TRUE(test::same_meaning(Schedule(w.output({y}))));
 }
 
+TEST(Workload, RefusesIndicesAndMasksOfOtherTypes) {
+  auto reads = [](const std::function<Expr(Tensor, Tensor, Expr)> &f, const std::string &message) {
+    refused(
+        [&](Workload &w) {
+          Tensor x = w.placeholder("x", {4}), n = w.placeholder("n", {4}, DType::u32);
+          w.compute("y", {4}, {"i"}, [&](Expr i) { return f(x, n, i); });
+        },
+        "stage 'y' reads 'x' " + message);
+  };
+  reads([](auto x, auto n, auto i) { return x(n(i) % 4); },
+        "at n[i]%4, which is u32, expected an index of i64 or i32; convert it with cast(DType::i64, …)");
+  reads([](auto x, auto, auto) { return x(1.5); }, "at 1.5, which is f32, expected an index");
+  reads([](auto x, auto, auto i) { return x(i < 2); }, "at i < 2, which is bool, expected an index");
+  reads([](auto x, auto, auto i) { return x.where(i, i); },
+        "where i, which is i64, expected a condition; compare it: x != 0");
+}
+
 TEST(Workload, SumsNoConditions) {
   refused(
       [](Workload &w) {
