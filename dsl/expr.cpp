@@ -352,11 +352,6 @@ Expr operator>(Expr a, Expr b) { return std::move(b) < std::move(a); }
 Expr operator>=(Expr a, Expr b) { return std::move(b) <= std::move(a); }
 Expr operator==(Expr a, Expr b) { return equal(std::move(a), std::move(b)); }
 Expr operator!=(Expr a, Expr b) { return not_equal(std::move(a), std::move(b)); }
-Expr operator&&(Expr a, bool b) { return std::move(a) && Expr(b); }
-Expr operator&&(bool a, Expr b) { return Expr(a) && std::move(b); }
-Expr operator||(Expr a, bool b) { return std::move(a) || Expr(b); }
-Expr operator||(bool a, Expr b) { return Expr(a) || std::move(b); }
-Expr operator!(Expr a) { return logical_not(std::move(a)); }
 Expr operator&&(Expr a, Expr b) { return binary(BinaryOp::logical_and, std::move(a), std::move(b)); }
 Expr operator||(Expr a, Expr b) { return binary(BinaryOp::logical_or, std::move(a), std::move(b)); }
 Expr equal(Expr a, Expr b) { return binary(BinaryOp::eq, std::move(a), std::move(b)); }

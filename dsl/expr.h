@@ -46,6 +46,11 @@ Var make_size(std::string name, Size size, DType dtype = DType::i64);
 struct ExprNode;
 struct Intrinsic; // dsl/intrinsic.h
 
+class Expr;
+Expr logical_not(Expr a);
+Expr operator&&(Expr a, Expr b);
+Expr operator||(Expr a, Expr b);
+
 class Expr {
 public:
   Expr() = default; ///< null: only for an absent mask
@@ -84,12 +89,12 @@ public:
   /// The node as kind T, or null.
   template <class T> const T *as() const;
 
-  // Of expressions alone: a Var is a pointer, too.
-  friend Expr operator!(Expr a);
-  friend Expr operator&&(Expr a, bool b);
-  friend Expr operator&&(bool a, Expr b);
-  friend Expr operator||(Expr a, bool b);
-  friend Expr operator||(bool a, Expr b);
+  // Found for expressions alone: a Var is a pointer, too.
+  friend Expr operator!(Expr a) { return logical_not(std::move(a)); }
+  friend Expr operator&&(Expr a, bool b) { return std::move(a) && Expr(b); }
+  friend Expr operator&&(bool a, Expr b) { return Expr(a) && std::move(b); }
+  friend Expr operator||(Expr a, bool b) { return std::move(a) || Expr(b); }
+  friend Expr operator||(bool a, Expr b) { return Expr(a) || std::move(b); }
 
 private:
   static Expr from_bool(bool value);
@@ -204,8 +209,6 @@ Expr operator>(Expr a, Expr b);
 Expr operator>=(Expr a, Expr b);
 Expr operator==(Expr a, Expr b);
 Expr operator!=(Expr a, Expr b);
-Expr operator&&(Expr a, Expr b);
-Expr operator||(Expr a, Expr b);
 Expr equal(Expr a, Expr b);
 Expr not_equal(Expr a, Expr b);
 Expr floordiv(Expr a, Expr b);
