@@ -7,6 +7,9 @@
 set(oldest_llvm 14)
 set(newest_tested_llvm 19)
 set(other_llvms "")
+if(NOT DEFINED nestsmith_llvms) # a test names another folder
+  set(nestsmith_llvms /usr/lib)
+endif()
 
 # A build that had another LLVM forgets it.
 if(NESTSMITH_LLVM_DIR AND LLVM_DIR)
@@ -19,11 +22,11 @@ if(NESTSMITH_LLVM_DIR AND LLVM_DIR)
 endif()
 
 if(NOT NESTSMITH_LLVM_DIR AND NOT LLVM_DIR AND NOT LLVM_ROOT AND NOT DEFINED ENV{LLVM_DIR} AND NOT DEFINED ENV{LLVM_ROOT})
-  file(GLOB libraries /usr/lib/llvm-*/lib/libLLVMSupport.a /usr/lib/llvm-*/lib64/libLLVMSupport.a)
+  file(GLOB libraries ${nestsmith_llvms}/llvm-*/lib/libLLVMSupport.a ${nestsmith_llvms}/llvm-*/lib64/libLLVMSupport.a)
   set(tested)
   set(newer)
   foreach(library ${libraries})
-    string(REGEX MATCH "^/usr/lib/llvm-([0-9]+)/" prefix ${library})
+    string(REGEX MATCH "/llvm-([0-9]+)/lib(64)?/[^/]*$" end ${library})
     if(CMAKE_MATCH_1 GREATER newest_tested_llvm)
       list(APPEND newer ${CMAKE_MATCH_1})
     elseif(CMAKE_MATCH_1 GREATER_EQUAL oldest_llvm)
@@ -35,7 +38,7 @@ if(NOT NESTSMITH_LLVM_DIR AND NOT LLVM_DIR AND NOT LLVM_ROOT AND NOT DEFINED ENV
   list(APPEND tested ${newer})
   if(tested)
     list(POP_FRONT tested version)
-    set(NESTSMITH_LLVM_DIR /usr/lib/llvm-${version})
+    set(NESTSMITH_LLVM_DIR ${nestsmith_llvms}/llvm-${version})
     if(tested)
       list(JOIN tested ", " others)
       set(other_llvms "; also installed: ${others}; -DNESTSMITH_LLVM_DIR=PREFIX takes another")

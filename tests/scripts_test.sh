@@ -1,0 +1,80 @@
+#!/bin/sh
+# scripts_test.sh [ROOT]: the choice of an LLVM, the list of skipped tests, and the options of fresh_machine.sh.
+set -eu
+root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+# expect CODE TEXT COMMAND...: its exit code, and a part of what it prints.
+expect() {
+  code=$1 part=$2
+  shift 2
+  got=0
+  text=$("$@" 2>&1) || got=$?
+  case $text in *"$part"*) found=yes ;; *) found= ;; esac
+  [ "$got" = "$code" ] && [ -n "$found" ] || {
+    printf 'expected exit code %s and "%s", got %s from %s:\n%s\n' "$code" "$part" "$got" "$*" "$text"
+    failed=1
+  }
+}
+
+# choose VERSIONS [DEFINITION...]: what choose_llvm.cmake chooses where these versions are installed.
+choose() {
+  rm -rf "$folder/llvms"
+  for version in $1; do
+    mkdir -p "$folder/llvms/llvm-$version/lib"
+    : >"$folder/llvms/llvm-$version/lib/libLLVMSupport.a"
+  done
+  shift
+  cat >"$folder/choose.cmake" <<CMAKE
+include($root/cmake/choose_llvm.cmake)
+message("took [\${NESTSMITH_LLVM_DIR}] of others [\${other_llvms}]")
+CMAKE
+  cmake -Dnestsmith_llvms="$folder/llvms" "$@" -P "$folder/choose.cmake"
+}
+expect 0 "took [$folder/llvms/llvm-14] of others []" choose "14"
+expect 0 "took [$folder/llvms/llvm-19] of others [; also installed: 14; " choose "14 19"
+expect 0 "took [$folder/llvms/llvm-19] of others [; also installed: 14, 22, 21; " choose "14 19 21 22"
+expect 0 "took [$folder/llvms/llvm-22] of others [; also installed: 21; " choose "13 21 22"
+expect 0 "took [] of others []" choose "13"
+expect 0 "took [] of others []" choose ""
+expect 0 "took [/opt/llvm] of others []" choose "14 19" -DNESTSMITH_LLVM_DIR=/opt/llvm
+expect 0 "took [] of others []" choose "14 19" -DLLVM_DIR=/opt/llvm/lib/cmake/llvm
+
+cat >"$folder/tests.xml" <<'XML'
+<testsuite>
+	<testcase name="A.Passes" time="1" status="run">
+		<system-out>[       OK ] A.Passes</system-out>
+	</testcase>
+	<testcase name="A.Skips/one" time="1" status="notrun">
+		<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+		<system-out>[ RUN      ] A.Skips/one
+a_test.cpp:5: Skipped
+needs &quot;x&quot; &amp; y
+
+[  SKIPPED ] A.Skips/one</system-out>
+	</testcase>
+	<testcase name="B.Skips" time="1" status="notrun">
+		<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+	</testcase>
+</testsuite>
+XML
+skipped() { "$root/tests/skipped.sh" "$folder/tests.xml" "$@"; }
+printf '# a list\n\nA.Skips*   # why\n' >"$folder/one"
+printf 'B.Skips\n' >"$folder/two"
+expect 0 "2 skipped:
+  A.Skips/one: needs \"x\" & y
+  B.Skips: no reason given" skipped
+expect 1 "B.Skips may not be skipped here: mend this, or add it to $folder/one" skipped "$folder/one"
+expect 1 "A.Skips/one may not be skipped here" skipped "$folder/two"
+expect 0 "2 skipped" skipped "$folder/one" "$folder/two"
+sed -i '/Skips/,$d; s/$//' "$folder/tests.xml"
+expect 0 "no test was skipped" skipped "$folder/one"
+
+fresh() { "$root/tests/fresh_machine.sh" "$@"; }
+expect 0 "usage: tests/fresh_machine.sh" fresh --help
+expect 1 "'11' is neither an option nor 12 or 13; see --help" fresh 11
+expect 1 "--llvm needs a version, such as 19" fresh --llvm
+expect 0 "--all           run every test" "$root/test.sh" --help
+exit "$failed"
