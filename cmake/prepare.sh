@@ -137,7 +137,7 @@ prepare_test_wheels() {
   fi
   mkdir -p "$wheels"
   # The compiler, its headers and the runtime are of one version. Later versions of CUPTI need a driver.
-  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.* nvidia-cuda-cupti==13.0.*"
+  names="nvidia-cuda-nvcc==13.* nvidia-nvvm==13.* nvidia-cuda-crt==13.* nvidia-cuda-runtime==13.* nvidia-cuda-cccl==13.* nvidia-cuda-cupti==13.0.*"
   download_wheels "nvcc and CUPTI" || {
     say "could not get nvcc and CUPTI (see build/wheels.log): the tests that need them are skipped"
     return

@@ -131,8 +131,10 @@ inside() {
       : >"$root/dev/$device"
       mount --bind "/dev/$device" "$root/dev/$device"
     done
-    mkdir "$root/dev/shm"
+    mkdir "$root/dev/shm" "$root/dev/pts"
     mount -t tmpfs shm "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666 pts "$root/dev/pts"
+    ln -s pts/ptmx "$root/dev/ptmx"
     ln -s /proc/self/fd "$root/dev/fd"
     set -- sh -euc "cd $place && $command"
     [ -z "$user" ] || set -- su --shell /bin/sh "$user" -c "cd $place && $command"

@@ -70,6 +70,9 @@ private:
   };
 
   explicit Cupti(std::string file) : path(std::move(file)) {
+    // CUPTI opens this library by its name alone. In a wheel it lies beside CUPTI, where the loader does not
+    // look.
+    dlopen((std::filesystem::path(path).parent_path() / "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library)
       return;
