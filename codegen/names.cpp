@@ -14,13 +14,89 @@ namespace {
 
 /// What CUDA and its headers put into every translation unit, then what this room itself writes into one.
 const std::set<std::string> &reserved_words() {
-  static const std::set<std::string> words = {
-      "threadIdx",    "blockIdx",     "blockDim",  "gridDim",   "warpSize",   "dim3",        "min",
-      "max",          "floorf",       "fabs",      "std",       "NULL",       "assert",      "errno",
-      "linux",        "unix",         "stdin",     "stdout",    "stderr",     "size_t",      "cudaStream_t",
-      "cudaError_t",  "int32_t",      "int64_t",   "uint32_t",  "uintptr_t",  "min_f32",     "max_f32",
-      "floordiv_f32", "floormod_f32", "floor_div", "floor_mod", "round_tf32", "rounded_f16", "rounded_bf16",
-      "rounded_tf32", "overlap",      "stream",    "Real",      "EOF",        "NAN",         "INFINITY"};
+  static const std::set<std::string> words = {"threadIdx",
+                                              "blockIdx",
+                                              "blockDim",
+                                              "gridDim",
+                                              "warpSize",
+                                              "dim3",
+                                              "min",
+                                              "max",
+                                              "floorf",
+                                              "fabs",
+                                              "std",
+                                              "NULL",
+                                              "assert",
+                                              "errno",
+                                              "linux",
+                                              "unix",
+                                              "stdin",
+                                              "stdout",
+                                              "stderr",
+                                              "size_t",
+                                              "cudaStream_t",
+                                              "FILE",
+                                              "fpos_t",
+                                              "time_t",
+                                              "clock_t",
+                                              "div_t",
+                                              "ldiv_t",
+                                              "lldiv_t",
+                                              "wchar_t",
+                                              "ptrdiff_t",
+                                              "nullptr_t",
+                                              "max_align_t",
+                                              "va_list",
+                                              "va_start",
+                                              "va_end",
+                                              "va_arg",
+                                              "va_copy",
+                                              "offsetof",
+                                              "int8_t",
+                                              "int16_t",
+                                              "uint8_t",
+                                              "uint16_t",
+                                              "uint64_t",
+                                              "intptr_t",
+                                              "intmax_t",
+                                              "uintmax_t",
+                                              "uint",
+                                              "ushort",
+                                              "ulong",
+                                              "uchar",
+                                              "isnan",
+                                              "isinf",
+                                              "isfinite",
+                                              "isnormal",
+                                              "signbit",
+                                              "fpclassify",
+                                              "isgreater",
+                                              "isless",
+                                              "cudaSuccess",
+                                              "cudaErrorInvalidValue",
+                                              "cudaGetLastError",
+                                              "typeof",
+                                              "cudaError_t",
+                                              "int32_t",
+                                              "int64_t",
+                                              "uint32_t",
+                                              "uintptr_t",
+                                              "min_f32",
+                                              "max_f32",
+                                              "floordiv_f32",
+                                              "floormod_f32",
+                                              "floor_div",
+                                              "floor_mod",
+                                              "round_tf32",
+                                              "rounded_f16",
+                                              "rounded_bf16",
+                                              "rounded_tf32",
+                                              "overlap",
+                                              "stream",
+                                              "Real",
+                                              "EOF",
+                                              "NAN",
+                                              "INFINITY"};
   return words;
 }
 
@@ -76,8 +152,8 @@ std::string why_not_linked(const std::string &name) {
   static const std::set<std::string> words_of_c = {"restrict", "typeof", "typeof_unqual"};
   if (!is_identifier(name))
     return "it is no C identifier: letters, digits and '_', and no digit first";
-  if (name.front() == '_' || name.find("__") != std::string::npos)
-    return "names with '_' in front and names with '__' are the compiler's";
+  if (name.front() == '_' || name.back() == '_' || name.find("__") != std::string::npos)
+    return "names with '_' in front, and names that get '__' in NAME_launch, are the compiler's";
   if (is_cpp_keyword(name) || words_of_c.count(name))
     return "it is a keyword of C or C++";
   bool driver = name.size() > 2 && name.starts_with("cu") && std::isupper(static_cast<unsigned char>(name[2]));

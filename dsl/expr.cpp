@@ -217,6 +217,12 @@ Var make_size(std::string name, Size size, DType dtype) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, 1, size});
 }
 
+const ExprNode &Expr::refuse_null() {
+  throw UserError(ExitCode::usage,
+                  "an expression is empty: it was declared without a value; give it one before it is "
+                  "used, such as `Expr total = 0.0f;` for a sum");
+}
+
 Expr Expr::from_bool(bool value) { return boolean(value); }
 Expr Expr::from_integer(std::int64_t value) { return int_imm(value); }
 Expr Expr::from_unsigned(std::uint64_t value) {

@@ -79,7 +79,8 @@ public:
                   "branch(condition, a, b), and nestsmith's min and max");
     return false;
   }
-  const ExprNode &node() const { return *node_; }
+  /// As `visit` and `dtype`, throws UserError (usage) for the null expression.
+  const ExprNode &node() const { return node_ ? *node_ : refuse_null(); }
   const ExprNode *get() const { return node_.get(); }
   DType dtype() const; ///< of one lane
   int lanes() const;   ///< 1 for everything but vectors
@@ -97,6 +98,7 @@ public:
   friend Expr operator||(bool a, Expr b) { return Expr(a) || std::move(b); }
 
 private:
+  [[noreturn]] static const ExprNode &refuse_null();
   static Expr from_bool(bool value);
   static Expr from_integer(std::int64_t value);
   static Expr from_unsigned(std::uint64_t value);
@@ -159,14 +161,14 @@ struct ExprNode {
   ExprNode(Kind node, DType type) : kind(std::in_place_type<Kind>, std::move(node)), dtype(type) {}
 };
 
-inline DType Expr::dtype() const { return node_->dtype; }
+inline DType Expr::dtype() const { return node().dtype; }
 
 /// Overloaded{[](const IntImm &) …, [](const Binary &) …}: one lambda per kind.
 template <class... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
 template <class... Ts> Overloaded(Ts...) -> Overloaded<Ts...>;
 
 template <class Cases> decltype(auto) Expr::visit(Cases &&cases) const {
-  return std::visit(std::forward<Cases>(cases), node_->kind);
+  return std::visit(std::forward<Cases>(cases), node().kind);
 }
 template <class T> const T *Expr::as() const { return node_ ? std::get_if<T>(&node_->kind) : nullptr; }
 

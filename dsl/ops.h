@@ -45,13 +45,15 @@ template <BinaryOp op, class T> constexpr bool is_defined_on() {
 
 /// Rounds towards minus infinity: floor_div(-1, 4) == -1. `b` must not be 0.
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  if (b == -1) // the least integer has no opposite, and wraps as on a GPU
+    return static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
   std::int64_t quotient = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
 }
 
 /// Has the sign of `b`: floor_mod(-1, 4) == 3. `b` must not be 0.
 constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  std::int64_t remainder = a % b;
+  std::int64_t remainder = b == -1 ? 0 : a % b;
   return (remainder != 0 && (remainder < 0) != (b < 0)) ? remainder + b : remainder;
 }
 

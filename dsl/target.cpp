@@ -20,6 +20,9 @@ constexpr Row rows[] = {
     {103, 2048, 32, 228, 227}, {120, 1536, 24, 100, 99}, {121, 1536, 24, 100, 99},
 };
 
+/// Architectures that compilers know, and whose limits are not listed above.
+constexpr int others[] = {50, 52, 53, 60, 61, 62, 72, 88, 101, 110};
+
 } // namespace
 
 int compute_capability(std::string_view arch) {
@@ -31,7 +34,14 @@ int compute_capability(std::string_view arch) {
   int number = 0;
   auto [end, error] = std::from_chars(arch.data(), arch.data() + arch.size(), number);
   bool whole = error == std::errc() && end == arch.data() + arch.size();
-  return whole && (arch.size() == 2 || arch.size() == 3) && number >= 10 ? number : 0;
+  return whole && (arch.size() == 2 || arch.size() == 3) && arch[0] != '0' && number >= 10 ? number : 0;
+}
+
+bool is_architecture(std::string_view arch) {
+  int number = compute_capability(arch);
+  bool known = std::ranges::find(rows, number, &Row::compute_capability) != std::end(rows) ||
+               std::ranges::find(others, number) != std::end(others);
+  return known && (!arch.ends_with('a') || number >= 90) && (!arch.ends_with('f') || number >= 100);
 }
 
 Target make_target(const std::string &arch) {

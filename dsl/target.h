@@ -28,6 +28,9 @@ Target make_target(const std::string &arch);
 /// "sm_70", … of the table.
 std::vector<std::string> architectures();
 
+/// Whether GPUs of this architecture are known: "sm_80", "sm_90a", "sm_100f", but not "sm_42" or "sm_80a".
+bool is_architecture(std::string_view arch);
+
 /// 90 for "sm_90", "sm_90a" and "sm_90f", the code that a device of compute capability 9.0 runs; 0 for what
 /// does not name an architecture.
 int compute_capability(std::string_view arch);

@@ -99,6 +99,18 @@ Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value),
 
 Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }
 
+/// An extent is made of sizes of this workload.
+void Workload::check_sizes(const std::string &whose, const Expr &extent) const {
+  walk(extent, [&](const Expr &e) {
+    const Var *var = e.as<Var>();
+    if (var && (*var)->size && std::find(sizes_.begin(), sizes_.end(), *var) == sizes_.end())
+      refuse(fmt::format(
+          "{} has the extent {}, and {} is no size of workload '{}'; make it one with size(\"{}\") of "
+          "this workload",
+          whose, to_string(extent), (*var)->name, name_, (*var)->name));
+  });
+}
+
 void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
   check_identifier(name, "a name");
   if (std::find(names_.begin(), names_.end(), name) != names_.end())
@@ -113,6 +125,7 @@ void Workload::claim(const std::string &name, const std::vector<Expr> &shape) {
   }
   Expr all = 1;
   for (const Expr &extent : shape) {
+    check_sizes(fmt::format("'{}'", name), extent);
     auto range = range_of(extent, {});
     if (!range || range->low < 1)
       refuse(fmt::format("'{}' has the extent {}, expected a constant or an expression of sizes, at least 1",
@@ -173,8 +186,22 @@ void Workload::check_origin(const std::string &stage, const Definition &definiti
     known.push_back(*index.as<Var>());
     axes.push_back(known.back()->name);
   }
-  for (const Reduce &axis : definition.axes)
+  for (const Reduce &axis : definition.axes) {
+    const std::string &name = axis.var()->name;
+    if (std::find(known.begin(), known.end(), axis.var()) != known.end())
+      refuse(fmt::format(
+          "stage '{}' sums over {} twice; name each axis once, or make another one with reduce_axis", stage,
+          name));
     known.push_back(axis.var());
+    check_sizes(fmt::format("the reduction axis {}", name), axis.extent());
+    auto range = range_of(axis.extent(), {});
+    DType type = axis.extent().dtype();
+    if ((type != DType::i64 && type != DType::i32) || !range || range->low < 1)
+      refuse(fmt::format(
+          "the reduction axis {} has the extent {}, expected a constant or an expression of sizes, at least "
+          "1",
+          name, to_string(axis.extent())));
+  }
   std::vector<Buffer> buffers = inputs_;
   buffers.insert(buffers.end(), inouts_.begin(), inouts_.end());
   for (const Stmt &made : stages_)
@@ -315,8 +342,12 @@ Program Workload::output(std::vector<Result> outputs) const {
   program.body = make_seq(stages_);
   for (const Result &result : outputs) {
     const Buffer &old = result.tensor.buffer();
-    if (old->role != Role::temporary)
+    bool ours = std::ranges::any_of(
+        stages_, [&](const Stmt &made) { return blocks_of(made).front()->body.buffer == old; });
+    if (old->role != Role::temporary || !ours)
       refuse(fmt::format("'{}' is no stage of this workload and cannot be its output", old->name));
+    if (std::ranges::count(outputs, old, [](const Result &it) { return it.tensor.buffer(); }) > 1)
+      refuse(fmt::format("'{}' is named twice as an output; name it once", old->name));
     refuse_compute_type(old->name, old->dtype);
     auto output = std::make_shared<const BufferNode>(BufferNode{old->name, old->dtype, old->shape,
                                                                 Scope::global, Role::output, nullptr,

@@ -115,6 +115,7 @@ private:
   Stmt stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
              const std::function<Definition(const std::vector<Expr> &)> &element);
   void claim(const std::string &name, const std::vector<Expr> &shape);
+  void check_sizes(const std::string &whose, const Expr &extent) const;
   void check_origin(const std::string &stage, const Definition &definition,
                     const std::vector<Expr> &indices) const;
   std::shared_ptr<const std::vector<Expr>> strides(const std::string &name, const std::vector<Expr> &shape,

@@ -220,8 +220,8 @@ void Nvrtc::check_arch(const std::string &arch) const {
   }
   if (arch_number(arch) > newest)
     advice = "; a newer architecture needs a newer NVRTC";
-  throw UserError(ExitCode::usage, fmt::format("unknown architecture \"{}\": NVRTC {} compiles for {}{}", arch,
-                                               version(), fmt::join(known, ", "), advice));
+  throw UnknownArchitecture(fmt::format("unknown architecture \"{}\": NVRTC {} compiles for {}{}", arch,
+                                        version(), fmt::join(known, ", "), advice));
 }
 
 std::vector<std::string> Nvrtc::command_line(const std::string &source, const std::string &arch,

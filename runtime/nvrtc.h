@@ -39,6 +39,12 @@ public:
   explicit HeadersMissing(const std::string &message) : UserError(ExitCode::no_device, message) {}
 };
 
+/// This NVRTC does not compile for the architecture.
+class UnknownArchitecture : public UserError {
+public:
+  explicit UnknownArchitecture(const std::string &message) : UserError(ExitCode::usage, message) {}
+};
+
 class Nvrtc {
 public:
   /// The one that this process uses, found on the first call: the first by the order of library.h that

@@ -59,6 +59,8 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
         refuse(fmt::format("option '{}' needs a value: {} {}", spelled, spelled, option->value));
       value = words[++n];
     }
+    if (option->value == "FILE" && value.empty())
+      refuse(fmt::format("option '{}' needs a file's path, got ''", spelled));
     if (!option->choices.empty() && std::ranges::find(option->choices, value) == option->choices.end())
       refuse(fmt::format("option '{}' is one of {}, got '{}'", spelled, quoted_list(option->choices), value));
     if (!values_.emplace(option->name, value).second)

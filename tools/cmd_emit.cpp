@@ -93,6 +93,18 @@ kernel::Plan named(kernel::Plan plan, const Arguments &arguments) {
   if (std::string why = why_not_linked(*name); !why.empty())
     throw UserError(ExitCode::usage,
                     fmt::format("--name '{}' cannot be the name of a kernel: {}; give another", *name, why));
+  auto refuse_same = [&](const std::string &what, const std::string &taken) {
+    if (taken == *name)
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("--name '{}' is the name of {} of the computation; give another", *name, what));
+  };
+  for (const Buffer &array : plan.params)
+    refuse_same("an array", array->name);
+  for (const Var &scalar : plan.scalars)
+    refuse_same("a scalar", scalar->name);
+  for (const kernel::SizeParameter &size : plan.sizes)
+    refuse_same("a size", size.size->name);
   return renamed(std::move(plan), *name);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/sim_executor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith::cli {
 
@@ -21,9 +22,11 @@ Option arch_option(const std::string &otherwise) {
 
 std::optional<std::string> given_arch(const Context &context) {
   auto arch = context.arguments.value("arch");
-  if (arch && compute_capability(*arch) == 0)
-    throw UserError(ExitCode::usage,
-                    fmt::format("option '--arch' is an architecture such as sm_80 or sm_90a, got '{}'", *arch));
+  if (arch && !is_architecture(*arch))
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("option '--arch' is an architecture such as sm_80 or sm_90a, got '{}'; known are {}", *arch,
+                    fmt::join(architectures(), ", ")));
   return arch;
 }
 
@@ -97,6 +100,9 @@ std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const 
   try {
     return compile(plan, arch);
   } catch (const cuda::HeadersMissing &error) {
+    note = fmt::format("registers n/a: {}", error.what());
+    return {};
+  } catch (const cuda::UnknownArchitecture &error) {
     note = fmt::format("registers n/a: {}", error.what());
     return {};
   } catch (const UserError &error) {

@@ -48,6 +48,13 @@ TEST(Bits, AreOfIntegersAndShiftByConstants) {
   expect_user_error([&] { binary(BinaryOp::shift_right, i, i); }, ExitCode::usage, "got an expression");
 }
 
+TEST(Expr, TheLeastIntegerDividedByMinusOneWraps) {
+  Expr least = std::numeric_limits<std::int64_t>::min();
+  EXPECT_TRUE(same(floordiv(least, -1), least));
+  EXPECT_TRUE(same(floormod(least, -1), Expr(0)));
+  EXPECT_TRUE(same(floordiv(Expr(-7), -1), Expr(7)));
+}
+
 TEST(RingHash, CommutesWithNeitherSumsNorProducts) {
   using Function = Expr (*)(Expr);
   for (Function f : {Function(relu), Function([](Expr x) { return maximum(std::move(x), u32(7)); }),

@@ -246,13 +246,65 @@ TEST(Workload, RefusesOutputs) {
 }
 
 TEST(Schedule, RefusesAComputationThatIsNotWellFormed) {
-  Workload w("empty_sum");
+  Workload w("copy");
   Tensor x = w.placeholder("X", {4});
-  Reduce k = reduce_axis("k", 0);
-  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr) { return sum(x(k), k); });
+  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i); });
   Program p = w.output({y});
+  p.body = make_for(For{make_var("k"), Expr(0), LoopKind::serial, std::nullopt, p.body});
   expect_user_error([&] { Schedule s(p); }, ExitCode::usage,
-                    "the computation 'empty_sum' is not well formed: loop k has the extent 0");
+                    "the computation 'copy' is not well formed: loop k has the extent 0");
+}
+
+TEST(Workload, RefusesSumsThatAreNone) {
+  Workload w("w"), other("other");
+  Tensor x = w.placeholder("X", {4, 4});
+  auto total = [&](Expr extent) {
+    Reduce k = reduce_axis("k", std::move(extent));
+    w.compute("Y", {4}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  };
+  for (const Expr &extent : {Expr(0), Expr(-3), Expr(true), Expr(2.5F)})
+    expect_user_error([&] { total(extent); }, ExitCode::usage, "the reduction axis k has the extent ");
+  expect_user_error([&] { total(other.size("N")); }, ExitCode::usage,
+                    "the reduction axis k has the extent N, and N is no size of workload 'w'; make it one with "
+                    "size(\"N\") of this workload");
+  Reduce k = reduce_axis("k", 4);
+  expect_user_error([&] { w.compute("Y", {4}, {"i"}, [&](Expr i) {
+                            return sum(x(i, k), {k, k});
+                          }); },
+                    ExitCode::usage, "stage 'Y' sums over k twice; name each axis once");
+}
+
+TEST(Workload, RefusesSizesAndOutputsOfAnother) {
+  Workload w("w"), other("other");
+  expect_user_error(
+      [&] {
+        w.placeholder("X", {other.size("N"), 4});
+      },
+      ExitCode::usage, "'X' has the extent N, and N is no size of workload 'w'");
+  Tensor x = w.placeholder("X", {4}), z = other.placeholder("Z", {4});
+  Tensor ours = w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i); });
+  Tensor theirs = other.compute("T", {4}, {"i"}, [&](Expr i) { return z(i); });
+  expect_user_error([&] { w.output({ours, theirs}); }, ExitCode::usage, "'T' is no stage of this workload");
+  expect_user_error([&] { w.output({ours, ours}); }, ExitCode::usage, "'Y' is named twice as an output");
+}
+
+TEST(Workload, RefusesExpressionsThatAreEmpty) {
+  Workload w("w");
+  Tensor x = w.placeholder("X", {4});
+  const char *message =
+      "an expression is empty: it was declared without a value; give it one before it is used";
+  auto element = [&](auto make) { w.compute("Y", {4}, {"i"}, [&](Expr i) { return make(i); }); };
+  expect_user_error([&] { element([&](Expr i) { return Expr() + x(i); }); }, ExitCode::usage, message);
+  expect_user_error([&] { element([&](Expr) { return -Expr(); }); }, ExitCode::usage, message);
+  expect_user_error([&] { element([&](Expr) { return Expr(); }); }, ExitCode::usage, message);
+  expect_user_error([&] { element([&](Expr) { return x(Expr()); }); }, ExitCode::usage, message);
+  expect_user_error([&] { element([&](Expr i) { return select(Expr(), x(i), x(i)); }); }, ExitCode::usage,
+                    message);
+  expect_user_error([&] { element([&](Expr) { return cast(DType::f32, Expr()); }); }, ExitCode::usage, message);
+  expect_user_error([&] { w.placeholder("Z", {Expr(), 4}); }, ExitCode::usage, message);
+  expect_user_error(
+      [&] { element([&](Expr) { return Definition(sum(x(Expr(0)), reduce_axis("k", Expr()))); }); },
+      ExitCode::usage, message);
 }
 
 TEST(Interpret, NamesTheBlockThatStrays) {

@@ -92,9 +92,22 @@ TEST(Arch, IsThatOfADeviceWhateverItsSuffix) {
               std::string("the GPU at hand is sm_90, and --arch asks for ") + asked);
 }
 
+/// Whatever NVRTC is here: 13 does not compile for sm_70, and 12 not for sm_121.
+TEST(Arch, ThatNvrtcDoesNotKnowIsEmittedAndSimulated) {
+  for (const char *arch : {"sm_70", "sm_121"}) {
+    Ran emit = nestsmith(std::string("emit deep_dive/naive --arch ") + arch);
+    EXPECT_EQ(emit.code, 0) << emit.err;
+    EXPECT_TRUE(contains(emit.out, std::string("\n// Target: ") + arch + "\n"));
+    Ran run = nestsmith(std::string("run deep_dive/naive --shape 9x9x9 --device sim --arch ") + arch);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_TRUE(contains(run.out, "PASSED"));
+  }
+}
+
 TEST(Arch, ThatIsNoneOrContradictsTheGpuIsRefused) {
   for (const char *command : {"emit", "show", "check", "explain", "run", "compile"})
-    for (const char *arch : {"90", "sm90", "sm_", "sm_9", "sm_90x", "compute_90", "''"}) {
+    for (const char *arch : {"90", "sm90", "sm_", "sm_9", "sm_90x", "compute_90", "sm_42", "sm_090", "sm_80a",
+                             "sm_90f", "sm_999", "''"}) {
       Ran ran = nestsmith(std::string(command) + " deep_dive/naive --arch " + arch);
       EXPECT_EQ(ran.code, 2) << command << " " << arch;
       EXPECT_TRUE(contains(ran.err, "option '--arch' is an architecture such as sm_80 or sm_90a, got '"));

@@ -47,11 +47,31 @@ TEST(EmitName, NamesTheKernelAndWhatIsMadeOfIt) {
   EXPECT_TRUE(contains(json.out, "\"requirement\": \"relu_requirement\""));
 }
 
+TEST(EmitName, OfAParameterIsRefused) {
+  for (auto [name, what] : {std::pair{"A", "an array"}, {"alpha", "a scalar"}, {"ldb", "a size"}}) {
+    Ran ran = nestsmith(std::string("emit deep_dive/naive --symbolic --name ") + name);
+    EXPECT_EQ(ran.code, 2) << name;
+    EXPECT_TRUE(contains(ran.err, std::string("--name '") + name + "' is the name of " + what)) << ran.err;
+  }
+}
+
+TEST(Emit, RefusesAFileWithoutAName) {
+  for (const char *options : {"--header '' -o x.cu", "--header x.h -o ''", "-o ''"}) {
+    Ran ran = nestsmith(std::string("emit deep_dive/naive ") + options);
+    EXPECT_EQ(ran.code, 2) << options;
+    EXPECT_TRUE(contains(ran.err, "needs a file's path, got ''")) << ran.err;
+  }
+}
+
 TEST(EmitName, ThatIsTakenIsRefusedWithTheReason) {
   for (auto [name, why] : {std::pair{"9x", "no C identifier"},
                            {"a-b", "no C identifier"},
                            {"''", "no C identifier"},
                            {"_a", "the compiler's"},
+                           {"a_", "the compiler's"},
+                           {"FILE", "takes it"},
+                           {"va_list", "takes it"},
+                           {"offsetof", "takes it"},
                            {"while", "a keyword of C or C++"},
                            {"restrict", "a keyword of C or C++"},
                            {"cudaFree", "CUDA's"},
