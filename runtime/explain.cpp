@@ -19,23 +19,32 @@ std::string scaled(double value, const std::vector<std::pair<double, const char 
   return fmt::format("{}{}", number_text(value / units.back().first), units.back().second);
 }
 
+/// "4.19 M blocks", "1 block".
+std::string counted(const std::string &number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s");
+}
+
+std::string counted(std::int64_t number, std::string_view noun) {
+  return counted(std::to_string(number), noun);
+}
+
 std::string global_text(const sim::RequestSums &total) {
   if (total.requests == 0)
     return "none";
-  return fmt::format("{} requests of {} sectors; {} asked, {} moved",
-                     count_text(static_cast<double>(total.requests)), number_text(total.sectors_per_request()),
-                     bytes_text(static_cast<double>(total.asked)),
-                     bytes_text(static_cast<double>(total.bytes_moved())));
+  return fmt::format(
+      "{} of {}; {} asked, {} moved", counted(count_text(static_cast<double>(total.requests)), "request"),
+      counted(number_text(total.sectors_per_request()), "sector"), bytes_text(static_cast<double>(total.asked)),
+      bytes_text(static_cast<double>(total.bytes_moved())));
 }
 
 std::string shared_text(const sim::RequestSums &total) {
   if (total.requests == 0)
     return "none";
-  return fmt::format("{} requests of {} wavefronts; {}", count_text(static_cast<double>(total.requests)),
-                     number_text(total.wavefronts_per_request()),
+  return fmt::format("{} of {}; {}", counted(count_text(static_cast<double>(total.requests)), "request"),
+                     counted(number_text(total.wavefronts_per_request()), "wavefront"),
                      total.conflicts == 0
                          ? "no bank conflicts"
-                         : count_text(static_cast<double>(total.conflicts)) + " bank conflicts");
+                         : counted(count_text(static_cast<double>(total.conflicts)), "bank conflict"));
 }
 
 Section speed_of_light(const KernelAnalysis &it) {
@@ -105,8 +114,8 @@ Section occupancy_section(const KernelAnalysis &it) {
       bounds.push_back(fmt::format("{} {}", name(limit), blocks));
   std::string at_most = it.compiled && !it.occupancy_assumed ? "" : "at most ";
   section.facts = {
-      {"Theoretical occupancy", fmt::format("{}{}: {} blocks, {} of {} warps", at_most, percent_text(o.ratio()),
-                                            o.blocks, o.warps, o.max_warps)},
+      {"Theoretical occupancy", fmt::format("{}{}: {}, {} of {} warps", at_most, percent_text(o.ratio()),
+                                            counted(o.blocks, "block"), o.warps, o.max_warps)},
       {"Limited by", fmt::format("{}", fmt::join(limits, ", "))},
       {"Blocks an SM, by", fmt::format("{}", fmt::join(bounds, ", "))},
       it.compiled ? Fact{"Registers a thread",
@@ -127,12 +136,12 @@ Section occupancy_section(const KernelAnalysis &it) {
   return section;
 }
 
-/// "32 x 4 = 128 threads", "128 threads".
+/// "32 x 4 = 128 threads", "128 threads", "1 thread".
 std::string of_extents(const std::array<std::int64_t, 3> &extents, std::int64_t product,
                        std::string_view what) {
   std::string text = extents_text(extents);
-  return text == std::to_string(product) ? fmt::format("{} {}", product, what)
-                                         : fmt::format("{} = {} {}", text, product, what);
+  return text == std::to_string(product) ? counted(product, what)
+                                         : fmt::format("{} = {}", text, counted(product, what));
 }
 
 Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
@@ -140,12 +149,12 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
   const Waves &w = it.waves;
   Section section{"Launch Statistics", {}};
   section.facts = {
-      {"Grid", of_extents(it.kernel.grid(), w.blocks, "blocks")},
-      {"Block", of_extents(it.kernel.block(), it.kernel.threads(), "threads")},
-      {"Waves", fmt::format("{} of {} blocks; the last is {} full", number_text(w.waves), w.in_wave,
+      {"Grid", of_extents(it.kernel.grid(), w.blocks, "block")},
+      {"Block", of_extents(it.kernel.block(), it.kernel.threads(), "thread")},
+      {"Waves", fmt::format("{} of {}; the last is {} full", number_text(w.waves), counted(w.in_wave, "block"),
                             percent_text(w.last_wave))},
-      {"Busiest SM",
-       fmt::format("{} blocks, {} times an even share", w.busiest, number_text(it.imbalance(whole.gpu)))},
+      {"Busiest SM", fmt::format("{}, {} times an even share", counted(w.busiest, "block"),
+                                 number_text(it.imbalance(whole.gpu)))},
   };
   double executed = static_cast<double>(counts.multiply_adds.threads), needed = whole.needed_multiply_adds;
   if (needed > 0 && whole.kernels.size() == 1)
@@ -243,8 +252,9 @@ Section roofline(const PlanAnalysis &it) {
 }
 
 std::string per_request(const sim::AccessCounts &access) {
-  return access.buffer->scope == Scope::global ? number_text(access.sectors_per_request()) + " sectors"
-                                               : number_text(access.wavefronts_per_request()) + " wavefronts";
+  return access.buffer->scope == Scope::global
+             ? counted(number_text(access.sectors_per_request()), "sector")
+             : counted(number_text(access.wavefronts_per_request()), "wavefront");
 }
 
 std::vector<AccessName> accesses(const PlanAnalysis &analysis) {

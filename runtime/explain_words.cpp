@@ -124,9 +124,9 @@ Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope 
   if (b == 0 || a == 0) // there is nothing to compare
     return {1, 1, ""};
   return {b, a,
-          fmt::format("a request takes {} {} instead of {}{}", number_text(a),
-                      scope == Scope::global ? "sectors" : "wavefronts", number_text(b),
-                      details(before, after, scope))};
+          fmt::format("a request takes {} {}{} instead of {}{}", number_text(a),
+                      scope == Scope::global ? "sector" : "wavefront", number_text(a) == "1" ? "" : "s",
+                      number_text(b), details(before, after, scope))};
 }
 
 std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -337,8 +337,9 @@ std::string in_words(const PlanAnalysis &it) {
       number_text(it.gpu.ridge()));
   if (slowest.imbalance(it.gpu) > 1 + noticed)
     text +=
-        fmt::format(" The grid of {} blocks does not fill {} SMs evenly: the busiest has {} times its share.",
-                    slowest.waves.blocks, it.gpu.sms, number_text(slowest.imbalance(it.gpu)));
+        fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times its share.",
+                    slowest.waves.blocks, slowest.waves.blocks == 1 ? "" : "s", it.gpu.sms,
+                    number_text(slowest.imbalance(it.gpu)));
   std::string hint = advice(it);
   return text + fmt::format(" To gain: {}.", hint);
 }

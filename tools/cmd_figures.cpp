@@ -98,7 +98,7 @@ Command figures_command() {
           1,
           {{"counts", "", "without the predictions of times, which take seconds"},
            {"markdown", "", "as the table of docs/figures.md"}},
-          "A prediction is a ratio of least times, which know no latency: it agrees where it goes the way the\n"
+          "A prediction is a ratio of least times, which know no latency: it agrees where it goes the way the "
           "measurement went. Nothing is fitted to what was published.\n",
           run};
 }

@@ -92,21 +92,36 @@ TEST(Explain, WorksOnASchedulesItHasNeverSeen) {
   EXPECT_THAT(in_words(wrong), HasSubstr("To gain: neighbouring lanes should read neighbouring elements."));
 }
 
+std::string facts_of(const PlanAnalysis &it) {
+  std::string text;
+  for (const Section &section : sections(it.kernels[0], it))
+    for (const Fact &fact : section.facts)
+      text += fact.label + ": " + fact.value + "\n";
+  return text;
+}
+
 TEST(Explain, SectionsAreThoseOfAProfiler) {
   PlanAnalysis it = on("principles/tile64");
-  std::vector<Section> all = sections(it.kernels[0], it);
   std::vector<std::string> titles;
-  for (const Section &section : all)
+  for (const Section &section : sections(it.kernels[0], it))
     titles.push_back(section.title);
   EXPECT_THAT(titles, testing::ElementsAre("GPU Speed Of Light", "Memory Workload Analysis", "Occupancy",
                                            "Launch Statistics"));
-  std::string text;
-  for (const Section &section : all)
-    for (const Fact &fact : section.facts)
-      text += fact.label + ": " + fact.value + "\n";
+  std::string text = facts_of(it);
   EXPECT_THAT(text, HasSubstr("Shared memory a block: 32768 bytes"));
   EXPECT_THAT(text, HasSubstr("Block: 256 threads"));
   EXPECT_THAT(text, HasSubstr("Grid: 4 x 4 = 16 blocks"));
+}
+
+TEST(Explain, OfOneIsTheSingular) {
+  PlanAnalysis it = on("deep_dive/shared", "A100", {32, 32, 32});
+  std::string text = facts_of(it);
+  EXPECT_THAT(text, HasSubstr("Grid: 1 block\n"));
+  EXPECT_THAT(text, HasSubstr("Busiest SM: 1 block, 108 times an even share"));
+  EXPECT_THAT(text, HasSubstr(" of 1 wavefront;"));
+  EXPECT_THAT(in_words(it), HasSubstr("The grid of 1 block does not fill 108 SMs"));
+  for (const char *noun : {"block", "sector", "wavefront", "request"})
+    EXPECT_THAT(text, Not(testing::ContainsRegex(fmt::format("(^|[^.0-9])1 {}s", noun))));
 }
 
 TEST(Explain, SaysWhatIsNotKnown) {

@@ -141,6 +141,7 @@ TEST(FiguresCommand, ShowsThePostsBesideOurs) {
   EXPECT_FALSE(contains(ran.out, "│ wrong"));
   EXPECT_EQ(nestsmith("figures 009 --counts").code, 2);
   EXPECT_NE(parsed(nestsmith("figures transposed --counts --json")).getAsArray(), nullptr);
+  EXPECT_TRUE(contains(nestsmith("figures --help").out, "it goes the way the measurement went."));
 }
 
 } // namespace
