@@ -56,11 +56,11 @@ void check_divisions(const std::string &stage, const Expr &e, const Bounds &boun
   if (dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op->b)))
     return;
   bool divides = op->op == BinaryOp::floordiv;
-  refuse(fmt::format(
-      "stage '{}' divides {} data: {} rounds down, but CUDA's {} towards zero where a value is negative; "
-      "where none is, divide as u32 with cast(DType::u32, …); else {}convert to f32 and back",
-      stage, name(op->a.dtype()), to_string(e), divides ? "/" : "%",
-      divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
+  refuse(fmt::format("stage '{}' divides {} data: {} rounds down, but CUDA's {} rounds towards zero where a "
+                     "value is negative; "
+                     "where none is, divide as u32 with cast(DType::u32, …); else {}convert to f32 and back",
+                     stage, name(op->a.dtype()), to_string(e), divides ? "/" : "%",
+                     divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
 }
 
 } // namespace

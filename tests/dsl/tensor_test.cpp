@@ -182,7 +182,7 @@ TEST(Workload, RefusesDivisionsOfSignedData) {
           },
           "stage 'Y' divides " + type + " data: " + what);
     };
-    std::string where = " towards zero where a value is negative; where none is, divide as u32 with "
+    std::string where = " rounds towards zero where a value is negative; where none is, divide as u32 with "
                         "cast(DType::u32, …); else ";
     refuses([](Expr x, Expr) { return x / 2; },
             "x[i]//2 rounds down, but CUDA's /" + where +
