@@ -11,7 +11,8 @@ install(FILES tools/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-co
 install(FILES LICENSE CHANGELOG.md README.md README.ko.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md)
 # All of a user's project; examples/CMakeLists.txt itself is a part of this build.
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN examples/CMakeLists.txt EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN examples/CMakeLists.txt EXCLUDE
+  PATTERN .clang-format EXCLUDE)
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
 # Where the libraries are that these archives link.
