@@ -34,13 +34,13 @@ TEST(Names, ThatAUserGivesAreKeptOrRefusedWithAReason) {
   auto refused = [](const char *name, const char *why) {
     EXPECT_THAT(why_not_linked(name), HasSubstr(why)) << name;
   };
-  for (const char *name : {"gemm", "g", "Gemm2", "my_gemm", "GEMM", "gemm_", "cublas_like"}) {
+  for (const char *name : {"gemm", "g", "Gemm2", "my_gemm", "GEMM", "cublas_like"}) {
     EXPECT_EQ(why_not_linked(name), "") << name;
     EXPECT_EQ(linked_identifier(name), name);
   }
   for (const char *name : {"", "1x", "a b", "a-b", "a.b", "\xc3\xa4", "x\n"})
     refused(name, "no C identifier");
-  for (const char *name : {"_x", "a__b", "__x"})
+  for (const char *name : {"_x", "a__b", "__x", "gemm_"})
     refused(name, "the compiler's");
   for (const char *name : {"int", "co_await", "restrict", "typeof", "xor"})
     refused(name, "a keyword of C or C++");

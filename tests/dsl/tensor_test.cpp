@@ -256,9 +256,10 @@ TEST(Schedule, RefusesAComputationThatIsNotWellFormed) {
 }
 
 TEST(Workload, RefusesSumsThatAreNone) {
-  Workload w("w"), other("other");
-  Tensor x = w.placeholder("X", {4, 4});
+  Workload other("other");
   auto total = [&](Expr extent) {
+    Workload w("w");
+    Tensor x = w.placeholder("X", {4, 4});
     Reduce k = reduce_axis("k", std::move(extent));
     w.compute("Y", {4}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
   };
@@ -267,6 +268,8 @@ TEST(Workload, RefusesSumsThatAreNone) {
   expect_user_error([&] { total(other.size("N")); }, ExitCode::usage,
                     "the reduction axis k has the extent N, and N is no size of workload 'w'; make it one with "
                     "size(\"N\") of this workload");
+  Workload w("w");
+  Tensor x = w.placeholder("X", {4, 4});
   Reduce k = reduce_axis("k", 4);
   expect_user_error([&] { w.compute("Y", {4}, {"i"}, [&](Expr i) {
                             return sum(x(i, k), {k, k});
@@ -293,7 +296,10 @@ TEST(Workload, RefusesExpressionsThatAreEmpty) {
   Tensor x = w.placeholder("X", {4});
   const char *message =
       "an expression is empty: it was declared without a value; give it one before it is used";
-  auto element = [&](auto make) { w.compute("Y", {4}, {"i"}, [&](Expr i) { return make(i); }); };
+  int stages = 0;
+  auto element = [&](auto make) {
+    w.compute("Y" + std::to_string(++stages), {4}, {"i"}, [&](Expr i) { return make(i); });
+  };
   expect_user_error([&] { element([&](Expr i) { return Expr() + x(i); }); }, ExitCode::usage, message);
   expect_user_error([&] { element([&](Expr) { return -Expr(); }); }, ExitCode::usage, message);
   expect_user_error([&] { element([&](Expr) { return Expr(); }); }, ExitCode::usage, message);
