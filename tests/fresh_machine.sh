@@ -69,7 +69,12 @@ child=
 finish() {
   status=$?
   trap - EXIT INT TERM HUP
-  [ -z "$child" ] || kill -s KILL "$child" 2>/dev/null || true
+  # Each child is the first process of namespaces of its own: with it end its descendants and its mounts.
+  if [ -n "$child" ]; then
+    kill -s KILL "$child" 2>/dev/null || true
+    wait "$child" 2>/dev/null || true
+    sleep 1
+  fi
   if [ -n "$keep" ]; then say "kept: $folder"; else rm -rf --one-file-system "$folder"; fi
   exit "$status"
 }
@@ -99,7 +104,7 @@ machine=$folder/machine packages=git
 [ -z "$user" ] || packages=$packages,sudo
 say "Debian $release: making a minimal root with $packages"
 log=$folder/mmdebstrap.log
-wait_for mmdebstrap --variant=minbase --include="$packages" --aptopt="$folder/proxies" "$suite" "$machine" "$folder/archives" \
+wait_for unshare --mount --pid --fork --kill-child --mount-proc mmdebstrap --variant=minbase --include="$packages" --aptopt="$folder/proxies" "$suite" "$machine" "$folder/archives" \
   >"$log" 2>&1 || {
   tail -n 20 "$log" >&2
   fail "mmdebstrap failed"
@@ -151,7 +156,7 @@ commit=$(git -c safe.directory='*' -C "$machine$place" log -1 --format='%h %s')
 [ -z "$user" ] || chroot "$machine" chown -R "$user:$user" "$place"
 if [ -n "$llvm" ]; then
   say "installing llvm-$llvm-dev before"
-  wait_for chroot "$machine" sh -ec "apt-get update -qq && apt-get install -qq -y --no-install-recommends llvm-$llvm-dev" >"$log" 2>&1 ||
+  wait_for unshare --mount --pid --fork --kill-child chroot "$machine" sh -ec "apt-get update -qq && apt-get install -qq -y --no-install-recommends llvm-$llvm-dev" >"$log" 2>&1 ||
     { tail -n 20 "$log" >&2 && fail "cannot install llvm-$llvm-dev"; }
 fi
 
