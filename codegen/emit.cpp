@@ -190,7 +190,7 @@ private:
     out_.blank();
   }
 
-  /// What stands above the launcher.
+  /// The text above the launcher.
   void comment() {
     bool one = plan_.kernels.size() == 1;
     out_.verbatim(fmt::format("/// Launches {} on `stream` and does not wait.{}\n"

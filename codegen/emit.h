@@ -53,7 +53,7 @@ std::string workspace_bytes_name(const kernel::Plan &plan);
 /// aligned as cudaMalloc aligns. Nothing has to be in it, and nothing of use is left in it.
 std::string emit(const EmitInfo &info, const kernel::Plan &plan);
 
-/// What declares the file's functions, for C and C++.
+/// The header of that file: declarations of its functions for C and C++.
 std::string emit_header(const EmitInfo &info, const kernel::Plan &plan);
 
 /// The two parts of that file, for who builds another around them (codegen/standalone.h).

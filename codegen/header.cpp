@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// What the parameters' types need.
+  /// The includes and types that the parameters need.
   void types() {
     std::set<DType> used;
     for (const Buffer &buffer : plan_.params)

@@ -1,5 +1,5 @@
 #pragma once
-/// What the launcher's text names: its parameters, and the sizes in expressions.
+/// The names in the launcher's text: its parameters, and the sizes in expressions.
 
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
@@ -37,9 +37,9 @@ struct Launcher {
 
   /// `cudaError_t gemm_launch(…)`: its parameters.
   std::vector<std::string> parameters() const;
-  /// Those that `gemm_requirement` takes, in the same order: the ones that something is required of.
+  /// The parameters of `gemm_requirement`, in the same order: those that have a requirement.
   std::vector<Parameter> checked() const;
-  /// Those that `gemm_workspace_bytes` takes: the sizes, where the plan has any.
+  /// The parameters of `gemm_workspace_bytes`: the sizes, if the plan has any.
   std::vector<Parameter> of_workspace_bytes() const;
   /// `gemm_workspace_bytes(M, N, K)`.
   std::string workspace_call() const;
