@@ -97,14 +97,15 @@ wait_for() {
 host_suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 apt-get indextargets --format '$(ORIGIN) deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
   sed -n "s/^Debian \(deb .*\) $host_suite\([-a-z]*\) main\$/\1 $suite\2 main/p" | sort -u >"$folder/archives"
-[ -s "$folder/archives" ] || echo "deb http://deb.debian.org/debian $suite main" >"$folder/archives"
+archives=$folder/archives
+[ -s "$archives" ] || archives= # mmdebstrap knows Debian's own
 apt-config dump | grep -E '^Acquire::https?::Proxy' >"$folder/proxies" || true
 
 machine=$folder/machine packages=git
 [ -z "$user" ] || packages=$packages,sudo
 say "Debian $release: making a minimal root with $packages"
 log=$folder/mmdebstrap.log
-wait_for unshare --mount --pid --fork --kill-child --mount-proc mmdebstrap --variant=minbase --include="$packages" --aptopt="$folder/proxies" "$suite" "$machine" "$folder/archives" \
+wait_for unshare --mount --pid --fork --kill-child --mount-proc mmdebstrap --variant=minbase --include="$packages" --aptopt="$folder/proxies" "$suite" "$machine" ${archives:+"$archives"} \
   >"$log" 2>&1 || {
   tail -n 20 "$log" >&2
   fail "mmdebstrap failed"
