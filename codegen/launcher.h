@@ -43,7 +43,7 @@ struct Launcher {
   std::vector<Parameter> of_workspace_bytes() const;
   /// `gemm_workspace_bytes(M, N, K)`.
   std::string workspace_call() const;
-  /// What is passed to a kernel of the plan.
+  /// The arguments of a call of this kernel of the plan.
   std::string arguments(const kernel::Kernel &kernel) const;
 };
 

@@ -100,7 +100,7 @@ const std::set<std::string> &reserved_words() {
   return words;
 }
 
-/// What a standalone file defines around the kernels.
+/// Names that a standalone file defines around the kernels.
 bool is_of_standalone(const std::string &name) {
   static const std::set<std::string> words = {"Reference", "must",     "random_bits",  "randomize",
                                               "same",      "value_of", "device_array", "read_back",

@@ -11,7 +11,7 @@ namespace nestsmith {
 
 namespace {
 
-/// What holds where the condition does not.
+/// The negation of a condition.
 Expr opposite(const Expr &condition) {
   const auto *op = condition.as<Binary>();
   if (op && op->op == BinaryOp::le)

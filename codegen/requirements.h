@@ -1,5 +1,5 @@
 #pragma once
-/// What a launch must meet: conditions in the text of a launcher, each with a sentence.
+/// Requirements of a launch: conditions in the text of a launcher, each with a sentence.
 
 #include "codegen/launcher.h"
 

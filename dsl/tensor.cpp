@@ -195,8 +195,7 @@ void Workload::check_origin(const std::string &stage, const Definition &definiti
     known.push_back(axis.var());
     check_sizes(fmt::format("the reduction axis {}", name), axis.extent());
     auto range = range_of(axis.extent(), {});
-    DType type = axis.extent().dtype();
-    if ((type != DType::i64 && type != DType::i32) || !range || range->low < 1)
+    if (!is_index(axis.extent().dtype()) || !range || range->low < 1)
       refuse(fmt::format(
           "the reduction axis {} has the extent {}, expected a constant or an expression of sizes, at least "
           "1",

@@ -52,7 +52,7 @@ struct Rung {
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };
 
-/// What stands above the rungs of a tutorial.
+/// The heading above the rungs of a tutorial.
 struct Tutorial {
   std::string name;    ///< that of its rungs' `tutorial`: "deep_dive"
   std::string title;   ///< "GEMM deep dive, part 1"

@@ -1,5 +1,5 @@
-/// What a launcher asks of its arguments: the files that `emit` writes, compiled and called here, where the
-/// host is the device (tests/codegen/host_text.h).
+/// Requirements of a launcher on its arguments: the files that `emit` writes, compiled and called here, where
+/// the host is the device (tests/codegen/host_text.h).
 
 #include "codegen/emit.h"
 #include "dsl/tensor.h"
