@@ -2,9 +2,9 @@
 
 #include "codegen/cuda.h"
 #include "dsl/error.h"
+#include "dsl/workload_info.h"
 #include "runtime/sim/count.h"
 #include "runtime/sums_in_registers.h"
-#include "runtime/workload_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -4,10 +4,10 @@
 #include "dsl/interpret.h"
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
+#include "dsl/workload_info.h"
 #include "runtime/runnable.h"
 #include "runtime/sim_executor.h"
 #include "runtime/stored_array.h"
-#include "runtime/workload_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>

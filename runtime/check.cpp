@@ -3,8 +3,8 @@
 #include "dsl/error.h"
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
+#include "dsl/workload_info.h"
 #include "runtime/stored_array.h"
-#include "runtime/workload_info.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
-#include "runtime/workload_info.h"
+#include "dsl/workload_info.h"
 
 #include <algorithm>
 #include <cmath>

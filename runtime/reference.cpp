@@ -2,8 +2,8 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
+#include "dsl/workload_info.h"
 #include "runtime/element_program.h"
-#include "runtime/workload_info.h"
 
 #include <Eigen/Core>
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "tools/climb.h"
 
 #include "dsl/error.h"
+#include "dsl/workload_info.h"
 #include "lowering/lower.h"
-#include "runtime/workload_info.h"
 #include "tools/analysed.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "dsl/error.h"
 #include "dsl/specialise.h"
+#include "dsl/workload_info.h"
 #include "lowering/lower.h"
 #include "runtime/stored_array.h"
-#include "runtime/workload_info.h"
 #include "tools/rung_choice.h"
 
 #include <algorithm>

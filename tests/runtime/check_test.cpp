@@ -1,7 +1,7 @@
 #include "runtime/check.h"
 
 #include "dsl/tensor.h"
-#include "runtime/workload_info.h"
+#include "dsl/workload_info.h"
 #include "tests/runtime/gemm_program.h"
 
 #include <cmath>

@@ -1,10 +1,10 @@
 #include "tests/schedules/host_compare.h"
 
 #include "dsl/specialise.h"
+#include "dsl/workload_info.h"
 #include "runtime/check.h"
 #include "runtime/sim_executor.h"
 #include "runtime/stored_array.h"
-#include "runtime/workload_info.h"
 #include "tests/codegen/host_text.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "runtime/workload_info.h"
+#include "dsl/workload_info.h"
 
 #include "dsl/error.h"
 
