@@ -4,8 +4,8 @@
 #include "runtime/cache.h"
 #include "runtime/cublas.h"
 #include "runtime/driver.h"
+#include "runtime/model/occupancy.h"
 #include "runtime/nvrtc.h"
-#include "runtime/occupancy.h"
 
 #include <thread>
 

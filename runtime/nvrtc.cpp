@@ -274,12 +274,12 @@ Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_nam
                                    kernel_name,
                                    entries.empty() ? "none" : fmt::format("{}", fmt::join(entries, ", "))),
                        compiled.log);
-  std::optional<Resources> resources = resources_of(compiled.log, kernel_name);
+  std::optional<KernelResources> resources = resources_of(compiled.log, kernel_name);
   if (!resources)
     throw UserError(ExitCode::no_device,
                     fmt::format("NVRTC {} ({}) does not say what kernel {} takes; NVRTC 12 and 13 do",
                                 version(), library_.path.string(), kernel_name));
-  static_cast<Resources &>(compiled) = *resources;
+  static_cast<KernelResources &>(compiled) = *resources;
   compiled.kernel_name = kernel_name;
   compiled.cubin = program.cubin();
   compiled.arch = arch;

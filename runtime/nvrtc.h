@@ -13,7 +13,7 @@
 namespace nestsmith::cuda {
 
 /// One kernel, ready to load.
-struct Compiled : Resources {
+struct Compiled : KernelResources {
   std::string kernel_name;
   std::vector<char> cubin;
   std::string arch;

@@ -59,8 +59,8 @@ std::vector<std::string> entry_functions(std::string_view log) {
   return names;
 }
 
-std::optional<Resources> resources_of(std::string_view log, std::string_view kernel) {
-  Resources found;
+std::optional<KernelResources> resources_of(std::string_view log, std::string_view kernel) {
+  KernelResources found;
   bool in_entry = false, in_properties = false, has_frame = false, has_registers = false;
   for_each_line(log, [&](std::string_view line) {
     if (std::string_view name = entry_name(line); !name.empty()) {

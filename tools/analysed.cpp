@@ -71,9 +71,9 @@ ChosenGpu choose_gpu(const Context &context) {
   }
 }
 
-std::vector<cuda::Resources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu,
+std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu,
                                                    std::string &note) {
-  std::vector<cuda::Resources> resources;
+  std::vector<KernelResources> resources;
   try {
     std::vector<std::string> known = cuda::supported_arches();
     if (std::ranges::find(known, gpu.arch) == known.end()) {
@@ -93,7 +93,7 @@ Prepared prepare(const Context &context, Choice choice, const Gpu &gpu) {
   Scheduled scheduled = schedule_choice(context, choice, target_of(gpu));
   kernel::Plan plan = scheduled.plan();
   std::string note;
-  std::vector<cuda::Resources> compiled = resources_if_possible(plan, gpu, note);
+  std::vector<KernelResources> compiled = resources_if_possible(plan, gpu, note);
   return {std::move(scheduled), std::move(plan), std::move(compiled), note};
 }
 

@@ -2,8 +2,8 @@
 /// A choice on a GPU that need not be at hand: scheduled and lowered for it, compiled where that can be, and
 /// analysed.
 
-#include "runtime/analysis.h"
-#include "runtime/explain.h"
+#include "runtime/model/analysis.h"
+#include "runtime/model/explain.h"
 #include "tools/rung_choice.h"
 
 #include <optional>
@@ -31,7 +31,7 @@ ChosenGpu choose_gpu(const Context &context);
 struct Prepared {
   Scheduled scheduled;
   kernel::Plan plan;
-  std::vector<cuda::Resources> compiled;
+  std::vector<KernelResources> compiled;
   std::string note; ///< why registers are not known, or empty
 };
 Prepared prepare(const Context &context, Choice choice, const Gpu &gpu);
@@ -47,7 +47,7 @@ std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 
 /// What NVRTC makes of the kernels for the GPU's architecture; nothing, and the reason in `note`, where it
 /// cannot.
-std::vector<cuda::Resources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
+std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
 
 /// The rung before this one in its tutorial, where it is for as many extents.
 std::optional<Choice> rung_before(const std::vector<Rung> &rungs, const Choice &choice);

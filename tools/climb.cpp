@@ -95,7 +95,7 @@ void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed 
   const Gpu *gpu = analysed_gpu();
   if (!gpu)
     return;
-  std::vector<cuda::Resources> resources(result.compiled.begin(), result.compiled.end());
+  std::vector<KernelResources> resources(result.compiled.begin(), result.compiled.end());
   try {
     result.analysis =
         nestsmith::analyse(it.source(), plan, *gpu, resources, {.max_blocks = 32, .max_requests = 2'000'000});

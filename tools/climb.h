@@ -1,9 +1,9 @@
 #pragma once
 /// One rung of a climb: scheduled, lowered, compiled, checked and timed.
 
-#include "runtime/analysis.h"
 #include "runtime/check.h"
 #include "runtime/cublas.h"
+#include "runtime/model/analysis.h"
 #include "tools/machine.h"
 #include "tools/rung_choice.h"
 

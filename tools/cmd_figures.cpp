@@ -1,4 +1,4 @@
-#include "runtime/explain.h"
+#include "runtime/model/explain.h"
 #include "schedules/figures/figures.h"
 #include "tools/command.h"
 #include "tools/json.h"

@@ -1,5 +1,5 @@
 #include "dsl/error.h"
-#include "runtime/explain.h"
+#include "runtime/model/explain.h"
 #include "schedules/published.h"
 #include "tools/analysed.h"
 #include "tools/command.h"

@@ -1,7 +1,7 @@
 #include "tools/complete.h"
 
 #include "dsl/target.h"
-#include "runtime/gpus.h"
+#include "runtime/model/gpus.h"
 #include "schedules/mistakes/mistakes.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tools/explain_text.h"
 
 #include "codegen/cuda.h"
-#include "runtime/metrics.h"
+#include "runtime/model/metrics.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The metrics of a kernel as JSON. Included by .cpp files only: it needs LLVM's headers.
 
-#include "runtime/metrics.h"
+#include "runtime/model/metrics.h"
 #include "tools/json.h"
 
 namespace nestsmith::cli {

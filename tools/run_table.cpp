@@ -1,7 +1,7 @@
 #include "tools/run_table.h"
 
 #include "dsl/error.h"
-#include "runtime/explain.h"
+#include "runtime/model/explain.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 /// What the tutorials' posts say in numbers, and what nestsmith finds for the same rungs: counted, modelled, or
 /// predicted from the bounds. Nothing is fitted to what was published.
 
-#include "runtime/analysis.h"
+#include "runtime/model/analysis.h"
 #include "schedules/rung.h"
 
 #include <string>

@@ -43,7 +43,7 @@ PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu
                           std::uint64_t max_requests) {
   Schedule schedule = find_rung(name).build(shape, DType::f32, target_of(gpu));
   kernel::Plan plan = lower(schedule);
-  std::vector<cuda::Resources> compiled;
+  std::vector<KernelResources> compiled;
   try {
     for (const cuda::Compiled &kernel : compile(plan, gpu.arch))
       compiled.push_back(kernel);

@@ -1,7 +1,7 @@
 #pragma once
 /// How the figures are had: a rung's counts, and what is said of them.
 
-#include "runtime/analysis.h"
+#include "runtime/model/analysis.h"
 #include "schedules/rung.h"
 
 #include <string>

@@ -1,5 +1,5 @@
 #include "codegen/cuda.h"
-#include "runtime/explain.h"
+#include "runtime/model/explain.h"
 #include "schedules/figures/measure.h"
 #include "schedules/mistakes/examples.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/gpus.h"
+#include "runtime/model/gpus.h"
 
 #include "dsl/error.h"
 #include "dsl/target.h"

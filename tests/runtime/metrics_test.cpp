@@ -1,4 +1,4 @@
-#include "runtime/metrics.h"
+#include "runtime/model/metrics.h"
 
 #include "dsl/expr.h"
 #include "runtime/sim/count.h"

@@ -1,4 +1,4 @@
-#include "runtime/occupancy.h"
+#include "runtime/model/occupancy.h"
 
 #include "dsl/error.h"
 #include "tests/runtime/environment.h"

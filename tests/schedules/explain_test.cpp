@@ -3,7 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
-#include "runtime/explain.h"
+#include "runtime/model/explain.h"
 #include "schedules/figures/measure.h"
 #include "schedules/workloads.h"
 

@@ -3,7 +3,7 @@
 ///
 /// A build that found no such header (cmake/find_cuda_occupancy.cmake) does all but this.
 
-#include "runtime/gpus.h"
+#include "runtime/model/gpus.h"
 
 #include <cstdint>
 #include <map>

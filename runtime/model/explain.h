@@ -1,7 +1,7 @@
 #pragma once
 /// An analysis in words: pure functions from figures to text.
 
-#include "runtime/analysis.h"
+#include "runtime/model/analysis.h"
 
 #include <string>
 #include <vector>

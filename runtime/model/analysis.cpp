@@ -1,10 +1,10 @@
-#include "runtime/analysis.h"
+#include "runtime/model/analysis.h"
 
 #include "codegen/cuda.h"
 #include "dsl/error.h"
 #include "dsl/workload_info.h"
+#include "runtime/model/sums_in_registers.h"
 #include "runtime/sim/count.h"
-#include "runtime/sums_in_registers.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ void check_fits(const kernel::Plan &plan, const Gpu &gpu) {
                     bytes / 0x1p30, gpu.product, static_cast<double>(gpu.dram_bytes) / 0x1p30));
 }
 
-LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<cuda::Resources> &compiled) {
+LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<KernelResources> &compiled) {
   LaunchResources launch;
   launch.threads = kernel.threads();
   launch.registers = compiled ? compiled->registers : 0;
@@ -269,7 +269,7 @@ std::vector<Scalar> ones(const kernel::Kernel &kernel) {
 }
 
 PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
-                     const std::vector<cuda::Resources> &compiled, const AnalysisOptions &options) {
+                     const std::vector<KernelResources> &compiled, const AnalysisOptions &options) {
   kernel::Plan constant = kernel::specialise(plan);
   check_fits(constant, gpu);
   CudaText cuda = cuda_text(constant);

@@ -9,9 +9,9 @@
 #include "dsl/program.h"
 #include "dsl/target.h"
 #include "lowering/plan.h"
-#include "runtime/gpus.h"
-#include "runtime/occupancy.h"
-#include "runtime/ptxas_log.h"
+#include "runtime/model/gpus.h"
+#include "runtime/model/occupancy.h"
+#include "runtime/model/resources.h"
 #include "runtime/sim/counters.h"
 #include "runtime/sim/traffic.h"
 
@@ -50,14 +50,15 @@ struct Bound {
 double clocks(const sim::AccessCounts &access);
 
 struct KernelAnalysis {
-  kernel::Kernel kernel;  ///< with constants for its sizes, and sums in registers (runtime/sums_in_registers.h)
+  kernel::Kernel
+      kernel; ///< with constants for its sizes, and sums in registers (runtime/model/sums_in_registers.h)
   sim::Counters counters; ///< of it
   /// Buffers whose sums stand in memory in the lowered kernel. `lowered` has the counts of that, if there are
   /// any.
   std::vector<std::string> sums_moved;
   std::optional<sim::Counters> lowered;
   std::vector<TextLine> lines;             ///< of each access of `counters`, in the plan's CUDA text
-  std::optional<cuda::Resources> compiled; ///< for the GPU's architecture; absent without NVRTC
+  std::optional<KernelResources> compiled; ///< for the GPU's architecture; absent without NVRTC
   Occupancy occupancy;                     ///< where registers are not known, as if they were no limit
   /// This build has no calculator of occupancy: threads, blocks and shared memory alone limit it here.
   bool occupancy_assumed = false;
@@ -121,7 +122,7 @@ std::vector<Scalar> ones(const kernel::Kernel &kernel);
 /// `compiled` holds what NVRTC made of each kernel, or nothing. Throws UserError(usage) where the arrays do not
 /// fit into the GPU's memory, or an SM cannot hold a block.
 PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
-                     const std::vector<cuda::Resources> &compiled, const AnalysisOptions &options = {});
+                     const std::vector<KernelResources> &compiled, const AnalysisOptions &options = {});
 
 /// What threads, blocks and shared memory allow: for a build that has no calculator of occupancy.
 Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch);

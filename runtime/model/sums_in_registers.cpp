@@ -1,4 +1,4 @@
-#include "runtime/sums_in_registers.h"
+#include "runtime/model/sums_in_registers.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 #pragma once
 /// What is counted and modelled, under the names of Nsight Compute.
 ///
-/// The names are those of its metrics on the chips of runtime/gpus.h; docs/counters.md says what each is and
-/// how it is counted. One that the profiler has no counter for begins with "nestsmith__".
+/// The names are those of its metrics on the chips of runtime/model/gpus.h; docs/counters.md says what each is
+/// and how it is counted. One that the profiler has no counter for begins with "nestsmith__".
 
-#include "runtime/gpus.h"
-#include "runtime/occupancy.h"
+#include "runtime/model/gpus.h"
+#include "runtime/model/occupancy.h"
 #include "runtime/sim/counters.h"
 #include "runtime/sim/traffic.h"
 

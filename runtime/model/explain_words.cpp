@@ -1,4 +1,4 @@
-#include "runtime/explain.h"
+#include "runtime/model/explain.h"
 
 #include "dsl/error.h"
 
