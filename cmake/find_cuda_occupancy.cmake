@@ -1,5 +1,5 @@
 # NESTSMITH_CUDA_OCCUPANCY: the folder with cuda_occupancy.h, of wheels, a toolkit or the system, in the order in which
-# the tool looks for CUDA (runtime/library.h); OFF where there is none, and the build goes on without occupancy. The
+# the tool looks for CUDA (runtime/cuda/library.h); OFF where there is none, and the build goes on without occupancy. The
 # folders are looked at again in each build. As a script (cmake -P) this fails where there is none.
 
 get_filename_component(nestsmith_source ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)

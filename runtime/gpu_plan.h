@@ -3,8 +3,8 @@
 
 #include "dsl/array.h"
 #include "lowering/plan.h"
-#include "runtime/driver.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/stored_array.h"
 
 #include <span>

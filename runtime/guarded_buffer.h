@@ -3,7 +3,7 @@
 
 #include "dsl/array.h"
 #include "dsl/buffer.h"
-#include "runtime/driver.h"
+#include "runtime/cuda/driver.h"
 
 #include <cstdint>
 #include <string>

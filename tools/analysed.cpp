@@ -1,7 +1,7 @@
 #include "tools/analysed.h"
 
-#include "runtime/driver.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
 #include "tools/machine.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 /// One rung of a climb: scheduled, lowered, compiled, checked and timed.
 
 #include "runtime/check.h"
-#include "runtime/cublas.h"
+#include "runtime/cuda/cublas.h"
 #include "runtime/model/analysis.h"
 #include "tools/machine.h"
 #include "tools/rung_choice.h"

@@ -1,4 +1,4 @@
-#include "runtime/doctor.h"
+#include "runtime/cuda/doctor.h"
 
 #include "tools/command.h"
 #include "tools/json.h"

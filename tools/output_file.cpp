@@ -1,7 +1,7 @@
 #include "tools/output_file.h"
 
 #include "dsl/error.h"
-#include "runtime/whole_file.h"
+#include "runtime/cuda/whole_file.h"
 
 #include <cerrno>
 #include <cstdio>

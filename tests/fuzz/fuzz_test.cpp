@@ -2,7 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/trace.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/exhaustive.h"
 #include "tests/fuzz/isolated.h"

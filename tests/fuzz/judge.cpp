@@ -7,7 +7,7 @@
 #include "lowering/lower.h"
 #include "runtime/blame.h"
 #include "runtime/check.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/sim_executor.h"
 #include "runtime/stored_array.h"
 

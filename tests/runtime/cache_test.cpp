@@ -1,4 +1,4 @@
-#include "runtime/cache.h"
+#include "runtime/cuda/cache.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/trouble.h"
 

@@ -1,7 +1,7 @@
 /// cuBLAS on a fake that computes column-major products on the host: see fake_cuda.h.
 
 #include "dsl/error.h"
-#include "runtime/cublas.h"
+#include "runtime/cuda/cublas.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/fake_cuda.h"
 

@@ -1,7 +1,7 @@
-#include "runtime/cache.h"
-#include "runtime/cublas.h"
-#include "runtime/doctor.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/cache.h"
+#include "runtime/cuda/cublas.h"
+#include "runtime/cuda/doctor.h"
+#include "runtime/cuda/nvrtc.h"
 #include "tests/runtime/environment.h"
 
 #include <gtest/gtest.h>

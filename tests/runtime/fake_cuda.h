@@ -2,8 +2,8 @@
 /// A CUDA driver and a cuBLAS that run on the host, for tests: device memory is host memory, a kernel is a
 /// function, and a CUBIN is any text. Every call is remembered, and any call can be made to fail.
 
-#include "runtime/driver_functions.h"
-#include "runtime/library.h"
+#include "runtime/cuda/driver_functions.h"
+#include "runtime/cuda/library.h"
 
 #include <array>
 #include <cstddef>

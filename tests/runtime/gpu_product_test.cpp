@@ -4,7 +4,7 @@
 
 #include "dsl/error.h"
 #include "runtime/check.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "tests/runtime/fake_cuda.h"
 #include "tests/runtime/gemm_program.h"
 

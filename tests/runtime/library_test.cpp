@@ -1,4 +1,4 @@
-#include "runtime/library.h"
+#include "runtime/cuda/library.h"
 #include "tests/runtime/environment.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "runtime/whole_file.h"
+#include "runtime/cuda/whole_file.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/trouble.h"
 

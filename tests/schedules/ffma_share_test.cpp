@@ -3,7 +3,7 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "schedules/rung.h"
 #include "tests/schedules/hot_loop.h"
 

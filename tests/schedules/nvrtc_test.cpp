@@ -2,7 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/schedules/taken_names.h"

@@ -4,7 +4,7 @@
 #include "codegen/emit.h"
 #include "lowering/lower.h"
 #include "runtime/check.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/sim_executor.h"
 #include "runtime/stored_array.h"
 #include "schedules/rung.h"

@@ -7,7 +7,7 @@
 #include "dsl/workload_info.h"
 #include "lowering/lower.h"
 #include "runtime/check.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/sim_executor.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"

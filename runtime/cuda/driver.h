@@ -6,8 +6,8 @@
 /// default stream of one device, from the thread that opened it.
 
 #include "dsl/target.h"
-#include "runtime/driver_functions.h"
-#include "runtime/library.h"
+#include "runtime/cuda/driver_functions.h"
+#include "runtime/cuda/library.h"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "runtime/ptxas_log.h"
+#include "runtime/cuda/ptxas_log.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "runtime/compiled_entry.h"
+#include "runtime/cuda/compiled_entry.h"
 
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>

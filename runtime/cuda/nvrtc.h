@@ -2,9 +2,9 @@
 /// CUDA C to CUBIN for a real architecture, by NVRTC 12 or newer, opened at run time.
 
 #include "dsl/error.h"
-#include "runtime/cache.h"
-#include "runtime/library.h"
-#include "runtime/ptxas_log.h"
+#include "runtime/cuda/cache.h"
+#include "runtime/cuda/library.h"
+#include "runtime/cuda/ptxas_log.h"
 
 #include <cstdint>
 #include <string>

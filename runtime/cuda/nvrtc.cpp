@@ -1,7 +1,7 @@
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 
-#include "runtime/compiled_entry.h"
-#include "runtime/driver.h"
+#include "runtime/cuda/compiled_entry.h"
+#include "runtime/cuda/driver.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "runtime/whole_file.h"
+#include "runtime/cuda/whole_file.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,6 +1,6 @@
-#include "runtime/cache.h"
+#include "runtime/cuda/cache.h"
 
-#include "runtime/whole_file.h"
+#include "runtime/cuda/whole_file.h"
 
 #include <cerrno>
 #include <cstdlib>

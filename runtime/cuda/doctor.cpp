@@ -1,11 +1,11 @@
-#include "runtime/doctor.h"
+#include "runtime/cuda/doctor.h"
 
 #include "dsl/error.h"
-#include "runtime/cache.h"
-#include "runtime/cublas.h"
-#include "runtime/driver.h"
+#include "runtime/cuda/cache.h"
+#include "runtime/cuda/cublas.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/model/occupancy.h"
-#include "runtime/nvrtc.h"
 
 #include <thread>
 

@@ -3,8 +3,8 @@
 /// operands of f16, bf16 or tf32 and sums in fp32.
 
 #include "dsl/array.h"
-#include "runtime/driver.h"
-#include "runtime/library.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/library.h"
 
 #include <cstdint>
 #include <filesystem>

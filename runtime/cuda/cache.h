@@ -1,6 +1,6 @@
 #pragma once
-/// Compiled kernels on disk, shared by processes: an entry appears whole or not at all (runtime/whole_file.h),
-/// and one that is damaged counts as missing.
+/// Compiled kernels on disk, shared by processes: an entry appears whole or not at all
+/// (runtime/cuda/whole_file.h), and one that is damaged counts as missing.
 
 #include <filesystem>
 #include <mutex>

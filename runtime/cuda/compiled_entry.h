@@ -1,7 +1,7 @@
 #pragma once
 /// A compiled kernel as the kernel cache keeps it: one line of JSON, then the CUBIN.
 
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/nvrtc.h"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "runtime/cublas.h"
+#include "runtime/cuda/cublas.h"
 
 #include "dsl/error.h"
 
