@@ -1,7 +1,7 @@
 /// How long it takes to count what a rung does, and to follow it through the caches, at 4096 x 4096 x 4096.
 
 #include "lowering/lower.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "runtime/sim/count.h"
 #include "runtime/sim/traffic.h"
 #include "schedules/rung.h"

@@ -1,7 +1,7 @@
 #pragma once
 /// One rung of a climb: scheduled, lowered, compiled, checked and timed.
 
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "runtime/cuda/cublas.h"
 #include "runtime/model/analysis.h"
 #include "tools/machine.h"

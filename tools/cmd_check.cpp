@@ -1,5 +1,5 @@
 #include "dsl/error.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "tools/command.h"
 #include "tools/each_step.h"
 #include "tools/json.h"

@@ -4,7 +4,7 @@
 #include "dsl/error.h"
 #include "dsl/trace.h"
 #include "dsl/workload_info.h"
-#include "runtime/launch_sizes.h"
+#include "runtime/check/launch_sizes.h"
 #include "schedules/workloads.h"
 #include "tools/command.h"
 #include "tools/highlight.h"

@@ -1,5 +1,5 @@
 #pragma once
-/// `check --each-step`: which directive or pass changed the result (runtime/blame.h)?
+/// `check --each-step`: which directive or pass changed the result (runtime/check/blame.h)?
 
 #include "lowering/passes.h"
 #include "tools/rung_choice.h"

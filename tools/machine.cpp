@@ -1,7 +1,7 @@
 #include "tools/machine.h"
 
 #include "dsl/error.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/sim_executor.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,9 @@
 #pragma once
 /// What a command runs kernels on: the GPU or the simulator.
 
-#include "runtime/executor.h"
-#include "runtime/gpu_executor.h"
-#include "runtime/gpu_product.h"
+#include "runtime/check/executor.h"
+#include "runtime/check/gpu_executor.h"
+#include "runtime/check/gpu_product.h"
 #include "tools/command.h"
 
 #include <memory>

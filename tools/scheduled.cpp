@@ -2,7 +2,7 @@
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
 #include "lowering/lower.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 #include "tools/rung_choice.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "dsl/error.h"
 #include "lowering/lower.h"
-#include "runtime/gpu_executor.h"
+#include "runtime/check/gpu_executor.h"
 #include "runtime/sim/count.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "codegen/cuda.h"
 #include "dsl/directive.h"
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "schedules/mistakes/examples.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 
 #include "dsl/specialise.h"
 #include "lowering/lower.h"
-#include "runtime/blame.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/blame.h"
+#include "runtime/check/stored_array.h"
 #include "tests/codegen/host_text.h"
 #include "tests/fuzz/author.h"
 #include "tests/fuzz/judge.h"

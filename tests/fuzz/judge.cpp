@@ -5,11 +5,11 @@
 #include "dsl/interpret.h"
 #include "dsl/specialise.h"
 #include "lowering/lower.h"
-#include "runtime/blame.h"
-#include "runtime/check.h"
+#include "runtime/check/blame.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/sim_executor.h"
-#include "runtime/stored_array.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 /// What is read and written: tails, vectors, regions, registers, accumulators.
 
 #include "dsl/workload_info.h"
-#include "runtime/reference.h"
+#include "runtime/check/reference.h"
 #include "tests/known_bugs/support.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 /// Bugs that other tools of this field have shipped, each a test by its name. What they share.
 
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "schedules/rung.h"
 #include "tests/lowering/tiled_gemm.h"
 #include "tests/schedules/rung.h"

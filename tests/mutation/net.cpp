@@ -2,7 +2,7 @@
 
 #include "dsl/error.h"
 #include "lowering/verify_kernel.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/sim_executor.h"
 
 #include <algorithm>
 #include <array>

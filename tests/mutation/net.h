@@ -1,7 +1,7 @@
 #pragma once
 /// What catches bugs: the verifier of kernels, the simulator, and the comparison with the reference.
 
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "tests/mutation/subject.h"
 #include "tests/mutation/terms.h"
 

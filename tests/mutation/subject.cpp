@@ -1,7 +1,7 @@
 #include "tests/mutation/subject.h"
 
 #include "dsl/error.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 #include "schedules/workloads.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 /// Blame names the directive or the pass that changed the result, and no other.
 
-#include "runtime/blame.h"
+#include "runtime/check/blame.h"
 
 #include "dsl/error.h"
 #include "dsl/trace.h"

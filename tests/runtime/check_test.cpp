@@ -1,4 +1,4 @@
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 
 #include "dsl/tensor.h"
 #include "dsl/workload_info.h"

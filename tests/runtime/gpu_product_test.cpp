@@ -1,9 +1,9 @@
 /// The reference's products on a (fake) GPU: that every layout is passed right, and who makes which product.
 
-#include "runtime/gpu_product.h"
+#include "runtime/check/gpu_product.h"
 
 #include "dsl/error.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "runtime/cuda/nvrtc.h"
 #include "tests/runtime/fake_cuda.h"
 #include "tests/runtime/gemm_program.h"

@@ -1,8 +1,8 @@
 /// The GPU path on a driver that runs on the host: see fake_cuda.h.
 
-#include "runtime/gpu_executor.h"
-#include "runtime/gpu_plan.h"
-#include "runtime/guarded_buffer.h"
+#include "runtime/check/gpu_executor.h"
+#include "runtime/check/gpu_plan.h"
+#include "runtime/check/guarded_buffer.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/fake_cuda.h"
 

@@ -1,9 +1,9 @@
 /// Plans of two kernels on the simulator and on a driver that runs on the host.
 
 #include "lowering/plan.h"
-#include "runtime/gpu_executor.h"
-#include "runtime/gpu_plan.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/gpu_executor.h"
+#include "runtime/check/gpu_plan.h"
+#include "runtime/check/sim_executor.h"
 #include "tests/runtime/fake_cuda.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "runtime/reference.h"
+#include "runtime/check/reference.h"
 
 #include "dsl/error.h"
 #include "dsl/workload_info.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "tests/runtime/gemm_program.h"
 
 #include <cmath>

@@ -1,11 +1,11 @@
 /// Arrays whose rows lie further apart than they are long.
 
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 /// `check RUNG --each-step` on the rungs that come with nestsmith: what is run of them, and what is named.
 
 #include "dsl/trace.h"
-#include "runtime/blame.h"
+#include "runtime/check/blame.h"
 #include "schedules/rung.h"
 #include "tests/runtime/broken_passes.h"
 #include "tests/schedules/rung.h"

@@ -1,9 +1,9 @@
 /// The counts of every rung: without computing, while computing, and of a few blocks that stand for all.
 
 #include "lowering/lower.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "runtime/sim/count.h"
-#include "runtime/sim_executor.h"
 #include "schedules/rung.h"
 #include "tests/runtime/sim/equal_counters.h"
 

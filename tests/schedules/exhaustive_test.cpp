@@ -2,7 +2,7 @@
 /// exact result on the simulator, in which nothing races, strays or reads what nobody wrote.
 
 #include "lowering/lower.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/sim_executor.h"
 #include "tests/dsl/small_world.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 
 #include "codegen/emit.h"
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "schedules/principles/rungs.h"
 #include "tests/golden.h"
 

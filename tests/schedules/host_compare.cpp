@@ -2,9 +2,9 @@
 
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 #include "tests/codegen/host_text.h"
 
 #include <fmt/format.h>

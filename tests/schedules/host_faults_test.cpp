@@ -2,7 +2,7 @@
 
 #include "codegen/emit.h"
 #include "lowering/lower.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "schedules/register_tiles.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"

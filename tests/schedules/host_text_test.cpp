@@ -3,7 +3,7 @@
 
 #include "codegen/standalone.h"
 #include "lowering/lower.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"

@@ -1,7 +1,7 @@
 /// The printed mistakes are caught, each for its own reason, and what mends one is not.
 
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "schedules/mistakes/examples.h"
 #include "schedules/rung.h"
 

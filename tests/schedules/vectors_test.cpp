@@ -2,8 +2,8 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "schedules/fetch.h"
 #include "schedules/rung.h"
 #include "schedules/variant.h"

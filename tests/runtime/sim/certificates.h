@@ -2,7 +2,7 @@
 /// Takes the barriers of a kernel away, one at a time, and compares what the simulator reports with what the
 /// barrier said that it is for.
 
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 #include "runtime/sim/simulate.h"
 
 #include <gtest/gtest.h>

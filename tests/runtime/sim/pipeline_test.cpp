@@ -2,8 +2,8 @@
 /// barrier or a copy of a tile is taken away.
 
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "tests/lowering/tiled_gemm.h"
 #include "tests/runtime/sim/certificates.h"
 

@@ -2,8 +2,8 @@
 /// loaded, kept in registers and written back.
 
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
 #include "tests/dsl/support.h"
 
 #include <gtest/gtest.h>

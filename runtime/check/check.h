@@ -4,8 +4,8 @@
 #include "dsl/array.h"
 #include "dsl/schedule.h"
 #include "lowering/plan.h"
-#include "runtime/executor.h"
-#include "runtime/reference.h"
+#include "runtime/check/executor.h"
+#include "runtime/check/reference.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,9 @@
-#include "runtime/reference.h"
+#include "runtime/check/reference.h"
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
 #include "dsl/workload_info.h"
-#include "runtime/element_program.h"
+#include "runtime/check/element_program.h"
 
 #include <Eigen/Core>
 #include <algorithm>

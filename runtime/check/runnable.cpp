@@ -1,4 +1,4 @@
-#include "runtime/runnable.h"
+#include "runtime/check/runnable.h"
 
 #include "dsl/allocation.h"
 #include "dsl/error.h"

@@ -16,7 +16,7 @@
 ///     the result. Buffers follow each other in shared memory.
 
 #include "lowering/passes.h"
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 
 #include <cstdint>
 #include <functional>

@@ -2,8 +2,8 @@
 /// Runs plans on a GPU: codegen spells them, NVRTC compiles them for the device, the driver launches them
 /// under guard.
 
-#include "runtime/executor.h"
-#include "runtime/gpu_plan.h"
+#include "runtime/check/executor.h"
+#include "runtime/check/gpu_plan.h"
 
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-#include "runtime/gpu_product.h"
+#include "runtime/check/gpu_product.h"
 
 #include <fmt/format.h>
 

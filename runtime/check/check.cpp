@@ -1,10 +1,10 @@
-#include "runtime/check.h"
+#include "runtime/check/check.h"
 
 #include "dsl/error.h"
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 
 #include <algorithm>
 #include <bit>

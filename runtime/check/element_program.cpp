@@ -1,4 +1,4 @@
-#include "runtime/element_program.h"
+#include "runtime/check/element_program.h"
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"

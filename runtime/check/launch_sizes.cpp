@@ -1,7 +1,7 @@
-#include "runtime/launch_sizes.h"
+#include "runtime/check/launch_sizes.h"
 
 #include "dsl/specialise.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/gpu_executor.h"
+#include "runtime/check/gpu_executor.h"
 
 #include "codegen/cuda.h"
 #include "dsl/printer.h"

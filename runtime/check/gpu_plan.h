@@ -3,9 +3,9 @@
 
 #include "dsl/array.h"
 #include "lowering/plan.h"
+#include "runtime/check/stored_array.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/stored_array.h"
 
 #include <span>
 #include <string>

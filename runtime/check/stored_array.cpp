@@ -1,4 +1,4 @@
-#include "runtime/stored_array.h"
+#include "runtime/check/stored_array.h"
 
 #include "dsl/error.h"
 #include "dsl/specialise.h"

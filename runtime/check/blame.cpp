@@ -1,13 +1,13 @@
-#include "runtime/blame.h"
+#include "runtime/check/blame.h"
 
 #include "dsl/error.h"
 #include "dsl/interpret.h"
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
-#include "runtime/runnable.h"
-#include "runtime/sim_executor.h"
-#include "runtime/stored_array.h"
+#include "runtime/check/runnable.h"
+#include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 
 #include <algorithm>
 #include <fmt/format.h>

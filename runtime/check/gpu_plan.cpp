@@ -1,6 +1,6 @@
-#include "runtime/gpu_plan.h"
+#include "runtime/check/gpu_plan.h"
 
-#include "runtime/guarded_buffer.h"
+#include "runtime/check/guarded_buffer.h"
 
 #include <algorithm>
 #include <iterator>

@@ -2,9 +2,9 @@
 /// Matrix products for the reference on a GPU, in fp64 or in Z/2^32: from 4096 up a CPU takes too long over
 /// them.
 
+#include "runtime/check/reference.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/reference.h"
 
 #include <functional>
 #include <memory>

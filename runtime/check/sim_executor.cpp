@@ -1,4 +1,4 @@
-#include "runtime/sim_executor.h"
+#include "runtime/check/sim_executor.h"
 
 #include "dsl/error.h"
 

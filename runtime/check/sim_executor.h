@@ -1,7 +1,7 @@
 #pragma once
 /// The simulator as an executor.
 
-#include "runtime/executor.h"
+#include "runtime/check/executor.h"
 #include "runtime/sim/simulate.h"
 
 namespace nestsmith {

@@ -1,4 +1,4 @@
-#include "runtime/guarded_buffer.h"
+#include "runtime/check/guarded_buffer.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels between two passes, made runnable (runtime/blame.h says by what, and why that is sound).
+/// Kernels between two passes, made runnable (runtime/check/blame.h says by what, and why that is sound).
 
 #include "lowering/kernel.h"
 #include "lowering/passes.h"
