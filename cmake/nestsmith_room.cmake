@@ -15,8 +15,8 @@ if(NESTSMITH_STATIC_RUNTIME)
   target_link_options(nestsmith_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-# nestsmith_room(NAME [ROOM...]): the library nestsmith_NAME from every .cpp of this folder, which uses
-# the named rooms to its left. Its includes are written from the root of the repository.
+# nestsmith_room(NAME [ROOM...]): the library nestsmith_NAME from every .cpp of this folder. It uses the named
+# rooms. Its includes are written from the root of the repository.
 function(nestsmith_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")

@@ -1,5 +1,5 @@
+#include "runtime/lessons/figures/figures.h"
 #include "runtime/model/explain.h"
-#include "schedules/figures/figures.h"
 #include "tools/command.h"
 #include "tools/json.h"
 

@@ -1,4 +1,4 @@
-#include "schedules/mistakes/mistakes.h"
+#include "runtime/lessons/mistakes/mistakes.h"
 #include "tools/command.h"
 #include "tools/json.h"
 

@@ -1,6 +1,6 @@
 #include "dsl/error.h"
+#include "runtime/lessons/published.h"
 #include "runtime/model/explain.h"
-#include "schedules/published.h"
 #include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"

@@ -1,8 +1,8 @@
 #include "tools/complete.h"
 
 #include "dsl/target.h"
+#include "runtime/lessons/mistakes/mistakes.h"
 #include "runtime/model/gpus.h"
-#include "schedules/mistakes/mistakes.h"
 
 #include <algorithm>
 

@@ -136,7 +136,7 @@ Places environment_places(const Expand &expand) {
 }
 
 /// The numbers in a name, so that cuda-12.10 comes after cuda-12.9.
-std::vector<int> version_of(const fs::path &path) {
+std::vector<int> version_in_name(const fs::path &path) {
   std::vector<int> numbers;
   bool in_number = false;
   for (char c : path.filename().string()) {
@@ -156,7 +156,7 @@ Places toolkit_places(const Expand &expand) {
     if (folder.filename().string().starts_with("cuda-"))
       versions.push_back(folder);
   std::stable_sort(versions.begin(), versions.end(),
-                   [](const fs::path &a, const fs::path &b) { return version_of(a) > version_of(b); });
+                   [](const fs::path &a, const fs::path &b) { return version_in_name(a) > version_in_name(b); });
   return {place("/usr/local/cuda", {"/usr/local/cuda"}, expand), place("/usr/local/cuda-*", versions, expand),
           place("/opt/cuda", {"/opt/cuda"}, expand)};
 }

@@ -82,7 +82,7 @@ private:
   NvrtcProgram program_ = nullptr;
 };
 
-std::pair<int, int> version_of(const Library &library) {
+std::pair<int, int> version_of_nvrtc(const Library &library) {
   int major = 0, minor = 0;
   check(library, function<NvrtcResult(int *, int *)>(library, "nvrtcVersion")(&major, &minor), "nvrtcVersion");
   return {major, minor};
@@ -92,7 +92,7 @@ std::pair<int, int> version_of(const Library &library) {
 std::string why_unfit(const Library &library, int largest_major) {
   if (!library.symbol("nvrtcVersion") || !library.symbol("nvrtcGetCUBIN"))
     return "is no NVRTC that makes CUBIN";
-  auto [major, minor] = version_of(library);
+  auto [major, minor] = version_of_nvrtc(library);
   if (major < 12)
     return fmt::format("is NVRTC {}.{}, older than 12", major, minor);
   if (major > largest_major)
@@ -163,7 +163,7 @@ Nvrtc Nvrtc::find() {
                                 joined(search.looked)));
   Nvrtc nvrtc;
   nvrtc.library_ = *search.library;
-  std::tie(nvrtc.major_, nvrtc.minor_) = version_of(nvrtc.library_);
+  std::tie(nvrtc.major_, nvrtc.minor_) = version_of_nvrtc(nvrtc.library_);
   return nvrtc;
 }
 

@@ -32,16 +32,16 @@ sim::RequestSums merged(const PlanAnalysis &it, Scope scope) {
 double requests(const PlanAnalysis &it, Scope scope) { return static_cast<double>(merged(it, scope).requests); }
 
 /// Of all accesses to one buffer in one direction: those of unrolled and of split loops together.
-struct Traffic {
+struct BufferTraffic {
   double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
 };
 using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer
-std::map<Key, Traffic> by_buffer(const PlanAnalysis &it, Scope scope) {
-  std::map<Key, Traffic> result;
+std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &it, Scope scope) {
+  std::map<Key, BufferTraffic> result;
   for (const KernelAnalysis &kernel : it.kernels)
     for (const sim::AccessCounts &access : kernel.counters.accesses)
       if (access.buffer->scope == scope && access.requests > 0) {
-        Traffic &sum = result[{access.is_store(), access.buffer->name}];
+        BufferTraffic &sum = result[{access.is_store(), access.buffer->name}];
         sum.requests += static_cast<double>(access.merged.requests);
         sum.sectors += static_cast<double>(access.merged.sectors);
         sum.wavefronts += static_cast<double>(access.merged.wavefronts);
@@ -55,7 +55,7 @@ std::string doing(const Key &key) { return (key.first ? "storing " : "reading ")
 /// "reading A: 1 instead of 32, reading B: 4 instead of 1": what a request takes, by buffer, where it changed.
 std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
   auto old = by_buffer(before, scope), now = by_buffer(after, scope);
-  auto each = [&](const Traffic &sum) {
+  auto each = [&](const BufferTraffic &sum) {
     return (scope == Scope::global ? sum.sectors : sum.wavefronts) / sum.requests;
   };
   std::vector<std::string> parts;

@@ -6,7 +6,7 @@
 #endif
 
 #if __has_include("dsl/tensor.h") || __has_include(<dsl/schedule.h>) || __has_include(<lowering/lower.h>) ||             \
-    __has_include(<codegen/emit.h>) || __has_include(<runtime/check/check.h>) || __has_include(<schedules/rung.h>) ||          \
+    __has_include(<codegen/emit.h>) || __has_include(<runtime/check/check.h>) || __has_include(<schedules/rung.h>) ||    \
     __has_include(<tools/cli.h>) || __has_include(<tests/golden.h>)
 #error "a folder of the repository is on the include path"
 #endif

@@ -3,8 +3,8 @@
 #include "dsl/error.h"
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
+#include "runtime/lessons/figures/measure.h"
 #include "runtime/model/explain.h"
-#include "schedules/figures/measure.h"
 #include "schedules/workloads.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
-#include "schedules/mistakes/examples.h"
+#include "runtime/lessons/mistakes/examples.h"
 #include "schedules/rung.h"
 
 #include <algorithm>

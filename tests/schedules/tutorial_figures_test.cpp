@@ -1,8 +1,8 @@
 /// The figures of the tutorials' posts come out of the lowered kernels.
 
-#include "schedules/figures/figures.h"
-#include "schedules/figures/measure.h"
-#include "schedules/mistakes/examples.h"
+#include "runtime/lessons/figures/figures.h"
+#include "runtime/lessons/figures/measure.h"
+#include "runtime/lessons/mistakes/examples.h"
 
 #include <gtest/gtest.h>
 

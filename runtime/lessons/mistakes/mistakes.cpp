@@ -1,11 +1,11 @@
-#include "schedules/mistakes/mistakes.h"
+#include "runtime/lessons/mistakes/mistakes.h"
 
 #include "codegen/cuda.h"
 #include "dsl/directive.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
-#include "schedules/mistakes/examples.h"
+#include "runtime/lessons/mistakes/examples.h"
 
 #include <algorithm>
 #include <iterator>

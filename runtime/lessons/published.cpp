@@ -1,4 +1,4 @@
-#include "schedules/published.h"
+#include "runtime/lessons/published.h"
 
 #include <algorithm>
 #include <fmt/format.h>

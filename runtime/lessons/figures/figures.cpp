@@ -1,9 +1,9 @@
-#include "schedules/figures/figures.h"
+#include "runtime/lessons/figures/figures.h"
 
 #include "dsl/error.h"
-#include "schedules/figures/measure.h"
-#include "schedules/figures/posts.h"
-#include "schedules/published.h"
+#include "runtime/lessons/figures/measure.h"
+#include "runtime/lessons/figures/posts.h"
+#include "runtime/lessons/published.h"
 
 #include <algorithm>
 #include <cmath>

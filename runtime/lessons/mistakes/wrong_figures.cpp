@@ -1,7 +1,7 @@
 #include "codegen/cuda.h"
+#include "runtime/lessons/figures/measure.h"
+#include "runtime/lessons/mistakes/examples.h"
 #include "runtime/model/explain.h"
-#include "schedules/figures/measure.h"
-#include "schedules/mistakes/examples.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include "schedules/mistakes/examples.h"
-#include "schedules/mistakes/kernel_body.h"
+#include "runtime/lessons/mistakes/examples.h"
+#include "runtime/lessons/mistakes/kernel_body.h"
 #include "schedules/workloads.h"
 
 // The variables have the post's names. NOLINTBEGIN(readability-identifier-naming)

@@ -1,7 +1,7 @@
 #pragma once
 /// The examples, one file each. A parameter has the value of the post; another mends it.
 
-#include "schedules/mistakes/mistakes.h"
+#include "runtime/lessons/mistakes/mistakes.h"
 
 namespace nestsmith::mistake {
 

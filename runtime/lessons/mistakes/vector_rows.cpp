@@ -1,4 +1,4 @@
-#include "schedules/mistakes/examples.h"
+#include "runtime/lessons/mistakes/examples.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::mistake {

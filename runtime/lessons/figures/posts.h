@@ -1,7 +1,7 @@
 #pragma once
 /// The figures of each post, one file each.
 
-#include "schedules/figures/figures.h"
+#include "runtime/lessons/figures/figures.h"
 
 namespace nestsmith::figure {
 

@@ -1,5 +1,5 @@
+#include "runtime/lessons/mistakes/examples.h"
 #include "schedules/fetch.h"
-#include "schedules/mistakes/examples.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::mistake {

@@ -1,5 +1,5 @@
-#include "schedules/figures/measure.h"
-#include "schedules/figures/posts.h"
+#include "runtime/lessons/figures/measure.h"
+#include "runtime/lessons/figures/posts.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "schedules/figures/measure.h"
+#include "runtime/lessons/figures/measure.h"
 
 #include "dsl/error.h"
 #include "lowering/lower.h"

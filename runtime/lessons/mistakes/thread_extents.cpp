@@ -1,12 +1,12 @@
-#include "schedules/mistakes/examples.h"
+#include "runtime/lessons/mistakes/examples.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::mistake {
 
-/// Step 3 of tvm_steps as its text explains it: each of the 32 threads fetches 32 consecutive elements of a
-/// tile.
-Schedule consecutive_elements() {
-  Schedule s(matmul({64, 64, 64}, DType::f32));
+/// Step 3 of tvm_steps as printed: 4 threads along x compute, and 128 iterations of the fetch are bound to
+/// them.
+Schedule thread_extents() {
+  Schedule s(matmul({512, 512, 512}, DType::f32));
   auto C = s.block("C");
   auto [i, j, k] = s.loops<3>(C);
   auto [i_block, i_thread, i_elem] = s.split(i, {infer, 4, 8});
@@ -21,9 +21,9 @@ Schedule consecutive_elements() {
     auto tile = s.cache_read(C, operand, Scope::shared);
     s.compute_at(tile, k_outer);
     auto loops = s.loops(tile);
-    auto [y, x, element] = s.split(s.fuse(loops[loops.size() - 2], loops.back()), {8, 4, infer});
-    s.bind(y, Axis::thread_y);
-    s.bind(x, Axis::thread_x);
+    auto [f_ty, f_tx] = s.split(s.fuse(loops[loops.size() - 2], loops.back()), {8, infer});
+    s.bind(f_tx, Axis::thread_x);
+    s.bind(f_ty, Axis::thread_y);
   }
   return s;
 }

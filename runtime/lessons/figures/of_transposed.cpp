@@ -1,6 +1,6 @@
-#include "schedules/figures/measure.h"
-#include "schedules/figures/posts.h"
-#include "schedules/mistakes/examples.h"
+#include "runtime/lessons/figures/measure.h"
+#include "runtime/lessons/figures/posts.h"
+#include "runtime/lessons/mistakes/examples.h"
 
 #include <fmt/format.h>
 
