@@ -3,7 +3,7 @@
 #include "dsl/trace.h"
 #include "runtime/check/blame.h"
 #include "schedules/rung.h"
-#include "tests/runtime/broken_passes.h"
+#include "tests/runtime/check/broken_passes.h"
 #include "tests/schedules/rung.h"
 
 #include <algorithm>

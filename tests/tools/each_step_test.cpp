@@ -4,7 +4,7 @@
 
 #include "dsl/tensor.h"
 #include "dsl/trace.h"
-#include "tests/runtime/broken_passes.h"
+#include "tests/runtime/check/broken_passes.h"
 #include "tests/tools/run_binary.h"
 #include "tools/cli.h"
 

@@ -1,4 +1,4 @@
-#include "tests/runtime/fake_cuda.h"
+#include "tests/runtime/cuda/fake_cuda.h"
 
 #include "dsl/numbers.h"
 

@@ -2,8 +2,8 @@
 
 #include "dsl/error.h"
 #include "runtime/cuda/cublas.h"
+#include "tests/runtime/cuda/fake_cuda.h"
 #include "tests/runtime/environment.h"
-#include "tests/runtime/fake_cuda.h"
 
 #include <cmath>
 #include <limits>

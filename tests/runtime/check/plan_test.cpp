@@ -4,7 +4,7 @@
 #include "runtime/check/gpu_executor.h"
 #include "runtime/check/gpu_plan.h"
 #include "runtime/check/sim_executor.h"
-#include "tests/runtime/fake_cuda.h"
+#include "tests/runtime/cuda/fake_cuda.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

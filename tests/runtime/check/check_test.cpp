@@ -2,7 +2,7 @@
 
 #include "dsl/tensor.h"
 #include "dsl/workload_info.h"
-#include "tests/runtime/gemm_program.h"
+#include "tests/runtime/check/gemm_program.h"
 
 #include <cmath>
 #include <functional>

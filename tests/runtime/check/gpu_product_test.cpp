@@ -5,8 +5,8 @@
 #include "dsl/error.h"
 #include "runtime/check/check.h"
 #include "runtime/cuda/nvrtc.h"
-#include "tests/runtime/fake_cuda.h"
-#include "tests/runtime/gemm_program.h"
+#include "tests/runtime/check/gemm_program.h"
+#include "tests/runtime/cuda/fake_cuda.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "dsl/error.h"
 #include "dsl/trace.h"
 #include "tests/lowering/tiled_gemm.h"
-#include "tests/runtime/broken_passes.h"
+#include "tests/runtime/check/broken_passes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

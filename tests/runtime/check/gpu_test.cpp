@@ -3,8 +3,8 @@
 #include "runtime/check/gpu_executor.h"
 #include "runtime/check/gpu_plan.h"
 #include "runtime/check/guarded_buffer.h"
+#include "tests/runtime/cuda/fake_cuda.h"
 #include "tests/runtime/environment.h"
-#include "tests/runtime/fake_cuda.h"
 
 #include <algorithm>
 #include <cmath>

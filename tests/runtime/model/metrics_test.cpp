@@ -2,8 +2,8 @@
 
 #include "dsl/expr.h"
 #include "runtime/sim/count.h"
-#include "tests/runtime/cupti.h"
 #include "tests/runtime/environment.h"
+#include "tests/runtime/model/cupti.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 #include "tests/runtime/trouble.h"
 

@@ -3,7 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/check.h"
-#include "tests/runtime/gemm_program.h"
+#include "tests/runtime/check/gemm_program.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
