@@ -23,7 +23,6 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
 
   stats_ = {};
   found_.clear();
-  counters_.clear();
   for (const kernel::Kernel &kernel : plan.kernels) {
     std::vector<std::size_t> positions = plan.arguments(kernel);
     std::vector<sim::Argument> arguments;
@@ -34,8 +33,6 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
       values.push_back(scalars[position]);
     sim::Result result = sim::run(kernel, arguments, values, options_);
     stats_ += result.stats;
-    if (result.counters)
-      counters_.push_back(*std::move(result.counters));
     if (!result.good()) {
       std::string where = plan.kernels.size() > 1 ? fmt::format("kernel {}: ", kernel.name) : "";
       Execution execution;

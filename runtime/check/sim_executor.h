@@ -15,13 +15,10 @@ public:
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
   const std::vector<sim::Finding> &found() const { return found_; } ///< in the last run
   const sim::Stats &stats() const { return stats_; }                ///< of the last run, all kernels together
-  /// Of each kernel of the last run, where the options ask for them.
-  const std::vector<sim::Counters> &counters() const { return counters_; }
 
 private:
   sim::Options options_;
   sim::Stats stats_;
-  std::vector<sim::Counters> counters_;
   std::vector<sim::Finding> found_;
 };
 

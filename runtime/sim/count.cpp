@@ -4,6 +4,7 @@
 #include "runtime/sim/decode.h"
 #include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
+#include "runtime/sim/walking.h"
 #include "runtime/sim/workers.h"
 
 #include <algorithm>
@@ -113,27 +114,62 @@ struct Memory {
   }
 };
 
-/// The tallies of all chosen blocks, each as often as its weight says.
-Tally run_blocks(const Program &program, Memory &memory, const std::vector<Chosen> &blocks, unsigned threads) {
-  std::vector<Tally> tallies(threads, Tally(program));
+/// What blocks did: their executions and their requests.
+struct Counts {
+  Executions executions;
+  Tally tally;
+
+  void add(const Counts &other, std::uint64_t times = 1) {
+    executions.add(other.executions, times);
+    tally.add(other.tally, times);
+  }
+};
+
+/// One machine and what it counts.
+struct CountingMachine {
+  CountingMachine(const Program &program, const Counting &counting, Memory &memory)
+      : tally(counting.tally(program)), machine(program, memory.buffers, nullptr, &tally) {}
+  CountingMachine(const CountingMachine &) = delete;
+
+  void add_to(Counts &counts, std::uint64_t times) const { counts.add({machine.executions, tally}, times); }
+  void clear() {
+    machine.executions.clear();
+    tally.clear();
+  }
+
+  Tally tally;
+  Machine machine;
+};
+
+/// The kernel, decoded to be counted.
+struct Counted {
+  Counting counting{true};
+  Program program;
+};
+
+/// The counts of all chosen blocks, each multiplied by its weight.
+Counters run_blocks(const Counted &it, Memory &memory, const std::vector<Chosen> &blocks, unsigned threads) {
+  const Program &program = it.program;
+  const Counts none{Executions(program), it.counting.tally(program)};
+  std::vector<Counts> counts(threads, none);
   std::atomic<std::size_t> next = 0;
-  run_workers(tallies, [&](Tally &tally) {
-    Machine single(program, memory.buffers), weighted(program, memory.buffers);
+  run_workers(counts, [&](Counts &mine) {
+    CountingMachine single(program, it.counting, memory), weighted(program, it.counting, memory);
     for (std::size_t n = next++; n < blocks.size(); n = next++) {
       if (blocks[n].weight == 1) {
-        single.run_block(blocks[n].block);
+        single.machine.run_block(blocks[n].block);
         continue;
       }
-      weighted.tally.clear();
-      weighted.run_block(blocks[n].block);
-      tally.add(weighted.tally, blocks[n].weight);
+      weighted.clear();
+      weighted.machine.run_block(blocks[n].block);
+      weighted.add_to(mine, blocks[n].weight);
     }
-    tally.add(single.tally);
+    single.add_to(mine, 1);
   });
-  Tally all(program);
-  for (const Tally &tally : tallies)
-    all.add(tally);
-  return all;
+  Counts all = none;
+  for (const Counts &part : counts)
+    all.add(part);
+  return evaluate(program, it.counting, all.executions, all.tally);
 }
 
 bool alike(const Counters &a, const Counters &b) {
@@ -147,13 +183,11 @@ bool alike(const Counters &a, const Counters &b) {
 }
 
 /// Whether blocks drawn at random do what those do that stand for them.
-bool holds(const GridSample &sample, const Program &program, Memory &memory) {
-  std::mt19937_64 random(program.blocks);
-  auto of = [&](std::uint64_t block) {
-    return evaluate(program, run_blocks(program, memory, {{block, 1}}, 1));
-  };
+bool holds(const GridSample &sample, const Counted &it, Memory &memory) {
+  std::mt19937_64 random(it.program.blocks);
+  auto of = [&](std::uint64_t block) { return run_blocks(it, memory, {{block, 1}}, 1); };
   for (int n = 0; n < 16; ++n) {
-    std::uint64_t block = random() % static_cast<std::uint64_t>(program.blocks),
+    std::uint64_t block = random() % static_cast<std::uint64_t>(it.program.blocks),
                   other = sample.stands_for(block);
     if (block != other && !alike(of(block), of(other)))
       return false;
@@ -165,24 +199,29 @@ bool holds(const GridSample &sample, const Program &program, Memory &memory) {
 
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
   Memory memory(kernel);
-  const Options unchecked{.check = false, .count = true};
-  Program program = decode(kernel, scalars, memory.buffers, unchecked, Mode::count);
-  if (program.depends_on_data) {
+  Counted it;
+  // Loops are unrolled about as far as a compiler does, whose merging of loads is modelled.
+  constexpr std::int64_t unroll = 2048;
+  it.program = decode(
+      kernel, scalars, memory.buffers,
+      {.values = false, .barriers = false, .unroll = unroll, .iterations = phases, .observer = &it.counting});
+  if (it.program.depends_on_data) {
     memory.fill(kernel);
-    program = decode(kernel, scalars, memory.buffers, unchecked, Mode::run);
+    it.counting = Counting(false);
+    it.program = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &it.counting});
   }
-  auto all = static_cast<std::uint64_t>(program.blocks);
+  auto all = static_cast<std::uint64_t>(it.program.blocks);
   bool estimated = false;
   std::vector<Chosen> blocks;
   if (options.max_blocks == 0 || all <= options.max_blocks) {
     blocks = spread(all, all);
   } else {
-    GridSample sample(program.grid, options.max_blocks);
-    estimated = !holds(sample, program, memory);
+    GridSample sample(it.program.grid, options.max_blocks);
+    estimated = !holds(sample, it, memory);
     blocks = estimated ? spread(all, options.max_blocks) : sample.chosen();
   }
   unsigned threads = worker_count(options.host_threads, blocks.size());
-  Counters counters = evaluate(program, run_blocks(program, memory, blocks, threads));
+  Counters counters = run_blocks(it, memory, blocks, threads);
   counters.blocks = all;
   counters.counted = blocks.size();
   counters.estimated = estimated;
@@ -196,19 +235,20 @@ std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span
     std::size_t wanted = 0;
     std::uint32_t warp = 0;
     std::optional<WarpRequest> found;
-    void request(const Access &a, const Warp &w, std::uint32_t mask) override {
-      if (!found && w.index == warp && positions[a.counter] == wanted)
+    void request(std::uint32_t number, const Access &a, const Warp &w, std::uint32_t mask) override {
+      if (!found && w.index == warp && positions[number] == wanted)
         found = request_now(a, w, mask);
     }
   };
   Memory memory(kernel);
-  Program program = decode(kernel, scalars, memory.buffers, {.check = false}, Mode::walk_all);
+  Walking walking(true);
+  Program program =
+      decode(kernel, scalars, memory.buffers, {.values = false, .iterations = phases, .observer = &walking});
   First sink;
-  sink.positions = positions(program);
+  sink.positions = positions(program, walking.accesses());
   sink.wanted = access;
   sink.warp = warp;
-  Machine machine(program, memory.buffers);
-  machine.sink = &sink;
+  Machine machine(program, memory.buffers, nullptr, &sink);
   machine.start_block(block);
   while (!sink.found && machine.round()) {
   }

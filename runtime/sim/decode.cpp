@@ -11,10 +11,10 @@ namespace nestsmith::sim {
 
 namespace {
 
-/// Loops are unrolled up to this many statements, and where the kernel asks for it up to the second.
-constexpr std::int64_t small_unroll = 128, wanted_unroll = 16384;
-/// Where nothing is computed: about what a compiler unrolls, whose merging of loads is to be seen.
-constexpr std::int64_t counted_unroll = 2048;
+/// Loops that the kernel asks to unroll become at most this many statements.
+constexpr std::int64_t wanted_unroll = 16384;
+/// Iterations that are decoded together are at most this many statements.
+constexpr std::int64_t decoded_together = 128;
 
 /// Statements that the body comes to with the loops inside it unrolled; huge where there is a loop that
 /// cannot be.
@@ -157,8 +157,8 @@ Program Decoder::decode(std::span<const Scalar> scalars) {
   place_local();
   find_uses();
   stmt(kernel_.body);
-  if (mode_ == Mode::count)
-    merge_loads();
+  if (options_.observer)
+    options_.observer->decoded_all(values_, program_);
   values_.emit({.run = handlers_.end});
   CodeScope &all = values_.scopes.front();
   program_.code = std::move(all.head);
@@ -223,8 +223,7 @@ void Decoder::loop(const kernel::Loop &node) {
       indexes_local = indexes_local ||
                       (access && access->buffer->scope == Scope::local && uses(access->indices[0], node.var));
     });
-    std::int64_t small = mode_ == Mode::count ? counted_unroll : small_unroll;
-    std::int64_t limit = node.unrolled || indexes_local ? wanted_unroll : small;
+    std::int64_t limit = node.unrolled || indexes_local ? wanted_unroll : options_.unroll;
     if (*constant <= 1 || *constant * unrolled_size(node.body) <= limit)
       return unrolled(node, *constant);
   }
@@ -236,10 +235,9 @@ void Decoder::loop(const kernel::Loop &node) {
 void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   bool runs = values_[extent].constant.has_value();
   std::int64_t step = 1, size = unrolled_size(node.body);
-  // Where nothing is computed, more: so that addresses are known within 128 bytes.
-  std::int64_t most = computes() ? 8 : phases;
   if (runs)
-    while (step < most && *values_[extent].constant % (2 * step) == 0 && 2 * step * size <= small_unroll)
+    while (step < options_.iterations && *values_[extent].constant % (2 * step) == 0 &&
+           2 * step * size <= decoded_together)
       step *= 2;
   std::uint32_t variable = values_.allocate(8), region = static_cast<std::uint32_t>(program_.regions.size());
   Instr instr{.run = handlers_.loop_begin,
@@ -346,7 +344,7 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
 void Decoder::barrier(const kernel::Barrier &node) {
   ++program_.regions[region_].barriers;
   ++epoch_;
-  if (mode_ != Mode::count)
+  if (options_.barriers)
     values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
                   .imm = static_cast<std::int64_t>(site(nullptr))});
 }
@@ -455,8 +453,8 @@ bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
 }
 
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-               const std::vector<GlobalBuffer> &buffers, const Options &options, Mode mode) {
-  return Decoder(kernel, buffers, options, mode).decode(scalars);
+               const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options) {
+  return Decoder(kernel, buffers, options).decode(scalars);
 }
 
 } // namespace nestsmith::sim

@@ -7,15 +7,22 @@
 
 namespace nestsmith::sim {
 
-/// The values of the scalars are decoded into the code. `buffers` says how many elements each parameter
-/// has and whether it starts written. Loops of constant extent are unrolled where that stays small.
-///
-/// `count` and `walk` leave out all values but addresses and conditions. In a program to be counted, what can
-/// be known from how often its regions run is not executed at all; it has no barriers. One to be walked stops
-/// at every request to global memory (`walk_all`: and shared), of which the machine's sink is told.
-enum class Mode : std::uint8_t { run, count, walk, walk_all };
+class Observer;
+
+struct DecodeOptions {
+  bool check = true;            ///< races and unwritten reads
+  bool baseline = false;        ///< as in `Options`
+  bool values = true;           ///< false: only addresses and conditions are computed, and nothing is checked
+  bool barriers = true;         ///< false: warps do not wait for each other
+  std::int64_t unroll = 128;    ///< loops of constant extent become at most this many statements
+  std::int64_t iterations = 8;  ///< of a loop that is not unrolled: at most this many are decoded together
+  Observer *observer = nullptr; ///< is told of the accesses to global and shared memory; may be null
+};
+
+/// Decodes a kernel. The values of the scalars become constants of the code. `buffers` gives the elements of
+/// each parameter and whether they start written.
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-               const std::vector<GlobalBuffer> &buffers, const Options &options, Mode mode = Mode::run);
+               const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options);
 
 /// Every expression of the statements of a body, and what it is made of.
 void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f);

@@ -243,10 +243,9 @@ void Decoder::set_address(Access &access, ValueId index) {
     (values_[term].uniform ? uniform : lanes).terms[term] = coefficient;
   for (auto [term, coefficient] : all.terms)
     needs(term);
-  // Where accesses are only counted, many need no register for it.
-  if (mode_ == Mode::run || tells(access))
-    set_base(access, dtype, uniform);
-  if (access.buffer->scope != Scope::local && tallying_)
+  if (computes() && !uniform.terms.empty())
+    access.base = values_.reg(values_.sum(dtype, uniform));
+  if (access.buffer->scope != Scope::local && options_.observer)
     uniform_parts_[&access] = {dtype, std::move(uniform)};
   if (lanes.terms.empty())
     return;
@@ -263,9 +262,9 @@ void Decoder::set_address(Access &access, ValueId index) {
   access.lanes_wide = dtype == DType::i64;
 }
 
-void Decoder::set_base(Access &access, DType dtype, const Sum &uniform) {
+void DecodedAccess::need_base(Values &values) const {
   if (!uniform.terms.empty())
-    access.base = values_.reg(values_.sum(dtype, uniform));
+    access.base = values.reg(values.sum(index, uniform));
 }
 
 /// Accesses of several elements at once must start at a multiple of them.
@@ -314,15 +313,10 @@ void Decoder::count(Access &access, bool masked) {
   if (access.buffer->scope == Scope::local)
     return;
   epoch_ += access.is_store && access.buffer->scope == Scope::shared;
-  if (tallying_ || !computes())
-    program_.tallied.emplace_back(&access, region_);
-  if (tallying_) {
-    tally(access, masked);
-  } else if (!computes()) {
-    access.counter = static_cast<std::uint32_t>(program_.tallied.size() - 1);
-    if (tells(access))
-      values_.emit({.run = tell_request, .access = &access});
-  }
+  if (!options_.observer)
+    return;
+  const auto &[dtype, uniform] = uniform_parts_.at(&access);
+  options_.observer->decoded({access, region_, epoch_, masked, dtype, uniform}, values_);
 }
 
 std::uint32_t Decoder::site(const Load *load) {

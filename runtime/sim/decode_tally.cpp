@@ -1,6 +1,7 @@
-/// How the decoder counts accesses: by what is known of their addresses before the run.
+#include "runtime/sim/counting.h"
 
-#include "runtime/sim/decoder.h"
+#include "runtime/sim/evaluate.h"
+#include "runtime/sim/machine.h"
 
 #include <algorithm>
 #include <tuple>
@@ -15,7 +16,7 @@ std::int64_t period(const Access &access) {
   return std::max<std::int64_t>(bytes / byte_size(access.buffer->dtype), 1);
 }
 
-/// An address as a constant, what each thread adds to it, and what is not known before the run.
+/// An address: a constant, a part of each thread, and a rest that is not known before the run.
 struct Parts {
   std::int64_t constant = 0;
   std::vector<std::int64_t> threads; ///< from the first thread's; of every 32nd where lanes do not differ
@@ -53,10 +54,10 @@ bool aligns(const Values &values, const Access &access, const Parts &parts, std:
                      [&](std::int64_t offset) { return offset % elements == 0; });
 }
 
-/// Loads whose addresses differ by constants, by these, and the parts of the first.
+/// Loads whose addresses differ by constants.
 struct LoadGroup {
-  Parts parts;
-  std::map<std::int64_t, const Access *> loads;
+  Parts parts;                                 ///< of one of them
+  std::map<std::int64_t, CountedAccess> loads; ///< by the constant
 };
 
 /// The most elements, up to 16 bytes, that one access can load from `first` on.
@@ -71,70 +72,118 @@ std::int64_t together(const Values &values, const LoadGroup &group, std::int64_t
   return 1;
 }
 
+/// Whether the uniform part is always a multiple of the period.
+bool on_phase(const Access &access, const Sum &uniform, const Values &values) {
+  return std::ranges::all_of(uniform.terms, [&](const auto &term) {
+    return term.second % period(access) * values[term.first].multiple % period(access) == 0;
+  });
+}
+
+const Instr *count_phase(const Instr *ip, Warp &w) {
+  static_cast<Tally &>(*w.machine->observation).phase(ip->b, w, reg<std::int64_t>(w, ip->a));
+  return ip + 1;
+}
+
+const Instr *count_request(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
+  auto &tally = static_cast<Tally &>(*w.machine->observation);
+  if (mask == 0)
+    return ip + 1;
+  if (access.kind != AddressKind::lanes) {
+    tally.request(ip->b, w, mask, reg<std::int64_t>(w, access.base) + access.constant);
+    return ip + 1;
+  }
+  RequestCost each = cost(request_now(access, w, mask), access.bytes, access.buffer->scope);
+  tally.sums[ip->b] += one_request(access.bytes, mask, each);
+  return ip + 1;
+}
+
 } // namespace
 
-/// Loads of shared memory whose addresses differ by constants: once each, and neighbours at once, up to 16
-/// bytes. A compiler that unrolls their loop does so where nothing is stored or waited for between them.
-void Decoder::merge_loads() {
+void Counting::begin() {
+  done_ = false;
+  accesses_.clear();
+  merged_.clear();
+  addresses_.clear();
+  known_bases_.clear();
+  bases_ = single_ = 0;
+}
+
+void Counting::decoded(const DecodedAccess &decoded, Values &values) {
+  if (done_)
+    begin();
+  Access &access = decoded.access;
+  addresses_.push_back({decoded.epoch, decoded.index, decoded.uniform});
+  CountedAccess &counted =
+      accesses_.emplace_back(CountedAccess{.access = &access, .region = decoded.region, .bytes = access.bytes});
+  bool pinned =
+      std::ranges::any_of(decoded.uniform.terms, [&](const auto &term) { return values[term.first].pinned; });
+  if (decoded.masked || pinned || access.kind == AddressKind::lanes) {
+    decoded.need_base(values);
+    counted.by = CountedBy::request;
+    counted.number = single_++;
+    values.emit({.run = count_request, .b = counted.number, .access = &access});
+    return;
+  }
+  counted.phase = access.constant;
+  if (on_phase(access, decoded.uniform, values))
+    return;
+  decoded.need_base(values);
+  counted.by = CountedBy::phase;
+  auto [it, fresh] = known_bases_.try_emplace({decoded.region, access.base}, bases_);
+  counted.number = it->second;
+  if (fresh) {
+    ++bases_;
+    values.emit({.run = count_phase, .a = access.base, .b = counted.number});
+  }
+}
+
+/// Merges loads of shared memory whose addresses differ by constants: once each, and neighbours at once, up to
+/// 16 bytes. A compiler that unrolls their loop does so unless a store or a barrier lies between them.
+void Counting::decoded_all(const Values &values, const Program &program) {
+  if (done_)
+    begin();
+  done_ = true;
+  if (!merge_)
+    return;
   using Key = std::tuple<std::uint32_t, std::uint32_t, Buffer, DType, std::vector<std::int64_t>, Sum>;
   std::map<Key, LoadGroup> groups;
-  for (auto [access, region] : program_.tallied) {
-    bool merges = !access->is_store && access->buffer->scope == Scope::shared &&
-                  access->tallied == Tallied::by_region && access->bytes == byte_size(access->buffer->dtype);
+  for (std::size_t n = 0; n < accesses_.size(); ++n) {
+    const CountedAccess &counted = accesses_[n];
+    const Access &access = *counted.access;
+    bool merges = !access.is_store && access.buffer->scope == Scope::shared &&
+                  counted.by == CountedBy::region && counted.bytes == byte_size(access.buffer->dtype);
     if (!merges) {
-      program_.merged.emplace_back(access, region);
+      merged_.push_back(counted);
       continue;
     }
-    const auto &[dtype, uniform] = uniform_parts_.at(access);
-    Parts parts = parts_of(program_, values_, *access, uniform);
-    LoadGroup &group = groups[{region, access->counter, access->buffer, dtype, parts.threads, parts.rest}];
-    group.loads.try_emplace(parts.constant, access);
+    Parts parts = parts_of(program, values, access, addresses_[n].uniform);
+    LoadGroup &group = groups[{counted.region, addresses_[n].epoch, access.buffer, addresses_[n].index,
+                               parts.threads, parts.rest}];
+    group.loads.try_emplace(parts.constant, counted);
     group.parts = std::move(parts);
   }
   for (const auto &[key, group] : groups)
     for (auto load = group.loads.begin(); load != group.loads.end();) {
-      std::int64_t count = together(values_, group, load->first, *load->second);
-      Access &wide = *program_.accesses.emplace_back(std::make_unique<Access>(*load->second));
-      wide.bytes *= count;
-      program_.merged.emplace_back(&wide, std::get<0>(key));
+      std::int64_t count = together(values, group, load->first, *load->second.access);
+      merged_.push_back(load->second);
+      merged_.back().bytes *= count;
       std::advance(load, count);
     }
 }
 
-/// Whether the uniform part is always a multiple of the period.
-bool Decoder::on_phase(const Access &access, const Sum &uniform) const {
-  for (auto [term, coefficient] : uniform.terms)
-    if (coefficient % period(access) * values_[term].multiple % period(access) != 0)
-      return false;
-  return true;
+std::unique_ptr<Observation> Counting::start(const Program &program) {
+  return std::make_unique<Tally>(program, bases_, single_);
 }
 
-void Decoder::tally(Access &access, bool masked) {
-  const auto &[dtype, uniform] = uniform_parts_.at(&access);
-  bool pinned = false;
-  for (auto [term, coefficient] : uniform.terms)
-    pinned = pinned || values_[term].pinned;
-  if (masked || pinned || access.kind == AddressKind::lanes) {
-    set_base(access, dtype, uniform);
-    access.tallied = Tallied::singly;
-    access.counter = program_.single++;
-    values_.emit({.run = count_request, .access = &access});
-    return;
-  }
-  access.phase = access.constant;
-  access.counter = epoch_;
-  if (on_phase(access, uniform)) {
-    access.tallied = Tallied::by_region;
-    return;
-  }
-  set_base(access, dtype, uniform);
-  access.tallied = Tallied::by_phase;
-  auto [it, fresh] = bases_.try_emplace({region_, access.base}, program_.bases);
-  access.counter = it->second;
-  if (fresh) {
-    ++program_.bases;
-    values_.emit({.run = count_phase, .a = access.base, .b = access.counter});
-  }
+void Counting::finish(const Program &program, const Executions &executions,
+                      const std::vector<std::unique_ptr<Observation>> &parts) {
+  Tally all = tally(program);
+  for (const std::unique_ptr<Observation> &part : parts)
+    all.add(static_cast<const Tally &>(*part));
+  Counters &result = counters.emplace_back(evaluate(program, *this, executions, all));
+  result.blocks = result.counted = static_cast<std::uint64_t>(program.blocks);
 }
 
 } // namespace nestsmith::sim

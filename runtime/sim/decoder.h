@@ -3,6 +3,7 @@
 
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
+#include "runtime/sim/observer.h"
 #include "runtime/sim/values.h"
 
 #include <set>
@@ -19,10 +20,8 @@ struct Place {
 
 class Decoder {
 public:
-  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const Options &options,
-          Mode mode)
-      : kernel_(kernel), buffers_(buffers), mode_(mode), check_(options.check && mode == Mode::run),
-        tallying_(options.count || mode == Mode::count),
+  Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options)
+      : kernel_(kernel), buffers_(buffers), options_(options), check_(options.check && options.values),
         handlers_(options.baseline ? baseline_lanes : host_lanes()), values_(handlers_, program_) {}
 
   Program decode(std::span<const Scalar> scalars);
@@ -62,19 +61,11 @@ private:
 
   Access &make_access(const Buffer &buffer, const Load *load, ValueId index);
   void set_address(Access &access, ValueId index);
-  void set_base(Access &access, DType dtype, const Sum &uniform);
-  bool on_phase(const Access &access, const Sum &uniform) const;
   const Pattern *patterns_of(ValueId table);
   const Pattern *one_address();
-  /// Counts an access as the statistics and the tally want it; `masked` are those with a mask of their own.
+  /// Counts an access for the statistics and tells the observer; `masked`: it has a mask of its own.
   void count(Access &access, bool masked);
-  void tally(Access &access, bool masked);
-  void merge_loads();
-  bool computes() const { return mode_ == Mode::run; }
-  /// Whether the sink is told of it.
-  bool tells(const Access &access) const {
-    return mode_ == Mode::walk_all || (mode_ == Mode::walk && access.buffer->scope == Scope::global);
-  }
+  bool computes() const { return options_.values; }
   /// What a load gives where nothing is computed.
   ValueId unknown(DType dtype);
   void needs(ValueId id); ///< an address or a condition
@@ -82,8 +73,8 @@ private:
 
   const kernel::Kernel &kernel_;
   const std::vector<GlobalBuffer> &buffers_;
-  Mode mode_;
-  bool check_, tallying_;
+  const DecodeOptions &options_;
+  bool check_;
   const Lanes &handlers_;
   Program program_;
   Values values_;
@@ -92,15 +83,13 @@ private:
   std::map<Buffer, Place> places_;
   std::map<ValueId, const Pattern *> patterns_;
   std::map<std::pair<const void *, const void *>, int> sources_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bases_; ///< by region and register
-  std::map<const Access *, std::pair<DType, Sum>> uniform_parts_;          ///< of accesses that are tallied
+  std::map<const Access *, std::pair<DType, Sum>> uniform_parts_; ///< for the observer
   std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< where the value of a store may be loaded to
   std::uint32_t region_ = 0;
-  std::uint32_t epoch_ =
-      0; ///< stores to shared memory and barriers before this: what lies between may change places
+  std::uint32_t epoch_ = 0;      ///< stores to shared memory and barriers so far
   std::int64_t shadow_unit_ = 1; ///< bytes
   const Pattern *one_address_ = nullptr;
 };

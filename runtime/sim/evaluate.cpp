@@ -17,16 +17,20 @@ struct Times {
 
 class Evaluation {
 public:
-  Evaluation(const Program &program, const Tally &tally);
+  Evaluation(const Program &program, const Counting &counting, const Executions &executions,
+             const Tally &tally);
   Counters run();
 
 private:
   void operations(Counters &result) const;
-  void add_all(RequestSums &to, const Access &access, std::uint32_t region);
-  void add(RequestSums &to, const Access &access, const Times &times, std::int64_t phase);
-  const RequestCost &cost_of(const Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t phase);
+  void add_all(RequestSums &to, const CountedAccess &access);
+  void add(RequestSums &to, const CountedAccess &access, const Times &times, std::int64_t phase);
+  const RequestCost &cost_of(const CountedAccess &access, std::uint32_t warp, std::uint32_t mask,
+                             std::int64_t phase);
 
   const Program &program_;
+  const Counting &counting_;
+  const Executions &executions_;
   const Tally &tally_;
   std::vector<std::vector<Times>> runs_, bases_, single_; ///< of regions, bases and accesses
   /// Costs that are known: by pattern, lanes, phase, place within a word, width and memory.
@@ -35,14 +39,15 @@ private:
       known_;
 };
 
-Evaluation::Evaluation(const Program &program, const Tally &tally)
-    : program_(program), tally_(tally), runs_(program.regions.size()), bases_(program.bases),
-      single_(program.single) {
-  tally.each_run(program,
-                 [&](std::uint32_t region, std::uint32_t warp, std::uint32_t mask, std::uint64_t times) {
-                   runs_[region].push_back({warp, mask, 0, times});
-                 });
-  for (std::uint32_t base = 0; base < program.bases; ++base)
+Evaluation::Evaluation(const Program &program, const Counting &counting, const Executions &executions,
+                       const Tally &tally)
+    : program_(program), counting_(counting), executions_(executions), tally_(tally),
+      runs_(program.regions.size()), bases_(counting.bases()), single_(counting.single()) {
+  executions.each(program,
+                  [&](std::uint32_t region, std::uint32_t warp, std::uint32_t mask, std::uint64_t times) {
+                    runs_[region].push_back({warp, mask, 0, times});
+                  });
+  for (std::uint32_t base = 0; base < counting.bases(); ++base)
     for (std::uint32_t warp = 0; warp < program.warps; ++warp)
       for (std::uint32_t phase = 0; phase < phases; ++phase)
         if (std::uint64_t times = tally.base_phases[(base * program.warps + warp) * phases + phase])
@@ -53,8 +58,9 @@ Evaluation::Evaluation(const Program &program, const Tally &tally)
     single_[key[0]].push_back({key[1], key[2], key[3], times});
 }
 
-const RequestCost &Evaluation::cost_of(const Access &access, std::uint32_t warp, std::uint32_t mask,
+const RequestCost &Evaluation::cost_of(const CountedAccess &counted, std::uint32_t warp, std::uint32_t mask,
                                        std::int64_t phase) {
+  const Access &access = *counted.access;
   std::int64_t width = byte_size(access.buffer->dtype);
   // Moving all lanes by whole lines, or by whole words in shared memory, changes nothing.
   std::int64_t period = access.buffer->scope == Scope::global ? line_bytes / width
@@ -62,15 +68,15 @@ const RequestCost &Evaluation::cost_of(const Access &access, std::uint32_t warp,
   phase = floor_mod(phase, period);
   const Pattern *pattern = access.kind == AddressKind::pattern ? access.patterns + warp : nullptr;
   auto [it, fresh] = known_.try_emplace(
-      {pattern, mask, phase, access.byte_offset % bank_bytes, access.bytes, access.buffer->scope});
+      {pattern, mask, phase, access.byte_offset % bank_bytes, counted.bytes, access.buffer->scope});
   if (fresh)
-    it->second = cost(request_at(access, warp, mask, phase), access.bytes, access.buffer->scope);
+    it->second = cost(request_at(access, warp, mask, phase), counted.bytes, access.buffer->scope);
   return it->second;
 }
 
-void Evaluation::add(RequestSums &to, const Access &access, const Times &times, std::int64_t phase) {
+void Evaluation::add(RequestSums &to, const CountedAccess &access, const Times &times, std::int64_t phase) {
   const RequestCost &each = cost_of(access, times.warp, times.mask, phase);
-  to += one_request(access, times.mask, each) * times.times;
+  to += one_request(access.bytes, times.mask, each) * times.times;
 }
 
 void Evaluation::operations(Counters &result) const {
@@ -88,79 +94,87 @@ void Evaluation::operations(Counters &result) const {
       add(result.branches, each.branches);
     }
   }
-  result.divergent = tally_.divergent;
+  result.divergent = executions_.divergent;
+}
+
+std::vector<const Access *> accesses_of(const std::vector<CountedAccess> &counted) {
+  std::vector<const Access *> result;
+  for (const CountedAccess &access : counted)
+    result.push_back(access.access);
+  return result;
 }
 
 Counters Evaluation::run() {
   Counters result;
   operations(result);
-  std::vector<std::size_t> at = positions(program_);
+  const std::vector<CountedAccess> &counted = counting_.accesses();
+  std::vector<std::size_t> at = positions(program_, accesses_of(counted));
+  std::map<int, std::size_t> by_source;
   for (std::size_t n = 0; n < at.size(); ++n) {
-    auto [access, region] = program_.tallied[n];
+    const Access &access = *counted[n].access;
     if (at[n] >= result.accesses.size())
       result.accesses.resize(at[n] + 1);
     AccessCounts &to = result.accesses[at[n]];
-    const Site &site = program_.sites[access->site];
+    const Site &site = program_.sites[access.site];
     to.stmt = site.stmt;
     to.load = site.load;
-    to.buffer = access->buffer;
-    to.bytes = access->bytes;
-    add_all(to, *access, region);
+    to.buffer = access.buffer;
+    to.bytes = access.bytes;
+    add_all(to, counted[n]);
+    by_source[site.source] = at[n];
   }
-  std::map<int, std::size_t> by_source;
-  for (std::size_t n = 0; n < at.size(); ++n)
-    by_source[program_.sites[program_.tallied[n].first->site].source] = at[n];
-  if (program_.merged.empty())
+  if (counting_.merged().empty())
     for (AccessCounts &access : result.accesses)
       access.merged = access;
-  for (auto [access, region] : program_.merged)
-    add_all(result.accesses[by_source.at(program_.sites[access->site].source)].merged, *access, region);
+  for (const CountedAccess &access : counting_.merged())
+    add_all(result.accesses[by_source.at(program_.sites[access.access->site].source)].merged, access);
   return result;
 }
 
-/// All requests of an access of a region.
-void Evaluation::add_all(RequestSums &to, const Access &access, std::uint32_t region) {
-  switch (access.tallied) {
-  case Tallied::no:
-    break;
-  case Tallied::by_region:
-    for (const Times &times : runs_[region])
+/// Adds all requests of an access of a region.
+void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
+  switch (access.by) {
+  case CountedBy::region:
+    for (const Times &times : runs_[access.region])
       add(to, access, times, access.phase);
     break;
-  case Tallied::by_phase:
-    for (const Times &times : bases_[access.counter])
+  case CountedBy::phase:
+    for (const Times &times : bases_[access.number])
       add(to, access, times, times.phase + access.phase);
     break;
-  case Tallied::singly:
-    for (const Times &times : single_[access.counter])
+  case CountedBy::request:
+    for (const Times &times : single_[access.number])
       add(to, access, times, times.phase);
-    to += tally_.sums[access.counter];
+    to += tally_.sums[access.number];
     break;
   }
 }
 
 } // namespace
 
-Counters evaluate(const Program &program, const Tally &tally) { return Evaluation(program, tally).run(); }
+Counters evaluate(const Program &program, const Counting &counting, const Executions &executions,
+                  const Tally &tally) {
+  return Evaluation(program, counting, executions, tally).run();
+}
 
-std::vector<std::size_t> positions(const Program &program) {
+std::vector<std::size_t> positions(const Program &program, const std::vector<const Access *> &accesses) {
   std::map<int, std::size_t> sources;
-  for (auto [access, region] : program.tallied)
+  for (const Access *access : accesses)
     sources.try_emplace(program.sites[access->site].source);
   std::size_t count = 0;
   for (auto &[source, position] : sources)
     position = count++;
   std::vector<std::size_t> result;
-  for (auto [access, region] : program.tallied)
+  for (const Access *access : accesses)
     result.push_back(sources.at(program.sites[access->site].source));
   return result;
 }
 
-RequestSums one_request(const Access &access, std::uint32_t mask, const RequestCost &cost) {
+RequestSums one_request(std::int64_t bytes, std::uint32_t mask, const RequestCost &cost) {
   auto lanes = static_cast<std::uint64_t>(std::popcount(mask));
   return {.requests = 1,
           .threads = lanes,
-          .asked = lanes * static_cast<std::uint64_t>(access.bytes),
+          .asked = lanes * static_cast<std::uint64_t>(bytes),
           .sectors = cost.sectors,
           .lines = cost.lines,
           .wavefronts = cost.wavefronts,

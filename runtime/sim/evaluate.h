@@ -1,19 +1,19 @@
 #pragma once
-/// From what was executed to what it cost.
+/// The costs of the requests that were counted.
 
-#include "runtime/sim/counters.h"
-#include "runtime/sim/tally.h"
+#include "runtime/sim/counting.h"
 
 namespace nestsmith::sim {
 
-/// The costs of all that was tallied; `blocks` and `counted` are left to the caller.
-Counters evaluate(const Program &program, const Tally &tally);
+/// The costs of all accesses of `counting`. The caller sets `blocks` and `counted`.
+Counters evaluate(const Program &program, const Counting &counting, const Executions &executions,
+                  const Tally &tally);
 
-/// The position of an access among the counters' accesses. Copies made by unrolling share one.
-std::vector<std::size_t> positions(const Program &program); ///< by the access's place in `program.tallied`
+/// The position of each of these accesses in `Counters::accesses`. Copies made by unrolling share one.
+std::vector<std::size_t> positions(const Program &program, const std::vector<const Access *> &accesses);
 
-/// What one request of the lanes of `mask` adds to the sums.
-RequestSums one_request(const Access &access, std::uint32_t mask, const RequestCost &cost);
+/// The sums of one request by the lanes of `mask`, each of which accesses `bytes`.
+RequestSums one_request(std::int64_t bytes, std::uint32_t mask, const RequestCost &cost);
 
 /// The lanes' addresses, in bytes from the start of the parameter or of shared memory, where their uniform part
 /// is `base`, in elements. Not of an access whose addresses are of no pattern.

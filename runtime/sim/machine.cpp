@@ -1,7 +1,6 @@
 #include "runtime/sim/machine.h"
 
 #include "dsl/error.h"
-#include "runtime/sim/evaluate.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 
@@ -66,41 +65,11 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
-const Instr *count_phase(const Instr *ip, Warp &w) {
-  w.machine->tally.phase(ip->b, w, reg<std::int64_t>(w, ip->a));
-  return ip + 1;
-}
-
-const Instr *count_request(const Instr *ip, Warp &w) {
-  const Access &access = *ip->access;
-  std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
-  Tally &tally = w.machine->tally;
-  if (mask == 0)
-    return ip + 1;
-  if (access.kind != AddressKind::lanes) {
-    tally.request(access.counter, w, mask, reg<std::int64_t>(w, access.base) + access.constant);
-    return ip + 1;
-  }
-  RequestCost each = cost(request_now(access, w, mask), access.bytes, access.buffer->scope);
-  tally.sums[access.counter] += one_request(access, mask, each);
-  return ip + 1;
-}
-
-const Instr *tell_request(const Instr *ip, Warp &w) {
-  const Access &access = *ip->access;
-  std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
-  if (mask == 0)
-    return ip + 1;
-  w.machine->sink->request(access, w, mask);
-  w.pc = ip + 1;
-  return nullptr;
-}
-
-Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t)
+Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
     : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
-      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1), tally(p),
-      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1),
+      executions(p), observation(o), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 
@@ -136,7 +105,7 @@ void Machine::reset_block() {
     w.active = w.live;
     w.state = Warp::State::ready;
     w.pc = program.code.data();
-    tally.run(0, w, 1);
+    executions.add(0, w, 1);
   }
   stamp_all();
   if (tracer)

@@ -1,8 +1,8 @@
 #pragma once
 /// One host thread's worth of simulator: runs blocks one after the other.
 
+#include "runtime/sim/executions.h"
 #include "runtime/sim/program.h"
-#include "runtime/sim/tally.h"
 
 #include <set>
 #include <string>
@@ -11,25 +11,19 @@
 namespace nestsmith::sim {
 
 class Tracer;
-
-/// Is told of the requests of a program that was decoded to be walked.
-class Sink {
-public:
-  virtual ~Sink() = default;
-  /// The lanes of `mask` perform `access`.
-  virtual void request(const Access &access, const Warp &w, std::uint32_t mask) = 0;
-};
+struct Observation;
 
 class Machine {
 public:
-  /// With a tracer, every access to shared or global memory is handed to it as well, and nothing is
-  /// counted as an event.
-  Machine(const Program &program, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr);
+  /// With a tracer, every access to shared or global memory is handed to it as well, and no event is recorded.
+  /// `observation` is for the instructions that an observer emitted.
+  Machine(const Program &program, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr,
+          Observation *observation = nullptr);
   Machine(const Machine &) = delete;
 
   void run_block(std::uint64_t block);
-  /// The same in pieces: every warp runs on to its next stop, which is a barrier or, in a program that is
-  /// walked, a request. False: the block is over.
+  /// The same in pieces: every warp runs on to its next stop, which is a barrier or an instruction
+  /// of an observer. False: the block is over.
   void start_block(std::uint64_t block);
   bool round();
 
@@ -58,9 +52,9 @@ public:
   }
   Clock clock;
 
-  Tally tally;
+  Executions executions;
   RegionCounts masked; ///< accesses under a mask of their own
-  Sink *sink = nullptr;
+  Observation *const observation;
   std::vector<Event> events;
 
 private:
@@ -91,12 +85,6 @@ const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);
 /// Reports a vector that starts at no multiple of its width; `access` is that of its first element.
 const Instr *check_aligned(const Instr *ip, Warp &w);
-/// Counts the phase of the uniform part `a` of addresses; `b`: the number of the base.
-const Instr *count_phase(const Instr *ip, Warp &w);
-/// Counts the request of `access`.
-const Instr *count_request(const Instr *ip, Warp &w);
-/// Tells the sink of the request of `access`, and stops.
-const Instr *tell_request(const Instr *ip, Warp &w);
 /// `__syncthreads` and `__syncwarp`; `imm` is the site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);

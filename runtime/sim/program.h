@@ -62,15 +62,6 @@ struct Site {
 
 enum class AddressKind : std::uint8_t { uniform, pattern, lanes };
 
-/// How the requests of an access are counted, if they are (counters.h). Their cost depends on the lanes that
-/// perform it and on the *phase*: where the address lies within 128 bytes.
-enum class Tallied : std::uint8_t {
-  no,
-  by_region, ///< the phase is known, and the lanes are those that run the region: executions say all
-  by_phase,  ///< the phases of the uniform part are counted, once for all accesses of the region that share it
-  singly,    ///< under a mask of its own, or at addresses of no pattern: one by one
-};
-
 /// One load or store. The address of a lane is base + constant + its part of `patterns` or `lanes`, in
 /// elements; where `wraps` is set the sum wraps at 32 bits.
 struct Access {
@@ -91,13 +82,8 @@ struct Access {
 
   std::uint32_t mask = all_lanes_register; ///< performed by active lanes in this mask
   bool counted = false;                    ///< masked: executions are counted as they happen
-  Tallied tallied = Tallied::no;
-  /// by_region: stores and barriers before it; by_phase: the number of the base; singly: of the access; where
-  /// the program is walked: the access's place in `Program::tallied`.
-  std::uint32_t counter = 0;
-  std::int64_t phase = 0;  ///< by_region: of the address, in elements; by_phase: what it is above the base's
-  std::int64_t bytes = 0;  ///< that a lane accesses: all elements of a vector
-  std::uint32_t value = 0; ///< loads: destination; stores: source
+  std::int64_t bytes = 0;                  ///< that a lane accesses: all elements of a vector
+  std::uint32_t value = 0;                 ///< loads: destination; stores: source
   bool value_uniform = false;
   std::uint32_t fill = zero_register; ///< what a load gives where the mask is false; lanes, unless:
   bool fill_uniform = true;
@@ -132,12 +118,7 @@ struct Program {
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
   std::vector<Site> sites;
   std::vector<RegionCounts> regions; ///< code that runs together; region 0 is the kernel's outermost
-  /// The accesses that are counted or walked, and for each its region.
-  std::vector<std::pair<const Access *, std::uint32_t>> tallied;
-  /// The same with loads of shared memory as a compiler merges them, of a program that is counted.
-  std::vector<std::pair<const Access *, std::uint32_t>> merged;
-  std::uint32_t bases = 0, single = 0; ///< counters of `Tallied::by_phase` and `singly`
-  bool depends_on_data = false;        ///< an address or a condition depends on what is loaded
+  bool depends_on_data = false;      ///< an address or a condition depends on what is loaded
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
 

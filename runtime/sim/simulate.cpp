@@ -2,8 +2,8 @@
 
 #include "dsl/error.h"
 #include "runtime/sim/decode.h"
-#include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
+#include "runtime/sim/observer.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 #include "runtime/sim/workers.h"
@@ -21,7 +21,8 @@ namespace {
 struct Outcome {
   std::vector<Event> events; ///< one for each kind and source, of its lowest block; by block and kind
   Stats stats;
-  Tally tally;
+  Executions executions;
+  std::vector<std::unique_ptr<Observation>> observations;
 };
 
 class Simulation {
@@ -71,7 +72,8 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
     earlier_.push_back(written);
     bytes_.push_back(array->bytes());
   }
-  program_ = decode(kernel, scalars, globals_, options);
+  program_ = decode(kernel, scalars, globals_,
+                    {.check = options.check, .baseline = options.baseline, .observer = options.observer});
 }
 
 void Simulation::start_shadows() {
@@ -115,7 +117,7 @@ void add_stats(Stats &stats, const Machine &m) {
     stats.stores_shared += counts.stores_shared * threads;
     stats.barriers += counts.barriers * warps;
   };
-  m.tally.each_run(
+  m.executions.each(
       m.program, [&](std::uint32_t region, std::uint32_t, std::uint32_t mask, std::uint64_t times) {
         add(m.program.regions[region], static_cast<std::uint64_t>(std::popcount(mask)) * times, times);
       });
@@ -127,25 +129,30 @@ Outcome Simulation::run_blocks(unsigned threads) {
   struct Worker {
     std::vector<Event> events;
     Stats stats;
-    Tally tally;
+    Executions executions;
+    std::unique_ptr<Observation> observation;
   };
-  std::vector<Worker> workers(threads, {{}, {}, Tally(program_)});
+  std::vector<Worker> workers;
+  for (unsigned n = 0; n < threads; ++n)
+    workers.push_back(
+        {{}, {}, Executions(program_), options_.observer ? options_.observer->start(program_) : nullptr});
   std::atomic<std::uint64_t> next = 0;
   run_workers(workers, [&](Worker &worker) {
-    Machine machine(program_, globals_);
+    Machine machine(program_, globals_, nullptr, worker.observation.get());
     auto blocks = static_cast<std::uint64_t>(program_.blocks);
     for (std::uint64_t block = next++; block < blocks; block = next++)
       machine.run_block(block);
     worker.events = std::move(machine.events);
     add_stats(worker.stats, machine);
-    worker.tally = std::move(machine.tally);
+    worker.executions = std::move(machine.executions);
   });
 
-  Outcome outcome{{}, {}, Tally(program_)};
+  Outcome outcome{{}, {}, Executions(program_), {}};
   for (Worker &worker : workers) {
     std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
     outcome.stats += worker.stats;
-    outcome.tally.add(worker.tally);
+    outcome.executions.add(worker.executions);
+    outcome.observations.push_back(std::move(worker.observation));
   }
   // The events of one block are of one machine, in the order in which they happened: a stable sort gives
   // the same order for any number of machines. Races come first: a race may be why an element is unwritten.
@@ -173,7 +180,8 @@ void Simulation::explain_race(const Event &event, std::vector<Finding> &findings
     start_written(n, globals[n]);
   }
   Tracer tracer;
-  Machine machine(program_, globals, &tracer);
+  std::unique_ptr<Observation> unused = options_.observer ? options_.observer->start(program_) : nullptr;
+  Machine machine(program_, globals, &tracer, unused.get());
   if (event.other_block != event.block && event.other_block != unknown_block)
     machine.run_block(event.other_block);
   machine.run_block(event.block);
@@ -223,10 +231,8 @@ Result Simulation::run() {
   Result result;
   result.findings = explain(outcome.events);
   result.stats = outcome.stats;
-  if (options_.count) {
-    result.counters = evaluate(program_, outcome.tally);
-    result.counters->blocks = result.counters->counted = static_cast<std::uint64_t>(program_.blocks);
-  }
+  if (options_.observer)
+    options_.observer->finish(program_, outcome.executions, outcome.observations);
   for (const GlobalBuffer &buffer : globals_)
     result.written.emplace_back(buffer.written.begin(), buffer.written.end());
   result.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -8,7 +8,6 @@
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
-#include "runtime/sim/counters.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -70,17 +69,17 @@ struct Result {
   std::vector<std::vector<bool>>
       written; ///< for each argument and element: this kernel or one before stored it
 
-  std::optional<Counters> counters; ///< where `Options::count` asks for them
-
   bool good() const { return findings.empty(); }
 };
 
+class RunObserver;
+
 struct Options {
-  unsigned host_threads = 0;    ///< 0: all cores; results and findings do not depend on it
-  std::size_t max_findings = 8; ///< at least 1
-  bool explain = true;          ///< false: a finding is its kind alone, which costs less
-  bool check = true;            ///< races and unwritten reads; bounds and barriers are always checked
-  bool count = false;           ///< what the hardware would count
+  unsigned host_threads = 0;       ///< 0: all cores; results and findings do not depend on it
+  std::size_t max_findings = 8;    ///< at least 1
+  bool explain = true;             ///< false: a finding is its kind alone, which costs less
+  bool check = true;               ///< races and unwritten reads; bounds and barriers are always checked
+  RunObserver *observer = nullptr; ///< measures the run; null: none
   bool baseline =
       false; ///< no instructions of the host beyond the compiler's default; the results are the same bits
 };

@@ -6,6 +6,7 @@
 #include "runtime/sim/decode.h"
 #include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
+#include "runtime/sim/walking.h"
 
 #include <algorithm>
 #include <bit>
@@ -116,13 +117,13 @@ public:
   Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
        const Plan &plan);
   void run();
-  void request(const Access &access, const Warp &w, std::uint32_t mask) override;
+  void request(std::uint32_t number, const Access &access, const Warp &w, std::uint32_t mask) override;
 
   std::vector<Followed> all, late; ///< by position; `late`: of the second half of the blocks that are followed
 
 private:
-  const std::vector<Touch> &touches_of(const Access &access, const Warp &w, std::uint32_t mask,
-                                       std::int64_t &base);
+  const std::vector<Touch> &touches_of(std::uint32_t number, const Access &access, const Warp &w,
+                                       std::uint32_t mask, std::int64_t &base);
 
   const MemorySystem &system_;
   const Plan &plan_;
@@ -151,13 +152,14 @@ Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const 
     first_line_.push_back(line);
     line += buffers_[n].elements * byte_size(kernel.params[n]->dtype) / line_bytes + 2;
   }
-  program_ = decode(kernel, scalars, buffers_, {.check = false}, Mode::walk);
-  positions_ = positions(program_);
+  Walking walking(false);
+  program_ = decode(kernel, scalars, buffers_, {.values = false, .iterations = phases, .observer = &walking});
+  positions_ = positions(program_, walking.accesses());
   std::size_t count = 0;
   for (std::size_t position : positions_)
     count = std::max(count, position + 1);
   all.resize(count);
-  known_.resize(program_.tallied.size());
+  known_.resize(walking.accesses().size());
   auto draw = static_cast<std::int64_t>(plan.draw);
   l1_.assign(static_cast<std::size_t>(system.sms) * static_cast<std::size_t>(system.blocks_per_sm),
              Cache(system.l1_bytes / system.blocks_per_sm / draw));
@@ -184,8 +186,8 @@ std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
 }
 
 /// `base` becomes the line that they are relative to.
-const std::vector<Touch> &Walk::touches_of(const Access &access, const Warp &w, std::uint32_t mask,
-                                           std::int64_t &base) {
+const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const Access &access, const Warp &w,
+                                           std::uint32_t mask, std::int64_t &base) {
   std::int64_t width = byte_size(access.buffer->dtype), period = line_bytes / width;
   if (access.kind == AddressKind::lanes || mask != w.live) {
     base = 0;
@@ -194,7 +196,7 @@ const std::vector<Touch> &Walk::touches_of(const Access &access, const Warp &w, 
   }
   std::int64_t at = reg<std::int64_t>(w, access.base) + access.constant, phase = floor_mod(at, period);
   base = floor_div(at, period);
-  std::vector<std::vector<Touch>> &known = known_[access.counter];
+  std::vector<std::vector<Touch>> &known = known_[number];
   if (known.empty())
     known.resize(program_.warps * static_cast<std::size_t>(period));
   std::vector<Touch> &result =
@@ -204,10 +206,10 @@ const std::vector<Touch> &Walk::touches_of(const Access &access, const Warp &w, 
   return result;
 }
 
-void Walk::request(const Access &access, const Warp &w, std::uint32_t mask) {
-  Followed &sum = all[positions_[access.counter]];
+void Walk::request(std::uint32_t number, const Access &access, const Warp &w, std::uint32_t mask) {
+  Followed &sum = all[positions_[number]];
   std::int64_t base = 0;
-  for (const Touch &touch : touches_of(access, w, mask, base)) {
+  for (const Touch &touch : touches_of(number, access, w, mask, base)) {
     auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.slot]);
     // A hash of its own: the sets of a cache are chosen by another.
     if ((line * 0xD6E8FEB86659FD93u >> 40) % plan_.draw != 0)
@@ -245,8 +247,7 @@ void Walk::run() {
     ++running;
   };
   for (Slot &slot : slots) {
-    slot.machine = std::make_unique<Machine>(program_, buffers_);
-    slot.machine->sink = this;
+    slot.machine = std::make_unique<Machine>(program_, buffers_, nullptr, this);
     start(slot);
   }
   while (running > 0)

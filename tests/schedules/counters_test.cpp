@@ -4,6 +4,7 @@
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/sim/count.h"
+#include "runtime/sim/counting.h"
 #include "schedules/rung.h"
 #include "tests/runtime/sim/equal_counters.h"
 
@@ -35,12 +36,13 @@ TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
     Schedule schedule = rung().build(at, DType::f32, {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
-    SimExecutor executor({.count = true});
+    sim::Counting counting(false);
+    SimExecutor executor({.observer = &counting});
     ASSERT_TRUE(executor.run(plan, inputs.arrays, inputs.scalars).findings.empty());
-    ASSERT_EQ(executor.counters().size(), plan.kernels.size());
+    ASSERT_EQ(counting.counters.size(), plan.kernels.size());
     for (std::size_t n = 0; n < plan.kernels.size(); ++n)
       sim::expect_equal(sim::count(plan.kernels[n], scalars_of(plan, plan.kernels[n], inputs.scalars)),
-                        executor.counters()[n]);
+                        counting.counters[n]);
   }
 }
 

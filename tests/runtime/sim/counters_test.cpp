@@ -1,6 +1,7 @@
 /// What one request costs, and what is counted of whole kernels.
 
 #include "runtime/sim/count.h"
+#include "runtime/sim/counting.h"
 #include "runtime/sim/simulate.h"
 #include "tests/runtime/sim/equal_counters.h"
 #include "tests/runtime/sim/gemm_kernels.h"
@@ -78,9 +79,10 @@ TEST(RequestCosts, OfSharedMemoryAreThePassesThroughItsBanks) {
 Counters simulated(const kernel::Kernel &kernel, GemmShape s) {
   Array A(DType::f32, {s.M, s.K}), B(DType::f32, {s.K, s.N}), C(DType::f32, {s.M, s.N});
   const Argument arguments[] = {{&A}, {&B}, {&C}};
-  Result result = run(kernel, arguments, {}, {.count = true});
+  Counting counting(false);
+  Result result = run(kernel, arguments, {}, {.observer = &counting});
   EXPECT_TRUE(result.good()) << result.findings[0].message;
-  return *result.counters;
+  return counting.counters.at(0);
 }
 
 struct Case {

@@ -1,0 +1,64 @@
+#pragma once
+/// Counts the requests of a kernel to global and shared memory while it runs.
+///
+/// The cost of a request depends on the lanes that make it and on its phase (tally.h). Where both follow from
+/// the execution of a region, nothing is executed for the access; see `CountedBy`.
+
+#include "runtime/sim/tally.h"
+
+namespace nestsmith::sim {
+
+enum class CountedBy : std::uint8_t {
+  region,  ///< the phase is a constant, and the lanes are those that execute the region
+  phase,   ///< the phases of the uniform part are counted, once for all accesses of the region that share it
+  request, ///< each request is counted: it has a mask of its own, or addresses without a pattern
+};
+
+struct CountedAccess {
+  const Access *access = nullptr;
+  std::uint32_t region = 0;
+  CountedBy by = CountedBy::region;
+  std::uint32_t number = 0; ///< by phase: of the base; by request: of the access
+  std::int64_t phase = 0;   ///< in elements; by region: of the address; by phase: relative to the base's
+  std::int64_t bytes = 0;   ///< that a lane accesses: all elements of a vector
+};
+
+class Counting : public RunObserver {
+public:
+  /// `merge`: loads of shared memory are counted as a compiler merges them, too (`AccessCounts::merged`).
+  explicit Counting(bool merge) : merge_(merge) {}
+
+  void decoded(const DecodedAccess &decoded, Values &values) override;
+  void decoded_all(const Values &values, const Program &program) override;
+  std::unique_ptr<Observation> start(const Program &program) override;
+  /// Appends to `counters`.
+  void finish(const Program &program, const Executions &executions,
+              const std::vector<std::unique_ptr<Observation>> &parts) override;
+
+  Tally tally(const Program &program) const { return {program, bases_, single_}; }
+  /// The accesses of the program that was decoded last, in its order.
+  const std::vector<CountedAccess> &accesses() const { return accesses_; }
+  /// The same with loads of shared memory as a compiler merges them; empty: nothing was merged.
+  const std::vector<CountedAccess> &merged() const { return merged_; }
+  std::uint32_t bases() const { return bases_; }
+  std::uint32_t single() const { return single_; }
+
+  std::vector<Counters> counters; ///< of each program that was run
+
+private:
+  /// The parts of an address, for merging.
+  struct Address {
+    std::uint32_t epoch;
+    DType index;
+    Sum uniform;
+  };
+  void begin();
+
+  bool merge_, done_ = true;
+  std::vector<CountedAccess> accesses_, merged_;
+  std::vector<Address> addresses_; ///< by position in `accesses_`
+  std::uint32_t bases_ = 0, single_ = 0;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known_bases_; ///< by region and register
+};
+
+} // namespace nestsmith::sim

@@ -1,0 +1,30 @@
+#include "runtime/sim/walking.h"
+
+#include "runtime/sim/machine.h"
+
+namespace nestsmith::sim {
+
+namespace {
+
+const Instr *tell_request(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
+  if (mask == 0)
+    return ip + 1;
+  static_cast<Sink &>(*w.machine->observation).request(ip->b, access, w, mask);
+  w.pc = ip + 1;
+  return nullptr;
+}
+
+} // namespace
+
+void Walking::decoded(const DecodedAccess &decoded, Values &values) {
+  accesses_.push_back(&decoded.access);
+  if (!shared_ && decoded.access.buffer->scope != Scope::global)
+    return;
+  decoded.need_base(values);
+  auto number = static_cast<std::uint32_t>(accesses_.size() - 1);
+  values.emit({.run = tell_request, .b = number, .access = &decoded.access});
+}
+
+} // namespace nestsmith::sim
