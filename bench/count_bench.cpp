@@ -2,8 +2,8 @@
 
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
-#include "runtime/sim/count.h"
-#include "runtime/sim/traffic.h"
+#include "runtime/model/count.h"
+#include "runtime/model/traffic.h"
 #include "schedules/rung.h"
 
 #include <benchmark/benchmark.h>
@@ -13,7 +13,7 @@ namespace {
 using namespace nestsmith;
 
 /// 132 SMs, as an H200 has.
-constexpr sim::MemorySystem machine{
+constexpr model::MemorySystem machine{
     .sms = 132, .blocks_per_sm = 2, .l1_bytes = 128 << 10, .l2_bytes = std::int64_t{50} << 20};
 
 void count_and_follow(benchmark::State &state, const Rung &rung) {
@@ -28,8 +28,8 @@ void count_and_follow(benchmark::State &state, const Rung &rung) {
     bytes = 0;
     for (const kernel::Kernel &kernel : plan.kernels) {
       std::span<const Scalar> given(scalars.data(), kernel.scalars.size());
-      sim::Counters counters = sim::count(kernel, given, {.max_blocks = 4096});
-      bytes += static_cast<double>(sim::traffic(kernel, given, counters, machine).traffic.dram_bytes());
+      model::Counters counters = model::count(kernel, given, {.max_blocks = 4096});
+      bytes += static_cast<double>(model::traffic(kernel, given, counters, machine).traffic.dram_bytes());
     }
   }
   state.counters["dram_bytes"] = bytes;

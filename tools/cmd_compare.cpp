@@ -22,8 +22,8 @@ std::vector<Line> lines(const PlanAnalysis &a, const PlanAnalysis &b) {
   for (Resource resource : resources)
     list.push_back(
         line("  " + std::string(name(resource)), a.seconds(resource), b.seconds(resource), seconds_text));
-  auto memory = [&](const char *label, Scope scope, bool stores, double (sim::RequestSums::*each)() const) {
-    sim::RequestSums x = a.total(scope, stores), y = b.total(scope, stores);
+  auto memory = [&](const char *label, Scope scope, bool stores, double (model::RequestSums::*each)() const) {
+    model::RequestSums x = a.total(scope, stores), y = b.total(scope, stores);
     bool global = scope == Scope::global;
     list.push_back(line(fmt::format("{}: requests", label), static_cast<double>(x.requests),
                         static_cast<double>(y.requests), count_text));
@@ -33,10 +33,10 @@ std::vector<Line> lines(const PlanAnalysis &a, const PlanAnalysis &b) {
       list.push_back(line("  bank conflicts", static_cast<double>(x.conflicts),
                           static_cast<double>(y.conflicts), count_text));
   };
-  memory("global loads", Scope::global, false, &sim::RequestSums::sectors_per_request);
-  memory("global stores", Scope::global, true, &sim::RequestSums::sectors_per_request);
-  memory("shared loads", Scope::shared, false, &sim::RequestSums::wavefronts_per_request);
-  memory("shared stores", Scope::shared, true, &sim::RequestSums::wavefronts_per_request);
+  memory("global loads", Scope::global, false, &model::RequestSums::sectors_per_request);
+  memory("global stores", Scope::global, true, &model::RequestSums::sectors_per_request);
+  memory("shared loads", Scope::shared, false, &model::RequestSums::wavefronts_per_request);
+  memory("shared stores", Scope::shared, true, &model::RequestSums::wavefronts_per_request);
   list.push_back(line("bytes asked", a.asked_bytes(), b.asked_bytes(), bytes_text));
   list.push_back(line("DRAM bytes (modelled)", a.dram_bytes(), b.dram_bytes(), bytes_text));
   list.push_back(line("FLOP/byte asked", a.asked_intensity(), b.asked_intensity(), number_text));

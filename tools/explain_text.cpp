@@ -31,7 +31,7 @@ std::string accesses_text(const PlanAnalysis &it, const Style &style) {
   std::vector<AccessName> hot = hottest(it);
   for (std::size_t n = 0; n < std::min(hot.size(), shown_accesses); ++n) {
     const KernelAnalysis &kernel = it.kernels[hot[n].kernel];
-    const sim::AccessCounts &access = kernel.counters.accesses[hot[n].access];
+    const model::AccessCounts &access = kernel.counters.accesses[hot[n].access];
     const TextLine &line = kernel.lines[hot[n].access];
     table.add({std::to_string(hot[n].number), hot[n].text, per_request(access),
                count_text(static_cast<double>(access.requests)), count_text(clocks(access)),
@@ -70,7 +70,7 @@ void write_resources(llvm::json::OStream &json, const KernelAnalysis &it) {
 }
 
 void write_access(llvm::json::OStream &json, const AccessName &name, const KernelAnalysis &kernel) {
-  const sim::AccessCounts &access = kernel.counters.accesses[name.access];
+  const model::AccessCounts &access = kernel.counters.accesses[name.access];
   json.attribute("number", static_cast<std::int64_t>(name.number));
   json.attribute("access", name.text);
   json.attribute("memory", std::string(nestsmith::name(access.buffer->scope)));

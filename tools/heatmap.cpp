@@ -14,7 +14,7 @@ namespace nestsmith::cli {
 namespace {
 
 /// Lanes that perform the request, in order.
-std::vector<int> lanes_of(const sim::WarpRequest &request) {
+std::vector<int> lanes_of(const model::WarpRequest &request) {
   std::vector<int> lanes;
   for (int lane = 0; lane < 32; ++lane)
     if (request.mask >> lane & 1)
@@ -24,12 +24,12 @@ std::vector<int> lanes_of(const sim::WarpRequest &request) {
 
 /// For each bank its words, each with the lanes that ask for it, in the order of the lanes.
 using Banks = std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::vector<int>>>>;
-Banks banks_of(const sim::WarpRequest &request, const std::vector<int> &lanes, std::int64_t bytes) {
+Banks banks_of(const model::WarpRequest &request, const std::vector<int> &lanes, std::int64_t bytes) {
   Banks banks;
   for (int lane : lanes) {
     std::int64_t first = request.address[static_cast<std::size_t>(lane)];
-    for (std::int64_t word = first / sim::bank_bytes; word * sim::bank_bytes < first + bytes; ++word) {
-      auto &words = banks[word % sim::banks];
+    for (std::int64_t word = first / model::bank_bytes; word * model::bank_bytes < first + bytes; ++word) {
+      auto &words = banks[word % model::banks];
       auto known = std::ranges::find(words, word, [](const auto &entry) { return entry.first; });
       if (known == words.end())
         words.push_back({word, {lane}});
@@ -40,16 +40,16 @@ Banks banks_of(const sim::WarpRequest &request, const std::vector<int> &lanes, s
   return banks;
 }
 
-/// Lanes whose words go together, as `sim::cost` has it.
-int lanes_at_once(const sim::WarpRequest &request, std::int64_t bytes) {
+/// Lanes whose words go together, as `model::cost` has it.
+int lanes_at_once(const model::WarpRequest &request, std::int64_t bytes) {
   int each = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
   std::uint32_t apart = 0;
   for (int first = 0; first < 32; first += each) {
-    sim::WarpRequest part = request;
+    model::WarpRequest part = request;
     part.mask &= static_cast<std::uint32_t>(((std::uint64_t{1} << each) - 1) << first);
-    apart += sim::cost(part, bytes, Scope::shared).wavefronts;
+    apart += model::cost(part, bytes, Scope::shared).wavefronts;
   }
-  return sim::cost(request, bytes, Scope::shared).wavefronts < apart ? 2 * each : each;
+  return model::cost(request, bytes, Scope::shared).wavefronts < apart ? 2 * each : each;
 }
 
 std::string cell(const std::vector<int> &lanes, std::size_t wavefront, const Style &style) {
@@ -106,10 +106,10 @@ AccessName find_access(const PlanAnalysis &it, const std::string &wanted) {
                               fmt::join(list, ", ")));
 }
 
-void write_json(const Analysed &it, const AccessName &name, const sim::WarpRequest &request,
-                const sim::RequestCost &cost) {
+void write_json(const Analysed &it, const AccessName &name, const model::WarpRequest &request,
+                const model::RequestCost &cost) {
   const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];
-  const sim::AccessCounts &access = kernel.counters.accesses[name.access];
+  const model::AccessCounts &access = kernel.counters.accesses[name.access];
   out(json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attribute("access", name.text);
@@ -134,16 +134,16 @@ void write_json(const Analysed &it, const AccessName &name, const sim::WarpReque
 
 } // namespace
 
-std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style,
+std::string bank_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style,
                          std::size_t width) {
   std::vector<int> lanes = lanes_of(request);
   int each = lanes_at_once(request, bytes), parts = 32 / each;
   // As many banks side by side as there is room for: all, a half, a quarter, …
-  std::int64_t shown = sim::banks;
+  std::int64_t shown = model::banks;
   while (shown > 4 && 10 + 3 * static_cast<std::size_t>(shown) > width)
     shown /= 2;
   std::string text;
-  for (std::int64_t first = 0; first < sim::banks; first += shown) {
+  for (std::int64_t first = 0; first < model::banks; first += shown) {
     std::string heading = "     bank ";
     for (std::int64_t bank = first; bank < first + shown; ++bank)
       heading += fmt::format("{:>2} ", bank);
@@ -163,16 +163,16 @@ std::string bank_picture(const sim::WarpRequest &request, std::int64_t bytes, co
   return text;
 }
 
-std::string sector_picture(const sim::WarpRequest &request, std::int64_t bytes, const Style &style) {
+std::string sector_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style) {
   std::map<std::int64_t, std::map<std::int64_t, std::set<int>>> lines; // of each line its words and their lanes
   for (int lane : lanes_of(request)) {
     std::int64_t first = request.address[static_cast<std::size_t>(lane)];
     for (std::int64_t word = first / 4; word * 4 < first + bytes; ++word)
-      lines[word * 4 / sim::line_bytes][word % (sim::line_bytes / 4)].insert(lane);
+      lines[word * 4 / model::line_bytes][word % (model::line_bytes / 4)].insert(lane);
   }
   std::string text = style.dim("   at byte   sector of 32 bytes, a mark a word") + "\n";
   for (const auto &[line, words] : lines) {
-    std::string row = fmt::format("{:>10} ", line * sim::line_bytes);
+    std::string row = fmt::format("{:>10} ", line * model::line_bytes);
     std::set<int> lanes;
     for (std::int64_t sector = 0; sector < 4; ++sector) {
       auto in = [&](std::int64_t n) { return words.find(sector * 8 + n); };
@@ -196,13 +196,13 @@ std::string sector_picture(const sim::WarpRequest &request, std::int64_t bytes, 
 ExitCode show_heatmap(const Context &context, const Analysed &it, const std::string &wanted) {
   AccessName name = find_access(it.analysis, wanted);
   const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];
-  const sim::AccessCounts &access = kernel.counters.accesses[name.access];
-  auto request = sim::first_request(kernel.kernel, ones(kernel.kernel), name.access);
+  const model::AccessCounts &access = kernel.counters.accesses[name.access];
+  auto request = model::first_request(kernel.kernel, ones(kernel.kernel), name.access);
   if (!request)
     throw UserError(ExitCode::usage,
                     fmt::format("the first warp does not perform {} {}: there is no picture of it", name.number,
                                 name.text));
-  sim::RequestCost cost = sim::cost(*request, access.bytes, access.buffer->scope);
+  model::RequestCost cost = model::cost(*request, access.bytes, access.buffer->scope);
   if (context.json()) {
     write_json(it, name, *request, cost);
     return ExitCode::good;
@@ -217,7 +217,7 @@ ExitCode show_heatmap(const Context &context, const Analysed &it, const std::str
   std::string costs = shared ? fmt::format("{} wavefront{}, {} of them bank conflicts", cost.wavefronts,
                                            cost.wavefronts == 1 ? "" : "s", cost.conflicts)
                              : fmt::format("{} sector{}: {} bytes moved for {} asked", cost.sectors,
-                                           cost.sectors == 1 ? "" : "s", cost.sectors * sim::sector_bytes,
+                                           cost.sectors == 1 ? "" : "s", cost.sectors * model::sector_bytes,
                                            lanes * access.bytes);
   text += folded(fmt::format("first request of the first warp: {} lanes of {} bytes, {}", lanes, access.bytes,
                              costs),

@@ -3,8 +3,8 @@
 #include "codegen/cuda.h"
 #include "dsl/error.h"
 #include "dsl/workload_info.h"
+#include "runtime/model/count.h"
 #include "runtime/model/sums_in_registers.h"
-#include "runtime/sim/count.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -24,23 +24,23 @@ template <class F> double sum_of(const std::vector<KernelAnalysis> &kernels, con
 }
 
 /// Of all accesses to global memory.
-double l1_clocks(const sim::Counters &counters) {
+double l1_clocks(const model::Counters &counters) {
   double sum = 0;
-  for (const sim::AccessCounts &access : counters.accesses)
+  for (const model::AccessCounts &access : counters.accesses)
     if (access.buffer->scope == Scope::global)
       sum += clocks(access);
   return sum;
 }
 
-double requests_of(const sim::Counters &counters) {
+double requests_of(const model::Counters &counters) {
   double requests = 0;
-  for (const sim::AccessCounts &access : counters.accesses)
+  for (const model::AccessCounts &access : counters.accesses)
     requests += static_cast<double>(access.merged.requests);
   return requests;
 }
 
 std::vector<Bound> bounds_of(const KernelAnalysis &it, const Gpu &gpu) {
-  const sim::Counters &counts = it.counters;
+  const model::Counters &counts = it.counters;
   double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps);
   // Loads of shared memory as the compiler merges them: else this would be no bound.
   double wavefronts = static_cast<double>(counts.merged(Scope::shared, false).wavefronts +
@@ -51,7 +51,7 @@ std::vector<Bound> bounds_of(const KernelAnalysis &it, const Gpu &gpu) {
   auto of_an_sm = [&](Resource resource, double clocks) {
     return Bound{resource, clocks * share, clocks * share / gpu.clock_hz};
   };
-  const sim::Traffic &moved = it.memory.traffic;
+  const model::Traffic &moved = it.memory.traffic;
   double l2_bytes = static_cast<double>(moved.l2_bytes()), dram_bytes = static_cast<double>(moved.dram_bytes());
   double instructions = requests_of(counts) + arithmetic + static_cast<double>(counts.barriers.warps);
   std::vector<Bound> bounds = {
@@ -160,7 +160,7 @@ std::string_view source(Resource resource) {
 
 bool of_sm(Resource resource) { return resource != Resource::l2 && resource != Resource::dram; }
 
-double clocks(const sim::AccessCounts &access) {
+double clocks(const model::AccessCounts &access) {
   constexpr double bytes_a_clock = 128;
   double wavefronts = static_cast<double>(access.merged.wavefronts);
   return access.buffer->scope == Scope::shared
@@ -183,7 +183,7 @@ const Bound &KernelAnalysis::bound(Resource resource) const {
 }
 
 double KernelAnalysis::active_lanes() const {
-  sim::OpCounts all = counters.instructions();
+  model::OpCounts all = counters.instructions();
   return all.warps == 0 ? 0 : static_cast<double>(all.threads) / static_cast<double>(all.warps);
 }
 
@@ -222,8 +222,8 @@ const KernelAnalysis &PlanAnalysis::slowest() const {
   return *std::ranges::max_element(kernels, {}, [](const KernelAnalysis &it) { return it.seconds(); });
 }
 
-sim::RequestSums PlanAnalysis::total(Scope scope, bool stores) const {
-  sim::RequestSums total;
+model::RequestSums PlanAnalysis::total(Scope scope, bool stores) const {
+  model::RequestSums total;
   for (const KernelAnalysis &kernel : kernels)
     total += kernel.counters.total(scope, stores);
   return total;
@@ -285,7 +285,7 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
       it.compiled = compiled[n];
     set_occupancy(it, gpu);
     std::vector<Scalar> scalars = ones(it.kernel);
-    auto count = [&] { return sim::count(it.kernel, scalars, {options.max_blocks, options.host_threads}); };
+    auto count = [&] { return model::count(it.kernel, scalars, {options.max_blocks, options.host_threads}); };
     it.counters = count();
     SumsInRegisters sums = sums_in_registers(it.kernel);
     if (!sums.buffers.empty()) {
@@ -294,14 +294,14 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
       it.sums_moved = std::move(sums.buffers);
       it.counters = count();
     }
-    for (const sim::AccessCounts &access : it.counters.accesses) {
+    for (const model::AccessCounts &access : it.counters.accesses) {
       auto from = sums.origin.find(access.stmt.get());
       it.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
     }
     it.waves = waves(gpu, it.occupancy, static_cast<std::int64_t>(it.counters.blocks));
-    sim::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes,
+    model::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes,
                              gpu.l2_partitions};
-    it.memory = sim::traffic(it.kernel, scalars, it.counters, system, {options.max_requests});
+    it.memory = model::traffic(it.kernel, scalars, it.counters, system, {options.max_requests});
     it.bounds = bounds_of(it, gpu);
     result.kernels.push_back(std::move(it));
   }

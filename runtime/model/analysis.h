@@ -9,11 +9,11 @@
 #include "dsl/program.h"
 #include "dsl/target.h"
 #include "lowering/plan.h"
+#include "runtime/model/counters.h"
 #include "runtime/model/gpus.h"
 #include "runtime/model/occupancy.h"
 #include "runtime/model/resources.h"
-#include "runtime/sim/counters.h"
-#include "runtime/sim/traffic.h"
+#include "runtime/model/traffic.h"
 
 #include <cstdint>
 #include <optional>
@@ -47,26 +47,26 @@ struct Bound {
 
 /// Clocks that it keeps L1 or shared memory busy at least, of all SMs together. A request for global memory
 /// takes one, or as many as its sectors need at 128 bytes a clock.
-double clocks(const sim::AccessCounts &access);
+double clocks(const model::AccessCounts &access);
 
 struct KernelAnalysis {
   kernel::Kernel
       kernel; ///< with constants for its sizes, and sums in registers (runtime/model/sums_in_registers.h)
-  sim::Counters counters; ///< of it
+  model::Counters counters; ///< of it
   /// Buffers whose sums stand in memory in the lowered kernel. `lowered` has the counts of that, if there are
   /// any.
   std::vector<std::string> sums_moved;
-  std::optional<sim::Counters> lowered;
+  std::optional<model::Counters> lowered;
   std::vector<TextLine> lines;             ///< of each access of `counters`, in the plan's CUDA text
   std::optional<KernelResources> compiled; ///< for the GPU's architecture; absent without NVRTC
   Occupancy occupancy;                     ///< where registers are not known, as if they were no limit
   /// This build has no calculator of occupancy: threads, blocks and shared memory alone limit it here.
   bool occupancy_assumed = false;
   Waves waves;
-  sim::TrafficResult memory;
+  model::TrafficResult memory;
   std::vector<Bound> bounds; ///< of each resource, the slowest first
 
-  const sim::Counters &exact() const { return lowered ? *lowered : counters; } ///< of the lowered kernel
+  const model::Counters &exact() const { return lowered ? *lowered : counters; } ///< of the lowered kernel
   double flops() const; ///< executed: two of a multiply-add, one of other arithmetic on floating-point numbers
   /// Of the requests for global memory, both directions.
   std::uint64_t asked_bytes() const;
@@ -105,7 +105,7 @@ struct PlanAnalysis {
   const KernelAnalysis &slowest() const;
   Resource limiter() const { return slowest().limiter(); }
   /// All accesses of one memory and direction.
-  sim::RequestSums total(Scope scope, bool stores) const;
+  model::RequestSums total(Scope scope, bool stores) const;
   bool sampled() const;
 };
 

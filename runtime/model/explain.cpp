@@ -28,7 +28,7 @@ std::string counted(std::int64_t number, std::string_view noun) {
   return counted(std::to_string(number), noun);
 }
 
-std::string global_text(const sim::RequestSums &total) {
+std::string global_text(const model::RequestSums &total) {
   if (total.requests == 0)
     return "none";
   return fmt::format(
@@ -37,7 +37,7 @@ std::string global_text(const sim::RequestSums &total) {
       bytes_text(static_cast<double>(total.bytes_moved())));
 }
 
-std::string shared_text(const sim::RequestSums &total) {
+std::string shared_text(const model::RequestSums &total) {
   if (total.requests == 0)
     return "none";
   return fmt::format("{} of {}; {}", counted(count_text(static_cast<double>(total.requests)), "request"),
@@ -65,8 +65,8 @@ Section speed_of_light(const KernelAnalysis &it) {
 }
 
 Section memory_workload(const KernelAnalysis &it) {
-  const sim::Counters &counts = it.counters;
-  const sim::Traffic &moved = it.memory.traffic;
+  const model::Counters &counts = it.counters;
+  const model::Traffic &moved = it.memory.traffic;
   Section section{"Memory Workload Analysis", {}};
   section.facts = {
       {"Global loads", global_text(counts.total(Scope::global, false))},
@@ -79,11 +79,11 @@ Section memory_workload(const KernelAnalysis &it) {
                    percent_text(moved.l2_hit_rate())),
        Known::modelled},
       {"DRAM traffic",
-       fmt::format("{} read, {} written", bytes_text(static_cast<double>(moved.dram_reads) * sim::sector_bytes),
-                   bytes_text(static_cast<double>(moved.dram_writes) * sim::sector_bytes)),
+       fmt::format("{} read, {} written", bytes_text(static_cast<double>(moved.dram_reads) * model::sector_bytes),
+                   bytes_text(static_cast<double>(moved.dram_writes) * model::sector_bytes)),
        Known::modelled},
   };
-  sim::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
+  model::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
   if (merged.requests < text.requests)
     section.facts.push_back({"Shared loads, merged",
                              shared_text(merged) + ", as the compiler merges them: of these are the bounds",
@@ -145,7 +145,7 @@ std::string of_extents(const std::array<std::int64_t, 3> &extents, std::int64_t 
 }
 
 Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
-  const sim::Counters &counts = it.counters;
+  const model::Counters &counts = it.counters;
   const Waves &w = it.waves;
   Section section{"Launch Statistics", {}};
   section.facts = {
@@ -251,7 +251,7 @@ Section roofline(const PlanAnalysis &it) {
   return section;
 }
 
-std::string per_request(const sim::AccessCounts &access) {
+std::string per_request(const model::AccessCounts &access) {
   return access.buffer->scope == Scope::global
              ? counted(number_text(access.sectors_per_request()), "sector")
              : counted(number_text(access.wavefronts_per_request()), "wavefront");
@@ -261,7 +261,7 @@ std::vector<AccessName> accesses(const PlanAnalysis &analysis) {
   std::vector<AccessName> names;
   for (std::size_t k = 0; k < analysis.kernels.size(); ++k)
     for (std::size_t n = 0; n < analysis.kernels[k].counters.accesses.size(); ++n) {
-      const sim::AccessCounts &access = analysis.kernels[k].counters.accesses[n];
+      const model::AccessCounts &access = analysis.kernels[k].counters.accesses[n];
       names.push_back({names.size() + 1, k, n,
                        fmt::format("{} {}", access.is_store() ? "store to" : "load of", access.buffer->name)});
     }

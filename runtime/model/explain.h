@@ -45,7 +45,7 @@ std::vector<AccessName> accesses(const PlanAnalysis &analysis);
 /// Those that are executed, the one that costs the most clocks first.
 std::vector<AccessName> hottest(const PlanAnalysis &analysis);
 /// "32 sectors", "1 wavefronts": what a request of it takes in the mean.
-std::string per_request(const sim::AccessCounts &access);
+std::string per_request(const model::AccessCounts &access);
 
 /// What became of the least time from one plan to another.
 enum class Outcome : std::uint8_t { better, same, worse };

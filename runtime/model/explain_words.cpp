@@ -21,8 +21,8 @@ bool differs(double before, double after) {
 }
 
 /// As the compiler is expected to merge them: what the bounds are of.
-sim::RequestSums merged(const PlanAnalysis &it, Scope scope) {
-  sim::RequestSums sum;
+model::RequestSums merged(const PlanAnalysis &it, Scope scope) {
+  model::RequestSums sum;
   for (const KernelAnalysis &kernel : it.kernels)
     for (bool stores : {false, true})
       sum += kernel.counters.merged(scope, stores);
@@ -39,7 +39,7 @@ using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer
 std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &it, Scope scope) {
   std::map<Key, BufferTraffic> result;
   for (const KernelAnalysis &kernel : it.kernels)
-    for (const sim::AccessCounts &access : kernel.counters.accesses)
+    for (const model::AccessCounts &access : kernel.counters.accesses)
       if (access.buffer->scope == scope && access.requests > 0) {
         BufferTraffic &sum = result[{access.is_store(), access.buffer->name}];
         sum.requests += static_cast<double>(access.merged.requests);
@@ -116,7 +116,7 @@ Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope
 
 Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
   auto each = [&](const PlanAnalysis &it) {
-    sim::RequestSums sum = merged(it, scope);
+    model::RequestSums sum = merged(it, scope);
     auto cost = static_cast<double>(scope == Scope::global ? sum.sectors : sum.wavefronts);
     return sum.requests == 0 ? 0 : cost / static_cast<double>(sum.requests);
   };
@@ -136,17 +136,17 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
                              return total + static_cast<double>(figure(kernel.memory.traffic));
                            });
   };
-  auto l1 = [](const sim::Traffic &t) { return t.l1_sectors + t.l2_writes; };
-  auto l2 = [](const sim::Traffic &t) { return t.l2_reads + t.l2_writes; };
-  auto dram = [](const sim::Traffic &t) { return t.dram_reads + t.dram_writes; };
+  auto l1 = [](const model::Traffic &t) { return t.l1_sectors + t.l2_writes; };
+  auto l2 = [](const model::Traffic &t) { return t.l2_reads + t.l2_writes; };
+  auto dram = [](const model::Traffic &t) { return t.dram_reads + t.dram_writes; };
   std::vector<Factor> factors;
   auto add = [&](auto from, auto to, const char *what, const char *which) {
     double b = sum(before, from) == 0 ? 0 : sum(before, to) / sum(before, from);
     double a = sum(after, from) == 0 ? 0 : sum(after, to) / sum(after, from);
     factors.push_back(
         {sum(before, from), sum(after, from),
-         fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * sim::sector_bytes),
-                     bytes_text(sum(before, from) * sim::sector_bytes))});
+         fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
+                     bytes_text(sum(before, from) * model::sector_bytes))});
     factors.push_back(
         {b, a, fmt::format("{} {} of it instead of {}", which, percent_text(a), percent_text(b))});
   };
@@ -288,8 +288,8 @@ std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after
 /// What would make its time smaller.
 std::string advice(const PlanAnalysis &it) {
   const KernelAnalysis &slowest = it.slowest();
-  sim::RequestSums loads = slowest.counters.total(Scope::global, false);
-  sim::RequestSums shared = slowest.counters.total(Scope::shared, false),
+  model::RequestSums loads = slowest.counters.total(Scope::global, false);
+  model::RequestSums shared = slowest.counters.total(Scope::shared, false),
                    stored = slowest.counters.total(Scope::shared, true);
   switch (it.limiter()) {
   case Resource::issue:

@@ -10,10 +10,10 @@
 
 namespace nestsmith {
 
-using sim::AccessCounts;
-using sim::Counters;
-using sim::OpCounts;
-using sim::Traffic;
+using model::AccessCounts;
+using model::Counters;
+using model::OpCounts;
+using model::Traffic;
 
 std::string_view name(MetricKind kind) {
   switch (kind) {
@@ -113,11 +113,11 @@ Entries global_memory(bool stores) {
 }
 
 /// Wavefronts and what follows from them: a model where a lane accesses more than one bank.
-Compute of_banks(bool stores, std::uint64_t sim::RequestSums::*field) {
+Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
   return [=](const Measured &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
       return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
-             access.bytes > sim::bank_bytes;
+             access.bytes > model::bank_bytes;
     });
     double value = number(m.counters.total(Scope::shared, stores).*field);
     return wide ? Figure{MetricKind::modelled, value,
@@ -132,19 +132,19 @@ Entries shared_memory(bool stores) {
       {named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
        counted([=](const Counters &c) { return number(c.total(Scope::shared, stores).requests); })},
       {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
-       of_banks(stores, &sim::RequestSums::wavefronts)},
+       of_banks(stores, &model::RequestSums::wavefronts)},
       {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
-       of_banks(stores, &sim::RequestSums::conflicts)}};
+       of_banks(stores, &model::RequestSums::conflicts)}};
   if (stores)
     return entries;
-  auto merged = [](std::uint64_t sim::RequestSums::*field) {
+  auto merged = [](std::uint64_t model::RequestSums::*field) {
     return counted_by("in loops that a compiler unrolls, the same is loaded once and neighbours at once",
                       [=](const Counters &c) { return number(c.merged(Scope::shared, false).*field); });
   };
   entries.push_back({"nestsmith__merged_inst_executed_op_shared_ld.sum", "instruction",
-                     merged(&sim::RequestSums::requests), MetricOrigin::ours});
+                     merged(&model::RequestSums::requests), MetricOrigin::ours});
   entries.push_back({"nestsmith__merged_wavefronts_mem_shared_op_ld.sum", "wavefront",
-                     merged(&sim::RequestSums::wavefronts), MetricOrigin::ours});
+                     merged(&model::RequestSums::wavefronts), MetricOrigin::ours});
   return entries;
 }
 
@@ -178,7 +178,7 @@ Entries caches_and_dram() {
     return cached([=](const Traffic &t) { return number(t.*field); });
   };
   auto bytes = [](auto f) {
-    return cached([=](const Traffic &t) { return number(f(t)) * sim::sector_bytes; });
+    return cached([=](const Traffic &t) { return number(f(t)) * model::sector_bytes; });
   };
   return {
       {"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", "%",

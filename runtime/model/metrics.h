@@ -4,10 +4,10 @@
 /// The names are those of its metrics on the chips of runtime/model/gpus.h; docs/counters.md says what each is
 /// and how it is counted. One that the profiler has no counter for begins with "nestsmith__".
 
+#include "runtime/model/counters.h"
 #include "runtime/model/gpus.h"
 #include "runtime/model/occupancy.h"
-#include "runtime/sim/counters.h"
-#include "runtime/sim/traffic.h"
+#include "runtime/model/traffic.h"
 
 #include <cstdint>
 #include <optional>
@@ -42,8 +42,8 @@ struct Metric {
 
 /// What the figures of one launch are made of. Without a part, those that need it are not available.
 struct Measured {
-  const sim::Counters &counters;
-  const sim::Traffic *traffic = nullptr;
+  const model::Counters &counters;
+  const model::Traffic *traffic = nullptr;
   const Occupancy *occupancy = nullptr;
   const Gpu *gpu = nullptr; ///< null: the names of the chips before GB20x
 };

@@ -3,10 +3,10 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
-#include "runtime/sim/count.h"
-#include "runtime/sim/counting.h"
+#include "runtime/model/count.h"
+#include "runtime/model/counting.h"
 #include "schedules/rung.h"
-#include "tests/runtime/sim/equal_counters.h"
+#include "tests/runtime/model/equal_counters.h"
 
 #include <gtest/gtest.h>
 
@@ -36,12 +36,12 @@ TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
     Schedule schedule = rung().build(at, DType::f32, {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
-    sim::Counting counting(false);
+    model::Counting counting(false);
     SimExecutor executor({.observer = &counting});
     ASSERT_TRUE(executor.run(plan, inputs.arrays, inputs.scalars).findings.empty());
     ASSERT_EQ(counting.counters.size(), plan.kernels.size());
     for (std::size_t n = 0; n < plan.kernels.size(); ++n)
-      sim::expect_equal(sim::count(plan.kernels[n], scalars_of(plan, plan.kernels[n], inputs.scalars)),
+      model::expect_equal(model::count(plan.kernels[n], scalars_of(plan, plan.kernels[n], inputs.scalars)),
                         counting.counters[n]);
   }
 }
@@ -53,15 +53,15 @@ TEST_P(Rungs, AreCountedByAFewBlocksAsByAll) {
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
     for (const kernel::Kernel &kernel : plan.kernels) {
       std::vector<Scalar> scalars = scalars_of(plan, kernel, inputs.scalars);
-      sim::Counters all = sim::count(kernel, scalars);
-      sim::Counters some = sim::count(kernel, scalars, {.max_blocks = all.blocks - 1});
+      model::Counters all = model::count(kernel, scalars);
+      model::Counters some = model::count(kernel, scalars, {.max_blocks = all.blocks - 1});
       EXPECT_TRUE(some.sampled());
       // The blocks of a row-major line of threads begin anywhere in a row that is no multiple of them.
       bool wraps = kernel.grid()[0] > 1 && kernel.grid()[1] == 1 && at.size() > 1;
       if (some.estimated)
         EXPECT_TRUE(wraps) << "only such a grid is estimated";
       else
-        sim::expect_equal(some, all, true);
+        model::expect_equal(some, all, true);
     }
   }
 }

@@ -3,16 +3,16 @@
 #include "dsl/error.h"
 #include "lowering/lower.h"
 #include "runtime/check/gpu_executor.h"
-#include "runtime/sim/count.h"
+#include "runtime/model/count.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace nestsmith::figure {
 
-sim::RequestSums RungCounts::access(const std::string &buffer, bool stores) const {
-  sim::RequestSums sum;
-  for (const sim::AccessCounts &access : counters.accesses)
+model::RequestSums RungCounts::access(const std::string &buffer, bool stores) const {
+  model::RequestSums sum;
+  for (const model::AccessCounts &access : counters.accesses)
     if (access.buffer->name == buffer && access.is_store() == stores)
       sum += access;
   return sum;
@@ -21,8 +21,8 @@ sim::RequestSums RungCounts::access(const std::string &buffer, bool stores) cons
 RungCounts measure(const Schedule &schedule, std::uint64_t max_blocks) {
   kernel::Plan plan = lower(schedule);
   RungCounts result{plan.only(), {}, 0};
-  result.counters = sim::count(result.kernel, ones(result.kernel), {max_blocks, 0});
-  for (const sim::AccessCounts &access : result.counters.accesses)
+  result.counters = model::count(result.kernel, ones(result.kernel), {max_blocks, 0});
+  for (const model::AccessCounts &access : result.counters.accesses)
     if (access.is_store() && access.buffer->scope == Scope::global)
       result.results += static_cast<double>(access.asked) / byte_size(access.buffer->dtype);
   return result;

@@ -11,11 +11,11 @@ namespace nestsmith::figure {
 /// The only kernel of a schedule, counted.
 struct RungCounts {
   kernel::Kernel kernel;
-  sim::Counters counters;
+  model::Counters counters;
   double results = 0; ///< elements that the grid's threads store to global memory, guards or not
 
   /// The accesses of one buffer in one direction, summed.
-  sim::RequestSums access(const std::string &buffer, bool stores = false) const;
+  model::RequestSums access(const std::string &buffer, bool stores = false) const;
 };
 RungCounts measure(const Schedule &schedule, std::uint64_t max_blocks = 64);
 RungCounts measure(const std::string &rung, const Shape &shape, const std::string &arch = "sm_80");

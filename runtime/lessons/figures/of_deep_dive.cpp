@@ -16,7 +16,7 @@ double loads_for_a_result(const RungCounts &it, Scope scope) {
 
 /// Sectors of a request for A or B.
 double sectors_in_the_mean(const RungCounts &it) {
-  sim::RequestSums both = it.access("A");
+  model::RequestSums both = it.access("A");
   both += it.access("B");
   return both.sectors_per_request();
 }

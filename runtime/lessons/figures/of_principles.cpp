@@ -94,7 +94,7 @@ void banks(List &list) {
       swizzled.access("B_shared").wavefronts_per_request());
   add("transposed and swizzled: wavefronts of a store", 1, 1,
       swizzled.access("B_shared", true).wavefronts_per_request());
-  sim::RequestSums loads = plain.access("A");
+  model::RequestSums loads = plain.access("A");
   add("load instructions of a warp for 32 elements", 32, 1,
       32.0 * static_cast<double>(loads.requests) / static_cast<double>(loads.threads),
       "a warp issues one instruction for its 32 lanes");

@@ -73,7 +73,7 @@ FigureClaim transposed_is_free() {
 
 FigureClaim loads_of_a_warp() {
   RungCounts it = measure("principles/tile32", {64, 64, 64});
-  sim::RequestSums loads = it.access("A");
+  model::RequestSums loads = it.access("A");
   double each = 32.0 * static_cast<double>(loads.requests) / static_cast<double>(loads.threads);
   return {32, each,
           fmt::format("{} load instruction for 32 elements: a warp issues it once for its lanes",

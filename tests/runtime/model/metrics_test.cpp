@@ -1,7 +1,7 @@
 #include "runtime/model/metrics.h"
 
 #include "dsl/expr.h"
-#include "runtime/sim/count.h"
+#include "runtime/model/count.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/model/cupti.h"
 #include "tests/runtime/sim/gemm_kernels.h"
@@ -14,8 +14,8 @@
 namespace nestsmith {
 namespace {
 
-using sim::AccessCounts;
-using sim::Counters;
+using model::AccessCounts;
+using model::Counters;
 using test::says;
 
 Buffer buffer(Scope scope) { return std::make_shared<BufferNode>(BufferNode{"x", DType::f32, {}, scope, {}}); }
@@ -76,7 +76,7 @@ TEST(Metrics, CountGlobalLoadsAndStoresApart) {
 
 TEST(Metrics, ShowWhatCoalescingDoes) {
   auto loads = [](bool coalesced) {
-    Counters counters = sim::count(sim::naive_gemm({64, 64, 64}, coalesced), {});
+    Counters counters = model::count(sim::naive_gemm({64, 64, 64}, coalesced), {});
     std::vector<Metric> all = metrics({counters});
     EXPECT_EQ(value(all, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 64 * 64 / 32 * 64 * 2);
     EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 64 * 64 * 64);
@@ -133,7 +133,7 @@ TEST(Metrics, SharedMemoryIsExactUntilAnAccessIsWide) {
 
 TEST(Metrics, CachesAndDramAreModelled) {
   Counters counters = naive();
-  sim::Traffic traffic;
+  model::Traffic traffic;
   traffic.l1_sectors = 330;
   traffic.l1_hits = 66;
   traffic.l2_reads = 264;

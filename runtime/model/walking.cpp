@@ -1,13 +1,13 @@
-#include "runtime/sim/walking.h"
+#include "runtime/model/walking.h"
 
 #include "runtime/sim/machine.h"
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 namespace {
 
-const Instr *tell_request(const Instr *ip, Warp &w) {
-  const Access &access = *ip->access;
+const sim::Instr *tell_request(const sim::Instr *ip, sim::Warp &w) {
+  const sim::Access &access = *ip->access;
   std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
   if (mask == 0)
     return ip + 1;
@@ -18,7 +18,7 @@ const Instr *tell_request(const Instr *ip, Warp &w) {
 
 } // namespace
 
-void Walking::decoded(const DecodedAccess &decoded, Values &values) {
+void Walking::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
   accesses_.push_back(&decoded.access);
   if (!shared_ && decoded.access.buffer->scope != Scope::global)
     return;
@@ -27,4 +27,4 @@ void Walking::decoded(const DecodedAccess &decoded, Values &values) {
   values.emit({.run = tell_request, .b = number, .access = &decoded.access});
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

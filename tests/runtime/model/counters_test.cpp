@@ -1,14 +1,16 @@
 /// What one request costs, and what is counted of whole kernels.
 
-#include "runtime/sim/count.h"
-#include "runtime/sim/counting.h"
+#include "runtime/model/count.h"
+#include "runtime/model/counting.h"
 #include "runtime/sim/simulate.h"
-#include "tests/runtime/sim/equal_counters.h"
+#include "tests/runtime/model/equal_counters.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 
 #include <gtest/gtest.h>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
+
+using namespace sim;
 namespace {
 
 /// Lane n at `first + n * stride`, in bytes.
@@ -199,4 +201,4 @@ TEST(FirstRequest, IsTheAddressOfEachLane) {
 }
 
 } // namespace
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

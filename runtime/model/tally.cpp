@@ -1,14 +1,14 @@
-#include "runtime/sim/tally.h"
+#include "runtime/model/tally.h"
 
 #include <algorithm>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
-Tally::Tally(const Program &program, std::uint32_t bases, std::uint32_t single)
+Tally::Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single)
     : warps(program.warps), base_phases(std::size_t{bases} * program.warps * phases), sums(single),
       last_(std::size_t{single} * program.warps) {}
 
-void Tally::request(std::uint32_t number, const Warp &w, std::uint32_t mask, std::int64_t base) {
+void Tally::request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask, std::int64_t base) {
   Key key{number, w.index, mask, static_cast<std::uint32_t>(base) % phases};
   Times::value_type *&last = last_[number * warps + w.index];
   if (last == nullptr || last->first != key)
@@ -37,4 +37,4 @@ void Tally::clear() {
   requests.clear();
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -1,9 +1,9 @@
-#include "runtime/sim/counters.h"
+#include "runtime/model/counters.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 namespace {
 
@@ -128,4 +128,4 @@ OpCounts Counters::instructions() const {
   return all;
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -3,33 +3,33 @@
 /// *phase*, the position of the address within 128 bytes. The costs follow once all blocks have run
 /// (evaluate.h).
 
-#include "runtime/sim/counters.h"
+#include "runtime/model/counters.h"
 #include "runtime/sim/observer.h"
 
 #include <array>
 #include <map>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 inline constexpr std::uint32_t phases = 64; ///< of a base, in elements: 128 bytes of the narrowest type
 
-struct Tally : Observation {
+struct Tally : sim::Observation {
   /// Number of the base or the access; warp; lanes; phase.
   using Key = std::array<std::uint32_t, 4>;
   using Times = std::map<Key, std::uint64_t>;
 
   /// `bases` and `single`: how many are counted, of each kind (counting.h).
-  Tally(const Program &program, std::uint32_t bases, std::uint32_t single);
+  Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single);
 
   /// The uniform part of addresses is `base`, in elements.
-  void phase(std::uint32_t number, const Warp &w, std::int64_t base) {
+  void phase(std::uint32_t number, const sim::Warp &w, std::int64_t base) {
     auto at = static_cast<std::uint32_t>(base) % phases;
     if (w.active == w.live)
       ++base_phases[(number * warps + w.index) * phases + at];
     else
       ++partial_phases[{number, w.index, w.active, at}];
   }
-  void request(std::uint32_t number, const Warp &w, std::uint32_t mask, std::int64_t base);
+  void request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask, std::int64_t base);
   void add(const Tally &other, std::uint64_t times = 1);
   void clear();
 
@@ -45,4 +45,4 @@ private:
   std::vector<Times::value_type *> last_;
 };
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

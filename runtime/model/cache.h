@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 class Cache {
 public:
@@ -63,4 +63,4 @@ private:
   std::vector<Line> lines_;
 };
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -1,19 +1,19 @@
-#include "runtime/sim/traffic.h"
+#include "runtime/model/traffic.h"
 
 #include "dsl/ops.h"
 #include "lowering/plan.h"
-#include "runtime/sim/cache.h"
+#include "runtime/model/cache.h"
+#include "runtime/model/evaluate.h"
+#include "runtime/model/walking.h"
 #include "runtime/sim/decode.h"
-#include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
-#include "runtime/sim/walking.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <memory>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 namespace {
 
@@ -72,7 +72,7 @@ bool touches_global(const kernel::Stmt &body) {
     const auto *store = kernel::as<kernel::Store>(stmt);
     found = found || (store && store->buffer->scope == Scope::global);
   });
-  walk_exprs(body, [&](const Expr &e) {
+  sim::walk_exprs(body, [&](const Expr &e) {
     const Load *load = e.as<Load>();
     found = found || (load && load->buffer->scope == Scope::global);
   });
@@ -117,19 +117,20 @@ public:
   Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
        const Plan &plan);
   void run();
-  void request(std::uint32_t number, const Access &access, const Warp &w, std::uint32_t mask) override;
+  void request(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
+               std::uint32_t mask) override;
 
   std::vector<Followed> all, late; ///< by position; `late`: of the second half of the blocks that are followed
 
 private:
-  const std::vector<Touch> &touches_of(std::uint32_t number, const Access &access, const Warp &w,
+  const std::vector<Touch> &touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                                        std::uint32_t mask, std::int64_t &base);
 
   const MemorySystem &system_;
   const Plan &plan_;
-  std::vector<GlobalBuffer> buffers_;
+  std::vector<sim::GlobalBuffer> buffers_;
   std::vector<std::int64_t> first_line_; ///< of each parameter
-  Program program_;
+  sim::Program program_;
   std::vector<std::size_t> positions_;
   std::uint32_t load_from_l2(std::uint64_t line, std::uint32_t sectors);
   std::uint32_t store_to_l2(std::uint64_t line, std::uint32_t sectors);
@@ -186,10 +187,10 @@ std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
 }
 
 /// `base` becomes the line that they are relative to.
-const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const Access &access, const Warp &w,
+const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                                            std::uint32_t mask, std::int64_t &base) {
   std::int64_t width = byte_size(access.buffer->dtype), period = line_bytes / width;
-  if (access.kind == AddressKind::lanes || mask != w.live) {
+  if (access.kind == sim::AddressKind::lanes || mask != w.live) {
     base = 0;
     singly_ = touches(request_now(access, w, mask), access.bytes);
     return singly_;
@@ -206,7 +207,7 @@ const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const Access &a
   return result;
 }
 
-void Walk::request(std::uint32_t number, const Access &access, const Warp &w, std::uint32_t mask) {
+void Walk::request(std::uint32_t number, const sim::Access &access, const sim::Warp &w, std::uint32_t mask) {
   Followed &sum = all[positions_[number]];
   std::int64_t base = 0;
   for (const Touch &touch : touches_of(number, access, w, mask, base)) {
@@ -229,7 +230,7 @@ void Walk::request(std::uint32_t number, const Access &access, const Warp &w, st
 
 void Walk::run() {
   struct Slot {
-    std::unique_ptr<Machine> machine;
+    std::unique_ptr<sim::Machine> machine;
     bool running = false;
   };
   auto blocks = static_cast<std::uint64_t>(std::ceil(plan_.blocks * static_cast<double>(program_.blocks)));
@@ -247,7 +248,7 @@ void Walk::run() {
     ++running;
   };
   for (Slot &slot : slots) {
-    slot.machine = std::make_unique<Machine>(program_, buffers_, nullptr, this);
+    slot.machine = std::make_unique<sim::Machine>(program_, buffers_, nullptr, this);
     start(slot);
   }
   while (running > 0)
@@ -373,4 +374,4 @@ TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scal
   return result;
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -1,13 +1,15 @@
 /// The model of the caches, on kernels whose traffic can be said beforehand.
 
-#include "runtime/sim/cache.h"
-#include "runtime/sim/count.h"
-#include "runtime/sim/traffic.h"
+#include "runtime/model/cache.h"
+#include "runtime/model/count.h"
+#include "runtime/model/traffic.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 
 #include <gtest/gtest.h>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
+
+using namespace sim;
 namespace {
 
 constexpr std::int64_t kib = 1024;
@@ -116,4 +118,4 @@ TEST(Traffic, ThatIsFollowedInPartIsNearTheWhole) {
 }
 
 } // namespace
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -1,10 +1,10 @@
-#include "runtime/sim/count.h"
+#include "runtime/model/count.h"
 
 #include "lowering/plan.h"
+#include "runtime/model/evaluate.h"
+#include "runtime/model/walking.h"
 #include "runtime/sim/decode.h"
-#include "runtime/sim/evaluate.h"
 #include "runtime/sim/machine.h"
-#include "runtime/sim/walking.h"
 #include "runtime/sim/workers.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <list>
 #include <random>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 namespace {
 
@@ -99,7 +99,7 @@ std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
 /// What the kernel's parameters are to a run that needs no values, or to one on zeros.
 struct Memory {
   std::list<Array> arrays;
-  std::vector<GlobalBuffer> buffers;
+  std::vector<sim::GlobalBuffer> buffers;
 
   explicit Memory(const kernel::Kernel &kernel) : buffers(kernel.params.size()) {
     for (std::size_t n = 0; n < buffers.size(); ++n)
@@ -116,7 +116,7 @@ struct Memory {
 
 /// What blocks did: their executions and their requests.
 struct Counts {
-  Executions executions;
+  sim::Executions executions;
   Tally tally;
 
   void add(const Counts &other, std::uint64_t times = 1) {
@@ -127,7 +127,7 @@ struct Counts {
 
 /// One machine and what it counts.
 struct CountingMachine {
-  CountingMachine(const Program &program, const Counting &counting, Memory &memory)
+  CountingMachine(const sim::Program &program, const Counting &counting, Memory &memory)
       : tally(counting.tally(program)), machine(program, memory.buffers, nullptr, &tally) {}
   CountingMachine(const CountingMachine &) = delete;
 
@@ -138,22 +138,22 @@ struct CountingMachine {
   }
 
   Tally tally;
-  Machine machine;
+  sim::Machine machine;
 };
 
 /// The kernel, decoded to be counted.
 struct Counted {
   Counting counting{true};
-  Program program;
+  sim::Program program;
 };
 
 /// The counts of all chosen blocks, each multiplied by its weight.
 Counters run_blocks(const Counted &it, Memory &memory, const std::vector<Chosen> &blocks, unsigned threads) {
-  const Program &program = it.program;
-  const Counts none{Executions(program), it.counting.tally(program)};
+  const sim::Program &program = it.program;
+  const Counts none{sim::Executions(program), it.counting.tally(program)};
   std::vector<Counts> counts(threads, none);
   std::atomic<std::size_t> next = 0;
-  run_workers(counts, [&](Counts &mine) {
+  sim::run_workers(counts, [&](Counts &mine) {
     CountingMachine single(program, it.counting, memory), weighted(program, it.counting, memory);
     for (std::size_t n = next++; n < blocks.size(); n = next++) {
       if (blocks[n].weight == 1) {
@@ -220,7 +220,7 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
     estimated = !holds(sample, it, memory);
     blocks = estimated ? spread(all, options.max_blocks) : sample.chosen();
   }
-  unsigned threads = worker_count(options.host_threads, blocks.size());
+  unsigned threads = sim::worker_count(options.host_threads, blocks.size());
   Counters counters = run_blocks(it, memory, blocks, threads);
   counters.blocks = all;
   counters.counted = blocks.size();
@@ -235,24 +235,24 @@ std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span
     std::size_t wanted = 0;
     std::uint32_t warp = 0;
     std::optional<WarpRequest> found;
-    void request(std::uint32_t number, const Access &a, const Warp &w, std::uint32_t mask) override {
+    void request(std::uint32_t number, const sim::Access &a, const sim::Warp &w, std::uint32_t mask) override {
       if (!found && w.index == warp && positions[number] == wanted)
         found = request_now(a, w, mask);
     }
   };
   Memory memory(kernel);
   Walking walking(true);
-  Program program =
+  sim::Program program =
       decode(kernel, scalars, memory.buffers, {.values = false, .iterations = phases, .observer = &walking});
   First sink;
   sink.positions = positions(program, walking.accesses());
   sink.wanted = access;
   sink.warp = warp;
-  Machine machine(program, memory.buffers, nullptr, &sink);
+  sim::Machine machine(program, memory.buffers, nullptr, &sink);
   machine.start_block(block);
   while (!sink.found && machine.round()) {
   }
   return sink.found;
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -4,9 +4,9 @@
 /// The cost of a request depends on the lanes that make it and on its phase (tally.h). Where both follow from
 /// the execution of a region, nothing is executed for the access; see `CountedBy`.
 
-#include "runtime/sim/tally.h"
+#include "runtime/model/tally.h"
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 enum class CountedBy : std::uint8_t {
   region,  ///< the phase is a constant, and the lanes are those that execute the region
@@ -15,7 +15,7 @@ enum class CountedBy : std::uint8_t {
 };
 
 struct CountedAccess {
-  const Access *access = nullptr;
+  const sim::Access *access = nullptr;
   std::uint32_t region = 0;
   CountedBy by = CountedBy::region;
   std::uint32_t number = 0; ///< by phase: of the base; by request: of the access
@@ -23,19 +23,19 @@ struct CountedAccess {
   std::int64_t bytes = 0;   ///< that a lane accesses: all elements of a vector
 };
 
-class Counting : public RunObserver {
+class Counting : public sim::RunObserver {
 public:
   /// `merge`: loads of shared memory are counted as a compiler merges them, too (`AccessCounts::merged`).
   explicit Counting(bool merge) : merge_(merge) {}
 
-  void decoded(const DecodedAccess &decoded, Values &values) override;
-  void decoded_all(const Values &values, const Program &program) override;
-  std::unique_ptr<Observation> start(const Program &program) override;
+  void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
+  void decoded_all(const sim::Values &values, const sim::Program &program) override;
+  std::unique_ptr<sim::Observation> start(const sim::Program &program) override;
   /// Appends to `counters`.
-  void finish(const Program &program, const Executions &executions,
-              const std::vector<std::unique_ptr<Observation>> &parts) override;
+  void finish(const sim::Program &program, const sim::Executions &executions,
+              const std::vector<std::unique_ptr<sim::Observation>> &parts) override;
 
-  Tally tally(const Program &program) const { return {program, bases_, single_}; }
+  Tally tally(const sim::Program &program) const { return {program, bases_, single_}; }
   /// The accesses of the program that was decoded last, in its order.
   const std::vector<CountedAccess> &accesses() const { return accesses_; }
   /// The same with loads of shared memory as a compiler merges them; empty: nothing was merged.
@@ -50,7 +50,7 @@ private:
   struct Address {
     std::uint32_t epoch;
     DType index;
-    Sum uniform;
+    sim::Sum uniform;
   };
   void begin();
 
@@ -61,4 +61,4 @@ private:
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known_bases_; ///< by region and register
 };
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -1,17 +1,17 @@
-#include "runtime/sim/counting.h"
+#include "runtime/model/counting.h"
 
-#include "runtime/sim/evaluate.h"
+#include "runtime/model/evaluate.h"
 #include "runtime/sim/machine.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 namespace {
 
 /// Moving all addresses by so many elements changes no cost.
-std::int64_t period(const Access &access) {
+std::int64_t period(const sim::Access &access) {
   std::int64_t bytes = access.buffer->scope == Scope::global ? line_bytes : bank_bytes;
   return std::max<std::int64_t>(bytes / byte_size(access.buffer->dtype), 1);
 }
@@ -20,21 +20,22 @@ std::int64_t period(const Access &access) {
 struct Parts {
   std::int64_t constant = 0;
   std::vector<std::int64_t> threads; ///< from the first thread's; of every 32nd where lanes do not differ
-  Sum rest;
+  sim::Sum rest;
 };
 
-Parts parts_of(const Program &program, const Values &values, const Access &access, const Sum &uniform) {
+Parts parts_of(const sim::Program &program, const sim::Values &values, const sim::Access &access,
+               const sim::Sum &uniform) {
   Parts parts{access.constant, {}, {}};
-  bool lanes = access.kind == AddressKind::pattern;
-  parts.threads.resize(std::size_t{program.warps} * (lanes ? warp_size : 1));
+  bool lanes = access.kind == sim::AddressKind::pattern;
+  parts.threads.resize(std::size_t{program.warps} * (lanes ? sim::warp_size : 1));
   for (std::size_t n = 0; lanes && n < parts.threads.size(); ++n)
-    parts.threads[n] = access.patterns[n / warp_size].offset[n % warp_size];
+    parts.threads[n] = access.patterns[n / sim::warp_size].offset[n % sim::warp_size];
   for (auto [term, coefficient] : uniform.terms) {
     const std::vector<std::int64_t> &table = values[term].table;
     if (table.empty())
       parts.rest.terms[term] = coefficient;
     for (std::size_t n = 0; !table.empty() && n < parts.threads.size(); ++n)
-      parts.threads[n] += coefficient * table[lanes ? n : n * warp_size];
+      parts.threads[n] += coefficient * table[lanes ? n : n * sim::warp_size];
   }
   std::int64_t first = parts.threads[0];
   for (std::int64_t &offset : parts.threads)
@@ -44,7 +45,7 @@ Parts parts_of(const Program &program, const Values &values, const Access &acces
 }
 
 /// Whether all of the address but its constant is a multiple of so many elements, in every lane.
-bool aligns(const Values &values, const Access &access, const Parts &parts, std::int64_t elements) {
+bool aligns(const sim::Values &values, const sim::Access &access, const Parts &parts, std::int64_t elements) {
   if (access.byte_offset / byte_size(access.buffer->dtype) % elements != 0)
     return false;
   for (auto [term, coefficient] : parts.rest.terms)
@@ -61,7 +62,8 @@ struct LoadGroup {
 };
 
 /// The most elements, up to 16 bytes, that one access can load from `first` on.
-std::int64_t together(const Values &values, const LoadGroup &group, std::int64_t first, const Access &access) {
+std::int64_t together(const sim::Values &values, const LoadGroup &group, std::int64_t first,
+                      const sim::Access &access) {
   for (std::int64_t count = 16 / byte_size(access.buffer->dtype); count > 1; count /= 2) {
     bool all = first % count == 0 && aligns(values, access, group.parts, count);
     for (std::int64_t n = 1; n < count; ++n)
@@ -73,24 +75,24 @@ std::int64_t together(const Values &values, const LoadGroup &group, std::int64_t
 }
 
 /// Whether the uniform part is always a multiple of the period.
-bool on_phase(const Access &access, const Sum &uniform, const Values &values) {
+bool on_phase(const sim::Access &access, const sim::Sum &uniform, const sim::Values &values) {
   return std::ranges::all_of(uniform.terms, [&](const auto &term) {
     return term.second % period(access) * values[term.first].multiple % period(access) == 0;
   });
 }
 
-const Instr *count_phase(const Instr *ip, Warp &w) {
+const sim::Instr *count_phase(const sim::Instr *ip, sim::Warp &w) {
   static_cast<Tally &>(*w.machine->observation).phase(ip->b, w, reg<std::int64_t>(w, ip->a));
   return ip + 1;
 }
 
-const Instr *count_request(const Instr *ip, Warp &w) {
-  const Access &access = *ip->access;
+const sim::Instr *count_request(const sim::Instr *ip, sim::Warp &w) {
+  const sim::Access &access = *ip->access;
   std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
   auto &tally = static_cast<Tally &>(*w.machine->observation);
   if (mask == 0)
     return ip + 1;
-  if (access.kind != AddressKind::lanes) {
+  if (access.kind != sim::AddressKind::lanes) {
     tally.request(ip->b, w, mask, reg<std::int64_t>(w, access.base) + access.constant);
     return ip + 1;
   }
@@ -110,16 +112,16 @@ void Counting::begin() {
   bases_ = single_ = 0;
 }
 
-void Counting::decoded(const DecodedAccess &decoded, Values &values) {
+void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
   if (done_)
     begin();
-  Access &access = decoded.access;
+  sim::Access &access = decoded.access;
   addresses_.push_back({decoded.epoch, decoded.index, decoded.uniform});
   CountedAccess &counted =
       accesses_.emplace_back(CountedAccess{.access = &access, .region = decoded.region, .bytes = access.bytes});
   bool pinned =
       std::ranges::any_of(decoded.uniform.terms, [&](const auto &term) { return values[term.first].pinned; });
-  if (decoded.masked || pinned || access.kind == AddressKind::lanes) {
+  if (decoded.masked || pinned || access.kind == sim::AddressKind::lanes) {
     decoded.need_base(values);
     counted.by = CountedBy::request;
     counted.number = single_++;
@@ -141,17 +143,17 @@ void Counting::decoded(const DecodedAccess &decoded, Values &values) {
 
 /// Merges loads of shared memory whose addresses differ by constants: once each, and neighbours at once, up to
 /// 16 bytes. A compiler that unrolls their loop does so unless a store or a barrier lies between them.
-void Counting::decoded_all(const Values &values, const Program &program) {
+void Counting::decoded_all(const sim::Values &values, const sim::Program &program) {
   if (done_)
     begin();
   done_ = true;
   if (!merge_)
     return;
-  using Key = std::tuple<std::uint32_t, std::uint32_t, Buffer, DType, std::vector<std::int64_t>, Sum>;
+  using Key = std::tuple<std::uint32_t, std::uint32_t, Buffer, DType, std::vector<std::int64_t>, sim::Sum>;
   std::map<Key, LoadGroup> groups;
   for (std::size_t n = 0; n < accesses_.size(); ++n) {
     const CountedAccess &counted = accesses_[n];
-    const Access &access = *counted.access;
+    const sim::Access &access = *counted.access;
     bool merges = !access.is_store && access.buffer->scope == Scope::shared &&
                   counted.by == CountedBy::region && counted.bytes == byte_size(access.buffer->dtype);
     if (!merges) {
@@ -173,17 +175,17 @@ void Counting::decoded_all(const Values &values, const Program &program) {
     }
 }
 
-std::unique_ptr<Observation> Counting::start(const Program &program) {
+std::unique_ptr<sim::Observation> Counting::start(const sim::Program &program) {
   return std::make_unique<Tally>(program, bases_, single_);
 }
 
-void Counting::finish(const Program &program, const Executions &executions,
-                      const std::vector<std::unique_ptr<Observation>> &parts) {
+void Counting::finish(const sim::Program &program, const sim::Executions &executions,
+                      const std::vector<std::unique_ptr<sim::Observation>> &parts) {
   Tally all = tally(program);
-  for (const std::unique_ptr<Observation> &part : parts)
+  for (const std::unique_ptr<sim::Observation> &part : parts)
     all.add(static_cast<const Tally &>(*part));
   Counters &result = counters.emplace_back(evaluate(program, *this, executions, all));
   result.blocks = result.counted = static_cast<std::uint64_t>(program.blocks);
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

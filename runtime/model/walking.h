@@ -3,29 +3,30 @@
 
 #include "runtime/sim/observer.h"
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 /// Receives the requests of the machines whose observation it is.
-class Sink : public Observation {
+class Sink : public sim::Observation {
 public:
   /// The lanes of `mask` perform `access`, which is number `number` of `Walking::accesses()`.
-  virtual void request(std::uint32_t number, const Access &access, const Warp &w, std::uint32_t mask) = 0;
+  virtual void request(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
+                       std::uint32_t mask) = 0;
 };
 
 /// Makes a program stop at its requests. Its machines need a sink.
-class Walking : public Observer {
+class Walking : public sim::Observer {
 public:
   /// `shared`: at requests to shared memory, too.
   explicit Walking(bool shared) : shared_(shared) {}
 
-  void decoded(const DecodedAccess &decoded, Values &values) override;
+  void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
 
   /// All accesses to global and shared memory, in the order of the program.
-  const std::vector<const Access *> &accesses() const { return accesses_; }
+  const std::vector<const sim::Access *> &accesses() const { return accesses_; }
 
 private:
   bool shared_;
-  std::vector<const Access *> accesses_;
+  std::vector<const sim::Access *> accesses_;
 };
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

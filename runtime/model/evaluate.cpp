@@ -1,11 +1,11 @@
-#include "runtime/sim/evaluate.h"
+#include "runtime/model/evaluate.h"
 
 #include "runtime/sim/machine.h"
 
 #include <bit>
 #include <map>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 namespace {
 
@@ -17,7 +17,7 @@ struct Times {
 
 class Evaluation {
 public:
-  Evaluation(const Program &program, const Counting &counting, const Executions &executions,
+  Evaluation(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
              const Tally &tally);
   Counters run();
 
@@ -28,18 +28,18 @@ private:
   const RequestCost &cost_of(const CountedAccess &access, std::uint32_t warp, std::uint32_t mask,
                              std::int64_t phase);
 
-  const Program &program_;
+  const sim::Program &program_;
   const Counting &counting_;
-  const Executions &executions_;
+  const sim::Executions &executions_;
   const Tally &tally_;
   std::vector<std::vector<Times>> runs_, bases_, single_; ///< of regions, bases and accesses
   /// Costs that are known: by pattern, lanes, phase, place within a word, width and memory.
-  std::map<std::tuple<const Pattern *, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, Scope>,
+  std::map<std::tuple<const sim::Pattern *, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, Scope>,
            RequestCost>
       known_;
 };
 
-Evaluation::Evaluation(const Program &program, const Counting &counting, const Executions &executions,
+Evaluation::Evaluation(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
                        const Tally &tally)
     : program_(program), counting_(counting), executions_(executions), tally_(tally),
       runs_(program.regions.size()), bases_(counting.bases()), single_(counting.single()) {
@@ -51,7 +51,7 @@ Evaluation::Evaluation(const Program &program, const Counting &counting, const E
     for (std::uint32_t warp = 0; warp < program.warps; ++warp)
       for (std::uint32_t phase = 0; phase < phases; ++phase)
         if (std::uint64_t times = tally.base_phases[(base * program.warps + warp) * phases + phase])
-          bases_[base].push_back({warp, live_lanes(program, warp), phase, times});
+          bases_[base].push_back({warp, sim::live_lanes(program, warp), phase, times});
   for (const auto &[key, times] : tally.partial_phases)
     bases_[key[0]].push_back({key[1], key[2], key[3], times});
   for (const auto &[key, times] : tally.requests)
@@ -60,13 +60,13 @@ Evaluation::Evaluation(const Program &program, const Counting &counting, const E
 
 const RequestCost &Evaluation::cost_of(const CountedAccess &counted, std::uint32_t warp, std::uint32_t mask,
                                        std::int64_t phase) {
-  const Access &access = *counted.access;
+  const sim::Access &access = *counted.access;
   std::int64_t width = byte_size(access.buffer->dtype);
   // Moving all lanes by whole lines, or by whole words in shared memory, changes nothing.
   std::int64_t period = access.buffer->scope == Scope::global ? line_bytes / width
                                                               : std::max<std::int64_t>(bank_bytes / width, 1);
   phase = floor_mod(phase, period);
-  const Pattern *pattern = access.kind == AddressKind::pattern ? access.patterns + warp : nullptr;
+  const sim::Pattern *pattern = access.kind == sim::AddressKind::pattern ? access.patterns + warp : nullptr;
   auto [it, fresh] = known_.try_emplace(
       {pattern, mask, phase, access.byte_offset % bank_bytes, counted.bytes, access.buffer->scope});
   if (fresh)
@@ -81,7 +81,7 @@ void Evaluation::add(RequestSums &to, const CountedAccess &access, const Times &
 
 void Evaluation::operations(Counters &result) const {
   for (std::size_t region = 0; region < runs_.size(); ++region) {
-    const RegionCounts &each = program_.regions[region];
+    const sim::RegionCounts &each = program_.regions[region];
     for (const Times &run : runs_[region]) {
       auto lanes = static_cast<std::uint64_t>(std::popcount(run.mask));
       auto add = [&](OpCounts &to, std::uint64_t count) {
@@ -97,8 +97,8 @@ void Evaluation::operations(Counters &result) const {
   result.divergent = executions_.divergent;
 }
 
-std::vector<const Access *> accesses_of(const std::vector<CountedAccess> &counted) {
-  std::vector<const Access *> result;
+std::vector<const sim::Access *> accesses_of(const std::vector<CountedAccess> &counted) {
+  std::vector<const sim::Access *> result;
   for (const CountedAccess &access : counted)
     result.push_back(access.access);
   return result;
@@ -111,11 +111,11 @@ Counters Evaluation::run() {
   std::vector<std::size_t> at = positions(program_, accesses_of(counted));
   std::map<int, std::size_t> by_source;
   for (std::size_t n = 0; n < at.size(); ++n) {
-    const Access &access = *counted[n].access;
+    const sim::Access &access = *counted[n].access;
     if (at[n] >= result.accesses.size())
       result.accesses.resize(at[n] + 1);
     AccessCounts &to = result.accesses[at[n]];
-    const Site &site = program_.sites[access.site];
+    const sim::Site &site = program_.sites[access.site];
     to.stmt = site.stmt;
     to.load = site.load;
     to.buffer = access.buffer;
@@ -152,20 +152,21 @@ void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
 
 } // namespace
 
-Counters evaluate(const Program &program, const Counting &counting, const Executions &executions,
+Counters evaluate(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
                   const Tally &tally) {
   return Evaluation(program, counting, executions, tally).run();
 }
 
-std::vector<std::size_t> positions(const Program &program, const std::vector<const Access *> &accesses) {
+std::vector<std::size_t> positions(const sim::Program &program,
+                                   const std::vector<const sim::Access *> &accesses) {
   std::map<int, std::size_t> sources;
-  for (const Access *access : accesses)
+  for (const sim::Access *access : accesses)
     sources.try_emplace(program.sites[access->site].source);
   std::size_t count = 0;
   for (auto &[source, position] : sources)
     position = count++;
   std::vector<std::size_t> result;
-  for (const Access *access : accesses)
+  for (const sim::Access *access : accesses)
     result.push_back(sources.at(program.sites[access->site].source));
   return result;
 }
@@ -181,22 +182,22 @@ RequestSums one_request(std::int64_t bytes, std::uint32_t mask, const RequestCos
           .conflicts = cost.conflicts};
 }
 
-WarpRequest request_at(const Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t base) {
+WarpRequest request_at(const sim::Access &access, std::uint32_t warp, std::uint32_t mask, std::int64_t base) {
   WarpRequest request{.mask = mask};
   std::int64_t width = byte_size(access.buffer->dtype);
-  for (std::size_t lane = 0; lane < warp_size; ++lane) {
-    std::int64_t offset = access.kind == AddressKind::pattern ? access.patterns[warp].offset[lane] : 0;
+  for (std::size_t lane = 0; lane < sim::warp_size; ++lane) {
+    std::int64_t offset = access.kind == sim::AddressKind::pattern ? access.patterns[warp].offset[lane] : 0;
     request.address[lane] = (base + offset) * width + access.byte_offset;
   }
   return request;
 }
 
-WarpRequest request_now(const Access &access, const Warp &w, std::uint32_t mask) {
+WarpRequest request_now(const sim::Access &access, const sim::Warp &w, std::uint32_t mask) {
   WarpRequest request{.mask = mask};
   std::int64_t width = byte_size(access.buffer->dtype);
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+  for (std::uint32_t lane = 0; lane < sim::warp_size; ++lane)
     request.address[lane] = address(access, w, lane) * width + access.byte_offset;
   return request;
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

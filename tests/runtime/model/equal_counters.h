@@ -1,11 +1,11 @@
 #pragma once
 /// Two countings of one kernel.
 
-#include "runtime/sim/counters.h"
+#include "runtime/model/counters.h"
 
 #include <gtest/gtest.h>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 /// `sampled`: of a sample, which says of lines what is nearly so.
 inline void expect_equal(const Counters &a, const Counters &b, bool sampled = false) {
@@ -38,4 +38,4 @@ inline void expect_equal(const Counters &a, const Counters &b, bool sampled = fa
   }
 }
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -10,13 +10,13 @@
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
-#include "runtime/sim/counters.h"
+#include "runtime/model/counters.h"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 struct MemorySystem {
   int sms = 1;
@@ -60,4 +60,4 @@ struct TrafficResult {
 TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const Counters &counters,
                       const MemorySystem &system, const TrafficOptions &options = {});
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

@@ -3,13 +3,13 @@
 /// gives what the simulator counts (`Result::counters`), and is fast enough for large shapes.
 
 #include "dsl/array.h"
-#include "runtime/sim/counters.h"
+#include "runtime/model/counters.h"
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 struct CountOptions {
   /// Runs so many blocks at most, but eight at least: corners, edges and blocks of the interior, each standing
@@ -29,4 +29,4 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
 std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                                          std::size_t access, std::uint64_t block = 0, std::uint32_t warp = 0);
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model

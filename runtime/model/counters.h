@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nestsmith::sim {
+namespace nestsmith::model {
 
 inline constexpr std::int64_t sector_bytes = 32, line_bytes = 128, bank_bytes = 4, banks = 32;
 
@@ -93,4 +93,4 @@ struct Counters {
   OpCounts instructions() const;
 };
 
-} // namespace nestsmith::sim
+} // namespace nestsmith::model
