@@ -72,16 +72,17 @@ Climbed Climb::run(const Planned &planned) {
 
 void Climb::run(const Scheduled &it, Climbed &result) {
   result.variant = it.variant;
-  kernel::Plan plan = it.plan(checked_gap);
+  kernel::Plan lowered = lower(it.schedule), plan = it.at_shape(lowered, checked_gap),
+               packed = it.at_shape(lowered);
   warn_if_unbound(it, plan);
   result.operations = operation_count(it.source());
   result.shared_bytes = plan.shared_bytes();
   std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
   result.compiled = compile_if_possible(plan, arch, compiler_note_);
-  analyse_plan(it, it.plan(), result);
-  result.check = checker_.check(it.schedule, plan, *machine_.executor);
+  analyse_plan(it, packed, result);
+  result.check = checker_.check(it.schedule.source(), plan, *machine_.executor);
   if (!machine_.simulated())
-    measure(it, it.plan(), result);
+    measure(it, packed, result);
 }
 
 const Gpu *Climb::analysed_gpu() const {

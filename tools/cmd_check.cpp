@@ -46,7 +46,7 @@ void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, C
     result.skipped.push_back({ring_label, fmt::format("it cannot be built for u32: {}", error.what())});
     return;
   }
-  CheckResult exact = checker.check(ring->schedule, plan, *machine.executor);
+  CheckResult exact = checker.check(ring->schedule.source(), plan, *machine.executor);
   if (const RunResult *run = exact.find(CheckRun::ring)) { // the run with beta = 0 is in the result of f32
     result.passed &= run->passed;
     result.runs.push_back(*run);
@@ -111,7 +111,7 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
   Checker checker(machine.multiplier.get());
   Progress progress;
   progress.show(fmt::format("{} …", title(it)));
-  CheckResult result = checker.check(it.schedule, plan, *machine.executor, {.infinite = true});
+  CheckResult result = checker.check(it.schedule.source(), plan, *machine.executor, {.infinite = true});
   if (!result.find(CheckRun::ring) && !context.arguments.has("dtype")) {
     progress.show(fmt::format("{} in ring mode …", title(it)));
     check_ring(it, machine, checker, result);

@@ -2,6 +2,7 @@
 /// From the words of a command line to schedules: names of rungs and tutorials, trace files, shapes,
 /// dtypes.
 
+#include "lowering/lower.h"
 #include "lowering/plan.h"
 #include "tools/command.h"
 
@@ -69,7 +70,9 @@ struct Scheduled {
   Program source() const { return step(0); }
   Program step(std::size_t n) const;
   /// The lowered schedule, to be launched at the shape; a symbolic one has rows that are `gap` elements apart.
-  kernel::Plan plan(std::int64_t gap = 0) const;
+  kernel::Plan plan(std::int64_t gap = 0) const { return at_shape(lower(schedule), gap); }
+  /// The same of `lowered`, which is the lowered schedule.
+  kernel::Plan at_shape(kernel::Plan lowered, std::int64_t gap = 0) const;
 };
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
 /// "deep_dive/naive  f32 256x256x256".

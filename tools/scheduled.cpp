@@ -1,7 +1,6 @@
 #include "dsl/error.h"
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
-#include "lowering/lower.h"
 #include "runtime/check/stored_array.h"
 #include "tools/rung_choice.h"
 
@@ -101,8 +100,7 @@ Program Scheduled::step(std::size_t n) const {
   return shape.stated ? specialise(program, sizes_for(program, shape, 0)) : program;
 }
 
-kernel::Plan Scheduled::plan(std::int64_t gap) const {
-  kernel::Plan lowered = lower(schedule);
+kernel::Plan Scheduled::at_shape(kernel::Plan lowered, std::int64_t gap) const {
   return shape.stated ? with_sizes(lowered, sizes_for(schedule.source(), shape, gap)) : lowered;
 }
 

@@ -206,7 +206,7 @@ private:
     if (!plan.sizes.empty())
       plan = with_sizes(plan, sizes_for(schedule_.source(), options_.extents, gap));
     SimExecutor simulator;
-    blame_.fault = fault_of(checker_.check(schedule_, plan, simulator, check_), step);
+    blame_.fault = fault_of(checker_.check(schedule_.source(), plan, simulator, check_), step);
   }
 
   std::optional<Fault> fault_of(const CheckResult &result, std::size_t step) {

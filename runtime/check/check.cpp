@@ -264,9 +264,9 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
   return known = std::make_shared<const Case>(Case{{}, {}, skip});
 }
 
-CheckResult Checker::check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
+CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Executor &executor,
                            const CheckOptions &options) {
-  const Program source = specialise(schedule.source(), plan.values);
+  const Program source = specialise(symbolic, plan.values);
   std::vector<StoredArray> stored;
   for (const Buffer &param : source.params)
     stored.emplace_back(param);

@@ -86,10 +86,10 @@ public:
   /// Large products of the reference are made by `multiplier`, where there is one; it outlives the checker.
   explicit Checker(Multiplier *multiplier = nullptr) : multiplier_(multiplier) {}
 
-  /// Runs `plan`, which is `schedule` lowered (and given sizes, where it has any), once for each kind of input
-  /// that its dtype allows. Every element is compared. A wrong result is a failed result and never an
-  /// exception.
-  CheckResult check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
+  /// Runs `plan`, a lowered schedule of `source`, once for each kind of input that its dtype allows. Where
+  /// `source` has sizes, `plan` has their values. Every element is compared. A wrong result is a failed result
+  /// and never an exception.
+  CheckResult check(const Program &source, const kernel::Plan &plan, Executor &executor,
                     const CheckOptions &options = {});
 
   /// What is to compute the same as a program: it gets an array for each parameter, and overwrites the outputs.
@@ -110,7 +110,7 @@ private:
 
 inline CheckResult check(const Schedule &schedule, const kernel::Plan &plan, Executor &executor,
                          const CheckOptions &options = {}) {
-  return Checker().check(schedule, plan, executor, options);
+  return Checker().check(schedule.source(), plan, executor, options);
 }
 
 } // namespace nestsmith

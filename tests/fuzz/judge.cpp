@@ -136,7 +136,8 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   sim::Options single;
   single.host_threads = 1;
   SimExecutor simulator(single);
-  CheckResult result = checker.check(schedule, symbolic ? with_sizes(plan, spread) : plan, simulator, options);
+  CheckResult result =
+      checker.check(schedule.source(), symbolic ? with_sizes(plan, spread) : plan, simulator, options);
   verdict.infinite = result.find(CheckRun::infinite) != nullptr;
   if (!result.passed)
     verdict.kind = wrong(first_message(result), Kind::wrong_kernel, verdict);

@@ -92,7 +92,7 @@ Report Net::judge(const Lowered &lowered, const Lowered::Mutant &mutant) {
   for (const kernel::Plan &launch : lowered.launches(mutant.plan)) {
     Recorder recorder;
     CheckResult result =
-        checker_.check(lowered.schedule(), launch, recorder, {.to_first = true, .infinite = true});
+        checker_.check(lowered.schedule().source(), launch, recorder, {.to_first = true, .infinite = true});
     report.errors = recorder.errors;
     for (const RunResult &run : result.runs)
       if (run.wrong_elements > 0 || (!run.passed && recorder.errors.empty()))
