@@ -1,5 +1,6 @@
 #pragma once
-/// Where a temporary lives and how much of it is alive at a time: computed from its accesses.
+/// Placement of temporaries: the loops around each, its extents, and its number of copies, computed from its
+/// accesses.
 
 #include "dsl/pipeline.h"
 #include "dsl/region.h"
@@ -9,40 +10,43 @@
 
 namespace nestsmith {
 
-/// Arrays in shared memory start at multiples of 16 bytes, the widest access there is.
+/// Arrays in shared memory start at multiples of 16 bytes, the width of the widest vector access.
 inline constexpr std::int64_t shared_alignment = 16;
 
-/// How many elements of a dimension are kept: those of its runs, or all.
+/// The number of elements that are allocated for one dimension: the product of the counts of its runs, or its
+/// extent where it has no runs. The extent must be constant.
 std::int64_t elements_of(const Span &span);
 
-/// The elements of so many copies of an array; in shared memory each begins at a multiple of the widest access.
+/// The number of elements of `count` copies of an array. In shared memory each copy starts at a multiple of
+/// `shared_alignment` bytes.
 std::int64_t elements_of_copies(const BufferNode &buffer, std::int64_t elements, std::int64_t count);
 
 struct Placement {
   Buffer buffer;
-  std::vector<const For *> loops; ///< around every access, outermost first
-  Region region;                  ///< the box that is touched in one iteration of them
-  Slots slots;                    ///< copies of the box for iterations in flight
-  std::int64_t elements =
-      1; ///< that all copies take in memory, with what the layout pads; 0 where it depends on sizes
-  /// Whether each thread writes all of the box that it touches, where nests below `loops` bind thread axes
-  /// again and so run their iterations on the threads of these axes.
+  std::vector<const For *> loops; ///< the loops around every access, outermost first
+  Region region;                  ///< the box that one iteration of `loops` accesses
+  Slots slots;                    ///< copies of the box for the iterations in flight
+  /// The elements of all copies, with the padding of the layout. 0 where the box depends on sizes.
+  std::int64_t elements = 1;
+  /// True where each thread provably writes every element of the box that it accesses. It can be false only for
+  /// a local buffer, where nests below `loops` bind a thread axis again and so distribute their iterations over
+  /// the threads.
   bool filled_by_owner = true;
 
-  std::vector<std::int64_t> box() const; ///< how many elements of each dimension of `region` are kept
+  std::vector<std::int64_t> box() const; ///< allocated extent of each dimension of `region`
 };
 
-/// For a local buffer the box is one thread's, and has room for the elements of its runs only; for a shared one
-/// it holds what all threads of a block touch, gaps included.
+/// Places one temporary. For a local buffer the box covers one thread and has room for the elements of its runs
+/// only. For any other buffer the box covers all threads of a block, gaps included.
 Placement place(const Program &program, const Buffer &buffer);
 
-/// The placements of one program's temporaries, each made when it is first asked for.
+/// The placements of the temporaries of one program. Each is computed on first use.
 class Placements {
 public:
   explicit Placements(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
 
   const Program &program() const { return program_; }
-  const Bounds &bounds() const { return bounds_; } ///< of its loops
+  const Bounds &bounds() const { return bounds_; } ///< of the program's loops
   const Placement &of(const Buffer &buffer);
 
 private:
@@ -51,10 +55,11 @@ private:
   std::map<Buffer, Placement> made_;
 };
 
-/// The top-level nests, in order: each becomes a kernel.
+/// The top-level nests in program order. Each becomes one kernel.
 std::vector<Stmt> nests_of(const Stmt &root);
 
-/// Threads of a block: the product of the extents that are bound to thread axes, in the nest with the most.
+/// Threads per block: the product of the extents on thread axes, for the nest in which it is largest. Extents
+/// on thread axes must be constant.
 std::int64_t threads_of(const Program &program);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// Values on the host: scalars and dense row-major arrays.
+/// Host values: scalars and dense row-major arrays.
 
 #include "dsl/dtype.h"
 
@@ -12,7 +12,7 @@
 
 namespace nestsmith {
 
-/// One value of any dtype, as its bits (zero-extended to 64).
+/// One value of any dtype, stored as its bits, zero-extended to 64.
 struct Scalar {
   DType dtype = DType::i64;
   std::uint64_t bits = 0;
@@ -27,15 +27,15 @@ struct Scalar {
     std::memcpy(&s.bits, &value, sizeof(T));
     return s;
   }
-  /// The number nearest to `value` in `dtype`; u16 and u32 wrap around.
+  /// Converts `value` to `dtype`, rounded to nearest; u16 and u32 wrap around.
   static Scalar from_double(DType dtype, double value);
   double to_double() const;
-  /// The same number in another type, by the rules of dsl/numbers.h.
+  /// Converts by the rules of dsl/numbers.h.
   Scalar to(DType target) const;
   bool operator==(const Scalar &) const = default;
 };
 
-/// A dense row-major array.
+/// A dense row-major array. The constructor zeroes its elements.
 class Array {
 public:
   Array() = default;
@@ -48,6 +48,7 @@ public:
   std::byte *data() { return data_.data(); }
   const std::byte *data() const { return data_.data(); }
 
+  /// The elements in row-major order. T must have the size of the dtype (asserted).
   template <class T> std::span<T> view() {
     assert(sizeof(T) == static_cast<std::size_t>(byte_size(dtype_)));
     return {reinterpret_cast<T *>(data_.data()), static_cast<std::size_t>(size_)};
@@ -56,9 +57,10 @@ public:
     assert(sizeof(T) == static_cast<std::size_t>(byte_size(dtype_)));
     return {reinterpret_cast<const T *>(data_.data()), static_cast<std::size_t>(size_)};
   }
+  /// Element `i` in row-major order. The index is not checked; `set` requires a value of the array's dtype.
   Scalar at(std::int64_t i) const;
   void set(std::int64_t i, Scalar value);
-  bool operator==(const Array &) const = default; ///< bit for bit
+  bool operator==(const Array &) const = default; ///< compares dtype, shape and bits
 
 private:
   DType dtype_ = DType::f32;

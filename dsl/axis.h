@@ -1,5 +1,5 @@
 #pragma once
-/// The hardware axes that a loop can be bound to.
+/// Hardware axes to which a loop can be bound.
 
 #include <array>
 #include <cstdint>
@@ -14,9 +14,10 @@ inline constexpr std::array<Axis, 6> all_axes = {Axis::block_x,  Axis::block_y, 
                                                  Axis::thread_x, Axis::thread_y, Axis::thread_z};
 constexpr bool is_thread(Axis axis) { return axis >= Axis::thread_x; }
 
-/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z". Throws UserError (usage) where a cast made a value that is
-/// none.
+/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z". Throws UserError (usage) for a value that is not an
+/// enumerator.
 std::string_view name(Axis axis);
+/// The inverse of `name`; none for other text.
 std::optional<Axis> parse_axis(std::string_view text);
 
 } // namespace nestsmith

@@ -1,5 +1,6 @@
 #pragma once
-/// One line of a schedule's trace: a primitive, its arguments, and the names it gave to what it made.
+/// Directives: one line of a schedule's trace each, with a primitive, its arguments, and the names of its
+/// results.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace nestsmith {
 
-/// Loops, blocks and buffers are named: names are unique within a schedule and stay valid.
+/// Loops, blocks and buffers are identified by name. Names are unique within a schedule and stay valid.
 struct LoopName {
   std::string name;
   bool operator==(const LoopName &) const = default;
@@ -21,7 +22,7 @@ struct Word { ///< an axis, a scope or a buffer
   std::string text;
   bool operator==(const Word &) const = default;
 };
-struct StageName { ///< a block of a pipelined loop
+struct StageName { ///< a block of a pipelined loop with its stage and order
   std::string block;
   std::int64_t stage, order;
   bool operator==(const StageName &) const = default;
@@ -36,11 +37,11 @@ struct Directive {
   bool operator==(const Directive &) const = default;
 };
 
-/// The variable that holds the loop or the block of this name in C++: the name, or, where it is a keyword or
-/// what every trace uses (`s`, `infer`), the name with a `_`.
+/// The C++ variable that holds the loop or block of this name: the name itself, or the name with the suffix `_`
+/// where it is a keyword or a name that every trace uses (`s`, `infer`).
 std::string handle_name(const std::string &name);
 
-/// As one line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
+/// One line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
 std::string to_cpp(const Directive &directive, const char *end = ";");
 
 } // namespace nestsmith

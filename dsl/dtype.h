@@ -8,14 +8,15 @@
 
 namespace nestsmith {
 
-/// `i64` is the type of all index arithmetic in a program; lowering narrows it to `i32` where the
-/// largest value provably fits. `u32` is the ring Z/2^32 of ring mode. `tf32` is f32 rounded to 10 bits of
-/// mantissa: a compute type, which parameters do not have.
+/// Element types. `i64` is the type of all index arithmetic in a program; lowering narrows an index to `i32`
+/// where its largest value provably fits. `u32` is the ring Z/2^32, used by ring mode. `tf32` is f32 rounded to
+/// a 10-bit mantissa; it is a compute type, and parameters cannot have it.
 enum class DType : std::uint8_t { boolean, i32, i64, u16, u32, u64, f16, bf16, tf32, f32 };
 
 constexpr bool is_float(DType type) { return type >= DType::f16; }
 constexpr bool is_index(DType type) { return type == DType::i32 || type == DType::i64; }
-/// Types that are stored and converted but not computed in: arithmetic is in f32, and for u16 in u32.
+/// Types that are stored and converted but have no arithmetic of their own. Arithmetic is done in f32, for u16
+/// in u32.
 constexpr bool is_narrow(DType type) {
   return type == DType::u16 || type == DType::f16 || type == DType::bf16 || type == DType::tf32;
 }
@@ -41,8 +42,9 @@ constexpr int byte_size(DType type) {
   return 0;
 }
 
-/// The name users write: "f32", "u32", …. Throws UserError (usage) where a cast made a value that is none.
+/// The name that users write: "f32", "u32", …. Throws UserError (usage) for a value that is not an enumerator.
 std::string_view name(DType type);
+/// The inverse of `name`; none for other text.
 std::optional<DType> parse_dtype(std::string_view text);
 /// All names, for messages: "bool, i32, …".
 std::string dtype_names();

@@ -1,6 +1,6 @@
 #pragma once
-/// Two kinds of error. A user's mistake is an exception with a sentence: UserError, and ScheduleError
-/// where a directive or an obligation is at fault. Ours is `internal_check`, never compiled out.
+/// Two kinds of error. A user's mistake is an exception: UserError, or its subclass ScheduleError for a
+/// directive or an obligation. A bug of ours fails `internal_check`, which is never compiled out.
 
 #include <source_location>
 #include <stdexcept>
@@ -11,8 +11,8 @@ namespace nestsmith {
 /// Exit codes of the command line.
 enum class ExitCode : int { good = 0, wrong_result = 1, usage = 2, illegal_schedule = 3, no_device = 4 };
 
-/// A mistake that a user can mend. `what()` is one message: lower case, no full stop, got and
-/// expected, and what to do.
+/// A mistake of the user. `what()` is one message: it starts in lower case, has no full stop, states got and
+/// expected, and says how to correct the mistake.
 class UserError : public std::runtime_error {
 public:
   UserError(ExitCode code, const std::string &message) : std::runtime_error(message), code_(code) {}
@@ -22,11 +22,12 @@ private:
   ExitCode code_;
 };
 
-/// A directive that would change the result, or an obligation that the schedule leaves open.
+/// A directive that would change the result, or an obligation that the schedule leaves open. Its exit code is
+/// illegal_schedule.
 class ScheduleError : public UserError {
 public:
-  /// `directive` as the user wrote it; `message` names the culprit with got and expected and ends with
-  /// what to do; `marked` is the printed IR with the culprit underlined.
+  /// `directive` is the call as the user wrote it. `message` names the culprit, got and expected, and ends with
+  /// the remedy. `marked` is the printed IR with the culprit underlined.
   ScheduleError(std::string directive, std::string message, std::string marked);
   const std::string &directive() const { return directive_; }
   const std::string &message() const { return message_; }
@@ -36,7 +37,7 @@ private:
   std::string directive_, message_, marked_;
 };
 
-/// Stops the program: a promise that our own code broke.
+/// Reports a broken invariant of our own code and aborts.
 [[noreturn]] void internal_error(const std::string &message,
                                  std::source_location where = std::source_location::current());
 inline void internal_check(bool holds, const char *message,

@@ -24,20 +24,20 @@
 
 namespace nestsmith {
 
-/// What is stated of a size: an extent or a leading dimension that is known only when the kernel is launched.
-/// The launcher checks it. The largest by default leaves room for a tile above it in 32 bits.
+/// The stated range of a size, an extent or leading dimension that is known only at launch. The launcher checks
+/// it. The default maximum leaves room in 32 bits for rounding up to a tile.
 struct Size {
   std::int64_t min = 1, max = std::int64_t{1} << 30, multiple_of = 1;
   bool operator==(const Size &) const = default;
 };
 
-/// A variable: a loop's, a block's, a thread index, a scalar parameter, or a size. Identity is the node's
-/// address, never the name.
+/// A variable: a loop's, a block's, a thread index, a scalar parameter, or a size. Identity is the address of
+/// the node, never the name.
 struct Symbol {
   std::string name;
   DType dtype;                             ///< of one lane
-  int lanes = 1;                           ///< more than 1: a vector, which only a kernel has
-  std::optional<Size> size = std::nullopt; ///< set exactly for a size; it has one value for the whole launch
+  int lanes = 1;                           ///< more than 1: a vector, in kernels only
+  std::optional<Size> size = std::nullopt; ///< set exactly for sizes, whose value is fixed for a launch
 };
 using Var = std::shared_ptr<const Symbol>;
 Var make_var(std::string name, DType dtype = DType::i64, int lanes = 1);
@@ -54,9 +54,9 @@ Expr operator||(Expr a, Expr b);
 class Expr {
 public:
   Expr() = default; ///< null: only for an absent mask
-  /// A C++ number is a constant: an integer i64, a floating-point number f32 (the nearest, and refused where it
-  /// is out of range), `true` and `false` boolean. Beside another operand it takes that operand's dtype
-  /// (`binary`).
+  /// A C++ number is a constant: an integer becomes i64, a floating-point number the nearest f32, `true` and
+  /// `false` boolean. Beside another operand it takes the dtype of that operand (see `binary`). Throws
+  /// UserError (usage) where a floating-point number is out of the range of f32, or an unsigned one of i64.
   template <class T>
   requires std::is_arithmetic_v<T> Expr(T value) {
     if constexpr (std::is_same_v<T, bool>)
@@ -72,25 +72,26 @@ public:
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   bool exists() const { return node_ != nullptr; } ///< false for the null expression
-  /// `if (i < n)`, `i < n ? a : b` and std::max(a, b) ask for a value that only the kernel has.
+  /// Rejects `if (i < n)`, `i < n ? a : b` and std::max(a, b) at compile time: they need a value that is known
+  /// only in the kernel.
   template <std::same_as<bool> T> explicit operator T() const {
     static_assert(!std::same_as<T, bool>,
                   "the value of an expression is known only when the kernel runs: use select(condition, a, b), "
                   "branch(condition, a, b), and nestsmith's min and max");
     return false;
   }
-  /// As `visit` and `dtype`, throws UserError (usage) for the null expression.
+  /// `node`, `visit` and `dtype` throw UserError (usage) for the null expression.
   const ExprNode &node() const { return node_ ? *node_ : refuse_null(); }
   const ExprNode *get() const { return node_.get(); }
   DType dtype() const; ///< of one lane
-  int lanes() const;   ///< 1 for everything but vectors
+  int lanes() const;   ///< 1 except for vectors
 
-  /// Calls the overload of `cases` (see `Overloaded`) for this node's kind.
+  /// Calls the overload of `cases` (see `Overloaded`) for the kind of this node.
   template <class Cases> decltype(auto) visit(Cases &&cases) const;
   /// The node as kind T, or null.
   template <class T> const T *as() const;
 
-  // Found for expressions alone: a Var is a pointer, too.
+  // Hidden friends, found for expressions only: a Var is a pointer and has operators of its own.
   friend Expr operator!(Expr a) { return logical_not(std::move(a)); }
   friend Expr operator&&(Expr a, bool b) { return std::move(a) && Expr(b); }
   friend Expr operator&&(bool a, Expr b) { return Expr(a) && std::move(b); }
@@ -106,7 +107,7 @@ private:
   std::shared_ptr<const ExprNode> node_;
 };
 
-struct IntImm { ///< also `boolean` (0 or 1) and unsigned; u64 as the i64 of the same bits
+struct IntImm { ///< also boolean (0 or 1) and unsigned; a u64 as the i64 of the same bits
   DType dtype;
   std::int64_t value;
 };
@@ -114,26 +115,26 @@ struct FloatImm {
   DType dtype;
   double value;
 };
-struct Binary { ///< both operands have one dtype; comparisons and logic give `boolean`
+struct Binary { ///< operands have one dtype; comparisons and logic yield boolean
   BinaryOp op;
   Expr a, b;
 };
 struct Not {
   Expr a;
 };
-/// Both sides are in bounds whatever the condition: what protects an address is a Load's mask.
+/// Both values are in bounds whatever the condition is. Only the mask of a Load protects an address.
 struct Select {
   Expr condition, when_true, when_false;
-  bool branches = false; ///< only the side that is taken is evaluated: an if/else in the kernel
+  bool branches = false; ///< evaluate only the selected value: an if/else in the kernel
 };
 struct Cast {
   DType dtype;
   Expr a;
 };
-/// `buffer[indices]` where `mask` is true, else `fill`. Where the mask is false, memory is not touched
-/// and the indices may be out of bounds. A null mask means always. In a kernel after flattening there
-/// is one index: an element offset. With more than one lane it is a vector of the elements from the
-/// offset on, and `fill` is what each lane gets.
+/// `buffer[indices]` where `mask` is true, else `fill`. Where the mask is false, memory is not accessed and the
+/// indices may be out of bounds. A null mask is always true. After flattening, a kernel's Load has one index,
+/// an element offset. With more than one lane it is the vector of the elements that start at the offset, and
+/// each lane of a masked-off vector is `fill`.
 struct Load {
   Buffer buffer;
   std::vector<Expr> indices;
@@ -144,10 +145,10 @@ struct Lane { ///< one element of a vector variable
   Var vector;
   int index;
 };
-struct Pack { ///< a vector of these scalars
+struct Pack { ///< a vector of scalars
   std::vector<Expr> lanes;
 };
-/// A declared function of its arguments without effects; its meaning stands in its declaration.
+/// A call of a declared function without side effects. Its declaration defines its meaning.
 struct Call {
   const Intrinsic *intrinsic;
   std::vector<Expr> arguments;
@@ -155,7 +156,7 @@ struct Call {
 
 struct ExprNode {
   std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load, Lane, Pack, Call> kind;
-  DType dtype; ///< of one lane: what the kind says, kept since it is asked for again and again
+  DType dtype; ///< of one lane; cached, since it is used very often
 
   template <class Kind>
   ExprNode(Kind node, DType type) : kind(std::in_place_type<Kind>, std::move(node)), dtype(type) {}
@@ -163,7 +164,7 @@ struct ExprNode {
 
 inline DType Expr::dtype() const { return node().dtype; }
 
-/// Overloaded{[](const IntImm &) …, [](const Binary &) …}: one lambda per kind.
+/// Builds a visitor from one lambda per kind: Overloaded{[](const IntImm &) …, [](const Binary &) …}.
 template <class... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
 template <class... Ts> Overloaded(Ts...) -> Overloaded<Ts...>;
 
@@ -172,34 +173,36 @@ template <class Cases> decltype(auto) Expr::visit(Cases &&cases) const {
 }
 template <class T> const T *Expr::as() const { return node_ ? std::get_if<T>(&node_->kind) : nullptr; }
 
-/// Constructors. They fold constants and the identities x+0, x*1, x*0 (integers), and nothing else.
+/// Constructors. They fold constants and the integer identities x+0, x*1 and x*0, and nothing else.
 Expr int_imm(std::int64_t value, DType dtype = DType::i64);
 Expr float_imm(double value, DType dtype = DType::f32);
-Expr constant(DType dtype, double value); ///< a constant of any dtype: `constant(dtype, 0)`
+Expr constant(DType dtype, double value); ///< a constant of any dtype, such as `constant(dtype, 0)`
 Expr boolean(bool value);
-/// A constant takes the dtype of the other operand: an integer that of any number which has that value (u32 and
-/// u64 wrap), a float that of a narrower float which has it. Throws UserError (usage) where it has no such
-/// value, and on operands that the operator has no meaning for.
+/// A constant takes the dtype of the other operand if that dtype can represent its value: an integer converts
+/// to any numeric dtype (u32 and u64 wrap), a float to a narrower float. Throws UserError (usage) where the
+/// value is not representable, and where the operator is not defined on the operands.
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);
-/// `select` by control flow: threads of one warp that take different sides run both, one after the other.
+/// `select` by control flow. Threads of one warp that disagree on the condition execute both sides, one after
+/// the other.
 Expr branch(Expr condition, Expr when_true, Expr when_false);
-/// By the rules of dsl/numbers.h. A narrow float is converted to and from other types than f32 through f32.
+/// Converts by the rules of dsl/numbers.h. Conversions between a narrow float and any type but f32 go through
+/// f32.
 Expr cast(DType dtype, Expr a);
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {}, int lanes = 1);
 Expr lane(Var vector, int index);
 Expr pack(std::vector<Expr> lanes);
 Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments);
 
-/// The operators of C++. On integers / is floordiv and % floormod, as C++ has it where neither operand is
-/// negative; && and || evaluate the right side only where the left one leaves it open.
+/// The operators of C++. On integers / is floordiv and % is floormod, which agree with C++ for non-negative
+/// operands. && and || evaluate the right operand only where the left one does not decide the result.
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);
 Expr operator/(Expr a, Expr b);
 Expr operator%(Expr a, Expr b); ///< integers only
-Expr operator-(Expr a);         ///< the other sign, of 0.0 and of infinities too
+Expr operator-(Expr a);         ///< changes the sign, also of 0.0 and infinities
 Expr operator+(Expr a);
 inline Expr &operator+=(Expr &a, Expr b) { return a = a + std::move(b); }
 inline Expr &operator-=(Expr &a, Expr b) { return a = a - std::move(b); }
@@ -221,23 +224,23 @@ Expr max(Expr a, Expr b);
 Expr bit_xor(Expr a, Expr b);       ///< integers only
 Expr shift_right(Expr a, int bits); ///< integers only; rounds down; 0 <= bits < width of the type
 
-/// The value where the expression is an integer constant.
+/// The value of an integer constant; none for other expressions.
 std::optional<std::int64_t> as_int(const Expr &e);
 bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
-/// x where the expression is -x of floating point, which is kept as -0.0 - x; else null.
+/// x where the expression is the floating-point negation of x, which is represented as -0.0 - x; else null.
 const Expr *negated(const Binary &e);
 
-/// The same tree, up to node identity; symbols and buffers by identity.
+/// Structural equality. Symbols and buffers compare by identity.
 bool same(const Expr &a, const Expr &b);
 
-/// Rebuilds with `f` applied to the direct children; the same node where nothing changed.
+/// Rebuilds `e` with `f` applied to its direct children. Returns the same node where nothing changed.
 Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f);
 void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f);
-/// Pre-order over the whole tree.
+/// Visits the whole tree in pre-order.
 void walk(const Expr &e, FunctionRef<void(const Expr &)> f);
-/// `f` gives the replacement of a variable, or null to keep it.
+/// Replaces variables: `f` returns the replacement, or null to keep the variable.
 Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f);
 bool uses(const Expr &e, const Var &var);
-bool uses_size(const Expr &e); ///< whether its value is known only at launch
+bool uses_size(const Expr &e); ///< whether it contains a size, so that its value is known only at launch
 
 } // namespace nestsmith

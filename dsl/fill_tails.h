@@ -1,20 +1,20 @@
 #pragma once
-/// Guards that go because caches are filled to the end of their tiles.
+/// Removal of guards by filling caches up to the end of their tiles.
 
 #include "dsl/program.h"
 
 namespace nestsmith {
 
-/// A copy into a cache writes its whole tile, zeros where the source ends, so that what reads the cache
-/// needs no guard:
-///   - a copy's guard becomes a mask on its load, and the cache is padded to the tile; what copies such a cache
-///     whole has its zeros;
-///   - a sum's guard on a reduction axis goes where every factor is zero past the end (0*NaN is not 0, so
-///     one factor is not enough);
-///   - a guard on an axis of a temporary goes where all that its writers read is padded: what is computed
-///     there is never read, since readers keep their guards.
+/// Makes each copy into a cache write its whole tile, with zeros past the end of the source, so that readers of
+/// the cache need no guard:
+///   - The guard of a copy becomes a mask on its load, and the cache is padded to the tile. A full copy of such
+///     a cache has the same zeros.
+///   - The guard of a sum on a reduction axis is removed where every factor is zero past the end. One factor is
+///     not enough, because 0*NaN is not 0.
+///   - The guard on an axis of a temporary is removed where everything that its writers read is padded. The
+///     extra elements are never read, since readers keep their guards.
 ///
-/// Lowering does it; the obligations look at what it will leave.
+/// Lowering applies this rewrite. Obligations inspect its result in advance.
 Program with_filled_tails(const Program &program);
 
 } // namespace nestsmith

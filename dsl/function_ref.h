@@ -1,6 +1,6 @@
 #pragma once
-/// A callable, borrowed for the time of a call: for what calls back and keeps nothing. Where std::function may
-/// allocate, this is two pointers. A part of C++26's std::function_ref.
+/// A non-owning reference to a callable, for callees that do not keep it: two pointers, where std::function may
+/// allocate. A subset of C++26's std::function_ref. The callable must outlive the reference.
 
 #include <concepts>
 #include <functional>
@@ -26,7 +26,7 @@ public:
   Result operator()(Args... args) const { return call_(callable_, std::forward<Args>(args)...); }
 
 private:
-  const void *callable_; ///< what was given, which may be a function
+  const void *callable_; ///< the callable, which may be a function
   Result (*call_)(const void *, Args...);
 };
 

@@ -1,17 +1,18 @@
 #pragma once
-/// Names: what a user may call things. They become names in C++, in the text of a kernel and in a trace.
+/// User-defined names. They become identifiers in C++, in the text of a kernel and in a trace.
 
 #include <string>
 
 namespace nestsmith {
 
-/// Letters, digits and `_`, all of ASCII, the first no digit.
+/// ASCII letters, digits and `_`, not empty and not starting with a digit.
 bool is_identifier(const std::string &name);
 
-/// Throws UserError(usage) where the name is none. `what` it is of: "a tensor's name".
+/// Throws UserError (usage) where `name` is not an identifier. `what` describes the name in the message: "a
+/// tensor's name".
 void check_identifier(const std::string &name, const char *what);
 
-/// Words of C++20 that no name can be. A user may take them: texts spell them otherwise.
+/// Keywords of C++20. A user may use them as names: generated text spells them differently.
 bool is_cpp_keyword(const std::string &word);
 
 } // namespace nestsmith

@@ -1,5 +1,6 @@
 #pragma once
-/// The sequential interpreter: the meaning of a program. Slow and obvious; it tests everything else.
+/// The sequential interpreter, which defines the meaning of a program. It is slow and simple; everything else
+/// is tested against it.
 
 #include "dsl/array.h"
 #include "dsl/program.h"
@@ -9,12 +10,12 @@
 
 namespace nestsmith {
 
-/// Runs the program. `arrays` holds one array for each parameter, in order; outputs are overwritten.
-/// Throws UserError(wrong_result) on an access out of bounds and on a read of an element that nothing
-/// has written (a temporary, or a pure output).
+/// Runs the program. `arrays` holds one array for each parameter, in order; outputs are overwritten. Throws
+/// UserError (wrong_result) on an access out of bounds and on a read of an unwritten element of a temporary or
+/// a pure output.
 void interpret(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars);
 
-/// The value of an expression without loads, for given variables.
+/// Evaluates an expression without loads. `environment` has a value for each variable in it.
 Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment);
 
 } // namespace nestsmith

@@ -1,7 +1,7 @@
 #pragma once
-/// Intrinsics: what one call of a function of CUDA's, or of a prelude, does for a nest of loops. Each is
-/// declared once, here: the scheduler matches a nest against its meaning, the simulator runs the meaning,
-/// and codegen calls its function and writes its prelude once before the kernel.
+/// Intrinsics: functions of CUDA, or of a prelude, one call of which replaces a loop nest. Each is declared
+/// once, in intrinsic.cpp. The scheduler matches a nest against its meaning, the simulator evaluates the
+/// meaning, and codegen calls the function and emits its prelude before the kernel.
 
 #include "dsl/expr.h"
 
@@ -13,28 +13,28 @@
 
 namespace nestsmith {
 
-/// Who executes a call together.
+/// The threads that execute one call together.
 enum class Group : std::uint8_t { thread };
 
 struct Intrinsic {
-  std::string name;            ///< as `tensorize` takes it, and of the function
-  DType result;                ///< dtype of the result, which has one lane
-  std::vector<Var> parameters; ///< a vector: elements side by side in memory
-  Expr meaning;                ///< of the result, in the parameters; no effects
-  std::int64_t extent;         ///< iterations of the loop that a call replaces
+  std::string name;            ///< the name of the function, and the argument of `tensorize`
+  DType result;                ///< dtype of the result, a scalar
+  std::vector<Var> parameters; ///< a vector parameter takes consecutive elements
+  Expr meaning;                ///< the result as an expression of the parameters, without side effects
+  std::int64_t extent;         ///< iterations of the loop that one call replaces
   Group group = Group::thread;
-  std::int64_t alignment = 0; ///< bytes, of each vector operand in memory
-  int minimum_arch = 0;       ///< the first architecture that it is declared for: 80 is sm_80
-  std::string prelude;        ///< the function's definition in CUDA C++; empty: CUDA has it
+  std::int64_t alignment = 0; ///< bytes, for each vector operand in memory
+  int minimum_arch = 0;       ///< the first architecture that supports it: 80 is sm_80
+  std::string prelude;        ///< definition of the function in CUDA C++; empty: CUDA has it
 };
 
-/// The intrinsic of this name for elements of this dtype, or null.
+/// The intrinsic of this name for this element dtype, or null.
 const Intrinsic *find_intrinsic(std::string_view name, DType dtype);
-/// What each parameter stands for, lane by lane, where `e` is the meaning of `intrinsic` with something put in
-/// the place of each lane; none where it is not.
+/// Matches `e` against the meaning of `intrinsic`. Returns the expression for each parameter, lane by lane, or
+/// none where `e` does not match.
 std::optional<std::map<Var, std::vector<Expr>>> match(const Intrinsic &intrinsic, const Expr &e);
 
-/// "dot4 (f32)", … of all that are declared.
+/// All declared intrinsics: "dot4 (f32)", ….
 std::vector<std::string> intrinsic_signatures();
 
 } // namespace nestsmith

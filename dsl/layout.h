@@ -1,8 +1,8 @@
 #pragma once
-/// How a temporary lies in its memory. Code indexes a buffer logically, whatever its layout is; sequential
-/// meaning ignores it. The layout is applied once, where an access of the kernel becomes an element offset.
+/// Storage layouts of temporaries. Programs index a buffer logically, whatever its layout, and the sequential
+/// meaning ignores layouts. The layout is applied once, where an access of the kernel becomes an element
+/// offset.
 ///
-///   logical indices in the box that is placed   (i, k)
 ///     -> index map: physical indices            (k, i)
 ///     -> row-major, each stride as aligned      k*33 + i
 ///     -> swizzle of the flat offset             x ^ (x >> shift & mask)
@@ -18,11 +18,12 @@
 
 namespace nestsmith {
 
-/// Physical indices as sums of digits of logical ones: permutations, splits such as "i, j -> i//4, j, i%4",
-/// and sums. Written as text, which is how a trace saves it, or as a lambda over Exprs:
+/// A map from logical to physical indices. Each physical index is a sum of digits of logical indices:
+/// permutations, splits such as "i, j -> i//4, j, i%4", and sums. A map is given as text, the form in which a
+/// trace stores it, or as a lambda over Exprs:
 ///     [](Expr i, Expr k) { return std::vector<Expr>{k, i}; }
-/// Throws UserError (illegal_schedule) for what is no such map. That it is invertible is for those to ask
-/// who know the extents: see `not_invertible`.
+/// Throws UserError (illegal_schedule) for anything else. Callers check invertibility with `not_invertible`
+/// once the extents are known.
 class IndexMap {
 public:
   IndexMap(const char *text) : IndexMap(std::string(text)) {}
@@ -54,48 +55,51 @@ private:
   std::vector<Expr> physical_;
 };
 
-std::string to_string(const IndexMap &map); ///< "i, k -> k, i"; the constructor reads it back
-/// `second` applied to what `first` gives.
+std::string to_string(const IndexMap &map); ///< "i, k -> k, i"; the constructor parses it
+/// The map that applies `first`, then `second`.
 IndexMap compose(const IndexMap &first, const IndexMap &second);
-/// Two logical indices in [0, extents) that the map puts at one place, in words: "(0, 4) and (4, 0) both lie
-/// at (0)"; or that it cannot be shown to be invertible there. None where it is.
+/// Checks that the map is injective on logical indices in [0, extents). Returns none where it is; else two
+/// indices that collide, in words ("(0, 4) and (4, 0) both lie at (0)"), or a message that invertibility cannot
+/// be shown.
 std::optional<std::string> not_invertible(const IndexMap &map, const std::vector<std::int64_t> &extents);
 
-/// The stride of physical dimension `dim`, in elements, is `offset` modulo `factor`.
+/// Requires the stride of physical dimension `dim`, in elements, to be `offset` modulo `factor`.
 struct StrideAlignment {
   std::size_t dim;
   std::int64_t factor, offset;
 };
 
-/// `bits` bits of the flat element offset from bit base + shift on are XORed into those from bit `base` on:
-/// CuTe's Swizzle<bits, base, shift>. 2^base neighbours stay neighbours.
+/// CuTe's Swizzle<bits, base, shift>: XORs `bits` bits of the flat element offset, from bit base + shift on,
+/// into the bits from `base` on. Groups of 2^base consecutive elements stay consecutive.
 struct Swizzle {
   std::int64_t bits, base, shift;
 };
 
 struct Layout {
-  std::optional<IndexMap> map = std::nullopt; ///< none: physical indices are the logical ones
-  std::vector<StrideAlignment> strides = {};  ///< at most one for a dimension
+  std::optional<IndexMap> map = std::nullopt; ///< none: the identity
+  std::vector<StrideAlignment> strides = {};  ///< at most one for each dimension
   std::optional<Swizzle> swizzle = std::nullopt;
 };
 
-/// As the IR shows it: "stored i, k -> k, i, stride 0 padded to 1 mod 32, swizzled 3, 2, 3".
+/// The form in the printed IR: "stored i, k -> k, i, stride 0 padded to 1 mod 32, swizzled 3, 2, 3".
 std::string to_string(const Layout &layout);
-/// For a reader of the CUDA text: "transposed, rows padded". Empty for a null layout.
+/// The form in comments of the CUDA text: "transposed, rows padded". Empty for a null layout.
 std::string describe(const std::shared_ptr<const Layout> &layout);
 
-/// A buffer's layout over the box of it that is placed in a kernel.
+/// The layout of a buffer over the box that a kernel allocates.
 class PlacedLayout {
 public:
-  /// `box` has the logical extents; indices are counted from its start. The map must be invertible there.
+  /// `box` gives the logical extents. Indices count from the start of the box. The map must be invertible on
+  /// it.
   PlacedLayout(const BufferNode &buffer, const std::vector<std::int64_t> &box);
 
-  std::int64_t elements() const { return elements_; } ///< with all padding
-  /// The physical extents with their padding, whose product is `elements()`; else that alone.
+  std::int64_t elements() const { return elements_; } ///< padding included
+  /// The physical extents, padding included, if their product is `elements()`; else the single extent
+  /// `elements()`.
   std::vector<std::int64_t> extents() const;
-  /// The element offset of logical indices, in canonical form. Swizzled, it is a sum
+  /// The element offset of logical indices, in canonical form. For a swizzled layout it is the sum
   ///     high*2^(base + bits) + (middle ^ source)*2^base + x % 2^base
-  /// so that neighbours whose first is a multiple of 2^base differ in the last term only.
+  /// so that consecutive offsets whose first is a multiple of 2^base differ in the last term only.
   Expr offset(const std::vector<Expr> &indices, const Bounds &bounds) const;
 
 private:

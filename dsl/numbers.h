@@ -1,10 +1,10 @@
 #pragma once
-/// What the bits of each element type mean, and what a conversion between two of them gives. This is the
-/// only implementation: constants, the interpreter, the simulator's lanes and the reference call it.
+/// Representation of each element type and conversion between types. This is the only implementation;
+/// constants, the interpreter, the simulator and the reference use it.
 ///
-/// To a float: the nearest, ties to even (tf32: ties away from zero, as `cvt.rna` does); NaN stays NaN.
-/// From a float to an integer: towards zero, at most as far as the integer reaches; NaN gives 0. Between
-/// integers the low bits are kept.
+/// A conversion to a float rounds to nearest, ties to even (tf32: ties away from zero, as `cvt.rna` does), and
+/// keeps NaN. A conversion from a float to an integer rounds towards zero and saturates; NaN gives 0. A
+/// conversion between integers keeps the low bits.
 
 #include "dsl/dtype.h"
 #include "dsl/error.h"
@@ -30,11 +30,11 @@ template <class T>
 inline constexpr bool is_narrow_float =
     std::is_same_v<T, F16> || std::is_same_v<T, BF16> || std::is_same_v<T, TF32>;
 
-// The functions below have no branches, so that loops over lanes become vector code.
+// The functions below have no branches, so that the compiler can vectorize loops over lanes.
 
 inline float to_float(F16 h) {
   std::uint32_t magnitude = h.bits & 0x7fffU, sign = static_cast<std::uint32_t>(h.bits & 0x8000U) << 16;
-  // Where the exponent is 0, the bits count steps of 2^-24.
+  // Subnormals: where the exponent is 0, the bits count steps of 2^-24.
   std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);
   std::uint32_t usual =
       (magnitude << 13) + (magnitude < 0x7c00 ? 112U << 23 : 224U << 23); // the exponents' biases
@@ -48,12 +48,12 @@ template <class To> To round_to(float value);
 
 template <> inline F16 round_to<F16>(float value) {
   std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffU;
-  // Below 2^-14 in steps of 2^-24, which is the last place of 0.5: the addition rounds.
+  // Subnormals: below 2^-14 the step is 2^-24, one unit in the last place of 0.5, so the addition rounds.
   std::uint32_t half = 0x3f000000;
   std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - half;
   std::uint32_t usual = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112U << 23)) >> 13;
   std::uint32_t result = magnitude < 0x38800000 ? small : usual;
-  result = magnitude >= 0x477ff000 ? 0x7c00 : result; // from 65520 on: infinity
+  result = magnitude >= 0x477ff000 ? 0x7c00 : result; // 65520 and above: infinity
   result = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x3ff) : result;
   return {static_cast<std::uint16_t>((bits >> 16 & 0x8000) | result)};
 }
@@ -71,8 +71,8 @@ template <> inline TF32 round_to<TF32>(float value) {
   return {(nan ? bits | 0x400000 : bits + 0x1000) & 0xffffe000U};
 }
 
-/// f32 that is odd in its last place wherever it is not exact: rounded once more to 22 bits or fewer, it
-/// gives what `value` rounded once would.
+/// Rounds to f32 such that an inexact result is odd in its last place. Rounding the result again to 22 bits or
+/// fewer then gives the same as rounding `value` once.
 inline float round_to_odd(double value) {
   auto nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || std::isnan(value))
@@ -96,7 +96,7 @@ template <class To, class From> To convert(From value) {
     using Limits = std::numeric_limits<To>;
     if (std::isnan(value))
       return 0;
-    // The first float past the range: 2^31, 2^32 or 2^63, each exact.
+    // The first value past the range, a power of two and thus exact.
     const From end = static_cast<From>(std::uint64_t{1} << (Limits::digits - 1)) * From{2};
     if (value >= end)
       return Limits::max();
@@ -106,7 +106,8 @@ template <class To, class From> To convert(From value) {
   }
 }
 
-/// Calls `f.template operator()<T>()` with the C++ type of a number. Booleans are the caller's.
+/// Calls `f.template operator()<T>()` with the C++ type T of a numeric dtype. A boolean is an internal error;
+/// callers handle it.
 template <class F> decltype(auto) with_number(DType type, F &&f) {
   switch (type) {
   case DType::i32:
@@ -133,7 +134,7 @@ template <class F> decltype(auto) with_number(DType type, F &&f) {
   internal_error("a boolean is no number");
 }
 
-/// The same for the types that have arithmetic.
+/// Like `with_number`, for the dtypes that have arithmetic. Any other dtype is an internal error.
 template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
   switch (type) {
   case DType::i32:
@@ -156,7 +157,7 @@ template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
   internal_error("arithmetic in a type that has none");
 }
 
-/// `value` as a number of `type` gives it back. `type` is a float.
+/// `value` rounded to the float dtype `type`.
 inline double rounded(DType type, double value) {
   return with_number(type, [&]<class T>() -> double { return convert<double>(convert<T>(value)); });
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// What each operator means. This is the only implementation: constant folding, the sequential
-/// interpreter and the simulator all call it.
+/// The meaning of each operator. This is the only implementation; constant folding, the interpreter and the
+/// simulator call it.
 
 #include <bit>
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace nestsmith {
 
-/// `div` is the division of floating point; integers have floor division and floor modulo only. `bit_xor`
-/// and `shift_right` are of integers, and shift by a constant within the width.
+/// `div` is floating-point division; integers have floor division and floor modulo only. `bit_xor` and
+/// `shift_right` are defined on integers, and the shift is a constant below the width.
 enum class BinaryOp : std::uint8_t {
   add,
   sub,
@@ -33,10 +33,10 @@ enum class BinaryOp : std::uint8_t {
 
 constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::lt && op <= BinaryOp::ne; }
 constexpr bool is_logical(BinaryOp op) { return op >= BinaryOp::logical_and; }
-/// True where the result is `boolean` whatever the operands are.
+/// Whether the result is `boolean` for operands of any dtype.
 constexpr bool yields_boolean(BinaryOp op) { return op >= BinaryOp::lt; }
 
-/// Whether the operator has a meaning on operands of type T.
+/// Whether the operator is defined on operands of type T.
 template <BinaryOp op, class T> constexpr bool is_defined_on() {
   if (op == BinaryOp::bit_xor || op == BinaryOp::shift_right)
     return std::is_integral_v<T>;
@@ -45,7 +45,7 @@ template <BinaryOp op, class T> constexpr bool is_defined_on() {
 
 /// Rounds towards minus infinity: floor_div(-1, 4) == -1. `b` must not be 0.
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == -1) // the least integer has no opposite, and wraps as on a GPU
+  if (b == -1) // the smallest integer has no negation; it wraps as on a GPU
     return static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
   std::int64_t quotient = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
@@ -57,15 +57,16 @@ constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   return (remainder != 0 && (remainder < 0) != (b < 0)) ? remainder + b : remainder;
 }
 
-/// The smallest 2^n - 1 that is not below `x` >= 0: `bit_xor` of numbers in [0, x] stays in [0, that].
+/// The smallest 2^n - 1 that is at least `x`, for x >= 0. `bit_xor` of numbers in [0, x] stays in [0,
+/// fill_bits(x)].
 constexpr std::int64_t fill_bits(std::int64_t x) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(x) + 1) - 1);
 }
 
-/// The result of an arithmetic operator on T (float, double, int32_t, int64_t or uint32_t). Integers
-/// wrap around. Integer division by zero gives 0, and remainder the dividend, so that folding and
-/// speculation are total; the verifier rejects programs that could reach it. A shift of a negative number
-/// rounds down, as a floor division by a power of two does.
+/// The result of an arithmetic operator on T (float, double, int32_t, int64_t, uint32_t or uint64_t). Integers
+/// wrap around. Integer division by zero gives 0 and the remainder gives the dividend, so that folding and
+/// speculation are total; the verifier rejects programs that could reach it. A right shift of a negative number
+/// rounds down, as floor division by a power of two does.
 template <BinaryOp op, class T> constexpr T arithmetic(T a, T b) {
   static_assert(is_defined_on<op, T>());
   if constexpr (std::is_integral_v<T>) {
@@ -113,7 +114,7 @@ template <BinaryOp op, class T> constexpr T arithmetic(T a, T b) {
   }
 }
 
-/// The result of a comparison on T. Every comparison with a NaN is false but `ne`.
+/// The result of a comparison on T. With a NaN operand, `ne` is true and every other comparison is false.
 template <BinaryOp op, class T> constexpr bool compare(T a, T b) {
   static_assert(is_comparison(op));
   if constexpr (op == BinaryOp::lt)
@@ -126,7 +127,7 @@ template <BinaryOp op, class T> constexpr bool compare(T a, T b) {
     return a != b;
 }
 
-/// Calls `f.template operator()<op>()` for the operator that is known only at run time.
+/// Calls `f.template operator()<op>()` for an operator that is known only at run time.
 template <class F> decltype(auto) with_op(BinaryOp op, F &&f) {
   switch (op) {
   case BinaryOp::add:

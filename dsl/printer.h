@@ -8,11 +8,11 @@
 
 namespace nestsmith {
 
-/// Python's operators: // and % round towards minus infinity.
+/// Operators have Python's spelling and meaning: // and % round towards minus infinity.
 std::string to_string(const Expr &e);
 std::string to_string(const Store &store);
 
-/// The whole program: a line of parameters, a line for each temporary, then the nest.
+/// The whole program: one line of parameters, one line for each temporary, then the nest.
 std::string print(const Program &program);
 std::string print(const Stmt &stmt);
 /// The nest with the loops and blocks of these names underlined.

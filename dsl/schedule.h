@@ -1,8 +1,8 @@
 #pragma once
-/// A program and the directives that were applied to it. Each primitive is declared here and defined in
-/// a file of its own, dsl/primitives/NAME.{h,cpp}, whose header shows the rewrite as a picture and
-/// states what it requires and ensures. A directive that would change the result throws ScheduleError
-/// and leaves the schedule as it was.
+/// A schedule: a program and the directives that were applied to it. Each primitive is declared here and
+/// defined in its own file, dsl/primitives/NAME.{h,cpp}, whose header shows the rewrite as a picture and states
+/// its requirements and guarantees. A directive that would change the result throws ScheduleError and leaves
+/// the schedule unchanged.
 
 #include "dsl/directive.h"
 #include "dsl/error.h"
@@ -18,7 +18,7 @@
 
 namespace nestsmith {
 
-/// Handles. They name a symbol of the program and stay valid while it exists.
+/// Handles. A handle refers to a symbol of the program and is valid while the program contains that symbol.
 struct Loop {
   Var var;
 };
@@ -26,40 +26,42 @@ struct BlockRef {
   BlockId id;
 };
 
-/// When a block of a pipelined loop runs: step t runs stage s for the iteration t - s, by orders.
+/// Stage and order of a block of a pipelined loop: step t executes stage s for iteration t - s, by orders.
 struct Stage {
   BlockRef block;
   std::int64_t stage, order;
 };
 
-/// The factor of `split` that follows from the others.
+/// The factor of `split` that is computed from the others.
 inline constexpr std::int64_t infer = -1;
 
-/// What lowering needs and a later directive may still mend: capacity, ownership, placement.
+/// A requirement of lowering that a later directive may still satisfy: capacity, ownership, placement.
 struct Obligation {
-  std::string message;   ///< what is owed, with got and expected, and what to do
-  std::size_t directive; ///< the step that owes it: 0 is the computation itself
-  std::string culprit;   ///< a loop's or a block's name, to be marked in the IR; may be empty
+  std::string message;   ///< the requirement, with got and expected, and the remedy
+  std::size_t directive; ///< the step that caused it; 0 is the computation itself
+  std::string culprit;   ///< name of a loop or block to mark in the IR; may be empty
 };
 
 class Schedule {
 public:
+  /// Throws UserError (usage) where the program violates an invariant (dsl/verify.h).
   explicit Schedule(Program program, Target target = {});
 
-  // Handles.
+  // Handles. All but `name` throw UserError (illegal_schedule) for a name or a handle that does not exist.
   BlockRef block(const std::string &name) const;
   Loop loop(const std::string &name) const;
-  /// Around it, outermost first. Handles are refused here as by a directive: an empty one, one of another
-  /// schedule, and one of what a directive has replaced.
+  /// The loops around the block, outermost first. Throws for a handle that is empty, belongs to another
+  /// schedule, or refers to a replaced symbol.
   std::vector<Loop> loops(BlockRef block) const;
-  /// The same where their number is known; throws UserError (illegal_schedule) where it is another.
+  /// The same for a known number of loops. Throws UserError (illegal_schedule) where there are not N.
   template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
     return to_array<N>(loops(block, N));
   }
-  std::vector<Loop> loops_below(BlockRef block, Loop loop) const; ///< those of them inside of `loop`
+  std::vector<Loop> loops_below(BlockRef block, Loop loop) const; ///< those inside of `loop`
   std::string name(Loop loop) const;
   std::string name(BlockRef block) const;
-  std::int64_t extent(Loop loop) const; ///< iterations; throws UserError where they depend on sizes
+  /// The trip count. Throws if it depends on sizes.
+  std::int64_t extent(Loop loop) const;
 
   // Loops.
   template <std::size_t N> std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N]) {
@@ -105,16 +107,16 @@ public:
   // Hardware.
   void tensorize(Loop loop, const std::string &intrinsic);
 
-  // What came of it.
+  // Results.
   const Program &program() const { return steps_.back(); }
-  const Program &source() const { return steps_.front(); } ///< the computation, unscheduled
+  const Program &source() const { return steps_.front(); } ///< the unscheduled computation
   const Target &target() const { return target_; }
   const std::vector<Directive> &trace() const { return trace_; }
   /// The program after the first n directives; step(0) is the source.
   const Program &step(std::size_t n) const { return steps_.at(n); }
   std::vector<Obligation> obligations() const;
 
-  class Edit; ///< for primitives: dsl/primitives/edit.h
+  class Edit; ///< an edit by a primitive (dsl/primitives/edit.h)
 
 private:
   friend class Edit;
@@ -127,7 +129,7 @@ private:
   }
 
   std::vector<Loop> loops(BlockRef block, std::size_t expected) const;
-  /// Why a handle stands for nothing in the program.
+  /// The diagnostic for a handle that refers to nothing in the program.
   std::string why_missing(Loop loop) const;
   std::string why_missing(BlockRef block) const;
 

@@ -10,31 +10,31 @@
 
 namespace nestsmith {
 
-/// All integers from `low` to `high`, both included.
+/// The integers from `low` to `high`, both inclusive.
 struct Range {
   std::int64_t low, high;
 };
 
-/// What is known of variables. A variable that is not in it may have any value, but for a size, which has
-/// what its symbol states.
+/// Known ranges of variables. A size has the range that its symbol states; any other variable without an entry
+/// may have any value.
 class Bounds {
 public:
   void set(const Var &var, Range range);
-  /// [0, extent), where the extent is constant or an expression of sizes.
+  /// Sets the range [0, extent). The extent is constant or an expression of sizes.
   void set_extent(const Var &var, const Expr &extent);
   std::optional<Range> find(const Var &var) const;
-  /// The extent of a variable that has one which is an expression of sizes, or null.
+  /// The extent of the variable if it is an expression of sizes, else null.
   const Expr *find_extent(const Var &var) const {
     auto it = extents_.find(var);
     return it == extents_.end() ? nullptr : &it->second;
   }
 
 private:
-  std::vector<std::pair<Var, Range>> ranges_; ///< few, and made anew often
+  std::vector<std::pair<Var, Range>> ranges_; ///< a vector: few entries, rebuilt often
   std::map<Var, Expr> extents_;
 };
 
-/// coefficient * base // div % mod; mod 0 stands for no modulo.
+/// base // div % mod; mod 0 means no modulo.
 struct Digit {
   Expr base;
   std::int64_t div = 1, mod = 0;
@@ -43,7 +43,7 @@ struct Term {
   std::int64_t coefficient;
   Digit digit;
 };
-/// The canonical form of an integer expression: terms in a fixed order, plus a constant.
+/// The canonical form of an integer expression: a sum of terms in a fixed order, and a constant.
 struct Linear {
   std::vector<Term> terms;
   std::int64_t constant = 0;
@@ -52,18 +52,19 @@ struct Linear {
 Linear linearize(const Expr &e, const Bounds &bounds);
 Expr to_expr(const Linear &linear, DType dtype = DType::i64);
 
-/// An equal expression in canonical form, as far as the rules reach: two equal quasi-affine expressions
-/// come out the same. Floating point is left as it is.
+/// An equal expression in canonical form, as far as the rules apply: equal quasi-affine expressions have the
+/// same form. Floating-point operations are not changed.
 Expr simplify(const Expr &e, const Bounds &bounds = {});
 
-/// The smallest interval that the rules can show to hold every value.
+/// An interval that contains every value, the smallest that the rules can prove; none if they prove no bound.
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
 std::optional<Range> range_of(const Linear &linear, const Bounds &bounds);
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds);
+/// Whether the rules prove that the condition is always true. False means that it is unknown.
 bool proves(const Expr &condition, const Bounds &bounds);
 
-/// The largest value that `e` may have, in the sizes: variables of an extent are at their end. A constant where
-/// no extent is of sizes. None where it is not known.
+/// An upper bound of `e` as an expression of sizes: each variable with a symbolic extent takes its last value.
+/// A constant if `e` does not depend on sizes. None if the rules prove no bound.
 std::optional<Expr> highest(const Expr &e, const Bounds &bounds);
 
 } // namespace nestsmith

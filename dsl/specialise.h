@@ -1,5 +1,5 @@
 #pragma once
-/// Constants in the place of sizes: what was made for all of them, for some of them.
+/// Specialisation: replaces sizes by constants.
 
 #include "dsl/program.h"
 
@@ -9,12 +9,12 @@
 
 namespace nestsmith {
 
-/// Puts values in the place of sizes, in expressions and in the shapes of buffers.
+/// Substitutes constants for sizes in expressions and in the shapes and strides of buffers.
 class Specialiser {
 public:
   void set(const Var &size, std::int64_t value) { values_[size] = int_imm(value, size->dtype); }
   Expr operator()(const Expr &e);
-  /// The buffer with its shape made constant; the same one each time.
+  /// The buffer with constant shape and strides. Repeated calls return the same node.
   Buffer operator()(const Buffer &buffer);
 
 private:
@@ -22,7 +22,7 @@ private:
   std::map<Buffer, Buffer> buffers_;
 };
 
-/// The program for these values of its sizes, in their order.
+/// The program for the given values of `program.sizes`, in order. The result has no sizes.
 Program specialise(const Program &program, std::span<const std::int64_t> sizes);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// What a user writes: tensors, and computations over them.
+/// The front end: tensors, and computations over them.
 ///
 ///   Workload w("gemm");
 ///   Tensor A = w.placeholder("A", {M, K}), B = w.placeholder("B", {K, N});
@@ -18,7 +18,7 @@ namespace nestsmith {
 
 class Workload;
 
-/// A reduction axis, used inside `sum`.
+/// A reduction axis, for use inside `sum`.
 class Reduce {
 public:
   operator Expr() const { return Expr(var_); }
@@ -33,10 +33,10 @@ private:
 };
 Reduce reduce_axis(std::string name, Expr extent);
 
-/// The right-hand side of a `compute`: an expression, or the sum of one over reduction axes.
+/// The right-hand side of a `compute`: an expression, or its sum over reduction axes.
 struct Definition {
   Expr value;
-  std::vector<Reduce> axes; ///< empty: no reduction
+  std::vector<Reduce> axes; ///< empty: not a reduction
 
   Definition(Expr value) : value(std::move(value)) {}
   Definition(Expr value, std::vector<Reduce> axes) : value(std::move(value)), axes(std::move(axes)) {}
@@ -49,11 +49,11 @@ public:
   explicit Tensor(Buffer buffer) : buffer_(std::move(buffer)) {}
   const Buffer &buffer() const { return buffer_; }
 
-  /// The element at these indices.
+  /// The element at `index`.
   template <class... Index> Expr operator()(Index &&...index) const {
     return load(buffer_, {Expr(std::forward<Index>(index))...});
   }
-  /// The element where `mask` holds, else 0: memory is not touched where it does not.
+  /// The element at `index` where `mask` holds, else 0. Memory is not accessed where the mask is false.
   template <class... Index> Expr where(Expr mask, Index &&...index) const {
     return load(buffer_, {Expr(std::forward<Index>(index))...}, std::move(mask), constant(buffer_->dtype, 0));
   }
@@ -62,39 +62,39 @@ private:
   Buffer buffer_;
 };
 
-/// How the caller's memory holds a tensor. A size may be the leading dimension: elements from one row to the
-/// next, at least the length of a row.
+/// Storage of a tensor in the caller's memory. `leading` is the leading dimension, the stride between rows in
+/// elements: a size or a constant that is not smaller than the length of a row.
 struct Stored {
   Expr leading = {}; ///< null: rows without gaps
 };
 
-/// A stage that is an output, and how it is stored.
+/// An output stage and its storage.
 struct Result {
   Result(Tensor tensor, Stored stored = {}) : tensor(std::move(tensor)), stored(std::move(stored)) {}
   Tensor tensor;
   Stored stored;
 };
 
-/// Collects the stages of one computation. Throws UserError (usage) on a shape that is not positive, a
-/// name that is taken or is no identifier, an access of the wrong rank, a tensor or a variable that is not the
-/// stage's or the workload's, and a division of signed data.
+/// Collects the stages of one computation. Throws UserError (usage) for an extent below 1, a name that is taken
+/// or is not an identifier, an access of the wrong rank, a tensor or variable of another stage or workload, and
+/// a division of signed data.
 class Workload {
 public:
   explicit Workload(std::string name);
 
-  /// An extent, or a leading dimension, that the caller passes at launch: one kernel serves all that is stated
-  /// of it. What is stated is checked at launch.
+  /// Declares an extent or leading dimension that the caller passes at launch, so that one kernel serves all
+  /// values in `stated`. The launcher checks the value.
   Expr size(std::string name, Size stated = {});
 
   Tensor placeholder(std::string name, std::vector<Expr> shape, DType dtype = DType::f32,
                      const Stored &stored = {});
-  /// An array that the computation reads and then overwrites: C in C = alpha*A*B + beta*C.
+  /// An array that the computation reads and then overwrites, such as C in C = alpha*A*B + beta*C.
   Tensor inout(std::string name, std::vector<Expr> shape, DType dtype = DType::f32, const Stored &stored = {});
   /// A scalar parameter.
   Expr scalar(std::string name, DType dtype = DType::f32);
 
-  /// A stage: one element for each index below `shape`. `axes` names the loops. Each stage is a block of
-  /// its own name; a sum also has the init that zeroes it.
+  /// A stage: defines one element for each index below `shape`. `axes` names the loops. Each stage is a block
+  /// with the name of the stage; a sum also has an init that zeroes the element.
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                  const std::function<Definition(const std::vector<Expr> &)> &element);
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
@@ -103,12 +103,12 @@ public:
                  const std::function<Definition(Expr, Expr)> &element);
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                  const std::function<Definition(Expr, Expr, Expr)> &element);
-  /// Overwrites an inout tensor; each element may read only its own old value.
+  /// Overwrites an inout tensor. Each element may read its own old value and no other old value.
   void update(const Tensor &target, std::vector<std::string> axes,
               const std::function<Definition(const std::vector<Expr> &)> &element);
 
-  /// The program that computes the inout tensors, or `outputs`. Stages in between are temporaries of
-  /// scope global until the schedule gives them another.
+  /// The program that computes the inout tensors and `outputs`. Other stages are temporaries, in global scope
+  /// until the schedule changes it.
   Program output(std::vector<Result> outputs = {}) const;
 
 private:

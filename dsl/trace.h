@@ -1,5 +1,5 @@
 #pragma once
-/// A schedule's trace: as C++ that compiles, and as JSON that can be saved and replayed.
+/// Traces of schedules, as C++ that compiles and as JSON that can be saved and replayed.
 
 #include "dsl/schedule.h"
 
@@ -10,36 +10,36 @@
 
 namespace nestsmith {
 
-/// The statements that turn `Schedule s(program)` into this schedule: handles are declared where they are
-/// first used.
+/// The statements that turn `Schedule s(program)` into this schedule. Handles are declared at their first use.
 std::string trace_to_cpp(const Schedule &schedule);
 
-/// What a trace file holds.
+/// The content of a trace file.
 struct TraceFile {
   std::string workload; ///< the program's name
   std::vector<std::int64_t> shape;
   DType dtype = DType::f32;
   std::string arch; ///< of the target
   std::vector<Directive> directives;
-  std::vector<std::pair<std::string, Size>> sizes =
-      {}; ///< by name, as stated; then `shape` says where it is run
+  /// Sizes by name, as stated. If there are any, `shape` is the shape at which the kernel runs.
+  std::vector<std::pair<std::string, Size>> sizes = {};
 };
 
 std::string to_json(const TraceFile &trace);
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype);
 
-/// Throws UserError(usage) on what is no trace: where, got and expected. `where` names the file in messages.
+/// Throws UserError (usage) for malformed input, with the position, got and expected. `where` names the file in
+/// messages.
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
-/// The primitives that a trace may name, in alphabetical order.
+/// The primitives that a trace may use, in alphabetical order.
 std::vector<std::string> directive_names();
 
-/// Applies one directive to the schedule, under whatever names it gives to what it makes: `results` is not
-/// read. Throws as `replay` does.
+/// Applies one directive. Its `results` are ignored: new loops and blocks get the names that the schedule
+/// chooses. Throws like `replay`.
 void apply(Schedule &schedule, const Directive &directive, const std::string &where);
 
-/// Applies the directives to the program. Throws ScheduleError as the directives do, and UserError(usage)
-/// where a directive is unknown, has other arguments, or made something else than the trace says.
+/// Applies the directives to the program. Throws ScheduleError as the primitives do, and UserError (usage)
+/// where a directive is unknown, has unexpected arguments, or has results other than those in the trace.
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// The invariant of programs, checked after every directive. A breach is a bug of ours.
+/// The invariants of programs, checked after every directive. A breach is a bug in nestsmith.
 
 #include "dsl/program.h"
 
@@ -8,18 +8,18 @@
 
 namespace nestsmith {
 
-/// What is broken, or none:
-///   - every loop extent is positive and a constant, or of sizes where the loop is serial or bound to a block
-///     axis; a loop variable is bound once;
-///   - bindings use enclosing loops and sizes only and are quasi-affine; they never fall below 0;
-///   - an axis whose binding may reach its extent is guarded;
-///   - a reduction axis has its first value in the block's spatial axes;
-///   - bodies use their block's variables and the program's scalars and sizes only;
-///   - a buffer has one producer, or an init and an update;
-///   - a temporary that is no parameter is written before it is read, in program order.
+/// Returns a description of the first broken invariant, or none:
+///   - A loop extent is positive. It is constant, or an expression of sizes on a loop that is serial or bound
+///     to a block axis. No loop encloses a loop of the same variable.
+///   - Bindings use enclosing loops and sizes only, are quasi-affine, and are never negative.
+///   - An axis is guarded if its binding may reach its extent.
+///   - The first value of a reduction axis is an expression of the block's spatial axes.
+///   - Bodies use their block's variables and the program's scalars and sizes only.
+///   - A buffer has one producer, or an init and an update.
+///   - A temporary that is not a parameter is written before it is read, in program order.
 ///
-/// Of a program that was made from `verified`, in which nothing is broken, a block is looked at again only
-/// where it or a loop around it is another.
+/// `verified` is a program without a breach from which `program` was made. A block is then checked again only
+/// if it or an enclosing loop has changed.
 std::optional<std::string> find_breach(const Program &program, const Program *verified = nullptr);
 
 } // namespace nestsmith

@@ -1,12 +1,12 @@
 #pragma once
-/// What index arithmetic answers, for those who prove each answer again (tests/proofs).
+/// Observes the answers of index arithmetic, so that tests (tests/proofs) can prove each of them again.
 
 #include "dsl/simplify.h"
 
 namespace nestsmith {
 
-/// Sees, while it lives, every answer that its thread gets of the functions it is named after. What it does on
-/// seeing one is not watched.
+/// While it is alive, receives every answer that the named functions return on its thread. Answers that its own
+/// callbacks cause are not reported.
 class AnswerWatcher {
 public:
   AnswerWatcher();
@@ -14,16 +14,16 @@ public:
   AnswerWatcher(const AnswerWatcher &) = delete;
   AnswerWatcher &operator=(const AnswerWatcher &) = delete;
 
-  /// `e` has the value of `result`: of simplify, linearize and proves.
+  /// simplify, linearize and proves: `e` equals `result`.
   virtual void simplified(const Expr &e, const Expr &result, const Bounds &bounds) = 0;
-  /// `e` lies in `range`: of range_of.
+  /// range_of: `e` lies in `range`.
   virtual void bounded(const Expr &e, Range range, const Bounds &bounds) = 0;
-  /// `e` is at most `most`: of highest.
+  /// highest: `most` is an upper bound of `e`.
   virtual void at_most(const Expr &e, const Expr &most, const Bounds &bounds) = 0;
-  /// `e` is a multiple of `n`: of is_multiple.
+  /// is_multiple: `e` is a multiple of `n`.
   virtual void multiple(const Expr &e, std::int64_t n, const Bounds &bounds) = 0;
 
-  /// Calls `tell` with the watcher of this thread, where there is one.
+  /// Calls `tell` with the watcher of this thread, if there is one.
   template <class F> static void show(const F &tell) {
     AnswerWatcher *watcher = current;
     if (!watcher)

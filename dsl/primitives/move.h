@@ -1,17 +1,18 @@
 #pragma once
-/// What compute_at and reverse_compute_at share: taking a block out of its nest and putting one in.
+/// Support for compute_at and reverse_compute_at: removal of a block from its nest and insertion of a new nest.
 
 #include "dsl/primitives/edit.h"
 
 namespace nestsmith {
 
-/// Refuses unless the loops that belong to `block` alone are serial: they are about to be made anew.
+/// Refuses unless the loops around `block` alone are serial, since new loops will replace them. Frees their
+/// names.
 void require_plain_nest(Schedule::Edit &edit, const Block &block);
 
-/// The root without the block and without the loops that held nothing else.
+/// The root without the block and without loops that become empty.
 Stmt remove_block(const Stmt &root, const BlockId &block);
 
-/// The body of `loop` with `stmt` put before the first child for which `here` holds, or last.
+/// Inserts `stmt` into the body of `loop`, before the first child for which `here` holds, else at the end.
 Stmt insert_into(const Stmt &root, const Var &loop, const Stmt &stmt,
                  const std::function<bool(const Stmt &)> &here);
 

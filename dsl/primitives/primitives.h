@@ -1,5 +1,5 @@
 #pragma once
-/// All primitives.
+/// Includes all primitives.
 
 #include "dsl/primitives/bind.h"
 #include "dsl/primitives/cache_read.h"

@@ -3,19 +3,20 @@
 
 namespace nestsmith::primitives {
 
-/// reorder({k, i}): the loops take the places that they hold now in the given order, outermost first.
+/// reorder({k, i}): permutes loops of a nest. The listed loops, outermost first, take the positions that these
+/// loops hold now.
 ///
 ///     for i: for j: for k: S     =>     for k: for j: for i: S
 ///
-/// Requires [reorder.distinct]: at least two loops, each named once.
-/// Requires [reorder.chain]: they lie in one nest in which no other statement stands between them:
-///   what stands between (an init, a tile's copy) depends on the order.
-/// Requires [reorder.init]: loops that a sum mixes in one digit of its axis (it was fused with another axis and
-///   split again) keep their order while its init is part of it.
-/// Requires [reorder.repeated]: a loop that only repeats a sum, as one does that it was brought under by
-/// compute_at
-///   and does not use, keeps its order with the loops of the sum while its init is part of it.
-/// Ensures: every iteration runs once; a reduction may be summed in another order.
+/// Requires [reorder.distinct]: the list names two or more distinct loops.
+/// Requires [reorder.chain]: the loops are in one nest, and no other statement is between them. The meaning of
+///   such a statement (an init, a copy of a tile) depends on the order of the loops.
+/// Requires [reorder.init]: while the init is part of a reduction, loops that share a digit of its axis (after
+///   a fuse with another axis and a split) keep their order.
+/// Requires [reorder.repeated]: while the init is part of a reduction, a loop that only repeats the block keeps
+///   its order relative to the reduction loops. A loop does so if compute_at moved the block under it and the
+///   block does not use it.
+/// Ensures: every iteration executes once; the order of a summation may change.
 void reorder(Schedule &schedule, std::vector<Loop> order);
 
 } // namespace nestsmith::primitives

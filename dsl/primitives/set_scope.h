@@ -3,14 +3,14 @@
 
 namespace nestsmith::primitives {
 
-/// set_scope(W, local): the temporary that W writes lives in another memory.
+/// set_scope(W, local): moves the temporary that W writes to another memory space.
 ///
 ///     global AB     =>     local AB
 ///
 /// Requires [set_scope.temporary]: W writes a temporary, not a parameter.
-/// Requires [set_scope.layout]: it has no layout yet, which would have been chosen for the old memory.
-/// Ensures: the sequential meaning is unchanged. That the memory is large enough, and shared by all that
-///   use the buffer, is an obligation.
+/// Requires [set_scope.layout]: the temporary has no layout yet; a layout is chosen for one memory space.
+/// Ensures: the sequential meaning is unchanged. It is an obligation that the memory is large enough, and that
+///   all users of the buffer share it.
 void set_scope(Schedule &schedule, BlockRef writer, Scope scope);
 
 } // namespace nestsmith::primitives

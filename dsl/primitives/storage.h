@@ -1,20 +1,20 @@
 #pragma once
-/// What the primitives of storage share.
+/// Support for the primitives that change storage.
 
 #include "dsl/layout.h"
 #include "dsl/primitives/edit.h"
 
 namespace nestsmith {
 
-/// The temporary that `block` writes; refuses a parameter.
+/// The temporary that `block` writes. Refuses a parameter.
 const Buffer &require_temporary(const Schedule::Edit &edit, const Block &block);
-/// Refuses a temporary outside of shared memory: `what` is of use where there are banks.
+/// Refuses a temporary that is not in shared memory. `what` names the directive in the message: "a swizzle".
 void require_shared(const Schedule::Edit &edit, const Block &block, const std::string &what);
-/// A copy of the buffer's layout, to be changed.
+/// A copy of the buffer's layout; the default layout where it has none.
 Layout layout_of(const Buffer &buffer);
-/// Dimensions as stored.
+/// The number of stored dimensions.
 std::size_t physical_rank(const Buffer &buffer);
-/// The program with this layout for `buffer`.
+/// Commits the program in which `buffer` has this layout.
 void commit_layout(Schedule::Edit &edit, const Buffer &buffer, Layout layout);
 
 } // namespace nestsmith

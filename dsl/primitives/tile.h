@@ -3,18 +3,19 @@
 
 namespace nestsmith::primitives {
 
-/// tile(i, j, {ti, tj}): two loops of one nest become tiles, and loops inside of a tile.
+/// tile(i, j, {ti, tj}): tiles two loops of one nest.
 ///
 ///     for i < m: for j < n: S     =>     for i_outer < ceil(m/ti): for j_outer < ceil(n/tj):
 ///                                          for i_inner < ti: for j_inner < tj: S
 ///
-/// One directive for two splits and a reorder; it holds what they require, or the schedule stays as it was.
+/// Equivalent to two splits and a reorder, as one directive: if it is refused, the schedule is unchanged.
 ///
-/// Requires [tile.factors]: two factors.
-/// Requires [tile.split]: i and j can be split by them: each is serial, each factor at least 1, and where one
-///   does not divide, its loop is the outermost part of an axis of every block below.
-/// Requires [tile.nest]: i and j are two loops of one nest in which no other statement stands between them.
-/// Ensures: every iteration runs once; a reduction may be summed in another order.
+/// Requires [tile.factors]: there are two factors.
+/// Requires [tile.split]: i and j satisfy the requirements of split: each is serial, each factor is 1 or more,
+///   and where a factor does not divide the extent, the loop is the outermost part of an axis of every block
+///   below.
+/// Requires [tile.nest]: i and j are two loops of one nest, and no other statement is between them.
+/// Ensures: every iteration executes once; the order of a summation may change.
 std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int64_t> factors);
 
 } // namespace nestsmith::primitives

@@ -3,21 +3,21 @@
 
 namespace nestsmith::primitives {
 
-/// transform_layout(W, "i, k -> k, i"): the temporary that W writes lies in another order in memory.
+/// transform_layout(W, "i, k -> k, i"): changes the order in which the temporary that W writes is stored.
 ///
 ///     shared A_shared[64, 8]     =>     shared A_shared[64, 8], stored i, k -> k, i: 8 rows of 64
 ///
-/// The program goes on indexing by (i, k). The map takes indices from the start of the part of the temporary
-/// that is in memory at a time, such as the tile that compute_at leaves. A second map applies to what the
-/// first gives.
+/// The program still indexes by (i, k). The indices of the map count from the start of the allocated part of
+/// the temporary, such as the tile after compute_at. A second map is applied to the result of the first.
 ///
-/// Requires [transform_layout.temporary]: W writes a temporary: a parameter's layout is the caller's.
+/// Requires [transform_layout.temporary]: W writes a temporary; the caller determines the layout of a
+///   parameter.
 /// Requires [transform_layout.scope]: the temporary is in shared or local memory.
-/// Requires [transform_layout.rank]: the map takes as many indices as the temporary is stored by.
-/// Requires [transform_layout.first]: it is neither padded nor swizzled yet.
-/// Requires [transform_layout.invertible]: no two elements that are in memory together lie at one place.
-/// Ensures: the sequential meaning is unchanged. That the map stays invertible, and the padding that a map
-///   with gaps brings fits, are obligations.
+/// Requires [transform_layout.rank]: the rank of the map equals the number of stored dimensions.
+/// Requires [transform_layout.first]: the temporary is neither padded nor swizzled yet.
+/// Requires [transform_layout.invertible]: the map is injective on the allocated part.
+/// Ensures: the sequential meaning is unchanged. It is an obligation that the map stays invertible, and that
+///   the array fits with the gaps of the map.
 void transform_layout(Schedule &schedule, BlockRef writer, const IndexMap &map);
 
 } // namespace nestsmith::primitives
