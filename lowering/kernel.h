@@ -1,11 +1,11 @@
 #pragma once
-/// The kernel: what one thread executes. Codegen spells it and the simulator runs it.
+/// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
 ///   stmt := declare | loop | if | seq | store | barrier
 ///
-/// Expressions are those of dsl/expr.h. After lowering every Load and Store has exactly one index, an
-/// element offset into its buffer; index arithmetic is i32 or i64; logical_and and logical_or of
-/// conditions short-circuit from left to right.
+/// Expressions are those of dsl/expr.h. After lowering, every Load and Store has exactly one index, an element
+/// offset into its buffer. Index arithmetic is i32 or i64. logical_and and logical_or of conditions
+/// short-circuit from left to right.
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
@@ -26,8 +26,8 @@ namespace nestsmith::kernel {
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
 
-/// `const T var = value;`, visible in the statements that follow in the same sequence and in what is
-/// nested in them.
+/// `const T var = value;`, visible in the following statements of the same sequence and in statements nested in
+/// them.
 struct Declare {
   Var var;
   Expr value;
@@ -39,16 +39,16 @@ struct Loop {
   Expr extent;
   bool unrolled = false;
   Stmt body;
-  /// Its iterations are the lanes of vectors, or make one call of an intrinsic, until the pass `vectorize`.
+  /// Until the pass `vectorize`: the iterations are the lanes of vectors, or together one call of an intrinsic.
   bool vectorized = false;
   const Intrinsic *intrinsic = nullptr;
-  bool partitioned = false; ///< iterations of full tiles get code of their own
+  bool partitioned = false; ///< iterations with full tiles get separate code
 };
 
 /// `if (condition) body`, or `if (condition) body else otherwise`.
 struct If {
   Expr condition;
-  std::string note; ///< what the guard is for, for the reader of the CUDA text
+  std::string note; ///< purpose of the guard, for a comment in the CUDA text
   Stmt body;
   Stmt otherwise = nullptr; ///< null: none
 };
@@ -60,30 +60,31 @@ struct Seq {
 struct Store {
   Buffer buffer;
   std::vector<Expr> indices;
-  Expr value; ///< of as many lanes
+  Expr value; ///< has the same number of lanes
   std::string note;
-  int lanes = 1; ///< more than 1: this many elements from the offset on, at once
+  int lanes = 1; ///< more than 1: a vector store of consecutive elements
 };
 
-/// Who waits: all threads of the block (`__syncthreads`) or of the warp (`__syncwarp`).
+/// The threads that a barrier synchronises: all threads of the block (`__syncthreads`) or of the warp
+/// (`__syncwarp`).
 enum class SyncScope : std::uint8_t { block, warp };
 
-/// Two accesses of shared memory by two threads that must keep the order in which the program has them.
+/// Two accesses to shared memory by different threads that must execute in program order.
 struct Hazard {
   enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
   Kind kind = Kind::read_after_write;
   std::string buffer;
-  std::string reader;        ///< what the statement that reads stores to; empty where it is no store
-  std::string loop;          ///< the second access is made in a later iteration of it; empty: in the same
-  std::int64_t distance = 0; ///< so many iterations later
+  std::string reader;        ///< buffer to which the reading statement stores; empty if it is not a store
+  std::string loop;          ///< loop that carries the dependence; empty: within one iteration
+  std::int64_t distance = 0; ///< dependence distance in iterations of `loop`
   bool operator==(const Hazard &) const = default;
 };
 std::string_view name(Hazard::Kind kind); ///< "read after write"
 
 struct Barrier {
   SyncScope scope = SyncScope::block;
-  std::string note;                 ///< for the reader of the text: the hazards
-  std::vector<Hazard> hazards = {}; ///< its certificate: without it, exactly these are open
+  std::string note;                 ///< for a comment in the CUDA text: the hazards
+  std::vector<Hazard> hazards = {}; ///< certificate: the exact hazards that are open without it
 };
 
 struct StmtNode {
@@ -91,88 +92,91 @@ struct StmtNode {
 };
 
 template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
-Stmt make_seq(std::vector<Stmt> stmts); ///< flattens; one statement stays itself
+Stmt make_seq(std::vector<Stmt> stmts); ///< flattens nested sequences; a single statement is returned as it is
 
 template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
 template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return std::visit(std::forward<Cases>(cases), stmt->kind);
 }
-/// Where `f` gives null, the child goes, and with its last child a loop or an if.
+/// Rebuilds `stmt` with `f` applied to its direct children. A null result drops the child; a loop or an if
+/// without children is dropped too.
 Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
-/// Rewrites every expression of one statement, not of its sub-statements.
+/// Rewrites every expression of one statement, but not those of its sub-statements.
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f);
 void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f); ///< pre-order
 
-/// What a block gets of shared memory in arrays that are declared `__shared__`, in bytes. A kernel that needs
-/// more has one arena of a size that its launch names, and must be allowed to.
+/// Limit in bytes of shared memory in arrays that are declared `__shared__`. A kernel that needs more uses one
+/// dynamic arena: the launch passes its size, and the host must opt in to it.
 inline constexpr std::int64_t static_shared_limit = 49152;
 
-/// A buffer inside the kernel. Shared ones lie in one arena at `byte_offset`; local ones are a
-/// thread's registers (or, indexed by what is no constant, its local memory).
+/// A buffer inside the kernel. Shared buffers are parts of one arena, at `byte_offset`. Local buffers are
+/// registers of a thread, or its local memory if an index is not constant.
 struct Allocation {
-  Buffer buffer;                  ///< shape: one constant extent, its elements
-  std::int64_t byte_offset = 0;   ///< in the shared arena; 0 for local
-  std::string note;               ///< what it holds: "64 x 8 tile of A"
-  std::vector<std::int64_t> tile; ///< its extents as they lie in memory, for the text only
-  std::int64_t alignment = 0;     ///< bytes, where vector accesses need more than an element's own
-  std::int64_t slots = 1;         ///< copies for iterations in flight: the first dimension where it is not 1
+  Buffer buffer;                  ///< shape: one constant extent, the number of elements
+  std::int64_t byte_offset = 0;   ///< in the shared arena; 0 for local buffers
+  std::string note;               ///< content, for a comment: "64 x 8 tile of A"
+  std::vector<std::int64_t> tile; ///< its extents in memory, for the text only
+  std::int64_t alignment = 0;     ///< bytes, if vector accesses need more than the element's own
+  std::int64_t slots = 1;         ///< copies for the iterations in flight; if not 1, the first dimension
 };
 
 struct ThreadIndex {
   Axis axis;
-  Var var;     ///< its value is this thread's index on the axis
-  Expr extent; ///< constant on thread axes; on block axes an expression of the sizes
-  std::int64_t most = std::numeric_limits<std::int32_t>::max(); ///< no launch has a larger extent
-  bool partitioned = false;                                     ///< blocks of full tiles get code of their own
+  Var var;     ///< its value is the index of this thread or block on the axis
+  Expr extent; ///< constant on thread axes; may depend on sizes on block axes
+  std::int64_t most = std::numeric_limits<std::int32_t>::max(); ///< upper bound of the extent
+  bool partitioned = false;                                     ///< blocks with full tiles get separate code
 
   Range range() const; ///< of the index
 };
-/// What is known of the index.
+/// Adds the range of the index to `bounds`.
 void set_range(Bounds &bounds, const ThreadIndex &index);
 
 /// A size that the caller passes.
 struct SizeParameter {
-  Var size; ///< as stated: in the shapes of parameters, the extents of the grid and the assumptions
-  Var var;  ///< the parameter, in the body; i32 where all that it may be fits
+  Var size; ///< as stated: used in the shapes of parameters, the extents of the grid and the assumptions
+  Var var;  ///< the parameter in the body; i32 if every stated value fits
 };
 
-/// What a kernel takes for granted of its sizes. It is checked at every launch.
+/// A condition on sizes that the kernel relies on. The launcher checks it at every launch.
 struct Assumption {
-  Expr holds;       ///< a condition on the sizes
-  Expr got;         ///< the value that it is about
-  std::string what; ///< "lda", "the grid's extent on blockIdx.y"
-  std::string text; ///< "at least K"
+  Expr holds;       ///< the condition
+  Expr got;         ///< the value that the diagnostic reports
+  std::string what; ///< its name: "lda", "the grid's extent on blockIdx.y"
+  std::string text; ///< the expectation: "at least K"
 };
 
 struct Kernel {
   std::string name;           ///< a C identifier
-  std::vector<Buffer> params; ///< each flat, shape: logical; scope: global
+  std::vector<Buffer> params; ///< flat, in global scope; `shape` is the logical shape
   std::vector<Var> scalars;
-  std::vector<SizeParameter> sizes;    ///< parameters too, between the buffers and the scalars
-  std::vector<Assumption> assumptions; ///< of the sizes; besides, no written array overlaps another
-  std::vector<ThreadIndex> indices;    ///< axes in use; the extent of any other is 1
+  std::vector<SizeParameter> sizes;    ///< further parameters, between the buffers and the scalars
+  std::vector<Assumption> assumptions; ///< about sizes; in addition, no written array overlaps another array
+  std::vector<ThreadIndex> indices;    ///< axes in use; any other axis has extent 1
   std::vector<Allocation> shared, local;
-  std::int64_t shared_bytes = 0; ///< shared memory of a block, in bytes
-  std::int64_t min_blocks = 0;   ///< blocks that one SM is to hold; 0: nothing is asked for
-  /// Parameters whose address must be a multiple of so many bytes: they are accessed by vectors.
+  std::int64_t shared_bytes = 0; ///< shared memory per block, in bytes
+  std::int64_t min_blocks = 0;   ///< requested resident blocks per SM; 0: no request
+  /// Alignment in bytes that vector accesses require of the addresses of parameters.
   std::map<Buffer, std::int64_t> aligned;
   Stmt body;
 
-  /// The size of the arena that a launch must name: all of `shared_bytes`, or 0 where arrays are declared.
+  /// Bytes of dynamic shared memory that a launch must request: `shared_bytes`, or 0 if it fits in static
+  /// arrays.
   std::int64_t dynamic_shared_bytes() const { return shared_bytes > static_shared_limit ? shared_bytes : 0; }
   Expr extent_expr(Axis axis) const;
-  std::int64_t extent(Axis axis) const;      ///< the same, where it is constant
+  std::int64_t extent(Axis axis) const;      ///< the same; must be constant
   std::array<Expr, 3> grid_exprs() const;    ///< x, y, z in blocks
-  std::array<std::int64_t, 3> grid() const;  ///< the same, of a kernel without sizes
+  std::array<std::int64_t, 3> grid() const;  ///< the same, for a kernel without sizes
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads
   std::int64_t threads() const;              ///< per block
 };
 
-/// The kernel for these sizes, in the order of `kernel.sizes`: the same code with constants in their place.
+/// The kernel for the given values of `kernel.sizes`, in order. The code is unchanged but for the constants.
+/// Throws like `check_assumptions`.
 Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes);
-/// The same, where `specialiser` makes the buffers that several kernels share.
+/// The same; `specialiser` creates the buffers, so that several kernels can share them.
 Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Specialiser &specialiser);
-/// Throws UserError(usage) that names the assumption which these sizes break.
+/// Throws UserError (usage) that names the first assumption that these sizes violate.
 void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes);
 
 /// The kernel as text, for `show --lowered` and tests.

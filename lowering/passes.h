@@ -1,5 +1,6 @@
 #pragma once
-/// Lowering, pass by pass, for who looks at what each of them makes. `lower` (lowering/lower.h) is all of it.
+/// The passes of lowering, for callers that inspect the output of each pass. `lower` (lowering/lower.h) runs
+/// all of them.
 
 #include "lowering/plan.h"
 #include "lowering/unit.h"
@@ -12,41 +13,41 @@
 
 namespace nestsmith {
 
-/// What a nest is, and so what gives it a meaning.
+/// The representation of a nest, which determines how to execute it.
 enum class Form : std::uint8_t {
-  program, ///< a program: the sequential interpreter runs it
-  threads, ///< a kernel whose threads nothing orders yet: each store is done by all before the next one
-  ordered, ///< it has its barriers; elements are named by an index for each dimension
-  flat,    ///< one offset for each access: the simulator runs it
+  program, ///< a program; the sequential interpreter executes it
+  threads, ///< a kernel without barriers: all threads complete a store before the next store
+  ordered, ///< a kernel with barriers; an element has one index per dimension
+  flat,    ///< one offset per access; the simulator executes it
 };
 
-/// A pass, and what it leaves a nest as.
+/// A pass and the form of its output.
 struct Pass {
   std::string_view name;
   std::function<void(Unit &)> run;
   Form form;
 };
 
-/// The table of passes, in their order.
+/// The passes in execution order.
 const std::vector<Pass> &standard_passes();
 
-/// A schedule on its way to a plan. The schedule outlives it.
+/// Lowers a schedule pass by pass. The schedule must outlive this object.
 class Lowering {
 public:
   explicit Lowering(const Schedule &schedule, std::vector<Pass> passes = standard_passes());
 
   bool done() const { return next_ == passes_.size(); }
-  std::size_t next() const { return next_; } ///< the number of the next pass
-  /// Runs the next pass over all nests, and gives it.
+  std::size_t next() const { return next_; } ///< the index of the next pass
+  /// Runs the next pass over all nests and returns it. The caller must check `done` first.
   const Pass &step();
-  /// Of what the last pass left; before the first, `program`.
+  /// The form of the nests after the last pass; `program` before the first.
   Form form() const { return next_ == 0 ? Form::program : passes_[next_ - 1].form; }
-  /// What the verifier of the stage says of what the last pass left.
+  /// The breach that the verifier of the stage finds, or none.
   std::optional<std::string> breach() const;
-  std::string text() const; ///< the nests as programs, or the kernels
+  std::string text() const; ///< the nests as programs or as kernels
 
-  Program program() const;   ///< the nests, one after the other; of form `program`
-  kernel::Plan plan() const; ///< the kernels; of any other form
+  Program program() const;   ///< the nests as one program; the form must be `program`
+  kernel::Plan plan() const; ///< the kernels; the form must not be `program`
 
 private:
   const Schedule &schedule_;

@@ -1,5 +1,6 @@
 #pragma once
-/// Which values are the same in all threads of a block: what may decide about a barrier.
+/// Uniformity analysis: values that are equal in all threads of a block. Only such values may control a
+/// barrier.
 
 #include "lowering/kernel.h"
 
@@ -7,8 +8,9 @@
 
 namespace nestsmith::kernel {
 
-/// Made of block indices, loop variables, constants and scalar parameters; what depends on a thread index or
-/// on memory may differ. Declarations are made known as they are met.
+/// A value is uniform if it consists of block indices, loop variables, constants, sizes and scalar parameters.
+/// A value that depends on a thread index or on memory may diverge. Callers pass each declaration to `declare`
+/// in program order.
 class UniformValues {
 public:
   explicit UniformValues(const Kernel &kernel) {

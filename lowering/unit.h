@@ -1,5 +1,5 @@
 #pragma once
-/// What the passes work on: one nest, as a program until extraction, a kernel from then on.
+/// The unit of work of the passes: one nest, a program until extraction and a kernel afterwards.
 
 #include "dsl/fill_tails.h"
 #include "dsl/schedule.h"
@@ -16,51 +16,53 @@ struct Unit {
   bool extracted = false;
 };
 
-/// The top-level nests, in order, each as a program of its own. It takes the parameters, the global
-/// temporaries and the scalars that it uses; the only nest of a program is that program.
+/// Splits a program into one program per top-level nest, in order. Each takes the parameters, global
+/// temporaries and scalars that it uses. A program of one nest is returned unchanged.
 std::vector<Program> split_nests(const Program &program);
 
-/// The passes. Each has its file; lowering/lower.cpp has their order.
+/// The passes. Each is in its own file; lowering/lower.cpp lists them in execution order.
 
 /// Throws ScheduleError for the first open obligation.
 void check_obligations(Unit &unit);
 
-/// Every init becomes a block of its own, before the outermost loop that is summed over.
+/// Moves every init to a block of its own before the outermost reduction loop.
 void lower_init(Unit &unit);
 
-/// As dsl/fill_tails.h says.
+/// See dsl/fill_tails.h.
 inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
-/// Bound loops become indices, blocks become stores, temporaries shrink to the part that is alive.
-/// Equal axes are merged. Pipelined loops get their prologue, and their earlier stages run ahead.
+/// Turns bound loops into indices and blocks into stores, shrinks temporaries to their live part, and merges
+/// loops on the same axis. Generates the prologue and the steady state of pipelined loops.
 void extract(Unit &unit);
 
 namespace kernel {
 
-/// Partitioned loops become a part whose tiles are full, without guards, and a part for the edge.
+/// Splits partitioned loops into a part with full tiles, without guards, and a part for the partial tile.
 void partition(Unit &unit);
 
-/// A barrier wherever shared memory that one thread wrote is read by another, or what one still reads is
-/// overwritten; no more. Copies of a tile for different iterations of a pipelined loop are told apart.
+/// Inserts a barrier exactly where a thread reads shared memory that another thread wrote, or overwrites memory
+/// that another thread may still read. Distinguishes the copies of a tile for different iterations of a
+/// pipelined loop.
 void insert_barriers(Unit &unit);
 
-/// Each declaration moves out to where its value is first known; equal ones are merged, unused ones go.
+/// Moves each declaration outward to the first point at which its value is known. Merges equal declarations and
+/// removes unused ones.
 void place_declarations(Unit &unit);
 
-/// Guards move out of loops and join with their neighbours, never across a barrier.
+/// Moves guards out of loops and merges adjacent equal guards, but never across a barrier.
 void hoist_guards(Unit &unit);
 
-/// One offset for each access; shared buffers get their place in the arena.
+/// Replaces the indices of each access by one offset, and assigns shared buffers their offsets in the arena.
 void flatten(Unit &unit);
 
-/// Loops over lanes become vector accesses, and nests of an intrinsic become calls. What the obligations
-/// promised is proved again here, on the offsets that are used.
+/// Turns vectorized loops into vector accesses and tensorized nests into calls. Proves contiguity and alignment
+/// again on the final offsets.
 void vectorize(Unit &unit);
 
-/// Index arithmetic becomes i32 where the largest value provably fits, i64 elsewhere.
+/// Narrows index arithmetic to i32 where the largest value provably fits; it is i64 elsewhere.
 void narrow_indices(Unit &unit);
 
-/// A store of a `branch` becomes an if with a store on each side.
+/// Turns a store of a `branch` into an if with one store on each side.
 void split_branches(Unit &unit);
 
 } // namespace kernel

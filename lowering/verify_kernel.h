@@ -1,5 +1,5 @@
 #pragma once
-/// What every kernel must be, checked after every pass that makes one. A breach is a bug of ours.
+/// The invariants of kernels, checked after every pass that produces one. A breach is a bug in nestsmith.
 
 #include "lowering/kernel.h"
 
@@ -8,16 +8,19 @@
 
 namespace nestsmith::kernel {
 
-/// What is broken, or none:
-///   - a variable is used only where it is visible, and declared once;
-///   - barriers stand in uniform flow: below loops, and below an `If` only where all threads of a block decide
-///     alike; so are the extents of loops;
-///   - buffers are parameters or allocated; inputs are never stored to;
-///   - vectors have 8 or 16 bytes, lie in memory, and are used whole or by a lane;
-///   - where `finished` (after the last pass), shared arrays lie apart in the arena; what vectors need of their
-///     memory is stated; indices of 32 bits are computed from values that provably fit; floor division and
-///     modulo have operands that are provably not negative and constant divisors greater than 0, so that they
-///     are C's `/` and `%`.
+/// Returns a description of the first broken invariant, or none:
+///   - A variable is declared once and used only where it is visible.
+///   - Barriers and loop extents are uniform: a barrier is below an `If` only if all threads of a block agree
+///     on its condition.
+///   - Buffers are parameters or allocations, and no store writes an input.
+///   - A vector access has 8 or 16 bytes and does not access registers. A vector is used as a whole or by a
+///     lane.
+///
+/// `finished` is set after the last pass. It adds:
+///   - Shared arrays do not overlap in the arena, and the alignment that vector accesses need is stated.
+///   - A 32-bit index is computed from values that provably fit.
+///   - Floor division and modulo have provably non-negative dividends and positive divisors, so that they equal
+///     C's `/` and `%`.
 std::optional<std::string> find_breach(const Kernel &kernel, bool finished = true);
 
 } // namespace nestsmith::kernel
