@@ -1,5 +1,5 @@
 #pragma once
-/// A kernel as CUDA C++. It spells what lowering decided and decides nothing itself.
+/// Kernels as CUDA C++. This code prints decisions of lowering and makes none of its own.
 
 #include "lowering/plan.h"
 
@@ -10,35 +10,37 @@
 
 namespace nestsmith {
 
-/// The name of the kernel in the text and in the CUBIN: the kernel's own, unless C++ or CUDA takes it.
+/// The name of the kernel in the text and in the CUBIN: its own name, or a changed one where C++ or CUDA
+/// reserves it.
 std::string entry_name(const kernel::Kernel &kernel);
 
-/// The definition of the kernel, preceded by the helpers that it calls. It needs no header but
-/// those of the narrow floats, cuda_fp16.h and cuda_bf16.h, which it includes where it uses them. The same
-/// kernel always gives the same text.
+/// The definition of the kernel, preceded by the helpers that it calls. It needs no headers except those of the
+/// narrow floats, cuda_fp16.h and cuda_bf16.h, which the text includes if it uses them. The text is
+/// deterministic.
 ///
-/// Index arithmetic divides by `/` and `%`: see codegen/spell.h for why that is floor division here.
+/// Index division is printed as `/` and `%`; codegen/spell.h explains why that equals floor division here.
 std::string cuda_kernel(const kernel::Kernel &kernel);
-/// All kernels of a plan, in order, below the helpers that they call.
+/// All kernels of a plan in order, preceded by the helpers that they call.
 std::string cuda_kernels(const kernel::Plan &plan);
 
-/// A statement of a text.
+/// A statement in the text.
 struct TextLine {
   std::size_t number = 0; ///< of its first line, from 1
-  std::string text;       ///< on one line; of a loop or an if, the head
+  std::string text;       ///< joined to one line; for a loop or an if, the head
 };
 
-/// `cuda_kernels`, and where the statements of the kernels stand in it.
+/// The text of `cuda_kernels` with the positions of the statements.
 struct CudaText {
   std::string text;
-  std::map<const kernel::StmtNode *, std::size_t> begins; ///< offsets; a statement may begin with its comment
+  /// Offsets in `text`. A statement may begin with its comment.
+  std::map<const kernel::StmtNode *, std::size_t> begins;
 
-  /// Number 0 where the statement is not one of the plan's.
+  /// The line of the statement; its number is 0 if the statement is not part of the plan.
   TextLine line(const kernel::Stmt &stmt) const;
 };
 CudaText cuda_text(const kernel::Plan &plan);
 
-/// Parameters as the text names them: "A", and their C++ types: "const float *".
+/// A parameter in the text: its C++ type, such as "const float *", and its name.
 struct Parameter {
   std::string type, name;
   std::string declaration(const std::string &qualifier = {}) const; ///< `const float *__restrict__ A`
@@ -47,7 +49,7 @@ std::vector<Parameter> pointer_parameters(const kernel::Plan &plan);
 std::vector<Parameter> size_parameters(const kernel::Plan &plan);
 std::vector<Parameter> scalar_parameters(const kernel::Plan &plan);
 
-/// "32 x 4 x 1" as far as it is not 1: "32 x 4".
+/// "32 x 4" for {32, 4, 1}: trailing extents of 1 are omitted.
 std::string extents_text(const std::array<std::int64_t, 3> &extents);
 
 } // namespace nestsmith

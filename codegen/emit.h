@@ -1,5 +1,5 @@
 #pragma once
-/// The shippable .cu: a comment that says what it is, the kernels, and a launcher.
+/// The shippable .cu file: a header comment, the kernels, and a host launcher.
 
 #include "lowering/plan.h"
 
@@ -14,49 +14,49 @@ struct NamedExtent {
   std::int64_t value;
 };
 
-/// What the file says about its kernel beyond the kernel itself.
+/// Information for the file that the plan does not contain.
 struct EmitInfo {
   std::string title;              ///< "deep_dive/shared: C = alpha*A*B + beta*C through shared memory"
   std::string target;             ///< "sm_90"
-  std::vector<std::string> trace; ///< the schedule, line by line
-  /// Of kernels for one shape: what the launcher takes for sizes, as the kernel for all shapes takes them;
-  /// empty: named after each dimension.
+  std::vector<std::string> trace; ///< the directives of the schedule, one per line
+  /// For kernels of one shape: the sizes that the launcher takes, so that its interface equals that of the
+  /// kernel for all shapes. Empty: one size per dimension of each array.
   std::vector<NamedExtent> sizes;
-  std::string header;             ///< the file that declares the launcher, as an #include names it; empty: none
-  std::vector<std::string> notes; ///< further lines, such as registers and shared memory once compiled
-  double operations = 0;          ///< floating-point operations of one launch; 0: not to be reported
+  std::string header;             ///< the file that declares the launcher, for an #include; empty: none
+  std::vector<std::string> notes; ///< further comment lines, such as registers and shared memory
+  double operations = 0;          ///< floating-point operations per launch; 0: do not report
 };
 
-/// Sizes that the launcher takes: those of the plan, else those of `info`, else every dimension of every array
-/// (`A_dim0`, `A_dim1`, …). All are `long long`.
+/// The sizes that the launcher takes: those of the plan, else those of `info`, else every dimension of every
+/// array (`A_dim0`, `A_dim1`, …). All are `long long`.
 std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan &plan);
 
 /// "NAME_launch".
 std::string launcher_name(const kernel::Plan &plan);
-/// "NAME_requirement": a function of the file that says what a launch does not meet.
+/// "NAME_requirement": the function of the file that reports a violated requirement.
 std::string requirement_name(const kernel::Plan &plan);
-/// "NAME_workspace_bytes": a function of the file, where the plan has workspaces.
+/// "NAME_workspace_bytes": a function of the file if the plan has workspaces.
 std::string workspace_bytes_name(const kernel::Plan &plan);
 
-/// The file. Its launcher is `cudaError_t NAME_launch(pointers, sizes, scalars, cudaStream_t)`; it returns
-/// cudaErrorInvalidValue unless the pointers are set, no array that is written overlaps another, and the
-/// sizes are those that the kernels were generated for.
+/// The file. It defines these host functions:
 ///
-/// `const char *NAME_requirement(pointers, sizes)` gives the requirement that these do not meet as a sentence,
-/// or null. It is what the launcher asks: it keeps no state and needs no device.
+/// `cudaError_t NAME_launch(pointers, sizes, scalars, cudaStream_t)` launches the kernels. It returns
+/// cudaErrorInvalidValue if a pointer is null, if a written array overlaps another array, or if the kernels
+/// were not generated for these sizes. For a plan with sizes it succeeds without a launch if a size of 0 leaves
+/// no element to write. It rejects a sum over a size of 0, because the kernels assume sizes of 1 or more.
 ///
-/// A launcher of sizes launches nothing, and succeeds, where a size of 0 leaves no element to be written. A sum
-/// over a size of 0 is refused: the kernel was made for sizes of at least 1.
+/// `const char *NAME_requirement(pointers, sizes)` returns the violated requirement as a sentence, or null. The
+/// launcher uses it. It has no state and needs no device.
 ///
-/// Kernels that hand on memory to each other take it from the caller, as the libraries of CUDA do: before
-/// the stream come `void *workspace, size_t workspace_bytes`, of at least NAME_workspace_bytes() bytes and
-/// aligned as cudaMalloc aligns. Nothing has to be in it, and nothing of use is left in it.
+/// If the plan has workspaces, the launcher takes `void *workspace, size_t workspace_bytes` before the stream,
+/// as CUDA libraries do. The workspace has at least NAME_workspace_bytes() bytes and the alignment of
+/// cudaMalloc. Its content is undefined before and after the launch.
 std::string emit(const EmitInfo &info, const kernel::Plan &plan);
 
-/// The header of that file: declarations of its functions for C and C++.
+/// The header of that file, which declares its functions for C and C++.
 std::string emit_header(const EmitInfo &info, const kernel::Plan &plan);
 
-/// The two parts of that file, for who builds another around them (codegen/standalone.h).
+/// The two parts of that file, from which codegen/standalone.h builds another file.
 std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan);
 std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The names in the launcher's text: its parameters, and the sizes in expressions.
+/// Names in the text of the launcher: its parameters, and sizes in expressions.
 
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
@@ -11,7 +11,7 @@
 
 namespace nestsmith {
 
-/// Expressions of sizes, in 64 bits.
+/// Prints expressions of sizes, in 64 bits.
 class SizeSpeller : public ExprSpeller {
 public:
   explicit SizeSpeller(const std::map<Var, std::string> &names) : names_(names) {}
@@ -22,6 +22,7 @@ private:
   const std::map<Var, std::string> &names_;
 };
 
+/// The parameters of the launcher of a plan. It refers to the plan, which must outlive it.
 struct Launcher {
   Launcher(const EmitInfo &info, const kernel::Plan &plan);
   Launcher(const Launcher &) = delete;
@@ -29,28 +30,28 @@ struct Launcher {
 
   const kernel::Plan &plan;
   std::vector<Parameter> pointers, sizes, scalars;
-  std::vector<std::int64_t> values; ///< of the sizes
+  std::vector<std::int64_t> values; ///< values of the sizes
   Parameter workspace, workspace_bytes;
   std::vector<Parameter> workspaces; ///< the parts of the workspace
-  std::map<Var, std::string> names;  ///< of the plan's sizes
+  std::map<Var, std::string> names;  ///< names of the plan's sizes
   SizeSpeller spell;
 
-  /// `cudaError_t gemm_launch(…)`: its parameters.
+  /// The parameters of `cudaError_t gemm_launch(…)`, as declarations.
   std::vector<std::string> parameters() const;
   /// The parameters of `gemm_requirement`, in the same order: those that have a requirement.
   std::vector<Parameter> checked() const;
-  /// The parameters of `gemm_workspace_bytes`: the sizes, if the plan has any.
+  /// The parameters of `gemm_workspace_bytes`: the sizes of the plan, if any.
   std::vector<Parameter> of_workspace_bytes() const;
-  /// `gemm_workspace_bytes(M, N, K)`.
+  /// The call `gemm_workspace_bytes(M, N, K)`.
   std::string workspace_call() const;
   /// The arguments of a call of this kernel of the plan.
   std::string arguments(const kernel::Kernel &kernel) const;
 };
 
-/// Bytes of which a parameter's address must be a multiple, for those that are accessed by vectors.
+/// The alignment in bytes that vector accesses require of the addresses of parameters.
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan);
 
-/// "A: float [M, K], row-major, rows lda apart, read" without the name.
+/// The description of an array without its name: "float [M, K], row-major, rows lda apart, read".
 std::string array_text(const Buffer &buffer);
 
 } // namespace nestsmith

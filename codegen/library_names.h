@@ -5,7 +5,7 @@
 
 namespace nestsmith {
 
-/// Whether a function of the C library, of POSIX or of CUDA has this name, in any of its floating types.
+/// Whether the C library, POSIX or CUDA has a function of this name, in any of its floating-point variants.
 bool is_library_function(std::string_view name);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the scalars of a thread are declared: at their first assignment, as by hand.
+/// Declaration points for the scalars of a thread: at the first assignment, as in handwritten code.
 
 #include "lowering/kernel.h"
 
@@ -10,12 +10,12 @@ namespace nestsmith {
 
 struct LocalScalars {
   std::set<Buffer> scalars;                            ///< local allocations of one element
-  std::map<const kernel::Store *, Buffer> definitions; ///< stores that are spelled as the declaration
-  std::set<Buffer> constants;                          ///< defined, and never stored to again
+  std::map<const kernel::Store *, Buffer> definitions; ///< stores that are printed as the declaration
+  std::set<Buffer> constants;                          ///< defined by their only store
 };
 
-/// A scalar is declared by its first store where that store runs before every other access of the
-/// innermost scope that holds them all; else at the top of the kernel.
+/// The first store of a scalar declares it if that store precedes every other access in the innermost scope
+/// that contains all accesses. Otherwise the scalar is declared at the top of the kernel.
 LocalScalars place_scalars(const kernel::Kernel &kernel);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// Symbols as C++ identifiers: unique where they are visible, and none that C++ or CUDA takes.
+/// C++ identifiers for symbols, unique in their scope and not reserved by C++ or CUDA.
 
 #include "dsl/buffer.h"
 #include "dsl/expr.h"
@@ -11,19 +11,20 @@
 
 namespace nestsmith {
 
-/// `wanted` as an identifier that is no keyword and no name of CUDA's: other characters become `_`, and a
-/// taken word gets the suffix `_`.
+/// An identifier similar to `wanted`: invalid characters become `_`, and a keyword or a name of CUDA gets the
+/// suffix `_`.
 std::string identifier(std::string wanted);
 
-/// A name that others link to: also none that a library of every program defines.
+/// Like `identifier`, for a name with external linkage. It also avoids the functions of the libraries of every
+/// program.
 std::string linked_identifier(std::string wanted);
 
-/// Why a kernel cannot have just this name, or nothing: "it is a keyword of C or C++".
+/// The reason why a kernel cannot have this name, such as "it is a keyword of C or C++"; empty if it can.
 std::string why_not_linked(const std::string &name);
 
 class NameTable {
 public:
-  /// Opens a nested scope until it is destroyed: the names in it are free again after it.
+  /// Opens a nested scope. The destructor frees the names that were declared in it.
   class Nested {
   public:
     explicit Nested(NameTable &table) : table_(table) { table_.scopes_.emplace_back(); }
@@ -35,11 +36,11 @@ public:
     NameTable &table_;
   };
 
-  /// `wanted`, or `wanted_1`, … where that is taken: no name hides another.
+  /// Reserves and returns `wanted`, or `wanted_1`, … if it is taken. No name hides another.
   std::string claim(const std::string &wanted);
   std::string declare(const Var &var);
   std::string declare(const Buffer &buffer);
-  /// The name of what was declared in a scope that is still open.
+  /// The name of a symbol that was declared in a scope that is still open.
   const std::string &operator[](const Var &var) const { return find(var.get()); }
   const std::string &operator[](const Buffer &buffer) const { return find(buffer.get()); }
 

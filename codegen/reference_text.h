@@ -1,5 +1,5 @@
 #pragma once
-/// C++ that computes an unscheduled program by plain loops, one element at a time, in double.
+/// C++ text that computes an unscheduled program with plain loops, one element at a time, in double.
 
 #include "codegen/cuda.h"
 #include "dsl/program.h"
@@ -13,27 +13,29 @@ namespace nestsmith {
 /// One stage of the program: `reference.array[n] = reference.function(indices of n)`.
 struct ReferenceStage {
   Buffer buffer;
-  std::string type;  ///< of an element: "Real", or an integer type that is compared bit for bit
+  std::string type;  ///< of an element: "Real", or an integer type for a bitwise comparison
   std::string array; ///< the member that holds the result
   std::string function;
-  std::string indices; ///< of element n: "n / 777, n % 777"
+  std::string indices; ///< for element n: "n / 777, n % 777"
   std::int64_t elements;
 };
 
 struct ReferenceText {
-  std::string definitions;            ///< `struct Real` where it is needed, and `struct Reference`
-  std::vector<Parameter> inputs;      ///< the first members of Reference: arrays that the caller fills
-  std::vector<ReferenceStage> stages; ///< in order; one array may be written by several
-  std::vector<Parameter> results;     ///< the next members: an array for each buffer that a stage writes
-  std::vector<Buffer> result_buffers; ///< of `results`
-  std::vector<Parameter> scalars;     ///< the last members
-  double iterations = 0;              ///< of all innermost bodies
+  std::string definitions;            ///< `struct Real` if it is needed, and `struct Reference`
+  std::vector<Parameter> inputs;      ///< first members of Reference: arrays that the caller fills
+  std::vector<ReferenceStage> stages; ///< in order; several may write one array
+  std::vector<Parameter> results;     ///< next members: an array for each buffer that a stage writes
+  std::vector<Buffer> result_buffers; ///< the buffers of `results`
+  std::vector<Parameter> scalars;     ///< last members
+  double iterations = 0;              ///< iterations of all innermost bodies
 };
 
-/// A Real carries what bounds the error of any f32 evaluation, whatever the order of its sums: with n
-/// roundings on the longest path, u = 2^-24 and every term taken by its magnitude, it is
-/// n*u / (1 - n*u) * magnitude. (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1.) For
-/// alpha*A*B + beta*C this is gamma(K+3) * (|alpha| |A| |B| + |beta| |C|).
+/// A Real has a value and an error bound that holds for any f32 evaluation and any order of its sums: n*u / (1
+/// - n*u) * magnitude, where n is the number of roundings on the longest path, u = 2^-24, and `magnitude` is
+/// the value computed from absolute values. (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+/// 3.1.) For alpha*A*B + beta*C the bound is gamma(K+3) * (|alpha| |A| |B| + |beta| |C|).
+///
+/// Throws UserError (usage) where the program has an operation whose float error has no bound.
 ReferenceText reference_text(const Program &program);
 
 } // namespace nestsmith

@@ -1,5 +1,6 @@
 #pragma once
-/// A .cu with its own `main`: fills random inputs, runs the kernels, checks every element, times it.
+/// A .cu file with its own `main`, which fills random inputs, runs the kernels, checks every element and
+/// measures the time.
 
 #include "codegen/emit.h"
 #include "dsl/program.h"
@@ -8,10 +9,10 @@
 
 namespace nestsmith {
 
-/// The file of `emit`, and below it the computation by plain loops and a `main`. `source` is the program
-/// without a schedule (Schedule::source()), of which `plan` is a schedule. It needs nvcc alone. The
-/// program exits with 0 where the result is good, 1 where it is wrong and 4 without a usable device.
-/// Throws UserError (usage) where the program has operations whose float error has no bound.
+/// The file of `emit`, followed by the computation as plain loops and a `main`. `source` is the unscheduled
+/// program (Schedule::source()) of `plan`. The file compiles with nvcc alone. The program exits with 0 if the
+/// result is correct, 1 if it is wrong, and 4 without a usable device. Throws UserError (usage) where the
+/// program has an operation whose float error has no bound.
 std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, const Program &source);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// Lines of C++: indentation, trailing comments, and breaking what is too long.
+/// Lines of C++: indentation, trailing comments, and line breaks.
 
 #include <string>
 #include <string_view>
@@ -11,14 +11,14 @@ class TextWriter {
 public:
   static constexpr std::size_t width = 100; ///< columns
 
-  /// One statement or the head of one, broken after its loosest operator where it is too long. The
-  /// comment follows it, or stands above where it does not fit.
+  /// Writes a statement or the head of one. A long line is broken after its loosest operator. The comment
+  /// follows the code, or precedes it on its own line if it does not fit.
   void line(const std::string &text, const std::string &comment = {});
-  void comment(const std::string &text); ///< `// text`, words wrapped
+  void comment(const std::string &text); ///< `// text`, wrapped between words
   void blank() { out_ += '\n'; }
-  /// `head(a, b, …)tail` with the arguments aligned below each other.
+  /// Writes `head(a, b, …)tail` with aligned arguments.
   void call(const std::string &head, const std::vector<std::string> &arguments, const std::string &tail);
-  /// Lines as they are, without indentation.
+  /// Appends text unchanged, without indentation.
   void verbatim(std::string_view text) { out_ += text; }
 
   void indent() { depth_ += 2; }
@@ -36,8 +36,8 @@ public:
     dedent();
     line(tail);
   }
-  std::size_t size() const { return out_.size(); } ///< of what has been written
-  std::string take() { return std::move(out_); }
+  std::size_t size() const { return out_.size(); } ///< of the text so far
+  std::string take() { return std::move(out_); }   ///< leaves the writer without text
 
 private:
   std::string out_;
