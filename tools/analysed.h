@@ -1,5 +1,5 @@
 #pragma once
-/// A choice on a GPU that need not be at hand: scheduled and lowered for it, compiled where that can be, and
+/// Analysis of a choice for a GPU that need not be present: scheduled, lowered, compiled if possible, and
 /// analysed.
 
 #include "runtime/model/analysis.h"
@@ -12,27 +12,28 @@
 
 namespace nestsmith::cli {
 
-/// --gpu NAME.
+/// The option --gpu NAME.
 Option gpu_option();
 
-/// What is assumed where no device is at hand. The post of principles reasons about it, and its sm_80 is
-/// `Target`'s default.
+/// The GPU that is assumed where no device is available. The post about principles uses it, and its sm_80 is
+/// the default of `Target`.
 inline constexpr std::string_view assumed_gpu = "A100";
 
 struct ChosenGpu {
   Gpu gpu;
-  std::string why; ///< where the user named none: "the device at hand", or that there is none we know
+  std::string why; ///< reason for the choice if the user named none, such as "the device at hand"
 };
-/// By --gpu, else by --arch, else the device at hand where it is one of the list, else A100. Throws UserError
-/// (usage) where --gpu and --arch contradict each other.
+/// Chooses by --gpu, else by --arch, else the device of this machine if its figures are listed, else
+/// `assumed_gpu`. Throws UserError (usage) if --gpu and --arch contradict each other, or if no listed GPU has
+/// the architecture.
 ChosenGpu choose_gpu(const Context &context);
 
-/// A choice at --shape and --dtype, or at the shape that a GPU climbs by default: ready to be analysed.
+/// A choice at --shape and --dtype, ready for analysis. The default shape is the one for GPUs.
 struct Prepared {
   Scheduled scheduled;
   kernel::Plan plan;
   std::vector<KernelResources> compiled;
-  std::string note; ///< why registers are not known, or empty
+  std::string note; ///< reason why registers are unknown, or empty
 };
 Prepared prepare(const Context &context, Choice choice, const Gpu &gpu);
 
@@ -42,16 +43,16 @@ struct Analysed {
   std::string note;
 };
 Analysed analyse(Prepared prepared, const Gpu &gpu);
-/// Both, side by side on two cores.
+/// Analyses both concurrently.
 std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 
 /// What NVRTC makes of the kernels for the GPU's architecture; nothing, and the reason in `note`, where it
 /// cannot.
 std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
 
-/// The rung before this one in its tutorial, where it is for as many extents.
+/// The previous rung of the same tutorial; none if there is none or its number of extents differs.
 std::optional<Choice> rung_before(const std::vector<Rung> &rungs, const Choice &choice);
-/// Whether both compute the same, so that one is a step from the other.
+/// Whether both compute the same workload at the same shape and dtype, so that their costs can be compared.
 bool same_computation(const Scheduled &a, const Scheduled &b);
 
 } // namespace nestsmith::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// The command line as a function, so that a user's own program gets every command for its own rungs:
+/// The command line as a function. A user's program gets every command for its own rungs:
 ///
 ///   int main(int argc, char **argv) { return nestsmith::cli_main(argc, argv, {my_rung}); }
 
@@ -9,11 +9,11 @@
 
 namespace nestsmith {
 
-/// Runs one command and gives the exit code of the process (dsl/error.h). Results go to stdout, progress
-/// and errors to stderr. No exception leaves it. `list` shows what `tutorials` say above their rungs.
+/// Runs one command and returns the exit code of the process (dsl/error.h). Results go to stdout, progress and
+/// errors to stderr. Throws no exception. `list` prints the text of `tutorials` above their rungs.
 int cli_main(int argc, char **argv, const std::vector<Rung> &rungs,
              const std::vector<Tutorial> &tutorials = {});
-/// The same for the rungs that come with nestsmith.
+/// The same for the rungs of nestsmith.
 int cli_main(int argc, char **argv);
 
 } // namespace nestsmith

@@ -1,6 +1,5 @@
 #pragma once
-/// What a command of the command line is. Each stands in a file of its own, cmd_NAME.cpp; cli.cpp has
-/// the one list of them.
+/// Commands of the command line. Each is in its own file, cmd_NAME.cpp; cli.cpp has the only list of them.
 
 #include "dsl/error.h"
 #include "schedules/rung.h"
@@ -16,7 +15,7 @@ struct Context {
   const std::vector<Rung> &rungs;
   const Arguments &arguments;
   Style style;                          ///< of stdout
-  std::vector<Tutorial> tutorials = {}; ///< what `list` shows above their rungs
+  std::vector<Tutorial> tutorials = {}; ///< text that `list` prints above their rungs
 
   bool json() const { return arguments.has("json"); }
 };
@@ -26,16 +25,16 @@ struct Command {
   std::string summary;    ///< one line
   std::string positional; ///< as in a usage line: "RUNG [RUNG]"
   std::size_t min_positional = 0, max_positional = 0;
-  std::vector<Option> options; ///< besides those that every command has
-  std::string notes;           ///< the end of its help: examples
-  /// Gives the exit code; throws UserError.
+  std::vector<Option> options; ///< in addition to those of every command
+  std::string notes;           ///< examples at the end of its help
+  /// Returns the exit code. Throws UserError.
   ExitCode (*run)(const Context &context);
 };
 
-/// The error in one line: "s.bind(i, Axis::block_x): the loop i …".
+/// The error on one line: "s.bind(i, Axis::block_x): the loop i …".
 std::string one_line(const ScheduleError &error);
 
-/// Options that several commands have.
+/// Options that several commands share.
 Option shape_option();
 Option symbolic_option();
 Option multiple_of_option();

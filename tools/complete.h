@@ -1,5 +1,5 @@
 #pragma once
-/// Completion of a command line, for a shell. The hidden command `complete WORD...` prints the candidates.
+/// Shell completion. The hidden command `complete WORD...` prints the candidates.
 
 #include "tools/command.h"
 
@@ -8,9 +8,9 @@
 
 namespace nestsmith::cli {
 
-/// What may stand for the last of `words`, which is what was typed of it. The others are the words before it
-/// on the command line, without the program's name. A candidate with a `*` is a pattern of file names. All of
-/// it is read from the commands' tables; `common` are the options of every command.
+/// Candidates for the last element of `words`, which is the typed prefix. The other elements are the preceding
+/// words of the command line, without the program name. A candidate with a `*` is a file name pattern. All
+/// candidates come from the tables of the commands; `common` are the options of every command.
 std::vector<std::string> candidates(const std::vector<Command> &commands, const std::vector<Option> &common,
                                     const std::vector<Rung> &rungs, std::vector<std::string> words);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// `check --each-step`: which directive or pass changed the result (runtime/check/blame.h)?
+/// `check --each-step`: finds the directive or pass that changed the result (runtime/check/blame.h).
 
 #include "lowering/passes.h"
 #include "tools/rung_choice.h"
@@ -8,8 +8,8 @@
 
 namespace nestsmith::cli {
 
-/// Prints what came of each shape and dtype, and the fault with a trace that shows it again. `passes` are those
-/// of lowering.
+/// Prints the result for each shape and dtype, and for a fault a trace that reproduces it. `passes` are the
+/// passes of lowering.
 ExitCode check_each_step(const Context &context, const Choice &choice,
                          const std::vector<Pass> &passes = standard_passes());
 

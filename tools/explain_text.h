@@ -1,5 +1,5 @@
 #pragma once
-/// An analysis for a reader: sections, the hottest accesses with their lines, figures as JSON.
+/// Text of an analysis: sections, the most expensive accesses with their source lines, and metrics as JSON.
 
 #include "tools/analysed.h"
 #include "tools/json.h"
@@ -8,14 +8,14 @@
 
 namespace nestsmith::cli {
 
-/// The sections of each kernel, and the accesses that cost most.
+/// The sections of each kernel, and its most expensive accesses.
 std::string analysis_text(const Analysed &it, const Style &style);
-/// All that is counted, under the names of the profiler.
+/// All metrics, under the profiler's names.
 std::string metrics_text(const PlanAnalysis &whole, const Style &style);
 /// A paragraph, wrapped and indented.
 std::string paragraph_text(const std::string &text, const Style &style);
 
-/// Attributes of an object.
+/// Writes the attributes of an open JSON object.
 void write_analysis(llvm::json::OStream &json, const Analysed &it);
 
 } // namespace nestsmith::cli

@@ -1,5 +1,6 @@
 #pragma once
-/// The picture of one request: lanes over the banks of shared memory, or over the sectors of global memory.
+/// A picture of one memory request: lanes over the banks of shared memory, or over the sectors of global
+/// memory.
 
 #include "runtime/model/count.h"
 #include "tools/analysed.h"
@@ -8,18 +9,17 @@
 
 namespace nestsmith::cli {
 
-/// Banks from left to right, wavefronts from top to bottom; a cell has the lane that it serves, and `+` where
-/// it serves more lanes with the same word. An access of 8 or 16 bytes goes in parts
-/// (runtime/model/counters.h). Half of the banks, or fewer, stand below the others where `width` is too small
-/// for all.
+/// Columns are banks and rows are wavefronts. A cell shows the lane that it serves, or `+` if several lanes
+/// read the same word. An access of 8 or 16 bytes is split into parts (runtime/model/counters.h). If `width` is
+/// too small, the columns are split into groups below each other.
 std::string bank_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style,
                          std::size_t width);
-/// A line of 128 bytes in a row, with its four sectors; a mark for each word that a lane asks for.
+/// Each row is a line of 128 bytes with its four sectors, with a mark for each word that a lane requests.
 std::string sector_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style);
 
-/// Prints the picture of the first request of an access: `wanted` is its number, or a buffer (then the one that
-/// costs most); empty: of all, the one that costs most. Throws UserError(usage) with the list where there is
-/// no such access.
+/// Prints the picture of the first request of an access. `wanted` is the number of the access, or a buffer,
+/// which selects its most expensive access; empty selects the most expensive of all. Throws UserError (usage)
+/// with a list of the accesses if there is no such access.
 ExitCode show_heatmap(const Context &context, const Analysed &it, const std::string &wanted);
 
 } // namespace nestsmith::cli

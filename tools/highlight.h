@@ -1,5 +1,5 @@
 #pragma once
-/// Colours for the printed IR, the printed kernel, directives and CUDA C.
+/// Colours for the printed IR, printed kernels, directives and CUDA C.
 
 #include "tools/terminal.h"
 
@@ -8,10 +8,10 @@
 
 namespace nestsmith::cli {
 
-/// Keywords in blue, hardware axes and scopes in cyan, numbers plain, comments and notes dim. The text
-/// itself stays as it is.
+/// Keywords in blue, hardware axes and scopes in cyan, numbers plain, comments and notes dim. Adds colour codes
+/// only.
 std::string highlight(std::string_view text, const Style &style);
-/// The same for CUDA C, where preprocessor lines are cyan.
+/// The same for CUDA C, with preprocessor lines in cyan.
 std::string highlight_cuda(std::string_view text, const Style &style);
 
 } // namespace nestsmith::cli

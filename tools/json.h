@@ -1,5 +1,5 @@
 #pragma once
-/// JSON results. Included by .cpp files only: it needs LLVM's headers.
+/// JSON results. Include this from .cpp files only: it needs LLVM's headers.
 
 #include <cmath>
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace nestsmith::cli {
 
-/// What `write` writes, indented, with a line end.
+/// The output of `write`, indented, with a final newline.
 inline std::string json_text(const std::function<void(llvm::json::OStream &)> &write) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -19,7 +19,7 @@ inline std::string json_text(const std::function<void(llvm::json::OStream &)> &w
   return stream.str() + "\n";
 }
 
-/// The same on one line, without a line end.
+/// The output of `write` on one line, without a newline.
 inline std::string json_line(const std::function<void(llvm::json::OStream &)> &write) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -29,7 +29,7 @@ inline std::string json_line(const std::function<void(llvm::json::OStream &)> &w
   return stream.str();
 }
 
-/// JSON has no infinity and no NaN.
+/// The number, or null for an infinity or NaN, which JSON cannot represent.
 inline llvm::json::Value json_number(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
 }

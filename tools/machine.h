@@ -1,5 +1,5 @@
 #pragma once
-/// What a command runs kernels on: the GPU or the simulator.
+/// The machine on which a command executes kernels: the GPU or the simulator.
 
 #include "runtime/check/executor.h"
 #include "runtime/check/gpu_executor.h"
@@ -17,33 +17,34 @@ struct Machine {
   std::unique_ptr<cuda::Device> device; ///< null: the simulator
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Multiplier> multiplier; ///< for the reference; null: the CPU
-  Target target;                          ///< of the device, or the limits that every GPU has
-  std::string note;                       ///< why it is the simulator, where the user left the choice to us
+  Target target;                          ///< of the device, or the limits that every GPU meets
+  std::string note;                       ///< reason for the simulator if `auto` chose it
 
-  bool arch_given = false; ///< the target is what --arch named
+  bool arch_given = false; ///< --arch determines the target
 
   bool simulated() const { return device == nullptr; }
   GpuExecutor &gpu() const { return static_cast<GpuExecutor &>(*executor); }
 };
 
-/// --arch ARCH; `otherwise` says what goes without it.
+/// The option --arch ARCH. `otherwise` describes the default for the help text.
 Option arch_option(const std::string &otherwise = "this GPU's, else sm_80");
-/// What --arch names, or none. Throws UserError (usage) where that is no architecture.
+/// The value of --arch, or none. Throws UserError (usage) if it is not an architecture.
 std::optional<std::string> given_arch(const Context &context);
-/// What --arch names, else the device's architecture, else that of `Target`.
+/// The value of --arch, else the device's architecture, else the default of `Target`.
 std::string chosen_arch(const Context &context);
 
-/// Why a device of the architecture `own` does not run what --arch asks for, or nothing.
+/// The reason why a device of the architecture `own` cannot serve --arch `asked`; empty if it can.
 std::string arch_conflict(const std::string &own, const std::string &asked);
 
-/// --device auto|gpu|sim.
+/// The option --device auto|gpu|sim.
 Option device_option();
-/// For --device and --arch. Throws UserError (no_device) where `gpu` is asked for and cannot be used, and
-/// UserError (usage) where it is of another architecture. `auto` needs both NVRTC and a GPU of the
-/// architecture.
+/// Chooses by --device and --arch. Throws UserError (no_device) if `gpu` is requested and not usable, and
+/// UserError (usage) if its architecture differs from --arch. `auto` selects the GPU if NVRTC is available and
+/// the architecture matches.
 Machine choose_machine(const Context &context);
 
-/// What NVRTC makes of each kernel for `arch`; nothing, and the reason in `note`, where there is no NVRTC.
+/// Compiles each kernel for `arch` with NVRTC. Returns nothing, with the reason in `note`, if NVRTC or a header
+/// is missing or NVRTC does not support the architecture.
 std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const std::string &arch,
                                                 std::string &note);
 

@@ -1,13 +1,13 @@
 #pragma once
-/// The metrics of a kernel as JSON. Included by .cpp files only: it needs LLVM's headers.
+/// The metrics of a kernel as JSON. Include this from .cpp files only: it needs LLVM's headers.
 
 #include "runtime/model/metrics.h"
 #include "tools/json.h"
 
 namespace nestsmith::cli {
 
-/// The attribute "metrics": an array of {"name", "unit", "kind", "value", "note"}; `value` is null where it is
-/// not available. bench/ncu_compare.py reads it.
+/// Writes the attribute "metrics", an array of {"name", "unit", "kind", "value", "note"}. `value` is null if
+/// the metric is not available. bench/ncu_compare.py reads it.
 inline void write_metrics(llvm::json::OStream &json, const std::vector<Metric> &metrics) {
   json.attributeArray("metrics", [&] {
     for (const Metric &metric : metrics)

@@ -1,6 +1,6 @@
 #pragma once
-/// Everything that a user's own program needs: `#include <nestsmith/nestsmith.h>`. These names stay until
-/// CHANGELOG.md says otherwise. The headers behind them may change at any time.
+/// The one header for users' programs: `#include <nestsmith/nestsmith.h>`. The following names are stable;
+/// CHANGELOG.md announces any change. The headers behind them may change at any time.
 ///
 ///   computations, schedules   Workload, Tensor, Schedule, Target
 ///   programs as text          print, trace_to_cpp, to_json, replay

@@ -1,5 +1,5 @@
 #pragma once
-/// Files that appear whole or not at all.
+/// Atomic file output: a file is written completely or not at all.
 
 #include <string>
 #include <string_view>
@@ -7,18 +7,20 @@
 
 namespace nestsmith::cli {
 
-/// Puts the text at `path` as runtime/cuda/whole_file.h does, through a symbolic link. What is no regular file
-/// (/dev/null, a pipe) is written in place. Throws UserError (usage), and leaves nothing, where that fails.
+/// Writes `text` to `path` as described in runtime/cuda/whole_file.h; a symbolic link is followed. A path that
+/// is not a regular file (/dev/null, a pipe) is written in place. On failure, throws UserError (usage) and
+/// leaves a regular file unchanged.
 void write_file(const std::string &path, std::string_view text);
 
 struct OutputFile {
   std::string path;
   std::string_view text;
 };
-/// The same for files that belong together: all of them or none. Each must be a regular file.
+/// Writes all files or none. Each must be a regular file.
 void write_files(const std::vector<OutputFile> &files);
 
-/// Whether two paths name one file, be it there or not: by another spelling, a symbolic link or a hard one.
+/// Whether two paths refer to the same file, which need not exist: by different spelling, symbolic link or hard
+/// link.
 bool is_same_file(const std::string &a, const std::string &b);
 
 } // namespace nestsmith::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// The table of `run`: a row for each rung, printed as the rung finishes.
+/// The table of `run`: one row for each rung, printed when the rung finishes.
 
 #include "tools/climb.h"
 #include "tools/terminal.h"
@@ -13,28 +13,28 @@ namespace nestsmith::cli {
 /// "PASSED", "REFUSED" or "FAILED".
 std::string verdict(const Climbed &row);
 
-/// What is known before the first row.
+/// Facts that are known before the first row.
 struct RunTableFacts {
-  std::vector<std::string> names;     ///< of the rows, with their forms
+  std::vector<std::string> names;     ///< of the rows, with their variants
   std::vector<std::string> problems;  ///< "f32 512x512x512"
   std::vector<std::string> published; ///< "91 (512), 95 (1024) GFLOP/s", or empty
   bool simulated = true;
 };
 
-/// Columns of widths that are chosen before the first row. What does not fit the width is shortened; then
-/// columns are left out, those first that `explain`, `compile` and --json tell as well.
+/// Column widths are fixed before the first row. If the table is too wide, titles and cells are shortened
+/// first. Then columns are omitted, beginning with those that `explain`, `compile` and --json also report.
 class RunTable {
 public:
   RunTable(RunTableFacts facts, std::size_t width, const Style &style);
 
   std::string header() const { return table_.header(style_); }
-  /// The row at this place of the names.
+  /// Row `n`, in the order of `RunTableFacts::names`.
   std::string row(std::size_t n, const Climbed &climbed) const;
-  /// The row of cuBLAS, beside one that was compared with it.
+  /// The row of cuBLAS, below the row that it was compared with.
   std::string cublas_row(const std::string &name, const Climbed &compared) const;
   bool shows_published() const { return shows(Figure::published); }
 
-  /// What a column shows.
+  /// Content of a column.
   enum class Figure : std::uint8_t {
     rung,
     problem,

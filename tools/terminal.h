@@ -1,5 +1,5 @@
 #pragma once
-/// Colours, tables and progress.
+/// Terminal output: colours, tables and progress.
 
 #include <chrono>
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace nestsmith::cli {
 
 enum class Colour { automatic, always, never };
 
-/// Marks text where colours are on, else gives it back. Off unless stdout is a terminal; NO_COLOR (set
-/// and not empty) and TERM=dumb turn it off too.
+/// Adds colour codes to text if colours are on. Automatic colours are off if stdout is not a terminal, NO_COLOR
+/// is set and not empty, or TERM is dumb.
 class Style {
 public:
   explicit Style(Colour colour = Colour::automatic);
@@ -30,22 +30,24 @@ private:
   bool on_;
 };
 
-/// Columns that the text takes on a terminal; colours take none.
+/// Columns of the text on a terminal, without colour codes.
 std::size_t display_width(std::string_view text);
 
-/// Columns of what a command prints: COLUMNS where it is set, the terminal's where stdout is one, else 80.
+/// The width of the output in columns: COLUMNS if set, else the width of the terminal if stdout is one, else
+/// 80.
 std::size_t output_width();
-/// The same for running text: of a wide terminal not all, since long lines are hard to read.
+/// The width for running text: limited to 118 columns on a wide terminal for readability.
 std::size_t text_width();
 
-/// `text` in lines of at most `width` columns, broken at spaces, and after a slash where a word alone is wider;
-/// one empty line for no text.
+/// Breaks `text` into lines of up to `width` columns at spaces, and inside a wider word after a slash. Empty
+/// text gives one empty line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
-/// `text` in lines of at most `text_width()` columns, the first after `first` and the others after `indent`.
+/// Wraps `text` to `text_width()`. The first line starts with `first`, the others with `indent`.
 std::string folded(std::string_view text, const std::string &indent, const std::string &first);
-/// `text` with every line that is too wide folded, the further lines of an indented one by two more.
+/// Wraps every line of `text` that is too wide. Continuation lines of an indented line are indented by two more
+/// columns.
 std::string folded_lines(std::string_view text);
-/// `text`, or as much of it as there is room for and an ellipsis.
+/// `text`, or a prefix of it with an ellipsis if it has more than `most` columns.
 std::string shortened(const std::string &text, std::size_t most);
 
 enum class Align { left, right };
@@ -56,18 +58,18 @@ public:
   struct Column {
     std::string title;
     Align align = Align::left;
-    std::size_t width = 0; ///< of `header` and `row`; `text` makes it as wide as what it holds
+    std::size_t width = 0; ///< used by `header` and `row`; `text` computes it from the cells
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back({std::move(cells), ""}); }
-  /// A line of its own between the rows.
+  /// Adds a full-width line between rows.
   void add_line(std::string line) { rows_.push_back({{}, std::move(line)}); }
-  /// All rows. Where they are wider than `width`, titles and left-aligned cells are folded.
+  /// All rows. If they are wider than `width`, titles and left-aligned cells are wrapped.
   std::string text(const Style &style, std::size_t width = output_width()) const;
-  /// Whether `text` is not wider.
+  /// Whether `text` fits in `width` columns.
   bool fits(std::size_t width) const { return Table(fitted(width)).width() <= width; }
 
-  /// For rows that are printed as they come: columns of fixed width.
+  /// For rows that are printed one by one: columns of fixed width.
   std::string header(const Style &style) const;
   std::string row(const std::vector<std::string> &cells, const Style &style) const;
   std::size_t width() const; ///< of `header`
@@ -75,7 +77,7 @@ public:
 private:
   struct Row {
     std::vector<std::string> cells;
-    std::string line; ///< where there are no cells
+    std::string line; ///< if there are no cells
   };
   std::vector<Column> fitted(std::size_t width) const;
 
@@ -83,8 +85,8 @@ private:
   std::vector<Row> rows_;
 };
 
-/// What is being done, on stderr. On a terminal one line that is overwritten and at last removed, else a line
-/// each time.
+/// Progress messages on stderr. On a terminal, one line that is overwritten and finally removed; else a line
+/// for each message.
 class Progress {
 public:
   Progress();
@@ -92,7 +94,7 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
   void show(const std::string &text);
-  /// One of many short steps: without a terminal a line every few seconds.
+  /// One of many short steps. Without a terminal, prints a line every few seconds only.
   void step(const std::string &text);
   void clear();
 
@@ -101,10 +103,10 @@ private:
   std::chrono::steady_clock::time_point last_;
 };
 
-/// Writes to stdout, at once.
+/// Writes to stdout and flushes it. Throws UserError (usage) on failure.
 void out(std::string_view text);
 
-/// A line on stderr in the place of a line of progress, folded at spaces where stderr is a terminal.
+/// Prints a line on stderr after removing the progress line. Wraps it if stderr is a terminal.
 void say(std::string_view line);
 
 } // namespace nestsmith::cli

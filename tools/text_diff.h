@@ -1,5 +1,5 @@
 #pragma once
-/// Two texts against each other, line by line.
+/// Line-by-line comparison of two texts.
 
 #include "tools/terminal.h"
 
@@ -15,13 +15,13 @@ struct DiffLine {
   std::string text;
 };
 
-/// The shortest edit. Lines that differ in indentation only are the same, with the new indentation: a
-/// loop put around a nest shows as one line.
+/// The shortest edit script. Lines that differ only in indentation are equal and keep the new indentation, so
+/// that a loop around a nest is one added line.
 std::vector<DiffLine> diff_lines(std::string_view before, std::string_view after);
 bool any_change(const std::vector<DiffLine> &lines);
 
-/// Removed lines in red with a `-`, added ones in green with a `+`, what differs within a pair in bold;
-/// around them up to `context` unchanged lines, and `⋮` where more were left out.
+/// Removed lines in red with `-`, added lines in green with `+`, and the changed words of a pair in bold. Up to
+/// `context` unchanged lines surround a change; `⋮` stands for omitted lines.
 std::string render_diff(const std::vector<DiffLine> &lines, const Style &style, std::size_t context = 3);
 
 std::vector<std::string> split_lines(std::string_view text);
