@@ -1,21 +1,21 @@
 #pragma once
-/// What most rungs do in the same way.
+/// Cooperative fetch of tiles, as most rungs use it.
 
 #include "dsl/schedule.h"
 
 namespace nestsmith {
 
-/// A tile of `operand` is brought into shared memory in each iteration of `at` by `threads` threads on
-/// threadIdx.x: neighbouring threads take neighbouring elements of a row, and where the tile has more
-/// elements than there are threads, each takes several, `threads` apart. The tile's elements must be a
-/// multiple of `threads`. Gives the block that fills the tile.
+/// Copies a tile of `operand` into shared memory in each iteration of `at`, with `threads` threads on
+/// threadIdx.x. Consecutive threads copy consecutive elements of a row. If the tile has more elements than
+/// there are threads, each thread copies several, `threads` apart. The number of elements must be a multiple of
+/// `threads`. Returns the block that fills the tile.
 BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Loop at, std::int64_t threads);
 
-/// The same for a block that was cached before, so that something else could be cached from it.
+/// The same for an existing cache block, from which another cache may have been made.
 void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 
-/// The same with four neighbours of a row for each thread at a time. Gives the loop over the four, to be
-/// vectorized or unrolled. The tile's rows must be multiples of 4, and its elements of 4*`threads`.
+/// The same with four consecutive elements of a row per thread and step. Returns the loop over the four, for
+/// vectorize or unroll. Rows must be multiples of 4, and the number of elements a multiple of 4*`threads`.
 Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 
 } // namespace nestsmith

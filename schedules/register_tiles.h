@@ -1,5 +1,5 @@
 #pragma once
-/// The 2-D register tiling that several tutorials climb to, each with its own numbers.
+/// The 2-D register tiling of several tutorials, with parameters for their numbers.
 
 #include "dsl/schedule.h"
 
@@ -7,13 +7,13 @@ namespace nestsmith {
 
 struct RegisterTiles {
   std::int64_t results; ///< a thread computes results x results elements
-  std::int64_t k;       ///< the tiles of both operands are this long along k
-  bool unroll_k = true; ///< whether the steps of a tile are written out
+  std::int64_t k;       ///< extent of both operands' tiles along k
+  bool unroll_k = true; ///< unroll the steps of a tile
 };
 
-/// For a product whose sum is the stage AB and whose result is C: 16 x 16 threads compute a tile of
-/// 16*results squared. A batch of products goes to blockIdx.z. Tiles of A and B go through shared memory, the
-/// operands of one step of k and all results through registers.
+/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of 16*results squared.
+/// A batch is bound to blockIdx.z. Tiles of A and B are in shared memory; the operands of one step of k and all
+/// results are in registers.
 void register_tiles(Schedule &s, RegisterTiles tiles);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// A rung: a named schedule for any shape. A tutorial is an ordered list of rungs.
+/// Rungs and tutorials: a rung is a named schedule for any shape, and a tutorial is an ordered list of rungs.
 
 #include "dsl/schedule.h"
 
@@ -11,9 +11,9 @@
 
 namespace nestsmith {
 
-/// Extents as the user gave them: M, N, K for a matrix product, N for a vector. A symbolic shape asks for a
-/// program of sizes, one for all extents: then the numbers say where it is run, and a schedule must not depend
-/// on them.
+/// Extents as given by the user: M, N, K for a matrix product, N for a vector. A symbolic shape requests a
+/// program with sizes, one kernel for all extents. Its numbers are then the extents of a run, and a schedule
+/// must not depend on them.
 class Shape : public std::vector<std::int64_t> {
 public:
   using vector::vector;
@@ -24,10 +24,10 @@ public:
     return (stated ? stated->multiple_of : at(n)) % unit == 0;
   }
 
-  std::optional<Size> stated; ///< of every extent and leading dimension; set where the shape is symbolic
+  std::optional<Size> stated; ///< for every extent and leading dimension; set for a symbolic shape
 };
 
-/// One of several forms of a rung, for the shapes that its usual one does not serve.
+/// A form of a rung for shapes that its usual form does not support.
 struct Variant {
   std::string name; ///< "scalar"
   std::string why;  ///< "K % 4 = 3"
@@ -35,18 +35,17 @@ struct Variant {
 };
 
 struct Rung {
-  std::string tutorial; ///< "deep_dive"; a user's own may be empty
+  std::string tutorial; ///< "deep_dive"; may be empty in a user's program
   std::string name;     ///< "coalesced"
-  std::string summary;  ///< one line: what it does and what it is to show
-  /// The schedule for a shape, element type and target. Throws UserError where it cannot serve them.
+  std::string summary;  ///< one line: the technique and its purpose
+  /// Returns the schedule for a shape, element type and target. Throws UserError if it does not support them.
   std::function<Schedule(const Shape &, DType, const Target &)> build;
-  Shape tile = {1, 1, 1}; ///< the shape of one block's tile, for tests at its own size
-  /// Climbed where the user names no shape: on the simulator, and on a GPU, which is to take long enough to
-  /// be measured well while the fp64 reference on the host does not take too long. All three shapes have as
-  /// many extents as the computation takes.
+  Shape tile = {1, 1, 1}; ///< the tile of one block, for tests at that size
+  /// Default shapes on the simulator and on a GPU. The GPU shape is large enough for a stable measurement, and
+  /// small enough for the fp64 reference on the host. All three shapes have the same number of extents.
   Shape default_shape = {1024, 1024, 1024};
   Shape gpu_shape = {2048, 2048, 2048};
-  /// The form that a shape takes, where it is not the usual one; may be empty.
+  /// The variant that a shape uses, or none for the usual form. May be empty.
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
@@ -54,15 +53,15 @@ struct Rung {
 
 /// The heading above the rungs of a tutorial.
 struct Tutorial {
-  std::string name;    ///< that of its rungs' `tutorial`: "deep_dive"
+  std::string name;    ///< value of `tutorial` in its rungs: "deep_dive"
   std::string title;   ///< "GEMM deep dive, part 1"
-  std::string source;  ///< whose it is, and on what GPU it was measured
+  std::string source;  ///< the author, and the GPU of the measurements
   std::string teaches; ///< one line
 };
 
-/// The rungs that come with nestsmith, in the order of their tutorials.
+/// The rungs of nestsmith, in the order of their tutorials.
 const std::vector<Rung> &builtin_rungs();
-/// Their tutorials, in the same order.
+/// The tutorials of these rungs, in the same order.
 const std::vector<Tutorial> &builtin_tutorials();
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// Forms of one rung: a shape for which vectors cannot be proved aligned takes a scalar one, by name.
+/// Variants of a rung: shapes with possibly misaligned vectors use a scalar variant.
 
 #include "schedules/rung.h"
 
@@ -7,9 +7,9 @@
 
 namespace nestsmith {
 
-/// "scalar" because "K % 4 = 3" where an extent is no multiple of `lanes`, or because "f16 has 2 bytes" where
-/// operands are no elements of vectors; none where vectors can be used. `extents` are those of rows, by name
-/// and position in the shape; of a symbolic shape it counts what is stated.
+/// The variant "scalar" with its reason: "K % 4 = 3" if an extent is not a multiple of `lanes`, "f16 has 2
+/// bytes" if the element type has no vectors. None if vectors are possible. `extents` are the row lengths, by
+/// name and position in the shape. For a symbolic shape the stated multiples count.
 std::optional<Variant> scalar_unless_multiples(const Shape &shape, DType dtype,
                                                const std::vector<std::pair<const char *, std::size_t>> &extents,
                                                std::int64_t lanes);

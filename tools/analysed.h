@@ -46,8 +46,8 @@ Analysed analyse(Prepared prepared, const Gpu &gpu);
 /// Analyses both concurrently.
 std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 
-/// What NVRTC makes of the kernels for the GPU's architecture; nothing, and the reason in `note`, where it
-/// cannot.
+/// The resources of the kernels as NVRTC compiles them for the GPU's architecture. Empty, with the reason in
+/// `note`, if that is not possible.
 std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
 
 /// The previous rung of the same tutorial; none if there is none or its number of extents differs.

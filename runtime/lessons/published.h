@@ -1,6 +1,6 @@
 #pragma once
-/// What the tutorials' authors measured, as they published it. Shown beside our own figures, never compared
-/// with them: the machines differ.
+/// Measurements that the tutorials' authors published. They are printed next to our figures but not compared
+/// with them, since the machines differ.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ struct PublishedRow {
 
 struct PublishedTable {
   std::string tutorial; ///< "tvm_steps"
-  std::string source;   ///< whose figures they are, and on what: "TVM series, RTX A500 laptop"
+  std::string source;   ///< author and hardware: "TVM series, RTX A500 laptop"
   std::string unit;     ///< "GFLOP/s" or "ms"
   std::vector<PublishedRow> rows;
 
@@ -29,7 +29,7 @@ struct PublishedTable {
   const PublishedRow *find(const std::string &rung) const;
 };
 
-/// The tutorial's table, or null where its author gives no times.
+/// The table of the tutorial, or null if its author publishes no times.
 const PublishedTable *published(const std::string &tutorial);
 
 /// "91 (512), 95 (1024)".

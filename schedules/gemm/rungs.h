@@ -1,5 +1,5 @@
 #pragma once
-/// Products of other forms than A*B, all by the same 64 x 64 register tiles.
+/// Products other than plain A*B, all with the same 64 x 64 register tiles.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"

@@ -1,5 +1,6 @@
 #pragma once
-/// How GPUs perform: arithmetic intensity, from one result a thread to tiles; divergence; fusion.
+/// Principles of GPU performance: arithmetic intensity, from one result per thread to tiles; divergence;
+/// fusion.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"

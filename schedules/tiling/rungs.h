@@ -1,5 +1,5 @@
 #pragma once
-/// Naive against shared tiling, 32 x 32 tiles with guards.
+/// Naive product and shared-memory tiling, with 32 x 32 tiles and guards.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"

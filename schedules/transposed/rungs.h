@@ -1,5 +1,5 @@
 #pragma once
-/// Matrix multiplication with CUDA: C += A*B', B stored N x K.
+/// Matrix multiplication with CUDA: C += A*B', with B stored as N x K.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"

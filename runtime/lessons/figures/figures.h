@@ -1,6 +1,6 @@
 #pragma once
-/// What the tutorials' posts say in numbers, and what nestsmith finds for the same rungs: counted, modelled, or
-/// predicted from the bounds. Nothing is fitted to what was published.
+/// Figures in the tutorials' posts, and nestsmith's figures for the same rungs: counted, modelled, or predicted
+/// from the bounds. Nothing is fitted to the published values.
 
 #include "runtime/model/analysis.h"
 #include "schedules/rung.h"
@@ -11,39 +11,38 @@
 
 namespace nestsmith {
 
-/// How a figure of ours came about.
-///   counted    of the lowered kernel: exact
-///   data       from the figures of the GPU
-///   occupancy  by cuda_occupancy.h, or, in a build without it, by threads, blocks and shared memory
-///   modelled   by the model of the caches
-///   predicted  the ratio of two least times: it knows no latency
+/// The source of one of our figures:
+///   counted    exact count of the lowered kernel
+///   data       data sheet of the GPU
+///   occupancy  cuda_occupancy.h; in a build without it, from threads, blocks and shared memory
+///   modelled   cache model
+///   predicted  ratio of two lower bounds on the time; ignores latency
 enum class FigureSource : std::uint8_t { counted, data, occupancy, modelled, predicted };
 std::string_view name(FigureSource source);
 
 struct Figure {
   std::string tutorial; ///< "deep_dive"
   std::string what;     ///< "shared: loads of global memory for a result, K = 1024"
-  double published = 0; ///< as the post has it
-  double right = 0;     ///< what it must be: the same, but for the post's errors
+  double published = 0; ///< value in the post
+  double right = 0;     ///< correct value: the published one without the post's errors
   double ours = 0;
   FigureSource source = FigureSource::counted;
-  double tolerance = 0;  ///< of `ours` against `right`, relative: for what was published in two digits
-  std::string note = {}; ///< why the post's is wrong, or what the model does not know
+  double tolerance = 0;  ///< relative, of `ours` against `right`; for values with two published digits
+  std::string note = {}; ///< the post's error, or the limits of the model
 };
 
-/// reproduced  ours is what was published
-/// corrected   ours is right, and what was published is not
-/// agrees      a prediction goes the way the measurement went: up, down, or neither (within 5 %)
+/// reproduced  ours equals the published value
+/// corrected   ours is right and the published value is wrong
+/// agrees      a prediction has the direction of the measurement: up, down, or neither (within 5 %)
 /// disagrees   a prediction does not
-/// wrong       ours is not what it must be
+/// wrong       ours differs from the correct value
 enum class FigureVerdict : std::uint8_t { reproduced, corrected, agrees, disagrees, wrong };
 std::string_view name(FigureVerdict verdict);
 FigureVerdict verdict(const Figure &figure);
 
-/// Those of one tutorial, or of all in their order.
+/// The figures of one tutorial, or of all in their order.
 std::vector<Figure> figures(const std::string &tutorial = "");
-/// Ratios of published times beside those of least times, on the posts' own GPUs where they are listed. Takes
-/// seconds.
+/// Ratios of published times and of lower bounds, for the posts' GPUs if they are listed. Takes seconds.
 std::vector<Figure> predictions(const std::string &tutorial = "");
 /// The tutorials that have figures.
 std::vector<std::string> tutorials_with_figures();

@@ -1,5 +1,6 @@
 #pragma once
-/// The examples, one file each. A parameter has the value of the post; another mends it.
+/// The examples, one file each. The default value of a parameter is that of the post; another value corrects
+/// the mistake.
 
 #include "runtime/lessons/mistakes/mistakes.h"
 
@@ -14,7 +15,7 @@ Schedule writeback_in_pipeline();
 Schedule column_of_b();
 Schedule consecutive_elements();
 
-/// Mistakes that are figures.
+/// Wrong figures in posts.
 std::vector<Mistake> wrong_figures();
 
 } // namespace nestsmith::mistake

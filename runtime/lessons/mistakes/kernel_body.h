@@ -1,5 +1,5 @@
 #pragma once
-/// Writes a kernel down as a post prints it, statement by statement.
+/// Builds a kernel body statement by statement, as a post prints it.
 
 #include "lowering/kernel.h"
 
@@ -40,12 +40,12 @@ private:
   std::vector<kernel::Stmt> stmts_;
 };
 
-/// A kernel's thread index; it is added to the kernel.
+/// Adds a thread index to the kernel.
 inline Expr thread_index(kernel::Kernel &kernel, Axis axis, const std::string &name, std::int64_t extent) {
   kernel.indices.push_back({axis, make_var(name, DType::i32), extent});
   return kernel.indices.back().var;
 }
-/// An array of floats, shared or local, that is added to the kernel.
+/// Adds an f32 array in shared or local memory to the kernel.
 inline Buffer array(kernel::Kernel &kernel, Scope scope, const std::string &name, std::int64_t elements) {
   auto buffer = std::make_shared<const BufferNode>(
       BufferNode{name, DType::f32, {Expr(elements)}, scope, Role::temporary});
@@ -55,7 +55,7 @@ inline Buffer array(kernel::Kernel &kernel, Scope scope, const std::string &name
     kernel.shared_bytes += elements * byte_size(DType::f32);
   return buffer;
 }
-/// A kernel with the parameters of the computation.
+/// A kernel without a body that has the parameters of the computation.
 inline kernel::Kernel kernel_for(const Program &computation, const std::string &name) {
   kernel::Kernel kernel;
   kernel.name = name;

@@ -1,7 +1,7 @@
 #pragma once
-/// The printed mistakes of the tutorials' posts, each an example that nestsmith refuses or reports: `lint` runs
-/// them. A mistake that a schedule can say is a schedule. An index error of a kernel that was written by hand
-/// is that kernel. A figure that is wrong is counted.
+/// Mistakes in the tutorials' posts. Each is an example that nestsmith refuses or reports, and `lint` runs
+/// them. The example is a schedule if a schedule can express the mistake, the handwritten kernel for an index
+/// error, and a count for a wrong figure.
 
 #include "dsl/schedule.h"
 #include "lowering/kernel.h"
@@ -13,26 +13,26 @@
 
 namespace nestsmith {
 
-/// A kernel as a post prints it, and what it is to compute.
+/// A kernel as printed in a post, and the computation that it implements.
 struct HandWritten {
   Program computation;
   kernel::Kernel kernel;
 };
 
-/// A figure of a post, and what is counted.
+/// A figure of a post, and our count.
 struct FigureClaim {
   double claimed = 0, counted = 0;
-  std::string said;    ///< what was counted, in a sentence
+  std::string said;    ///< our count, in a sentence
   std::string example; ///< the kernel as CUDA
 };
 
 struct Mistake {
   std::string tutorial; ///< "tvm_steps"
   std::string name;     ///< "thread_extents"
-  std::string claim;    ///< what the post says or prints
+  std::string claim;    ///< the statement of the post
   std::string truth;
-  std::string rung;    ///< the mended form
-  std::string finding; ///< a part of what nestsmith says of it: no other finding counts
+  std::string rung;    ///< the corrected form
+  std::string finding; ///< expected part of the diagnostic; other diagnostics do not count
   std::variant<std::function<Schedule()>, std::function<HandWritten()>, std::function<FigureClaim()>> example;
 
   std::string full_name() const { return tutorial + "/" + name; }
@@ -40,17 +40,17 @@ struct Mistake {
 
 const std::vector<Mistake> &mistakes();
 
-/// What nestsmith makes of a mistake.
-///   refused   by a directive, or when the schedule is lowered
+/// The result for a mistake:
+///   refused   by a directive, or by lowering
 ///   reported  by the simulator, or by the check of the result
-///   counted   by the figures of the kernel
-///   passed    not noticed, or something else was found than the mistake
+///   counted   by the counts of the kernel
+///   passed    not noticed, or only with another diagnostic
 enum class Verdict : std::uint8_t { refused, reported, counted, passed };
 std::string_view name(Verdict verdict);
 
 struct LintResult {
   Verdict verdict = Verdict::passed;
-  std::vector<std::string> said; ///< what is to the point first
+  std::vector<std::string> said; ///< diagnostics, the relevant ones first
   std::string example;           ///< the schedule with the culprit marked, or the kernel as CUDA
 };
 LintResult lint(const Mistake &mistake);
