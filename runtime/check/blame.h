@@ -1,19 +1,18 @@
 #pragma once
-/// Which directive, or which pass of lowering, changed the result? Everything on the way from the computation
-/// to the kernel is run on the same inputs: the program after every directive and after every pass up to
-/// `extract` by the sequential interpreter, the kernel after every other pass by the simulator. Each must give
-/// what the computation gives: in ring mode and integer mode bit for bit, in floating point within the bound.
+/// Finds the directive or the lowering pass that changed the result. Every step from the computation to the
+/// kernel runs on the same inputs: the interpreter executes the program after every directive and after every
+/// pass up to `extract`; the simulator executes the kernel after every later pass. Each result must match that
+/// of the computation: bit for bit in ring mode and integer mode, within the error bound in floating point.
 ///
-/// What a pass leaves before `flatten` is no kernel that the simulator can run. It is completed by the least
-/// that gives it a meaning, and not by the passes that follow, so that none answers for another:
+/// A kernel before `flatten` cannot be simulated yet; we add the minimum that makes it runnable. The remaining
+/// passes are not used for that, so that a fault of one is not attributed to another:
 ///
-///   before `insert_barriers`  A barrier stands after every store that touches shared or global memory, outside
-///     of the guards and the loops over lanes around it: all threads do one store before any does the next.
-///     That is what a program says, one statement after the other, and barriers can do no more: a kernel that
-///     is wrong so is wrong with any barriers, and one that is right so is made wrong by `insert_barriers`
-///     only.
-///   before `flatten`  Indices become offsets by rows, whatever the layout: where elements lie is no part of
-///     the result. Buffers follow each other in shared memory.
+///   before `insert_barriers`  A barrier follows every store that accesses shared or global memory, outside of
+///     its guards and vectorized loops: all threads complete a store before any thread starts the next. This is
+///     the meaning of the program, and barriers cannot enforce more. Thus a kernel that is wrong in this form
+///     is wrong with any barriers, and a fault that appears later is a fault of `insert_barriers`.
+///   before `flatten`  Indices become row-major offsets, whatever the layout is, because the result does not
+///     depend on layouts. Buffers are placed one after the other in shared memory.
 
 #include "lowering/passes.h"
 #include "runtime/check/check.h"
@@ -27,28 +26,28 @@
 
 namespace nestsmith {
 
-/// A step on the way from a computation to its kernel.
+/// A step from the computation to its kernel.
 struct BlamedStep {
   enum class Kind : std::uint8_t { computation, directive, pass };
   Kind kind = Kind::computation;
   std::string name;      ///< "the computation", a directive as C++, or the name of a pass
   std::string text;      ///< the program or the kernels after it
-  bool left_out = false; ///< it was not run, because time is short
+  bool left_out = false; ///< skipped to save time
 };
 
-/// The first step after which the result was another.
+/// The first step with a different result.
 struct Fault {
-  std::size_t step = 0; ///< the last of the steps
-  std::string run;      ///< "ring mode", "beta = 0, C full of NaN"; empty where nothing ran
-  std::string message;  ///< the element with both values, or what the interpreter or the simulator found
-  std::optional<WrongElement> wrong; ///< where there is a wrong element
+  std::size_t step = 0; ///< index in `Blame::steps`; the last of them
+  std::string run;      ///< "ring mode", "beta = 0, C full of NaN"; empty if nothing ran
+  std::string message;  ///< the wrong element with both values, or a diagnostic of the interpreter or simulator
+  std::optional<WrongElement> wrong; ///< none if no element is wrong
 };
 
 struct Blame {
-  std::vector<BlamedStep> steps; ///< in order, up to the one at fault
-  std::vector<std::string> runs; ///< that each step had which was run: "ring mode", "integer mode"
-  std::optional<Fault> fault;    ///< none: the result is the same after every step that was run
-  std::string refusal;           ///< where the schedule cannot be lowered: why; then there are fewer passes
+  std::vector<BlamedStep> steps; ///< in order, up to the faulty one
+  std::vector<std::string> runs; ///< of each executed step: "ring mode", "integer mode"
+  std::optional<Fault> fault;    ///< none: every executed step gives the same result
+  std::string refusal;           ///< reason if the schedule cannot be lowered; later passes are missing then
 
   const BlamedStep &at_fault() const { return steps.at(fault->step); }
   std::size_t steps_run() const;
@@ -56,67 +55,67 @@ struct Blame {
 
 struct BlameOptions {
   std::uint64_t seed = 1;
-  bool exact_only = false;                ///< no run in floating point
-  std::vector<std::int64_t> extents = {}; ///< of a computation with sizes: where it is run
+  bool exact_only = false;                ///< skip floating point
+  std::vector<std::int64_t> extents = {}; ///< for a computation with sizes: the extents of the runs
   std::vector<Pass> passes = standard_passes();
-  /// Programs are left out until no more block instances than this are interpreted, or only those are left
-  /// that are never left out.
+  /// Limit on the interpreted block instances. Programs are skipped until it is met, except those that are
+  /// never skipped.
   double most_instances = std::numeric_limits<double>::infinity();
-  std::function<void(const BlamedStep &)> about_to_run = {}; ///< for progress; the text is not there yet
+  std::function<void(const BlamedStep &)> about_to_run = {}; ///< for progress messages; `text` is not set yet
 };
 
-/// Runs the steps of the schedule until one is at fault. The inputs are those that the dtype of its outputs
-/// asks for: ring mode for integers; integer mode, floating point and infinities for floats.
+/// Runs the steps of the schedule until one is at fault. The dtype of the outputs determines the inputs: ring
+/// mode for integers; integer mode, floating point and infinities for floats.
 Blame find_blame(const Schedule &schedule, const BlameOptions &options = {});
 
 /// "s.split(i, {infer, 32}); changed the result in ring mode: C[0, 1]: got 5, expected 7", or "the result is
 /// the same after 24 of 77 steps, every pass among them".
 std::string to_string(const Blame &blame);
 
-/// The schedule of a rung, or of a user, for other extents and another dtype.
+/// A function that builds the schedule of a rung, or of a user, for given extents and dtype.
 using Build = std::function<Schedule(const std::vector<std::int64_t> &extents, DType dtype)>;
 
-/// What came of it in one of them.
+/// The result for one shape and dtype.
 struct BlamedCase {
   std::vector<std::int64_t> extents;
   DType dtype = DType::f32;
-  std::optional<Schedule> schedule; ///< none where `build` threw
+  std::optional<Schedule> schedule; ///< none if `build` threw
   Blame blame;
-  std::string left_out; ///< why nothing was run: it is not served, or takes too long
+  std::string left_out; ///< reason why nothing ran: not supported, or too slow
 };
 
-/// What cases after the first may take, in block instances that are interpreted.
+/// Limits for all cases but the first, in interpreted block instances.
 struct CaseLimits {
-  double thinned = 1e7;  ///< from here on programs are left out
-  double left_out = 2e9; ///< where even what is never left out is more, the whole case is
+  double thinned = 1e7;  ///< above this, programs are skipped
+  double left_out = 2e9; ///< if the programs that are never skipped exceed this, the case is skipped
 };
 
-/// Finds the blame for all shapes and dtypes, until one has a fault. Those for which `build` throws UserError
-/// are left out. The first of the others is run as the options say, the rest within the limits too.
+/// Finds the blame for all shapes and dtypes until one has a fault. Cases for which `build` throws UserError
+/// are skipped. The first of the others runs with `options` only, the rest also within `limits`.
 std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::vector<std::int64_t>> &shapes,
                                    const std::vector<DType> &dtypes, const BlameOptions &options = {},
                                    const CaseLimits &limits = {});
 
-/// What replays a case that was saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
+/// The command that replays a case saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
 std::string replay_command(const std::string &file, const BlamedCase &it);
 
-/// How often blocks run until all steps of a schedule have been interpreted on all inputs.
+/// The number of block instances that the interpreter executes for all steps on all inputs.
 double interpreted_instances(const Schedule &schedule, const BlameOptions &options = {});
-/// The same for what is never left out.
+/// The same for the programs that are never skipped.
 double least_instances(const Schedule &schedule, const BlameOptions &options = {});
 
-/// The sequential interpreter as what is to be checked. What it finds is a finding.
+/// The interpreter as a candidate implementation. An error of the interpreter becomes a finding.
 Checker::Compute as_computation(const Program &program);
 
-/// How often blocks run when a statement is interpreted, bound loops and refills included. The interpreter
-/// does some five million a second.
+/// The number of block instances that the interpreter executes for a statement, bound loops and refills
+/// included. It executes about five million per second.
 double block_instances(const Stmt &stmt);
 
-/// Small shapes that hurt a schedule whose blocks have tiles of this shape: ones, primes, a tile, one more and
-/// one less of it along each axis, and four tiles along the last, which a product sums over, so that a pipeline
-/// fills and its buffers are used again: with a last one of a single element, and with extents that are
-/// multiples of four and not of a tile, for vectors. Extents differ from each other, but in the ones and where
-/// the tile's do not. The first shape is the one to take where there is time for one.
+/// Small shapes that expose errors in a schedule with this block tile: ones, primes, one tile, one element more
+/// and less along each axis, and four tiles along the last axis, the reduction axis of a product, so that a
+/// pipeline reaches its steady state and reuses its buffers. In one of those the last tile has one element; in
+/// another the extents are multiples of four but not of the tile, for vectors. Extents are distinct, except the
+/// ones and where the tile's are equal. The first shape is the best choice if only one is checked.
 std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int64_t> &tile);
 
 } // namespace nestsmith

@@ -1,6 +1,6 @@
 #pragma once
-/// An expression compiled to a flat list of instructions over registers, for evaluation at many points.
-/// Each register carries a value and its magnitude, the same expression on absolute values.
+/// Expressions compiled to a flat list of instructions over registers, for evaluation at many points. Each
+/// register holds a value and its magnitude, the value of the same expression on absolute values.
 
 #include "dsl/expr.h"
 
@@ -12,34 +12,34 @@
 
 namespace nestsmith {
 
-/// Floating-point numbers live in `value` and `magnitude`; integers and conditions in `integer`, u32
-/// zero-extended.
+/// A register. Floating-point numbers use `value` and `magnitude`; integers and conditions use `integer`, with
+/// u32 zero-extended.
 struct Cell {
   double value = 0, magnitude = 0;
   std::int64_t integer = 0;
 };
 
-/// The content of a buffer. Every dtype of a buffer is exact in a double.
+/// The content of a buffer. A double represents every element exactly.
 struct Plane {
   Buffer buffer;
   std::vector<std::int64_t> shape;
   std::vector<double> value;
-  std::vector<double> magnitude; ///< empty: the absolute value
+  std::vector<double> magnitude; ///< empty: the absolute values
 };
 using Planes = std::map<const BufferNode *, Plane>;
 
 class ElementProgram {
 public:
-  /// A register that the caller fills before each run.
+  /// A register that the caller sets before each run.
   int variable(const Var &var);
-  /// Compiles `e` and gives the register of its value. The planes of its buffers must exist and keep
-  /// their addresses and sizes.
+  /// Compiles `e` and returns the register of its value. The planes of its buffers must exist and keep their
+  /// addresses and sizes.
   int compile(const Expr &e, const Planes &planes);
-  /// The row-major position of an element, in `integer`.
+  /// Compiles the row-major position of an element; its value is in `integer`.
   int compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes);
 
   Cell &operator[](int reg) { return cells_[static_cast<std::size_t>(reg)]; }
-  /// Runs the instructions in [begin, end).
+  /// Executes the instructions in [begin, end).
   void run(std::size_t begin, std::size_t end);
   std::size_t size() const { return code_.size(); }
 

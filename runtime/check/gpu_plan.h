@@ -1,5 +1,5 @@
 #pragma once
-/// A compiled plan on a device: runs its kernels on host arrays under guard, and times them.
+/// A compiled plan on a device: executes its kernels on host arrays with guard bands, and measures their time.
 
 #include "dsl/array.h"
 #include "lowering/plan.h"
@@ -15,19 +15,19 @@ namespace nestsmith::cuda {
 
 class GpuPlan {
 public:
-  /// `compiled` holds what became of each kernel of the plan.
+  /// `compiled` has one element for each kernel of the plan.
   GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Compiled> &compiled);
 
-  /// Runs the kernels once, in order, on copies of `arrays` (one for each parameter, in order) with `scalars`,
-  /// and writes those of role output and inout back.
+  /// Executes the kernels once, in order, on copies of `arrays` (one for each parameter, in order) with
+  /// `scalars`, and writes the output and inout arrays back.
   ///
-  /// Outputs and workspaces start as poison, and every buffer lies between guard bands. Returns what the
-  /// kernels did wrong, a sentence each: an element of an output that was never written, a write outside of a
-  /// buffer, a write to an input. Guard bands and poison are NaN as f32, so that what is read from them shows.
-  /// A fault (an illegal address, …) is a UserError (wrong_result); the device serves nothing after it.
+  /// Outputs and workspaces start as poison, and every buffer lies between guard bands. Returns the faults of
+  /// the kernels, one sentence each: an unwritten element of an output, a write outside of a buffer, a write to
+  /// an input. Guard bands and poison are NaN as f32, so that reads of them affect the result. A fault such as
+  /// an illegal address is a UserError (wrong_result); the device is unusable afterwards.
   std::vector<std::string> run(std::span<Array> arrays, std::span<const Scalar> scalars) const;
 
-  /// Times runs of all kernels on copies of `arrays`; nothing is written back.
+  /// Measures runs of all kernels on copies of `arrays`; nothing is written back.
   Timing time(std::span<const Array> arrays, std::span<const Scalar> scalars,
               const TimingOptions &options = {}) const;
 
@@ -37,14 +37,14 @@ private:
     Module module;
     FunctionHandle function;
     std::array<std::int64_t, 3> grid, block;
-    std::int64_t shared_bytes;          ///< named at launch
+    std::int64_t shared_bytes;          ///< dynamic shared memory of the launch
     std::vector<std::size_t> arguments; ///< positions among parameters and workspaces
     std::vector<std::size_t> scalars;
   };
   void check_arguments(std::size_t arrays, std::size_t scalars) const;
-  /// `addresses`: of the parameters, then of the workspaces.
+  /// `addresses` are those of the parameters, then of the workspaces.
   void enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const;
-  /// What the workspaces are, as arrays.
+  /// Arrays of the shapes of the workspaces.
   std::vector<Array> workspaces() const;
 
   const Device &device_;

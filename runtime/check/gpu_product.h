@@ -1,6 +1,6 @@
 #pragma once
-/// Matrix products for the reference on a GPU, in fp64 or in Z/2^32: from 4096 up a CPU takes too long over
-/// them.
+/// Matrix products for the reference on a GPU, in fp64 or in Z/2^32. They replace the CPU for products of
+/// 4096^3 multiply-adds or more.
 
 #include "runtime/check/reference.h"
 #include "runtime/cuda/driver.h"
@@ -17,7 +17,7 @@ public:
   using Compile = std::function<cuda::Compiled(const std::string &source, const std::string &kernel_name,
                                                const std::string &arch)>;
 
-  /// `device` outlives it. Nothing is compiled before the first product.
+  /// `device` must outlive this object. The first product compiles the kernel.
   explicit GpuProduct(const cuda::Device &device, Compile compile = cuda::compile);
 
   bool serves(const Product &product) const override;

@@ -1,5 +1,5 @@
 #pragma once
-/// An array on the device between two guard bands, with what is needed to tell what a kernel did to it.
+/// A device array between two guard bands, with checks of the accesses that a kernel made.
 
 #include "dsl/array.h"
 #include "dsl/buffer.h"
@@ -13,15 +13,15 @@ namespace nestsmith::cuda {
 
 class GuardedBuffer {
 public:
-  /// Bytes of a band. A multiple of 256, so that the buffer keeps the alignment of an allocation.
+  /// Bytes of a guard band. A multiple of 256, so that the buffer keeps the alignment of an allocation.
   static constexpr std::size_t band = 65536;
 
   GuardedBuffer(const Device &device, std::string name, Role role, const Array &array);
 
   Address address() const { return memory_.address() + band; }
-  /// Writes the bands, and the array or, for an output, `poison` in every 32-bit word.
+  /// Writes the guard bands, and the array or, for an output, `poison` in every 32-bit word.
   void reset(const Array &array, std::uint32_t poison) const;
-  /// Reads the array back, and adds what is wrong with the bands and with an input to `problems`.
+  /// Reads the array back. Appends damage of the guard bands and changes of an input to `problems`.
   Array read(const Array &original, std::vector<std::string> &problems) const;
   Role role() const { return role_; }
   const std::string &name() const { return name_; }
@@ -35,7 +35,7 @@ private:
   Memory memory_;
 };
 
-/// The indices of elements of which every byte is that of `poison`.
+/// The indices of elements that still consist of `poison`.
 std::vector<std::int64_t> poisoned_elements(const Array &array, std::uint32_t poison);
 
 } // namespace nestsmith::cuda

@@ -1,5 +1,5 @@
 #pragma once
-/// The sizes that a launcher for one shape takes, under the names that the computation has for all shapes.
+/// Names of the sizes that a launcher for one shape takes: those of the computation for all shapes.
 
 #include "codegen/emit.h"
 #include "dsl/program.h"
@@ -10,7 +10,8 @@
 
 namespace nestsmith {
 
-/// The sizes of `symbolic` with their values at these extents; none unless `constant` has its parameters there.
+/// The sizes of `symbolic` with their values at these extents. Empty unless `symbolic` at these extents has the
+/// parameters of `constant`.
 std::vector<NamedExtent> launch_sizes(const Program &constant, const Program &symbolic,
                                       std::span<const std::int64_t> extents);
 

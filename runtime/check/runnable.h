@@ -1,12 +1,12 @@
 #pragma once
-/// Kernels between two passes, made runnable (runtime/check/blame.h says by what, and why that is sound).
+/// Makes kernels between two passes runnable (runtime/check/blame.h explains how, and why this is sound).
 
 #include "lowering/kernel.h"
 #include "lowering/passes.h"
 
 namespace nestsmith {
 
-/// The kernel for the simulator, when its form is not `program`.
+/// The kernel in a form that the simulator executes. `form` must not be `program`.
 kernel::Kernel runnable(const kernel::Kernel &kernel, Form form);
 
 } // namespace nestsmith

@@ -10,11 +10,11 @@ class SimExecutor : public Executor {
 public:
   explicit SimExecutor(sim::Options options = {}) : options_(options) {}
   std::string_view name() const override { return "simulated"; }
-  /// Arrays are checked for bounds, races and unwritten reads, element by element.
-  /// Kernels after one with findings are not run: what they would read is wrong already.
+  /// Checks bounds, races and unwritten reads for each element. Kernels after one with findings are not
+  /// executed, because their inputs are wrong.
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
-  const std::vector<sim::Finding> &found() const { return found_; } ///< in the last run
-  const sim::Stats &stats() const { return stats_; }                ///< of the last run, all kernels together
+  const std::vector<sim::Finding> &found() const { return found_; } ///< of the last run
+  const sim::Stats &stats() const { return stats_; } ///< of the last run, summed over the kernels
 
 private:
   sim::Options options_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Arrays as the caller's memory holds them: rows may lie further apart than they are long.
+/// Arrays in the caller's storage format: rows may have gaps between them.
 
 #include "dsl/array.h"
 #include "dsl/program.h"
@@ -10,26 +10,27 @@
 
 namespace nestsmith {
 
-/// Values for all sizes of a program where its first sizes, the extents, have these. Every leading dimension
-/// becomes at least `gap` larger than its rows are long, and as much of a multiple as is stated of it.
+/// Values for all sizes of a program whose first sizes, the extents, are given. Each leading dimension is the
+/// smallest stated multiple that exceeds the row length by `gap` or more.
 std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::int64_t> extents,
                                     std::int64_t gap);
 
-/// How a parameter of constant shape lies in memory. Without a leading dimension nothing is between its rows.
+/// The storage of a parameter of constant shape. Without a leading dimension its rows have no gaps.
 class StoredArray {
 public:
   explicit StoredArray(const Buffer &buffer);
 
   bool has_gaps() const { return span_ > elements_; }
-  /// The memory for an array: its elements, and `gap` in every word between the rows.
+  /// The array in storage format, with `gap` in every word between the rows.
   Array spread(const Array &array, std::uint32_t gap) const;
-  /// The elements in memory.
+  /// The elements of an array in storage format.
   Array gather(const Array &memory) const;
-  /// Whether this place in memory is an element.
+  /// Whether an element is stored at this offset.
   bool is_element(std::int64_t offset) const;
 
 private:
-  template <class F> void for_each_row(const F &f) const; ///< the first element's index and its place
+  /// Calls f(index of the first element of a row, its offset, length of the row) for each row.
+  template <class F> void for_each_row(const F &f) const;
 
   DType dtype_;
   std::vector<std::int64_t> shape_, strides_;
