@@ -1,5 +1,5 @@
 #pragma once
-/// A cache of lines of 128 bytes that are filled sector by sector, 16 ways or fewer, least recently used out.
+/// A model of a cache: lines of 128 bytes that are filled sector by sector, up to 16 ways, LRU replacement.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ public:
       : sets_((static_cast<std::uint64_t>(bytes) / 128 + most_ways - 1) / most_ways),
         ways_(sets_ == 0 ? 0 : static_cast<std::uint64_t>(bytes) / 128 / sets_), lines_(sets_ * ways_) {}
 
-  /// Looks up sectors of a line (a bit for each) and has them all afterwards. Gives those that were there.
+  /// Looks up the sectors of a line (one bit each) and fills the missing ones. Returns the sectors that hit.
   std::uint32_t load(std::uint64_t line, std::uint32_t sectors) {
     Line *found = find(line);
     if (!found)
@@ -21,7 +21,7 @@ public:
     found->present |= sectors;
     return present;
   }
-  /// The same for a store. Gives those that held what memory does not have yet.
+  /// Writes the sectors of a line. Returns those that were dirty already.
   std::uint32_t store(std::uint64_t line, std::uint32_t sectors) {
     Line *found = find(line);
     if (!found)
@@ -36,15 +36,15 @@ private:
   static constexpr std::uint64_t most_ways = 16;
   struct Line {
     std::uint64_t number = 0;
-    std::uint64_t used = 0; ///< when; 0: never
+    std::uint64_t used = 0; ///< time of the last use; 0: never
     std::uint32_t present = 0, dirty = 0;
   };
 
-  /// The line, or the one that made room for it; null in a cache of nothing.
+  /// The line, replacing the least recently used one if necessary. Null if the cache has no capacity.
   Line *find(std::uint64_t number) {
     if (ways_ == 0)
       return nullptr;
-    // Lines that are a power of two apart must not meet in a set.
+    // Hash the number: lines whose distance is a power of two must not share a set.
     Line *set = lines_.data() + (number * 0x9E3779B97F4A7C15u >> 20) % sets_ * ways_;
     Line *oldest = set;
     for (Line *line = set; line != set + ways_; ++line) {

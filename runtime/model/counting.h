@@ -1,8 +1,8 @@
 #pragma once
-/// Counts the requests of a kernel to global and shared memory while it runs.
+/// Counts the requests of a kernel to global and shared memory during execution.
 ///
-/// The cost of a request depends on the lanes that make it and on its phase (tally.h). Where both follow from
-/// the execution of a region, nothing is executed for the access; see `CountedBy`.
+/// The cost of a request depends on its lanes and on its phase (tally.h). If both follow from the execution of
+/// a region, no instruction is executed for the access; see `CountedBy`.
 
 #include "runtime/model/tally.h"
 
@@ -10,8 +10,8 @@ namespace nestsmith::model {
 
 enum class CountedBy : std::uint8_t {
   region,  ///< the phase is a constant, and the lanes are those that execute the region
-  phase,   ///< the phases of the uniform part are counted, once for all accesses of the region that share it
-  request, ///< each request is counted: it has a mask of its own, or addresses without a pattern
+  phase,   ///< phases of the uniform part are counted once for all accesses of a region that share it
+  request, ///< each request is counted, since it has a mask of its own or addresses without a pattern
 };
 
 struct CountedAccess {
@@ -19,13 +19,13 @@ struct CountedAccess {
   std::uint32_t region = 0;
   CountedBy by = CountedBy::region;
   std::uint32_t number = 0; ///< by phase: of the base; by request: of the access
-  std::int64_t phase = 0;   ///< in elements; by region: of the address; by phase: relative to the base's
-  std::int64_t bytes = 0;   ///< that a lane accesses: all elements of a vector
+  std::int64_t phase = 0;   ///< in elements; by region: of the address; by phase: relative to the base
+  std::int64_t bytes = 0;   ///< access size of one lane: all elements of a vector
 };
 
 class Counting : public sim::RunObserver {
 public:
-  /// `merge`: loads of shared memory are counted as a compiler merges them, too (`AccessCounts::merged`).
+  /// `merge`: also count with loads of shared memory merged as by a compiler (`AccessCounts::merged`).
   explicit Counting(bool merge) : merge_(merge) {}
 
   void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
@@ -36,14 +36,14 @@ public:
               const std::vector<std::unique_ptr<sim::Observation>> &parts) override;
 
   Tally tally(const sim::Program &program) const { return {program, bases_, single_}; }
-  /// The accesses of the program that was decoded last, in its order.
+  /// The accesses of the last decoded program, in program order.
   const std::vector<CountedAccess> &accesses() const { return accesses_; }
-  /// The same with loads of shared memory as a compiler merges them; empty: nothing was merged.
+  /// The same with loads of shared memory merged as by a compiler; empty if nothing was merged.
   const std::vector<CountedAccess> &merged() const { return merged_; }
   std::uint32_t bases() const { return bases_; }
   std::uint32_t single() const { return single_; }
 
-  std::vector<Counters> counters; ///< of each program that was run
+  std::vector<Counters> counters; ///< of each executed program
 
 private:
   /// The parts of an address, for merging.

@@ -1,6 +1,6 @@
 #pragma once
-/// The requests of one machine, counted by what determines their costs: the lanes that make the request and its
-/// *phase*, the position of the address within 128 bytes. The costs follow once all blocks have run
+/// The requests of one machine, counted by the properties that determine their costs: the lanes, and the
+/// *phase*, the position of the address within 128 bytes. The costs are computed after all blocks have finished
 /// (evaluate.h).
 
 #include "runtime/model/counters.h"
@@ -11,17 +11,17 @@
 
 namespace nestsmith::model {
 
-inline constexpr std::uint32_t phases = 64; ///< of a base, in elements: 128 bytes of the narrowest type
+inline constexpr std::uint32_t phases = 64; ///< of a base, in elements: 128 bytes of the smallest type
 
 struct Tally : sim::Observation {
-  /// Number of the base or the access; warp; lanes; phase.
+  /// Number of the base or access; warp; lanes; phase.
   using Key = std::array<std::uint32_t, 4>;
   using Times = std::map<Key, std::uint64_t>;
 
   /// `bases` and `single`: how many are counted, of each kind (counting.h).
   Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single);
 
-  /// The uniform part of addresses is `base`, in elements.
+  /// Counts a uniform part of addresses that equals `base`, in elements.
   void phase(std::uint32_t number, const sim::Warp &w, std::int64_t base) {
     auto at = static_cast<std::uint32_t>(base) % phases;
     if (w.active == w.live)
@@ -37,11 +37,11 @@ struct Tally : sim::Observation {
   std::vector<std::uint64_t> base_phases; ///< bases, by all live lanes of each warp, by phase
   Times partial_phases;                   ///< bases, by fewer lanes
   Times requests;                         ///< accesses that are counted singly
-  /// Accesses whose addresses have no pattern: the summed costs of their requests, by the number of the access.
+  /// Summed costs of accesses at addresses without a pattern, by the number of the access.
   std::vector<RequestSums> sums;
 
 private:
-  /// The entry that each access and warp counted last: most often the next one is the same.
+  /// The last counted entry of each access and warp, as a cache: it is usually the next one too.
   std::vector<Times::value_type *> last_;
 };
 

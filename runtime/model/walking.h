@@ -5,18 +5,18 @@
 
 namespace nestsmith::model {
 
-/// Receives the requests of the machines whose observation it is.
+/// Receives the requests of the machines that have it as their observation.
 class Sink : public sim::Observation {
 public:
-  /// The lanes of `mask` perform `access`, which is number `number` of `Walking::accesses()`.
+  /// Called when the lanes in `mask` perform `access`, which is number `number` in `Walking::accesses()`.
   virtual void request(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                        std::uint32_t mask) = 0;
 };
 
-/// Makes a program stop at its requests. Its machines need a sink.
+/// Makes a program stop at its requests. Each of its machines needs a sink.
 class Walking : public sim::Observer {
 public:
-  /// `shared`: at requests to shared memory, too.
+  /// `shared`: also stop at requests to shared memory.
   explicit Walking(bool shared) : shared_(shared) {}
 
   void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;

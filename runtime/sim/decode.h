@@ -1,5 +1,5 @@
 #pragma once
-/// From a kernel to the simulator's flat code.
+/// Decodes a kernel into the simulator's flat code.
 
 #include "runtime/sim/program.h"
 
@@ -12,19 +12,19 @@ class Observer;
 struct DecodeOptions {
   bool check = true;            ///< races and unwritten reads
   bool baseline = false;        ///< as in `Options`
-  bool values = true;           ///< false: only addresses and conditions are computed, and nothing is checked
+  bool values = true;           ///< false: compute only addresses and conditions, and check nothing
   bool barriers = true;         ///< false: warps do not wait for each other
-  std::int64_t unroll = 128;    ///< loops of constant extent become at most this many statements
-  std::int64_t iterations = 8;  ///< of a loop that is not unrolled: at most this many are decoded together
-  Observer *observer = nullptr; ///< is told of the accesses to global and shared memory; may be null
+  std::int64_t unroll = 128;    ///< unroll a loop of constant extent into at most this many statements
+  std::int64_t iterations = 8;  ///< of other loops, decode at most this many iterations together
+  Observer *observer = nullptr; ///< receives the accesses to global and shared memory; may be null
 };
 
-/// Decodes a kernel. The values of the scalars become constants of the code. `buffers` gives the elements of
-/// each parameter and whether they start written.
+/// Decodes a kernel. The values of scalars become constants of the code. `buffers` gives the number of elements
+/// of each parameter and whether it is initialised.
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options);
 
-/// Every expression of the statements of a body, and what it is made of.
+/// Calls `f` for every expression of the statements below `body` and for its sub-expressions.
 void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f);
 
 } // namespace nestsmith::sim

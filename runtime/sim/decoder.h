@@ -1,5 +1,5 @@
 #pragma once
-/// The decoder's state: private to decode.cpp and decode_exprs.cpp.
+/// The state of the decoder, private to its source files (decode*.cpp).
 
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
@@ -15,7 +15,7 @@ struct Place {
   std::uint32_t slot = 0;
   std::int64_t elements = 0;
   std::int64_t byte_offset = 0;
-  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local
+  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local memory only
 };
 
 class Decoder {
@@ -47,12 +47,12 @@ private:
   void barrier(const kernel::Barrier &node);
   void store_vector(const kernel::Store &node);
 
-  /// A condition, or absent for "always".
+  /// A condition; none means always.
   using Guard = std::optional<ValueId>;
   ValueId value(const Expr &e, Guard guard = {});
   ValueId binary(const Binary &e, Guard guard);
   ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
-  /// Lane n of a vector load; of the first, the alignment of all is checked.
+  /// Lane n of a vector load. The load of lane 0 checks the alignment of the whole vector.
   ValueId load(const Load &e, Guard guard, int n = 0);
   ValueId call(const Call &e, Guard guard);
   std::vector<ValueId> vector(const Expr &e, Guard guard = {}); ///< lane by lane
@@ -63,12 +63,12 @@ private:
   void set_address(Access &access, ValueId index);
   const Pattern *patterns_of(ValueId table);
   const Pattern *one_address();
-  /// Counts an access for the statistics and tells the observer; `masked`: it has a mask of its own.
+  /// Counts an access for the statistics and passes it to the observer. `masked`: it has a mask of its own.
   void count(Access &access, bool masked);
   bool computes() const { return options_.values; }
-  /// What a load gives where nothing is computed.
+  /// The value of a load in a mode that does not compute values.
   ValueId unknown(DType dtype);
-  void needs(ValueId id); ///< an address or a condition
+  void needs(ValueId id); ///< marks a value as used by an address or a condition
   std::uint32_t site(const Load *load);
 
   const kernel::Kernel &kernel_;
@@ -87,10 +87,10 @@ private:
   std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                ///< the statement being decoded
-  std::uint32_t hint_ = no_register; ///< where the value of a store may be loaded to
+  std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;
   std::uint32_t epoch_ = 0;      ///< stores to shared memory and barriers so far
-  std::int64_t shadow_unit_ = 1; ///< bytes
+  std::int64_t shadow_unit_ = 1; ///< in bytes
   const Pattern *one_address_ = nullptr;
 };
 

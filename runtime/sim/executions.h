@@ -1,5 +1,5 @@
 #pragma once
-/// How often one machine executed each region of a program, and with which lanes.
+/// Execution counts of one machine: for each region of a program, by lanes.
 
 #include "runtime/sim/program.h"
 
@@ -15,7 +15,7 @@ struct Executions {
 
   explicit Executions(const Program &program);
 
-  /// `w` executes a region `times` times.
+  /// Counts `times` executions of a region by `w`.
   void add(std::uint32_t region, const Warp &w, std::uint64_t times) {
     if (w.active == w.live)
       full[region * warps + w.index] += times;
@@ -31,11 +31,11 @@ struct Executions {
   std::uint32_t warps;
   std::vector<std::uint64_t> full; ///< by all live lanes of each warp
   Times partial;                   ///< by fewer lanes
-  std::uint64_t divergent = 0;     ///< branches that only some lanes of a warp took
+  std::uint64_t divergent = 0;     ///< branches that only some active lanes of a warp took
 
 private:
   void add_partly(std::uint32_t region, const Warp &w, std::uint64_t times);
-  /// The entry that each region and warp counted last: most often the next one is the same.
+  /// The last counted entry of each region and warp, as a cache: it is usually the next one too.
   std::vector<Times::value_type *> last_;
 };
 

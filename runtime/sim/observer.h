@@ -1,9 +1,8 @@
 #pragma once
 /// Observers of a kernel's accesses. The simulator executes and checks; an observer measures.
 ///
-/// An observer is told of each access to global or shared memory when the access is decoded, and may emit
-/// instructions of its own there. Those instructions find the state that they work on in
-/// `Machine::observation`.
+/// An observer receives each access to global or shared memory when it is decoded, and may emit instructions at
+/// that point. The state of these instructions is `Machine::observation`.
 
 #include "runtime/sim/executions.h"
 #include "runtime/sim/values.h"
@@ -15,13 +14,14 @@ namespace nestsmith::sim {
 
 struct DecodedAccess {
   Access &access;
-  std::uint32_t region; ///< of the program, whose executions perform the access
-  std::uint32_t epoch;  ///< stores to shared memory and barriers that were decoded before the access
+  std::uint32_t region; ///< the region whose executions perform the access
+  std::uint32_t epoch;  ///< number of preceding stores to shared memory and barriers
   bool masked;          ///< only some of the lanes that execute the region perform it
-  DType index;          ///< of the address
+  DType index;          ///< dtype of the address
   const Sum &uniform;   ///< the part of the address that all lanes share, without its constant
 
-  /// Makes `access.base` a register that holds the uniform part. A program that computes values has it anyway.
+  /// Sets `access.base` to a register with the uniform part. A program that computes values has that register
+  /// already.
   void need_base(Values &values) const;
 };
 
@@ -31,22 +31,22 @@ struct Observation {
   virtual ~Observation() = default;
 };
 
-/// Observes programs while they are decoded.
+/// Observes programs during decoding.
 class Observer {
 public:
   virtual ~Observer() = default;
-  /// Called for each access in the order of the program; `values` emits instructions at this place.
+  /// Called for each access in program order. `values` emits instructions at this point.
   virtual void decoded(const DecodedAccess &access, Values &values) = 0;
-  /// Called once all of the program is decoded.
+  /// Called after the whole program is decoded.
   virtual void decoded_all(const Values & /*values*/, const Program & /*program*/) {}
 };
 
-/// Observes runs as well (`Options::observer`).
+/// Also observes runs (`Options::observer`).
 class RunObserver : public Observer {
 public:
-  /// A new state for one machine. Machines run side by side.
+  /// Creates the state of one machine. Machines run concurrently.
   virtual std::unique_ptr<Observation> start(const Program &program) = 0;
-  /// Called once all machines are done, with the states that they leave and all executions together.
+  /// Called after all machines have finished, with their states and the sum of their executions.
   virtual void finish(const Program &program, const Executions &executions,
                       const std::vector<std::unique_ptr<Observation>> &parts) = 0;
 };

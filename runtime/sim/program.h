@@ -1,10 +1,10 @@
 #pragma once
-/// The decoded kernel: flat code over 32-lane registers, and the state that it runs on.
+/// The decoded kernel: flat code over 32-lane registers, and the state on which it operates.
 ///
-/// A warp's registers lie in one *frame* of bytes. A uniform register holds one 64-bit value for the
-/// whole warp (i32 sign-extended, the others zero-extended). A lane register holds 32 values side by
-/// side: 128 bytes, 64 or 256 for types of 2 or 8 bytes. A condition that differs between lanes is a
-/// mask of 32 bits. Registers of inactive lanes hold anything: only memory is masked.
+/// The registers of a warp are in one *frame* of bytes. A uniform register holds one 64-bit value for the whole
+/// warp (i32 sign-extended, other types zero-extended). A lane register holds 32 values: 128 bytes, or 64 or
+/// 256 for types of 2 or 8 bytes. A condition that differs between lanes is a mask of 32 bits. Registers of
+/// inactive lanes have undefined values: only memory accesses are masked.
 
 #include "runtime/sim/shadow.h"
 #include "runtime/sim/simulate.h"
@@ -20,41 +20,41 @@
 namespace nestsmith::sim {
 
 inline constexpr int warp_size = 32;
-/// Offsets into every frame: a uniform 0, and the mask of all lanes.
+/// Registers of every frame: a uniform 0, and the mask of all lanes.
 inline constexpr std::uint32_t zero_register = 0, all_lanes_register = 8;
 
 struct Access;
 struct Instr;
 struct Warp;
-/// Executes one instruction and returns the next, or null where the warp stops.
+/// Executes one instruction and returns the next one, or null if the warp stops.
 using Handler = const Instr *(*)(const Instr *, Warp &);
 
 struct Instr {
   Handler run = nullptr;
-  std::uint32_t dst = 0, a = 0, b = 0, c = 0; ///< offsets into the frame, or as the handler says
-  std::int64_t imm = 0;                       ///< a jump, in instructions from this one
+  std::uint32_t dst = 0, a = 0, b = 0, c = 0; ///< offsets in the frame, or defined by the handler
+  std::int64_t imm = 0;                       ///< for a jump: distance in instructions
   const Access *access = nullptr;
 };
 
-/// The lanes' share of an address that depends on the thread alone, for one warp.
+/// The part of an address that depends on the thread only, for the lanes of one warp.
 struct Pattern {
-  std::array<std::int32_t, warp_size> offset; ///< of a lane without a thread: that of the first lane
+  std::array<std::int32_t, warp_size> offset; ///< for a lane without a thread: that of lane 0
   std::int64_t low, high;                     ///< smallest and largest offset
-  bool contiguous;                            ///< all 32 lanes live, and each offset one above the last
+  bool contiguous;                            ///< all 32 lanes are live, and offsets increase by one
   bool distinct;                              ///< no two live lanes share an offset
   int groups; ///< different offsets; for each: one lane, and whether it is alone
   std::array<std::uint8_t, warp_size> lane;
   std::array<bool, warp_size> shared_by_many;
 };
 
-/// Where in the source a memory access or a barrier stands.
+/// The source position of a memory access or a barrier.
 struct Site {
   kernel::Stmt stmt;
   const Load *load = nullptr; ///< null: the store or the barrier itself
-  int source = 0;             ///< number of (stmt, load): copies made by unrolling share it
+  int source = 0;             ///< number of (stmt, load), shared by copies made by unrolling
   struct Iteration {
     Var loop;
-    std::uint32_t reg; ///< the loop variable is this uniform register
+    std::uint32_t reg; ///< uniform register; the loop variable is its value
     std::int64_t plus; ///< plus this
   };
   std::vector<Iteration> loops; ///< outermost first
@@ -62,14 +62,14 @@ struct Site {
 
 enum class AddressKind : std::uint8_t { uniform, pattern, lanes };
 
-/// One load or store. The address of a lane is base + constant + its part of `patterns` or `lanes`, in
-/// elements; where `wraps` is set the sum wraps at 32 bits.
+/// One load or store. The address of a lane, in elements, is base + constant + its part of `patterns` or
+/// `lanes`. If `wraps` is set, the sum wraps at 32 bits.
 struct Access {
   std::uint32_t site = 0;
   Buffer buffer;
   bool is_store = false;
-  bool checked = true;    ///< races and unwritten reads
-  std::uint32_t slot = 0; ///< number of the buffer among the parameters, the shared or the local buffers
+  bool checked = true;    ///< for races and reads of unwritten memory
+  std::uint32_t slot = 0; ///< number of the buffer among parameters, shared or local buffers
   std::int64_t elements = 0;
 
   AddressKind kind = AddressKind::uniform;
@@ -77,39 +77,39 @@ struct Access {
   bool lanes_wide = false; ///< `lanes` holds i64
   std::uint32_t base = zero_register;
   std::int64_t constant = 0;
-  const Pattern *patterns = nullptr; ///< one for each warp of a block
+  const Pattern *patterns = nullptr; ///< one per warp of a block
   std::uint32_t lanes = 0;
 
-  std::uint32_t mask = all_lanes_register; ///< performed by active lanes in this mask
+  std::uint32_t mask = all_lanes_register; ///< only active lanes in this mask perform it
   bool counted = false;                    ///< masked: executions are counted as they happen
-  std::int64_t bytes = 0;                  ///< that a lane accesses: all elements of a vector
+  std::int64_t bytes = 0;                  ///< access size of one lane: all elements of a vector
   std::uint32_t value = 0;                 ///< loads: destination; stores: source
   bool value_uniform = false;
-  std::uint32_t fill = zero_register; ///< what a load gives where the mask is false; lanes, unless:
+  std::uint32_t fill = zero_register; ///< value of a load where the mask is false; in lanes, unless:
   bool fill_uniform = true;
 
   // Shared memory.
   std::int64_t byte_offset = 0;
   std::int64_t shadow_offset = 0;
-  std::int64_t units = 1;        ///< shadow entries of one element
-  std::int64_t vector_lanes = 1; ///< of the vector that this is the first element of
-  bool lanes_aligned = false;    ///< the thread's part of the address is a multiple of them
+  std::int64_t units = 1;        ///< shadow entries per element
+  std::int64_t vector_lanes = 1; ///< lanes of the vector that starts with this element
+  bool lanes_aligned = false;    ///< the thread's part of the address is a multiple of `vector_lanes`
   // Local memory: registers of element 0, and its mask of lanes that wrote it.
   std::uint32_t first = 0, stride = 0, first_written = 0;
 };
 
-/// What one execution of a region's own code does, for each thread.
+/// Operations of one execution of a region's own code, per thread.
 struct RegionCounts {
   std::uint64_t multiply_adds = 0, loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
   std::uint64_t barriers = 0;
   std::uint64_t floating = 0, integer = 0, branches = 0;
 };
 
-/// A register that is set once for each warp and never changes.
+/// A register that is initialised once per warp and never changes.
 struct FrameInit {
   std::uint32_t reg;
-  std::uint32_t bytes;            ///< for each warp
-  std::vector<std::byte> content; ///< warp after warp; of one warp only: the same for all
+  std::uint32_t bytes;            ///< per warp
+  std::vector<std::byte> content; ///< one warp after the other; a single warp's content is shared by all
 };
 
 struct Program {
@@ -117,8 +117,8 @@ struct Program {
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
   std::vector<Site> sites;
-  std::vector<RegionCounts> regions; ///< code that runs together; region 0 is the kernel's outermost
-  bool depends_on_data = false;      ///< an address or a condition depends on what is loaded
+  std::vector<RegionCounts> regions; ///< code that executes together; region 0 is the outermost
+  bool depends_on_data = false;      ///< an address or a condition depends on a loaded value
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
 
@@ -132,25 +132,25 @@ struct Program {
   std::vector<bool> stored, loaded; ///< for each parameter
 };
 
-/// The lanes of a warp that have a thread.
+/// The mask of a warp's lanes that have a thread.
 inline std::uint32_t live_lanes(const Program &program, std::uint32_t warp) {
   std::uint32_t left = program.threads - warp * warp_size;
   return left >= warp_size ? ~std::uint32_t{0} : (1u << left) - 1;
 }
 
-/// A parameter's memory. The shadows exist where the kernel stores the buffer and checks are on.
+/// The memory of a parameter. Shadows exist if the kernel stores to the buffer and checks are enabled.
 struct GlobalBuffer {
   std::byte *data = nullptr;
   std::int64_t elements = 0;
   bool starts_written = true;
-  std::vector<std::uint8_t> written; ///< the kernel stored it
+  std::vector<std::uint8_t> written; ///< elements that the kernel stored
   std::vector<std::atomic<std::uint64_t>> writes, reads;
 };
 
-/// Stands for a block that is not known, where several blocks read an element.
+/// Represents an unknown block, if several blocks read an element.
 inline constexpr std::uint64_t unknown_block = ~std::uint64_t{0};
 
-/// A mistake, as the first thread that met it saw it.
+/// An error, as observed by the first thread that encounters it.
 struct Event {
   ErrorKind kind;
   std::uint32_t site;
@@ -158,8 +158,8 @@ struct Event {
   std::uint64_t block = 0;
   std::uint32_t thread = 0;
   std::vector<std::int64_t> iteration;
-  std::uint64_t other_block = 0; ///< race: where the earlier access was
-  std::string detail;            ///< barriers: the whole message
+  std::uint64_t other_block = 0; ///< race: block of the earlier access
+  std::string detail;            ///< barriers: the complete message
 };
 
 class Machine;
@@ -170,13 +170,13 @@ struct Warp {
   std::byte *frame = nullptr;
   Machine *machine = nullptr;
   std::uint32_t active = 0, live = 0;
-  /// The mask with which an access may take the fast path: `live`, or 0 where all must be traced.
+  /// The mask for which an access may use the fast path: `live`, or 0 if all accesses are traced.
   std::uint32_t full = 0;
-  std::uint32_t entry = 0;       ///< shadow entry of lane 0 now
+  std::uint32_t entry = 0;       ///< current shadow entry of lane 0
   std::uint32_t floor_entry = 0; ///< the smallest fresh shadow entry
   std::uint32_t index = 0;
   State state = State::ready;
-  const Instr *pc = nullptr; ///< the barrier that it waits at; where it resumes
+  const Instr *pc = nullptr; ///< the barrier at which it waits, and the resume point
 };
 
 } // namespace nestsmith::sim

@@ -1,5 +1,5 @@
 #pragma once
-/// What went wrong, in words.
+/// Diagnostics of the simulator as text.
 
 #include "runtime/sim/program.h"
 #include "runtime/sim/trace.h"

@@ -1,17 +1,16 @@
 #pragma once
-/// Who accessed an element last, and whether an access is ordered after that.
+/// Shadow memory: the last accesses to an element, and whether a new access is ordered after them.
 ///
-/// A *stamp* numbers the stretches between barriers: each warp gets a new one when it starts and after
-/// each barrier that it passes, from one counter of the block. All stamps of the current stretch between
-/// two block barriers are at least `floor`. Of two accesses of one block, the earlier one is ordered
-/// before the later one exactly if
-///   - they are of one thread, or
-///   - the earlier one's stamp is below `floor`: a block barrier lies between them, or
-///   - they are of one warp with different stamps: a warp barrier lies between them.
+/// A *stamp* identifies an interval between barriers: each warp gets a new stamp when it starts and after each
+/// barrier, from one counter of the block. All stamps since the last block barrier are `floor` or greater. Of
+/// two accesses of one block, the earlier one is ordered before the later one exactly if
+///   - the same thread makes both, or
+///   - the stamp of the earlier one is below `floor`: a block barrier is between them, or
+///   - the same warp makes them with different stamps: a warp barrier is between them.
 ///
-/// An entry packs stamp, flags and lane into 31 bits; 0 is "never". A read entry keeps the first warp
-/// that read since the block barrier, that warp's last stamp, and one lane; `many_lanes` and
-/// `many_warps` say that others read too. That is all that a later store must know.
+/// An entry packs stamp, flags and lane into 31 bits; 0 means never. A read entry keeps the first warp that
+/// read since the last block barrier, that warp's last stamp, and one lane. The flags `many_lanes` and
+/// `many_warps` state that others read too. A later store needs no more information.
 
 #include "dsl/error.h"
 
@@ -30,14 +29,14 @@ public:
     next_ = 1;
     block_barrier(warps);
   }
-  /// Warp w gets stamp floor + w.
+  /// Assigns stamp floor + w to warp w.
   void block_barrier(std::uint32_t warps) {
     floor_ = next_;
     warp_of_.clear();
     for (std::uint32_t warp = 0; warp < warps; ++warp)
       advance(warp);
   }
-  /// A new stamp for one warp.
+  /// Assigns a new stamp to one warp. Throws UserError (usage) if the stamps are exhausted.
   std::uint32_t advance(std::uint32_t warp) {
     if (next_ > max_stamp)
       throw UserError(ExitCode::usage,
@@ -46,7 +45,7 @@ public:
     return next_++;
   }
   std::uint32_t floor() const { return floor_; }
-  /// The warp of a stamp that is at least `floor`.
+  /// The warp of a stamp, which must not be below `floor`.
   std::uint32_t warp_of(std::uint32_t stamp) const { return warp_of_[stamp - floor_]; }
 
 private:
@@ -54,7 +53,7 @@ private:
   std::vector<std::uint32_t> warp_of_;
 };
 
-/// One thread at one moment.
+/// A thread at the current time.
 struct Now {
   const Clock &clock;
   std::uint32_t warp, stamp, lane;
@@ -62,7 +61,7 @@ struct Now {
   std::uint32_t entry() const { return stamp << stamp_shift | lane; }
   bool fresh(std::uint32_t old) const { return old >> stamp_shift >= clock.floor(); }
 
-  /// An access now and the one recorded in `old` are of different threads and not ordered.
+  /// Whether the current access and the one in `old` are made by different threads and are not ordered.
   bool conflicts(std::uint32_t old) const {
     if (!fresh(old))
       return false;
@@ -73,7 +72,7 @@ struct Now {
     return clock.warp_of(old >> stamp_shift) != warp;
   }
 
-  /// The read entry after a read now.
+  /// The read entry after a read at the current time.
   std::uint32_t after_read(std::uint32_t old) const {
     if (!fresh(old))
       return entry();
@@ -85,9 +84,9 @@ struct Now {
   }
 };
 
-/// Global memory: the block's number plus one above an entry; 0 is "never". Blocks are never ordered, so
-/// that an entry of another block is a conflict whatever its stamp. `many_blocks` says that others than
-/// the recorded block read too.
+/// An entry of global memory has the block number plus one in its upper 32 bits and an entry as above in its
+/// lower bits; 0 means never. Blocks are never ordered, so an entry of another block conflicts whatever its
+/// stamp is. `many_blocks` states that further blocks read too.
 inline constexpr std::uint64_t many_blocks = std::uint64_t{1} << 31;
 
 inline std::uint64_t global_entry(std::uint64_t block, std::uint32_t entry) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Replays of the blocks in which a race was seen, with both sides of it written down.
+/// Replays blocks in which a race was detected, and records both accesses.
 
 #include "runtime/sim/machine.h"
 
@@ -8,7 +8,7 @@
 
 namespace nestsmith::sim {
 
-/// One access of one thread, remembered.
+/// A recorded access of one thread.
 struct Trace {
   const Access *access;
   std::uint64_t block;
@@ -17,40 +17,41 @@ struct Trace {
   std::vector<std::int64_t> iteration;
 };
 
-/// Two accesses that race. Those of one block stand in the order of the program: as one thread would make them.
+/// Two racing accesses. Accesses of one block are in program order.
 struct RacePair {
   Trace first, second;
 };
 
 class Tracer {
 public:
-  /// Forgets shared memory, which a new block starts without.
+  /// Discards the shared memory of the previous block.
   void start_block();
-  /// One lane accesses one element of shared or global memory.
+  /// Records an access of one lane to one element of shared or global memory.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);
-  /// One pair for each pair of statements and order of the two: of threads as far apart as there are, since
-  /// that says which barrier is missing.
+  /// One pair for each pair of statements and their order. It has the most distant threads, since their
+  /// distance shows which barrier is missing.
   const std::vector<RacePair> &pairs() const { return pairs_; }
 
 private:
-  /// What a thread's last access through a source met: when, and after how many others.
+  /// State at the last access of a thread through a source: the stamp, and the number of racing accesses before
+  /// it.
   struct Met {
     std::uint32_t stamp;
     std::size_t others;
   };
-  /// All that is remembered of one element or shadow unit; a thread's last access through each source.
+  /// The accesses to one element or shadow unit: the last of each thread through each source.
   struct Element {
     std::vector<Trace> reads, writes;
-    std::size_t noted = 0, stores = 0;           ///< accesses that were written down, and stores among them
-    std::unordered_map<std::uint64_t, Met> last; ///< of (source, thread), to skip repetitions
-    /// How many accesses there were that race with one of this kind.
+    std::size_t noted = 0, stores = 0;           ///< recorded accesses, and stores among them
+    std::unordered_map<std::uint64_t, Met> last; ///< by (source, thread), to skip repetitions
+    /// The number of recorded accesses that race with one of this kind.
     std::size_t others(bool is_store) const { return is_store ? noted : stores; }
   };
   void compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now);
 
   std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter
   std::unordered_map<std::int64_t, Element> shared_;                          ///< by unit
-  std::map<std::pair<int, int>, std::size_t> seen_; ///< by sources, in order: the position among the pairs
+  std::map<std::pair<int, int>, std::size_t> seen_; ///< index in `pairs_`, by sources in order
   std::vector<RacePair> pairs_;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
-/// From expressions to registers. A value is known by what it computes: equal ones are computed once, at
-/// the head of the innermost loop whose variable they depend on, or before the block runs where they
-/// depend on the thread alone. This is sound because operators are total and have no effects. What
-/// depends on memory is *pinned*: computed where it stands.
+/// Translates expressions to registers, with value numbering: equal values are computed once, at the head of
+/// the innermost loop on whose variable they depend, or before the block starts if they depend on the thread
+/// only. This is sound because operators are total and have no side effects. A value that depends on memory is
+/// *pinned*: it is computed in place.
 
 #include "dsl/ops.h"
 #include "dsl/simplify.h"
@@ -17,8 +17,8 @@ namespace nestsmith::sim {
 using ValueId = std::uint32_t;
 inline constexpr std::uint32_t no_register = ~std::uint32_t{0};
 
-/// A sum of values times constants, modulo 2^32 or 2^64: all integer sums and products are kept so, and
-/// an address falls apart into a uniform part, a part of the thread and a constant.
+/// A linear combination of values, modulo 2^32 or 2^64. All integer sums and products have this form, so that
+/// an address separates into a uniform part, a part of the thread and a constant.
 struct Sum {
   std::map<ValueId, std::int64_t> terms = {};
   std::int64_t constant = 0;
@@ -44,11 +44,11 @@ struct Value {
   DType dtype = DType::i64;
   bool uniform = true;
   bool pinned = false;
-  std::size_t scope = 0;                     ///< the loop, counted from outside, at whose head it is computed
-  std::optional<std::int64_t> constant = {}; ///< as a uniform register holds it
-  std::vector<std::int64_t> table = {};      ///< depends on the thread alone: its value for each
-  std::optional<Range> range = {};           ///< integers: holds every value
-  std::int64_t multiple = 1;                 ///< of a loop variable: each value is one of this
+  std::size_t scope = 0;                     ///< depth of the loop at whose head it is computed
+  std::optional<std::int64_t> constant = {}; ///< as stored in a uniform register
+  std::vector<std::int64_t> table = {};      ///< depends on the thread only: the value for each thread
+  std::optional<Range> range = {};           ///< integers: contains every value
+  std::int64_t multiple = 1;                 ///< loop variables: every value is a multiple of this
   Recipe recipe = Recipe::given;
   BinaryOp op = BinaryOp::add;
   ValueId a = 0, b = 0, c = 0;
@@ -57,7 +57,7 @@ struct Value {
   std::uint32_t reg = no_register;
 };
 
-/// Code of one loop body (the outermost: of the kernel): what is hoisted to its head, and the rest.
+/// The code of one loop body, or of the kernel: the code hoisted to its head, and the rest.
 struct CodeScope {
   std::vector<Instr> head, body;
 };
@@ -78,20 +78,20 @@ public:
   ValueId select(ValueId condition, ValueId when_true, ValueId when_false);
   ValueId cast(DType dtype, ValueId a);
   ValueId multiply_add(ValueId x, ValueId a, ValueId b); ///< x + a*b, f32 or u32
-  ValueId splat(ValueId a);                              ///< in lanes, whatever `a` is in
+  ValueId splat(ValueId a);                              ///< in lanes, whether `a` is uniform or not
   ValueId sum(DType dtype, Sum sum);
 
   bool is_constant(ValueId id, std::int64_t bits) const { return values_[id].constant == bits; }
   Sum as_sum(ValueId id) const; ///< integers only
 
-  /// The register of a value; emits what computes it where it has none yet.
+  /// The register of a value. Emits its computation on first use.
   std::uint32_t reg(ValueId id);
 
-  /// Registers for the whole run.
+  /// Allocates registers for the whole run.
   std::uint32_t allocate(std::uint32_t bytes);
   std::uint32_t allocate_array(std::uint32_t bytes);
   static std::uint32_t register_bytes(DType dtype, bool uniform);
-  /// Registers of pinned values are used again once the statement is over.
+  /// Registers of pinned values, which `release` frees after the statement.
   std::uint32_t allocate_temporary(DType dtype, bool uniform);
   std::size_t mark() const { return temporaries_.size(); }
   void release(std::size_t mark);
@@ -103,7 +103,7 @@ private:
   using Key = std::tuple<Recipe, BinaryOp, DType, ValueId, ValueId, ValueId, std::int64_t>;
   ValueId add(Value value);
   ValueId table(DType dtype, std::vector<std::int64_t> content);
-  ValueId make(Value value); ///< fills in what follows from the operands
+  ValueId make(Value value); ///< derives the other fields from the operands
   ValueId fold(BinaryOp op, ValueId a, ValueId b);
   ValueId logical(BinaryOp op, ValueId a, ValueId b);
   std::int64_t at(ValueId id, std::size_t thread) const;
@@ -121,9 +121,9 @@ private:
   std::map<Key, ValueId> known_;
   std::map<std::pair<DType, Sum>, ValueId> sums_;
   std::map<std::pair<DType, std::vector<std::int64_t>>, ValueId> tables_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> free_;         ///< by bytes
+  std::map<std::uint32_t, std::vector<std::uint32_t>> free_;         ///< by size in bytes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> temporaries_; ///< register, bytes
-  std::uint32_t small_ = 0, small_end_ = 0;                          ///< the rest of a chunk of small registers
+  std::uint32_t small_ = 0, small_end_ = 0; ///< unused part of a chunk of small registers
 };
 
 } // namespace nestsmith::sim

@@ -1,5 +1,5 @@
 #pragma once
-/// Blocks of the grid run side by side on the host's cores.
+/// Parallel execution of the blocks of the grid on the host's cores.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace nestsmith::sim {
 
-/// So many threads as are asked for, or one for each core where that is 0; no more than there are blocks.
+/// The number of host threads: `asked`, or one per core if that is 0, limited by the number of blocks.
 inline unsigned worker_count(unsigned asked, std::uint64_t blocks) {
   unsigned threads = asked ? asked : std::max(1u, std::thread::hardware_concurrency());
   return static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, threads));
 }
 
-/// Calls `work(worker)` for each of `workers`, each on a thread of its own, the first on this one. What the
-/// first of them that failed threw is thrown once all have ended.
+/// Calls `work(worker)` for each of `workers` on its own thread, the first on the calling thread. After all
+/// have finished, rethrows the exception of the first worker that failed.
 template <class Worker, class Work> void run_workers(std::vector<Worker> &workers, const Work &work) {
   std::vector<std::exception_ptr> failures(workers.size());
   auto run = [&](std::size_t n) {
