@@ -1,5 +1,5 @@
 #pragma once
-/// A compiled kernel as the kernel cache keeps it: one line of JSON, then the CUBIN.
+/// The format of a compiled kernel in the kernel cache: one line of JSON, followed by the CUBIN.
 
 #include "runtime/cuda/nvrtc.h"
 
@@ -9,7 +9,7 @@
 namespace nestsmith::cuda {
 
 std::string write_entry(const Compiled &compiled);
-/// Nothing where the text is no such entry.
+/// None if the text is not an entry.
 std::optional<Compiled> read_entry(const std::string &entry);
 
 } // namespace nestsmith::cuda

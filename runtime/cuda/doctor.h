@@ -1,5 +1,5 @@
 #pragma once
-/// What this machine has of what nestsmith can use, and how to get the rest.
+/// Examines this machine for optional components, and explains how to get missing ones.
 
 #include <string>
 #include <utility>
@@ -11,9 +11,9 @@ struct DoctorItem {
   std::string key;    ///< "gpu", "nvrtc", "cublas", "headers", "occupancy", "cache", "cpu"
   std::string name;   ///< for people: "CUDA headers"
   bool found = false; ///< or, for the cache: can be written
-  std::string detail; ///< what was found, or why nothing was
-  std::string advice; ///< how to get it; empty where it is found
-  /// Single facts by name, for `--json`: {"version", "13.0"}, {"path", …}.
+  std::string detail; ///< the component, or the reason why none was found
+  std::string advice; ///< how to get it; empty if it was found
+  /// Facts by name, for `--json`: {"version", "13.0"}, {"path", …}.
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
@@ -23,7 +23,7 @@ struct DoctorReport {
   const DoctorItem &item(const std::string &key) const;
 };
 
-/// Looks; nothing is written or compiled.
+/// Examines the machine without writing or compiling anything.
 DoctorReport examine_machine();
 
 } // namespace nestsmith

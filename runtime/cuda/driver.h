@@ -1,8 +1,8 @@
 #pragma once
-/// The CUDA driver, opened at run time, behind types that free what they hold.
+/// The CUDA driver, opened at run time, with RAII types.
 ///
-/// Every failed call is a UserError with CUDA's name for it: `no_device` where the machine is at fault,
-/// `wrong_result` where the kernel is (an illegal address, a misaligned access, …). All work goes to the
+/// A failed call throws UserError with CUDA's name for the error: `no_device` for a fault of the machine,
+/// `wrong_result` for a fault of the kernel (an illegal address, a misaligned access, …). All work uses the
 /// default stream of one device, from the thread that opened it.
 
 #include "dsl/target.h"
@@ -20,22 +20,21 @@
 
 namespace nestsmith::cuda {
 
-/// CUDA's version that the installed driver takes (12040 is 12.4); nothing where there is no driver. Needs
-/// no device.
+/// The CUDA version that the installed driver supports (12040 is 12.4); none without a driver. Needs no device.
 std::optional<int> driver_version();
 
 struct DeviceInfo {
   std::string name;
   int major = 0, minor = 0; ///< compute capability
   int sm_count = 0;
-  int clock_khz = 0; ///< 0 where the driver does not say
+  int clock_khz = 0; ///< 0 if the driver does not report it
   int memory_clock_khz = 0;
   int memory_bus_bits = 0;
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
-  int driver_version = 0; ///< CUDA's version: 13000
+  int driver_version = 0; ///< CUDA version: 13000
 
-  /// NVRTC's name for this very device: sm_89, sm_90a.
+  /// NVRTC's name for this device: sm_89, sm_90a.
   std::string arch() const;
   Target target() const;
 };
@@ -43,10 +42,10 @@ struct DeviceInfo {
 /// A device with its primary context, current in this thread.
 class Device {
 public:
-  /// The first device of the installed driver (CUDA_VISIBLE_DEVICES chooses). Throws UserError (no_device)
-  /// where there is none.
+  /// Opens the first device of the installed driver (CUDA_VISIBLE_DEVICES selects). Throws UserError
+  /// (no_device) if there is none.
   static std::unique_ptr<Device> open();
-  /// The driver's functions come from `resolver`.
+  /// The same with driver functions from `resolver`.
   static std::unique_ptr<Device> open(const Resolver &resolver);
   ~Device();
   Device(const Device &) = delete;
@@ -54,7 +53,7 @@ public:
 
   const DeviceInfo &info() const { return info_; }
   const DriverFunctions &functions() const { return functions_; }
-  /// Throws where `result` is an error; `doing` is what was tried: "cannot allocate 64 bytes".
+  /// Throws if `result` is an error. `doing` describes the operation: "cannot allocate 64 bytes".
   void check(Result result, const std::string &doing) const;
   void synchronize(const std::string &doing) const;
 
@@ -69,7 +68,7 @@ private:
   DeviceInfo info_;
 };
 
-/// Memory on the device.
+/// Owns device memory.
 class Memory {
 public:
   Memory(const Device &device, std::size_t bytes);
@@ -82,7 +81,7 @@ public:
   std::size_t bytes() const { return bytes_; }
   void write(std::size_t offset, const void *data, std::size_t bytes) const;
   void read(std::size_t offset, void *data, std::size_t bytes) const;
-  /// All of it, as 32-bit words; a rest of fewer than 4 bytes is left.
+  /// Fills the memory with 32-bit words. A remainder of fewer than 4 bytes is unchanged.
   void fill(std::uint32_t word) const;
 
 private:
@@ -92,10 +91,10 @@ private:
   std::size_t bytes_;
 };
 
-/// A loaded CUBIN.
+/// A loaded CUBIN. It is unloaded on destruction.
 class Module {
 public:
-  /// `arch` is what it was compiled for, for messages.
+  /// `arch` is the architecture of the CUBIN, for messages.
   Module(const Device &device, const std::vector<char> &cubin, const std::string &arch);
   ~Module();
   Module(const Module &) = delete;
@@ -109,9 +108,9 @@ private:
   ModuleHandle handle_ = nullptr;
 };
 
-/// Queues a launch. `arguments` point to the values, in the order of the kernel's parameters; they are
-/// copied before this returns. `shared_bytes` is the size of the arena that is named at launch; past 48 KB
-/// `allow_shared` must have been called with as many.
+/// Enqueues a launch. `arguments` points to the values in the order of the kernel's parameters; they are copied
+/// before this function returns. `shared_bytes` is the dynamic shared memory. Above 48 KB, `allow_shared` must
+/// have been called with the same number.
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
             std::vector<void *> arguments, std::int64_t shared_bytes = 0);
@@ -128,10 +127,10 @@ struct Timing {
 struct TimingOptions {
   int warm_up = 10;
   int runs = 20;
-  bool cold_l2 = false; ///< L2 is overwritten before each run, outside of the timed span
+  bool cold_l2 = false; ///< overwrite L2 before each run, outside of the measured interval
 };
 
-/// Times what `enqueue` puts on the default stream, each run between two events.
+/// Measures the work that `enqueue` puts on the default stream, each run between two events.
 Timing time_runs(const Device &device, const std::function<void()> &enqueue, const TimingOptions &options);
 
 } // namespace nestsmith::cuda

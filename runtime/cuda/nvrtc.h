@@ -1,5 +1,5 @@
 #pragma once
-/// CUDA C to CUBIN for a real architecture, by NVRTC 12 or newer, opened at run time.
+/// Compiles CUDA C to CUBIN for a real architecture with NVRTC 12 or newer, opened at run time.
 
 #include "dsl/error.h"
 #include "runtime/cuda/cache.h"
@@ -12,17 +12,17 @@
 
 namespace nestsmith::cuda {
 
-/// One kernel, ready to load.
+/// A compiled kernel, ready to load.
 struct Compiled : KernelResources {
   std::string kernel_name;
   std::vector<char> cubin;
   std::string arch;
-  std::string log; ///< all that NVRTC and ptxas said
+  std::string log; ///< output of NVRTC and ptxas
   bool from_cache = false;
   double seconds = 0; ///< to compile it, or to read it from the cache
 };
 
-/// The source was refused. `what()` names the place and shows its line; `log` is the compiler's text.
+/// The source was rejected. `what()` names the position and shows its line; `log` is the compiler's output.
 class CompileError : public UserError {
 public:
   CompileError(const std::string &message, std::string log)
@@ -33,13 +33,13 @@ private:
   std::string log_;
 };
 
-/// The source includes a header of CUDA, such as cuda_fp16.h, and there are none on this machine.
+/// The source includes a CUDA header, such as cuda_fp16.h, that this machine does not have.
 class HeadersMissing : public UserError {
 public:
   explicit HeadersMissing(const std::string &message) : UserError(ExitCode::no_device, message) {}
 };
 
-/// This NVRTC does not compile for the architecture.
+/// This NVRTC does not support the architecture.
 class UnknownArchitecture : public UserError {
 public:
   explicit UnknownArchitecture(const std::string &message) : UserError(ExitCode::usage, message) {}
@@ -47,20 +47,19 @@ public:
 
 class Nvrtc {
 public:
-  /// The one that this process uses, found on the first call: the first by the order of library.h that
-  /// is no newer than the CUDA driver takes, where there is a driver. Throws UserError (no_device) with
-  /// the places looked at.
+  /// The NVRTC of this process, found on the first call: the first in the order of library.h that is not newer
+  /// than the CUDA driver, if there is a driver. Throws UserError (no_device) with the searched places.
   static const Nvrtc &get();
-  /// Looks again.
+  /// Repeats the search.
   static Nvrtc find();
 
-  /// Compiles the kernel `kernel_name`, which `source` declares `extern "C"`. An unknown `arch` is a
-  /// UserError (usage) that lists the known ones; headers that are missing are HeadersMissing. `options` are
-  /// added to NVRTC's command line. Results come from the cache and go into it where there is one.
+  /// Compiles the kernel `kernel_name`, which `source` declares `extern "C"`. Adds `options` to NVRTC's command
+  /// line. Reads the result from `cache`, or stores it there. Throws UnknownArchitecture with the supported
+  /// architectures, HeadersMissing, and CompileError.
   Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch,
                    KernelCache *cache = nullptr, const std::vector<std::string> &options = {}) const;
 
-  /// Real architectures, as `compile` takes them: sm_75, …, with sm_90a and sm_100f beside sm_90 and sm_100.
+  /// Real architectures for `compile`: sm_75, …, with sm_90a and sm_100f in addition to sm_90 and sm_100.
   std::vector<std::string> arches() const;
   int major() const { return major_; }
   int minor() const { return minor_; }

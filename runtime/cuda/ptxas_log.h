@@ -1,5 +1,5 @@
 #pragma once
-/// What ptxas says of the kernels that it compiled (`--ptxas-options=-v`).
+/// Parses the output of ptxas for compiled kernels (`--ptxas-options=-v`).
 
 #include "runtime/model/resources.h"
 
@@ -10,9 +10,9 @@
 
 namespace nestsmith::cuda {
 
-/// The entry functions of a log, in its order.
+/// The entry functions in the log, in order.
 std::vector<std::string> entry_functions(std::string_view log);
-/// What the log says of one of them; nothing where it says too little.
+/// The resources of one kernel; none if the log is incomplete.
 std::optional<KernelResources> resources_of(std::string_view log, std::string_view kernel);
 
 } // namespace nestsmith::cuda

@@ -1,5 +1,6 @@
 #pragma once
-/// Files that appear whole or not at all, whatever becomes of this process or of the disk.
+/// Atomic file output: a file is replaced completely or not at all, even if the process is killed or the disk
+/// is full.
 
 #include <filesystem>
 #include <optional>
@@ -8,11 +9,11 @@
 
 namespace nestsmith {
 
-/// Puts `data` at `path`, in place of the file that is there. Gives 0, or the `errno` of what failed: then
-/// `path` is as it was, and nothing is left beside it. Others see the old file or the new one, never a part.
+/// Replaces the file at `path` by `data`. Returns 0, or the `errno` of the failed call. After a failure `path`
+/// is unchanged and no other file remains. Readers see the old or the new content, never a part.
 ///
-/// A process that is killed on the way leaves nothing where the file system has files without a name (ext4,
-/// xfs, btrfs, tmpfs), and elsewhere a file `.NAME.PID.N.tmp`.
+/// If the process is killed meanwhile, it leaves nothing on file systems that support unnamed files (ext4, xfs,
+/// btrfs, tmpfs), and a file `.NAME.PID.N.tmp` on others.
 int write_whole(const std::filesystem::path &path, std::string_view data);
 
 struct FileToWrite {
@@ -23,8 +24,8 @@ struct NotWritten {
   std::filesystem::path path; ///< of the file that failed
   int error;                  ///< its `errno`
 };
-/// All of them, or none: where one fails, every path is as it was. They are written before the first one takes
-/// its place, so that a full disk or a folder that is missing changes nothing.
+/// Writes all files or none. All data are written before the first file is replaced, so that a full disk or a
+/// missing folder changes nothing. Returns the first failure, or none.
 std::optional<NotWritten> write_whole(std::span<const FileToWrite> files);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// An analysis in words: pure functions from figures to text.
+/// Explanations of an analysis: pure functions from figures to text.
 
 #include "runtime/model/analysis.h"
 
@@ -8,11 +8,11 @@
 
 namespace nestsmith {
 
-/// How a figure is known, as the profiler's reader should take it.
-///   exact     a property of the lowered kernel, or of the GPU
-///   modelled  by a model that stands in its header
-///   bound     the least that it can be, by the GPU's documented rates
-///   unknown   not to be had here: the value says n/a
+/// The quality of a figure:
+///   exact     a property of the lowered kernel or of the GPU
+///   modelled  result of a model that its header documents
+///   bound     a lower bound from the GPU's documented rates
+///   unknown   not available; the value is n/a
 enum class Known : std::uint8_t { exact, modelled, bound, unknown };
 std::string_view name(Known known);
 
@@ -22,42 +22,43 @@ struct Fact {
   Known known = Known::exact;
 };
 
-/// A section as the profiler has it.
+/// A section, as in the profiler's report.
 struct Section {
   std::string title;
   std::vector<Fact> facts;
 };
 
-/// Speed of light, memory workload, occupancy and launch of one kernel. `whole` is the plan that it is of.
+/// Speed of light, memory workload, occupancy and launch of one kernel. `whole` is the analysis that contains
+/// it.
 std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &whole);
 
-/// Intensities and what they allow, of the whole plan.
+/// Intensities and attainable rates of the whole plan.
 Section roofline(const PlanAnalysis &analysis);
 
-/// One access among all of a plan, as it is named to the user.
+/// An access of a plan, as presented to the user.
 struct AccessName {
   std::size_t number = 0; ///< from 1, through all kernels
   std::size_t kernel = 0, access = 0;
   std::string text; ///< "load of A", "store to C"
 };
-/// All, in the order of the text.
+/// All accesses in the order of the text.
 std::vector<AccessName> accesses(const PlanAnalysis &analysis);
-/// Those that are executed, the one that costs the most clocks first.
+/// The executed accesses, in descending order of clocks.
 std::vector<AccessName> hottest(const PlanAnalysis &analysis);
-/// "32 sectors", "1 wavefronts": what a request of it takes in the mean.
+/// Mean cost of a request: "32 sectors", "1 wavefronts".
 std::string per_request(const model::AccessCounts &access);
 
-/// What became of the least time from one plan to another.
+/// Change of the time bound from one plan to another.
 enum class Outcome : std::uint8_t { better, same, worse };
 Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after);
 
-/// In plain words: what limits it and by how much, and what would be next.
+/// Plain text: the limiting resource, its margin, and the next limit.
 std::string in_words(const PlanAnalysis &analysis);
-/// In plain words: what changed from `before`, which limiter moved, and why that helps or does not.
-/// It starts with "better", "no gain" or "worse", and goes on with "because".
+/// Plain text: the changes since `before`, the change of the limiter, and the reason why this helps or not.
+/// Starts with "better", "no gain" or "worse", followed by "because".
 std::string in_words(const PlanAnalysis &before, const std::string &name, const PlanAnalysis &after);
 
-/// "12.3 ms", "9.5 MB", "1.2 G": four digits at most.
+/// "12.3 ms", "9.5 MB", "1.2 G", with up to four digits.
 std::string seconds_text(double seconds);
 std::string bytes_text(double bytes);
 std::string count_text(double count);

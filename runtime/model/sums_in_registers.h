@@ -1,5 +1,5 @@
 #pragma once
-/// What every compiler of CUDA does to a sum in memory, which a kernel as it is lowered may have.
+/// Promotion of sums from memory to registers, which every CUDA compiler applies to a lowered kernel.
 
 #include "lowering/kernel.h"
 
@@ -11,16 +11,16 @@ namespace nestsmith {
 
 struct SumsInRegisters {
   kernel::Kernel kernel;
-  std::vector<std::string> buffers; ///< whose sums were moved, each once; empty: the kernel is as it was
-  /// Of the statements that are new, the one that they are from.
+  std::vector<std::string> buffers; ///< with promoted sums, without duplicates; empty: unchanged
+  /// The original statement of each new statement.
   std::map<const kernel::StmtNode *, kernel::Stmt> origin;
 };
 
-/// for k: C[i] = C[i] + e   =>   r = C[i]; for k: r = r + e; C[i] = r
+///     for k: C[i] = C[i] + e     =>     r = C[i]; for k: r = r + e; C[i] = r
 ///
-/// The same for a loop around a guard that does not depend on it. Only where nothing else in the loop touches
-/// the buffer, no barrier stands in it, and `i` does not depend on it: parameters are __restrict__, so that the
-/// compiler knows as much.
+/// Also applies to a loop around a guard that does not depend on the loop. Requires that no other statement in
+/// the loop accesses the buffer, that the loop has no barrier, and that `i` does not depend on the loop.
+/// Parameters are __restrict__, so the compiler has the same information.
 SumsInRegisters sums_in_registers(const kernel::Kernel &kernel);
 
 } // namespace nestsmith

@@ -18,7 +18,7 @@ struct Tally : sim::Observation {
   using Key = std::array<std::uint32_t, 4>;
   using Times = std::map<Key, std::uint64_t>;
 
-  /// `bases` and `single`: how many are counted, of each kind (counting.h).
+  /// `bases` and `single` are the numbers of bases and of singly counted accesses (counting.h).
   Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single);
 
   /// Counts a uniform part of addresses that equals `base`, in elements.

@@ -21,7 +21,7 @@ public:
 
   void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
 
-  /// All accesses to global and shared memory, in the order of the program.
+  /// All accesses to global and shared memory, in program order.
   const std::vector<const sim::Access *> &accesses() const { return accesses_; }
 
 private:
