@@ -3,7 +3,7 @@
 
 namespace nestsmith {
 
-/// What a schedule owes is owed by all of its nests.
+/// An obligation of the schedule applies to all of its nests.
 void check_obligations(Unit &unit) {
   auto owed = unit.schedule.obligations();
   if (owed.empty())

@@ -14,8 +14,8 @@ namespace {
 
 using kernel::Kernel;
 
-/// One variable for each axis that has more than one index, named after the loop where one loop is bound
-/// to it, and as CUDA programmers do where several share it.
+/// One variable for each axis with an extent other than 1. It has the name of its loop; if several loops share
+/// the axis, it has the usual CUDA name (tid, tx, …).
 class Indices {
 public:
   Indices(const Program &program, const Target &target) {
@@ -53,8 +53,8 @@ private:
   std::map<Axis, std::int64_t> limits_;
 };
 
-/// What the sizes must be for the kernel to be right: as stated, no row longer than the distance to the next,
-/// and a grid that the device can launch.
+/// The conditions on sizes under which the kernel is correct: the stated ranges and multiples, leading
+/// dimensions no smaller than the row length, and a grid that the device can launch.
 std::vector<kernel::Assumption> assumptions_of(const Program &program, const Kernel &kernel) {
   std::vector<kernel::Assumption> result;
   for (const Var &var : program.sizes) {
@@ -105,7 +105,7 @@ public:
     });
     Placements placements(program_);
     for (const Buffer &buffer : temporaries(program_))
-      if (buffer->scope != Scope::global) // those are parameters here
+      if (buffer->scope != Scope::global) // global temporaries are parameters
         allocate(placements.of(buffer));
     kernel_.body = emit(program_.body);
     return std::move(kernel_);
@@ -138,7 +138,7 @@ private:
     placements_.emplace(buffer, placement);
   }
 
-  /// "64 x 8 tile of A" where a copy of A fills the buffer, "… part of C" where a copy of it goes to C.
+  /// "64 x 8 tile of A" if a copy of A fills the buffer, "… part of C" if a copy writes it to C.
   std::string note_of(const Buffer &buffer, const std::vector<std::int64_t> &tile, const std::string &layout,
                       std::int64_t slots) const {
     return what_it_holds(buffer, tile) + (layout.empty() ? "" : ", " + layout) +
@@ -157,7 +157,7 @@ private:
                        buffer->scope == Scope::local ? "thread" : "block");
   }
 
-  /// What a tile that was brought through registers is a copy of.
+  /// The source of a tile that is copied through registers.
   Buffer origin(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))
       if (const auto *access = block->body.value.as<Load>(); access && block->body.buffer == buffer)
@@ -201,7 +201,7 @@ private:
     return kernel::make(std::move(made));
   }
 
-  /// The index of the axis that the loop is bound to.
+  /// The index of the axis to which the loop is bound.
   Expr index_of(const For &loop) const {
     for (const kernel::ThreadIndex &index : kernel_.indices)
       if (loop.axis == index.axis)
@@ -209,8 +209,8 @@ private:
     return 0;
   }
 
-  /// A nest of stage s runs in step t for the iteration t - s. The steps before the last stage's first
-  /// iteration come before the loop; in it, earlier stages run ahead as long as there are iterations.
+  /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
+  /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
   kernel::Stmt emit_pipeline(const For &loop, kernel::Loop made) {
     std::vector<StagedNest> nests = staged_nests(loop);
     std::int64_t last = 0;
@@ -228,7 +228,7 @@ private:
     return kernel::make_seq(std::move(stmts));
   }
 
-  /// A nest of a pipelined loop for one iteration, if there is that iteration.
+  /// A nest of a pipelined loop for one iteration, guarded unless that iteration provably exists.
   kernel::Stmt emit_iteration(const For &loop, const Stmt &nest, const Expr &iteration) {
     Expr exists = iteration < loop.extent;
     if (proves(logical_not(exists), bounds_))
@@ -271,8 +271,8 @@ private:
     return it == shrunk_.end() ? buffer : it->second;
   }
 
-  /// What is global is indexed by the block's axes, other temporaries by the distance from the start of their
-  /// box.
+  /// The indices of a global buffer are those of the block. Other temporaries are indexed relative to the start
+  /// of their box.
   std::vector<Expr> indices(const Buffer &buffer, const std::vector<Expr> &logical, const Block &block,
                             const Values &axes) {
     std::vector<Expr> result;
@@ -298,7 +298,7 @@ private:
     return result;
   }
 
-  /// The number of an element among those of the runs.
+  /// The position of an element among the elements of the runs.
   /// [rule.runs.digit] (s*a + r)//s = a, (s*a + r) % s = r where s > 0, 0 <= r, r < s
   Expr packed(const Expr &distance, const std::vector<Run> &runs) const {
     if (runs.empty())

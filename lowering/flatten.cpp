@@ -11,7 +11,7 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// Row-major.
+/// The row-major offset.
 Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
   Expr result = indices.empty() ? Expr(0) : indices[0];
   if (buffer->strides) {
@@ -82,10 +82,10 @@ private:
   struct Flat {
     Buffer buffer;
     PlacedLayout layout;
-    std::int64_t slots, stride; ///< copies for iterations in flight, and the distance between them
+    std::int64_t slots, stride; ///< copies for the iterations in flight, and their distance
   };
 
-  /// Tails may have padded the box beyond what the obligations saw.
+  /// Filling tails may have made the box larger than the obligations assumed.
   static void check_invertible(const BufferNode &tile, const std::vector<std::int64_t> &box) {
     if (!tile.layout || !tile.layout->map)
       return;
@@ -95,8 +95,8 @@ private:
                                   to_string(*tile.layout), fmt::join(box, " x "), *collision));
   }
 
-  /// Offsets into tiles are simplified, so that a fetch by all threads in order reads `tile[tid]`; those
-  /// into parameters keep the form row * columns + column that a reader expects.
+  /// Simplifies offsets into tiles, so that a fetch by all threads in order reads `tile[tid]`. Offsets into
+  /// parameters keep the form row * columns + column for readability.
   Expr flat_offset(const Buffer &buffer, const std::vector<Expr> &indices) const {
     auto it = flat_.find(buffer);
     if (it == flat_.end())

@@ -34,7 +34,7 @@ void Accesses::join(const Accesses &other) {
 
 namespace {
 
-/// `change` gives false for what goes.
+/// Applies `change` to each access, and drops those for which it returns false.
 template <class F> Accesses changed(const Accesses &accesses, const F &change) {
   Accesses result;
   for (Access access : accesses.reads)
@@ -46,7 +46,7 @@ template <class F> Accesses changed(const Accesses &accesses, const F &change) {
   return result;
 }
 
-/// Whether two accesses may be of one copy.
+/// Whether two accesses may use the same copy.
 /// [rule.slots.meet] (b - a)//c = (i + b)//c - (i + a)//c, (b - a) % c = 0
 ///     where c > 0, (i + a) % c = (i + b) % c
 bool meet(const Access &first, const Access &second) {
@@ -128,7 +128,7 @@ std::string describe(const std::vector<Hazard> &hazards) {
   for (const Hazard &hazard : hazards) {
     Names &names = groups[{hazard.loop, hazard.distance, hazard.kind}];
     add(names.buffers, hazard.buffer);
-    if (hazard.reader.rfind(hazard.buffer, 0) != 0) // registers named after the tile tell nothing
+    if (hazard.reader.rfind(hazard.buffer, 0) != 0) // registers named after the tile add no information
       add(names.readers, hazard.reader);
   }
   std::string text, said;

@@ -28,7 +28,7 @@ Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
   return condition.exists() ? make(If{condition, "", std::move(body)}) : body;
 }
 
-/// A guarded statement taken apart; without a guard, or with an else, the conjuncts are empty.
+/// A guarded statement, decomposed. Without a guard, or with an else, there are no conjuncts.
 struct Guarded {
   Conjuncts conjuncts;
   Stmt body;
@@ -80,13 +80,13 @@ Stmt rewrite(const Stmt &stmt) {
   return guarded(outside, make(std::move(copy)));
 }
 
-/// The loop of a condition `loop + n < extent`, which asks whether there is a later iteration.
+/// The loop of a condition `loop + n < extent`, which tests whether a later iteration exists.
 const Var *ahead_of(const Binary &less) {
   const auto *sum = less.a.as<Binary>();
   return sum && sum->op == BinaryOp::add && as_int(sum->b) && as_int(less.b) ? sum->a.as<Var>() : nullptr;
 }
 
-/// What a guard is for, in the reader's words: "tail of i", "while there is a next k".
+/// Adds notes to guards: "tail of i", "while there is a next k".
 Stmt annotate(const Stmt &stmt) {
   Stmt inner = map_children(stmt, annotate);
   const auto *branch = as<If>(inner);

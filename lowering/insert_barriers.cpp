@@ -13,19 +13,18 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// A barrier that a stretch of code has, as seen from one end of the stretch: no other barrier must be passed
-/// on the way from there to it.
+/// A barrier of a code region that is reachable from one end of the region without passing another barrier.
 struct Reached {
   Stmt barrier;
-  Accesses beyond; ///< what is touched behind it, up to the next barrier or the other end
+  Accesses beyond; ///< accesses behind it, up to the next barrier or the other end
 };
 
-/// What a rewritten stretch looks like from outside: what it touches before its first and after its last
-/// barrier, and which barriers these may be. Without a barrier all of it is touched before and after.
+/// Summary of a rewritten region: its accesses before the first and after the last barrier, and the barriers
+/// that these may be. In a region without barriers every access is in both.
 struct Segment {
   Stmt stmt;
   Accesses head, tail;
-  bool certain = false; ///< every way through it has a barrier
+  bool certain = false; ///< every path through the region has a barrier
   std::vector<Reached> front = {}, back = {};
 };
 
@@ -91,7 +90,7 @@ private:
         const auto *load = node.as<Load>();
         if (!load || load->buffer->scope != Scope::shared)
           return;
-        // A sum reads back the element that the same thread wrote.
+        // A sum reads the element that the same thread wrote.
         bool own = load->buffer == store.buffer && load->indices.size() == store.indices.size() &&
                    std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(),
                               [](const Expr &a, const Expr &b) { return same(a, b); });
@@ -107,7 +106,7 @@ private:
     return result;
   }
 
-  /// A barrier between the two, where there is a hazard; `first` becomes both.
+  /// Appends `second` to `first`, with a barrier between them if there is a hazard.
   void append(Segment &first, Segment second, std::vector<Stmt> &out) {
     if (!hazards_between(first.tail, second.head).empty()) {
       Segment between = new_barrier();
@@ -118,13 +117,13 @@ private:
     join(first, second);
   }
 
-  /// `first` becomes the sequence of both, but for its statement.
+  /// Updates the summary of `first` to that of the sequence of both. Does not update its statement.
   void join(Segment &first, Segment &second) {
     for (const Reached &barrier : first.back)
       certify(barrier.barrier, barrier.beyond, second.head);
     for (const Reached &barrier : second.front)
       certify(barrier.barrier, first.tail, barrier.beyond);
-    for (const Reached &barrier : first.back) // no other barrier on the way through
+    for (const Reached &barrier : first.back) // no other barrier on the path
       if (Reached *through = find(first.front, barrier.barrier))
         through->beyond.join(second.head);
     for (const Reached &barrier : second.front)
@@ -152,8 +151,8 @@ private:
     return result;
   }
 
-  /// Guards stand right around a store at this stage, but for those that all threads decide alike: into
-  /// these a barrier may fall, which is then passed or not.
+  /// In this form a divergent guard directly encloses a store, so no barrier is inserted below it. A barrier
+  /// may be inserted below a uniform guard.
   Segment rewrite_branch(const Stmt &stmt, const If &branch) {
     Segment body = rewrite(branch.body);
     if (auto until = until_of(branch.condition))
@@ -177,7 +176,7 @@ private:
     return body;
   }
 
-  /// Of `loop + c < n`.
+  /// The limit that a condition `loop + c < n` implies.
   static std::optional<Until> until_of(const Expr &condition) {
     const auto *less = condition.as<Binary>();
     auto end = less && less->op == BinaryOp::lt ? as_int(less->b) : std::nullopt;
@@ -200,8 +199,8 @@ private:
 
   Segment rewrite_loop(const Loop &loop) {
     Segment body = rewrite(loop.body);
-    // A barrier in each iteration separates all but neighbours; without one, as many iterations meet as there
-    // are before the copies come round again.
+    // With a barrier in each iteration only adjacent iterations can conflict. Without one, iterations can
+    // conflict up to the distance at which the copies repeat.
     std::int64_t around = 1;
     for (const auto &[buffer, count] : slots_)
       around = std::lcm(around, count);
@@ -223,7 +222,7 @@ private:
     return leave(loop, std::move(body));
   }
 
-  /// The hazards between iterations.
+  /// Records the hazards between iterations.
   void certify_iterations(Segment &body, const Var &loop, std::int64_t around) {
     for (const Reached &barrier : body.back)
       certify(barrier.barrier, barrier.beyond, body.head.later(loop, 1), {loop, 1});
@@ -233,7 +232,7 @@ private:
       Reached *through = find(body.back, barrier.barrier);
       if (!through)
         continue;
-      // The only barrier on a way through an iteration: without it many iterations run together.
+      // The only barrier on a path through an iteration: without it, several iterations overlap.
       Accesses before = through->beyond, all = before;
       all.join(barrier.beyond);
       for (std::int64_t distance = 1; distance <= around; ++distance) {
@@ -244,7 +243,7 @@ private:
     }
   }
 
-  /// The loop as its surroundings see it.
+  /// The summary of the loop for the code around it.
   static Segment leave(const Loop &loop, Segment body) {
     auto extent = as_int(loop.extent);
     auto iterations = range_of(loop.extent, {});

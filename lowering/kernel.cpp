@@ -216,7 +216,7 @@ private:
   void allocation(std::string_view scope, const Allocation &a);
   void line(int depth, const std::string &text, const std::string &note = {});
 
-  /// Symbols are told apart even where they share a name: the second `k` prints as `k'1`.
+  /// Distinguishes symbols of the same name: the second `k` prints as `k'1`.
   Var distinct(const Var &var) {
     auto [at, fresh] = symbols_.try_emplace(var, var);
     for (int n = 1; fresh && !taken_.insert(at->second->name).second; ++n)

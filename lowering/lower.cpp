@@ -10,22 +10,20 @@
 
 namespace nestsmith {
 
-/// The order, in which each nest goes through them. Up to `extract` the program keeps its sequential meaning,
-/// and the interpreter can run it; from there the simulator can run the kernel once it is flat.
+/// The passes in execution order. Up to `extract` the program keeps its sequential meaning, and the interpreter
+/// can execute it. The simulator can execute the kernel from `flatten` on.
 const std::vector<Pass> &standard_passes() {
   static const std::vector<Pass> passes = {
       {"check_obligations", check_obligations, Form::program},
       {"lower_init", lower_init, Form::program},
       {"fill_tails", fill_tails, Form::program},
       {"extract", extract, Form::threads},
-      {"partition", kernel::partition, Form::threads}, // so that each part gets just its own barriers
-      {"insert_barriers", kernel::insert_barriers,
-       Form::ordered}, // guards still stand right around their stores
-      {"place_declarations", kernel::place_declarations,
-       Form::ordered}, // so that equal guards compare equal below
+      {"partition", kernel::partition, Form::threads},             // each part gets its own barriers
+      {"insert_barriers", kernel::insert_barriers, Form::ordered}, // guards still directly enclose their stores
+      {"place_declarations", kernel::place_declarations, Form::ordered}, // makes equal guards comparable
       {"hoist_guards", kernel::hoist_guards, Form::ordered},
       {"flatten", kernel::flatten, Form::flat},
-      {"vectorize", kernel::vectorize, Form::flat}, // on offsets, of which it proves that they are aligned
+      {"vectorize", kernel::vectorize, Form::flat}, // proves alignment of offsets
       {"narrow_indices", kernel::narrow_indices, Form::flat},
       {"split_branches", kernel::split_branches, Form::flat}, // last: until here a block is one store
   };

@@ -7,8 +7,9 @@
 
 namespace nestsmith {
 
-/// The outermost loop that the block sums over. Without one it adds to each element once, and the init stands
-/// right before it: null, or the loops over lanes, which have room for one block only.
+/// The loop before which the init is placed: the outermost reduction loop of the block. If there is none, each
+/// element has one update, and the init directly precedes the block (null) or its vectorized or tensorized
+/// loop, which can enclose one block only.
 static Var place_of_init(const Stmt &root, const Block &block) {
   auto loops = loops_of(path_to(root, block.id));
   for (const For *loop : loops)

@@ -36,8 +36,8 @@ public:
     return it == narrowed_.end() ? var : it->second;
   }
 
-  /// i32 where this value and all that it is computed from provably fit, else i64. What is i32 in the program
-  /// is data: indices are i64 there.
+  /// i32 if this value and all its operands provably fit, else i64. An i32 in the program is data: indices are
+  /// i64 there.
   Expr rewrite(const Expr &e) const {
     if (!e.exists())
       return e;
@@ -70,10 +70,11 @@ public:
     return map_children(e, [&](const Expr &child) { return rewrite(child); });
   }
 
-  /// A floor operator on what may be negative, shifted by a multiple of the divisor so that it cannot be:
+  /// Shifts the dividend of a floor operator that may be negative by a multiple of the divisor, so that it is
+  /// not negative:
   /// [rule.from_zero] x//c = (x + n*c)//c - n, x % c = (x + n*c) % c, 0 <= x + n*c where c > 0, -n*c <= x
   /// [rule.from_zero.least] -n*c <= x where c > 0, n = -(l//c), l <= x
-  /// Null where nothing needs to be done.
+  /// Null if no shift is needed.
   Expr from_zero(const Expr &e) const {
     const auto *op = e.as<Binary>();
     if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
@@ -103,7 +104,7 @@ public:
     }
     if (const auto *loop = as<Loop>(stmt)) {
       auto range = range_of(loop->extent, bounds_);
-      define(loop->var, range ? std::optional(Range{0, range->high}) : std::nullopt); // `var < extent` ends it
+      define(loop->var, range ? std::optional(Range{0, range->high}) : std::nullopt); // with the exit value
       bounds_.set_extent(loop->var, loop->extent);
       Loop copy = *loop;
       copy.var = narrowed(loop->var);
@@ -112,7 +113,7 @@ public:
       return make(std::move(copy));
     }
     Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
-    if (const auto *store = as<Store>(result)) { // what is stored has the type of its memory
+    if (const auto *store = as<Store>(result)) { // a stored value has the type of its memory
       Store copy = *store;
       copy.value = cast(store->buffer->dtype, store->value);
       return copy.value.get() == store->value.get() ? result : make(std::move(copy));

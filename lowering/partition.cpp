@@ -9,22 +9,23 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// A copy of code for a part of the iterations: conditions that hold in all of them go, variables are new.
+/// Copies code for a subset of the iterations, without the conditions that hold in all of them, and with new
+/// variables.
 class Specializer {
 public:
   explicit Specializer(Bounds bounds) : bounds_(std::move(bounds)) {}
 
   void replace(const Var &var, const Expr &value) { values_[var] = value; }
-  /// Conditions that are left: guards and masks.
+  /// The number of remaining conditions: guards and masks.
   std::int64_t conditions = 0;
 
-  /// Null where nothing is left.
+  /// Null if nothing remains.
   Stmt rewrite(const Stmt &stmt) {
     Stmt result = rewrite_parts(stmt);
     return result && (as<Declare>(result) || does_something(result)) ? result : nullptr;
   }
 
-  /// What stands below a guard or a loop: declarations alone are nothing.
+  /// The body of a guard or a loop. Null if only declarations remain.
   Stmt rewrite_body(const Stmt &stmt) {
     Stmt body = rewrite(stmt);
     return body && as<Declare>(body) ? nullptr : body;
@@ -94,7 +95,7 @@ private:
                          : load(access->buffer, access->indices, mask, access->fill);
   }
 
-  /// The conjuncts that do not always hold; true where all do.
+  /// The conjuncts that do not always hold; true if all of them do.
   Expr left_of(const Expr &condition) const {
     if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and) {
       Expr a = left_of(both->a), b = left_of(both->b);
@@ -103,7 +104,8 @@ private:
     return proves(condition, bounds_) || proves(in_full(condition), bounds_) ? boolean(true) : condition;
   }
 
-  /// With what declared variables stand for: against sizes an interval is not enough.
+  /// Substitutes the definitions of declared variables. For comparisons with sizes, intervals are not precise
+  /// enough.
   Expr in_full(const Expr &e) const {
     return substitute(e, [&](const Var &var) {
       auto it = definitions_.find(var);
@@ -177,7 +179,8 @@ private:
     return {stmt, specializer.conditions};
   }
 
-  /// As many iterations as have no more conditions than the first one has alone, then the others.
+  /// Separates the longest sequence of leading iterations that has no more conditions than the first iteration
+  /// alone.
   Stmt split_loop(const Loop &loop) const {
     if (!as_int(loop.extent))
       return split_last(loop);
@@ -190,7 +193,7 @@ private:
     return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
   }
 
-  /// All iterations but the last, then that one: what can be said where the extent is of sizes.
+  /// Separates the last iteration, the only possible split if the extent depends on sizes.
   Stmt split_last(const Loop &loop) const {
     Expr full = simplify(loop.extent - Expr(1));
     Part inside = part(loop, 0, full);
@@ -199,7 +202,7 @@ private:
     return make_seq({inside.stmt, part(loop, full, 1).stmt});
   }
 
-  /// if (no block index is its last) code without guards, else the code as it is.
+  /// if (no partitioned block index has its last value) code without guards, else the unchanged code.
   Stmt split_blocks(const Stmt &body) const {
     Bounds full = bounds_;
     Expr condition;

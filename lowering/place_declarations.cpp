@@ -8,9 +8,9 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// A place where declarations can stand: the kernel's body or a loop's.
+/// A scope for declarations: the body of the kernel or of a loop.
 struct Level {
-  std::set<Var> vars; ///< what becomes known here
+  std::set<Var> vars; ///< variables that become known in this scope
   std::vector<Declare> declares;
 };
 
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  /// Null where nothing but declarations is left: whose uses are elsewhere, or nowhere.
+  /// Null if only declarations remain, which are used elsewhere or not at all.
   Stmt rewrite(const Stmt &stmt) {
     if (const auto *declare = as<Declare>(stmt))
       return place(*declare);
@@ -59,8 +59,8 @@ private:
     });
   }
 
-  /// Notes the declaration at the outermost level that knows its value; it leaves its present place. What is
-  /// loaded stays: its value depends on when.
+  /// Moves the declaration to the outermost level that knows its value. A value that depends on memory stays in
+  /// place, because it depends on the time of the load.
   Stmt place(const Declare &declare) {
     Expr value = rename(declare.value);
     if (reads_memory(value))
@@ -79,7 +79,8 @@ private:
     return nullptr;
   }
 
-  /// Ends the innermost level: its declarations that are used stand before its body. Without a body none is.
+  /// Closes the innermost level: inserts its used declarations before its body. Drops all of them if there is
+  /// no body.
   Stmt close(const Stmt &body) {
     if (!body) {
       levels_.pop_back();

@@ -4,7 +4,7 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// A `branch` whose condition holds no other, or null: the first to be decided.
+/// The `branch` to evaluate first, whose condition contains no other `branch`; null if there is none.
 const Select *find_branch(const Expr &e) {
   if (!e.exists())
     return nullptr;

@@ -9,7 +9,7 @@ namespace nestsmith {
 
 namespace {
 
-/// What the blocks of a nest touch.
+/// The buffers and variables that the blocks of a nest use.
 struct Used {
   std::set<Buffer> buffers;
   std::set<Var> vars;
@@ -30,7 +30,8 @@ struct Used {
   }
 };
 
-/// After what a nest makes: the last buffer that it writes or, where another nest writes that too, the block.
+/// Names nests after their results: the last buffer that a nest writes or, if another nest writes it too, the
+/// block.
 std::vector<std::string> names_of(const std::vector<Stmt> &nests) {
   auto last = [](const Stmt &nest) { return blocks_of(nest).back(); };
   std::map<std::string, int> makers, taken;

@@ -13,7 +13,7 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// One loop over lanes, rewritten.
+/// Rewrites one vectorized or tensorized loop.
 class Vectorizer {
 public:
   Vectorizer(Kernel &kernel, const std::map<Var, Expr> &definitions, const Bounds &bounds, const Loop &loop)
@@ -46,7 +46,7 @@ private:
                        });
   }
 
-  /// What differs between the lanes keeps its name for the value in lane 0.
+  /// A variable whose value differs between lanes keeps its name for the value in lane 0.
   Stmt declare(const Declare &x) {
     Var first = make_var(x.var->name);
     Expr value = at(x.value, 0);
@@ -80,7 +80,7 @@ private:
     return make_seq(std::move(stmts));
   }
 
-  /// The store of a sum over the lanes becomes one of the intrinsic's result.
+  /// Replaces the store of a sum over the lanes by the store of one call of the intrinsic.
   Stmt call_for(const Store &x) {
     std::vector<Stmt> stmts;
     Expr old = load(x.buffer, x.indices);
@@ -105,7 +105,7 @@ private:
     return same(e, from) ? to : map_children(e, [&](const Expr &child) { return put(child, from, to); });
   }
 
-  /// These lanes: the vector that they are all of, in order, or else packed.
+  /// The argument for these lanes: a vector variable that consists of them in order, else a pack.
   static Expr argument(const std::vector<Expr> &lanes) {
     if (lanes.size() == 1)
       return lanes.front();
@@ -120,7 +120,7 @@ private:
 
   // ---- expressions
 
-  /// In terms of loops and thread indices alone.
+  /// Expands declared variables: an expression of loops and thread indices only.
   Expr full(const Expr &e) const {
     return substitute(e, [&](const Var &var) {
       if (auto own = own_.find(var); own != own_.end())
@@ -147,7 +147,7 @@ private:
     const auto *access = result.as<Load>();
     if (!access || result.get() == e.get())
       return result;
-    bool tile = access->buffer->role == Role::temporary; // offsets into parameters keep the reader's form
+    bool tile = access->buffer->role == Role::temporary; // offsets into parameters keep their readable form
     Expr offset = tile ? simplify(access->indices[0], bounds_) : access->indices[0];
     return load(access->buffer, {offset}, access->mask, access->fill);
   }
@@ -163,13 +163,13 @@ private:
     return at(condition, 0);
   }
 
-  /// Loads of memory that all lanes do at once, or that give them all the same, are done once, before the
-  /// statement; `own` is left where it stands.
+  /// Emits each load from memory that forms a vector, or is equal in all lanes, once before the statement.
+  /// `own` stays in place.
   void gather(const Expr &e, std::vector<Stmt> &stmts, const Expr &own) {
     if (const auto *op = e.as<Binary>(); op && is_logical(op->op))
-      return gather(op->a, stmts, own); // the other side's loads happen only where this one does not decide
+      return gather(op->a, stmts, own); // the right operand's loads are conditional
     if (const auto *choice = e.as<Select>(); choice && choice->branches)
-      return gather(choice->condition, stmts, own); // each side's loads happen only where it is taken
+      return gather(choice->condition, stmts, own); // loads of both values are conditional
     const auto *access = e.as<Load>();
     if (!access)
       return for_each_child(e, [&](const Expr &child) { gather(child, stmts, own); });
@@ -194,16 +194,16 @@ private:
     vectors_.emplace_back(e, var);
   }
 
-  /// Whether vectors can start at this offset. In the obligations those of parameters can, and of tiles all
-  /// that are seen to be contiguous. Here more of a tile may be, where the first iterations of a loop are
-  /// written out: that is accessed lane by lane, like all in which the obligations saw no vector.
+  /// Whether vectors may start at this offset. The obligations prove this for parameters, and for tiles whose
+  /// accesses they find contiguous. Further tile accesses may become contiguous here, where the first
+  /// iterations of a loop are peeled; those are done lane by lane if they are not aligned.
   bool is_aligned(const Buffer &buffer, const Expr &offset) const {
     bool aligned = is_multiple(in_lane(full(offset), loop_.var, 0, bounds_), lanes_, bounds_);
     internal_check(aligned || buffer->role == Role::temporary, "a vector access is not aligned");
     return aligned;
   }
 
-  /// Notes that vectors are accessed.
+  /// Records the alignment that vector accesses need.
   void align(const Buffer &buffer) {
     std::int64_t bytes = lanes_ * byte_size(buffer->dtype);
     for (Allocation &allocation : kernel_.shared)
@@ -214,13 +214,13 @@ private:
   }
 
   Kernel &kernel_;
-  const std::map<Var, Expr> &definitions_; ///< declared around the loop
+  const std::map<Var, Expr> &definitions_; ///< declared outside of the loop
   Bounds bounds_;
   const Loop &loop_;
   std::int64_t lanes_;
   std::map<Var, Expr> own_;                   ///< declared in the loop
-  std::map<Var, std::vector<Expr>> in_lanes_; ///< their value in each lane
-  std::vector<std::pair<Expr, Var>> vectors_; ///< loads that were done, and what holds them
+  std::map<Var, std::vector<Expr>> in_lanes_; ///< values of these in each lane
+  std::vector<std::pair<Expr, Var>> vectors_; ///< emitted loads and their variables
 };
 
 } // namespace
@@ -247,7 +247,7 @@ void vectorize(Unit &unit) {
   if (body == kernel.body)
     return;
   kernel.body = std::move(body);
-  place_declarations(unit); // what had a value for each lane has one for all now
+  place_declarations(unit); // per-lane values have become common values
 }
 
 } // namespace nestsmith::kernel

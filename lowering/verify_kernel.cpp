@@ -58,7 +58,7 @@ private:
       wide_[var] = make_var(var->name);
   }
 
-  /// What `check_inside` declares is not visible after it.
+  /// Declarations in `check_inside` are not visible after it.
   template <class F> void scoped(const F &check_inside) {
     std::size_t outside = declared_.size();
     check_inside();
@@ -66,7 +66,7 @@ private:
       visible_.erase(declared_.back());
   }
 
-  /// The index as if it were computed in 64 bits, in which sizes are as they are stated.
+  /// The index as computed in 64 bits, with sizes as stated.
   Expr widened(const Expr &e) const {
     if (const auto *imm = e.as<IntImm>(); imm && is_index(imm->dtype))
       return int_imm(imm->value);
@@ -101,7 +101,7 @@ private:
     });
   }
 
-  /// An index of 32 bits is computed from values that fit; what is read from memory is data.
+  /// Checks that a 32-bit index is computed from values that fit. Values from memory are data and exempt.
   void check_width(const Expr &e) {
     if (!finished_)
       return;
@@ -123,7 +123,7 @@ private:
     return reads;
   }
 
-  /// Tiles lie apart in the arena, and memory suits the vectors that are there.
+  /// Checks that tiles do not overlap in the arena, and that alignments suffice for the vector accesses.
   void check_memory(const Kernel &kernel) {
     std::int64_t end = 0;
     for (const Allocation &tile : kernel.shared) {
@@ -151,7 +151,7 @@ private:
            vectors->second, stated);
   }
 
-  /// Vectors are of legal widths, in memory, and used whole or by one of their lanes.
+  /// Checks that vectors have legal widths, are in memory, and are used as a whole or by one of their lanes.
   void check_vectors(const Expr &e) {
     if (const auto *element = e.as<Lane>()) {
       if (!visible_.contains(element->vector.get()))
@@ -191,7 +191,7 @@ private:
       fail("{} is {} by {} elements of {}, which is no vector", buffer->name, verb, lanes, name(buffer->dtype));
   }
 
-  /// `e` stands where so many lanes are wanted.
+  /// Checks the number of lanes of `e`.
   void check_lanes(const Expr &e, int lanes) {
     if (e.lanes() != lanes)
       fail("{} has {} lanes, expected {}", to_string(e), e.lanes(), lanes);
@@ -262,8 +262,8 @@ private:
   std::vector<const Symbol *> declared_; ///< in order
   std::set<Buffer> buffers_;
   std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access
-  // Of what is finished: until then no width is decided.
-  std::map<Var, Var> wide_; ///< what stands for each variable in `bounds_`
+  // Only used if `finished_`: before that, index widths are not decided.
+  std::map<Var, Var> wide_; ///< the 64-bit variable in `bounds_` for each variable
   Bounds bounds_;
 };
 
