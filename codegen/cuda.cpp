@@ -15,7 +15,7 @@ namespace nestsmith {
 
 namespace {
 
-/// Functions for what C++ has no operator. Their meaning is that of dsl/ops.h, NaN included.
+/// Functions for operations without a C++ operator. Their meaning is that of dsl/ops.h, including NaN.
 struct Helper {
   BinaryOp op;
   std::string_view text;
@@ -38,7 +38,7 @@ static __device__ __forceinline__ float round_tf32(float x) {
 }
 )";
 
-/// What kernels need in front of them: headers of narrow types, helpers, and functions of intrinsics.
+/// The code that precedes kernels: headers of narrow types, helpers, and functions of intrinsics.
 class Prelude {
 public:
   explicit Prelude(std::span<const kernel::Kernel> kernels) {
@@ -88,11 +88,11 @@ private:
 
   std::set<DType> types_;
   std::set<BinaryOp> operators_;
-  std::set<std::string> intrinsics_; ///< in one order
+  std::set<std::string> intrinsics_; ///< a set, for a deterministic order
   bool rounds_ = false;
 };
 
-/// Names of the parameters: a kernel that stands alone and its launcher agree on them.
+/// Declares the names of the parameters. A standalone kernel and its launcher use the same names.
 void declare_parameters(NameTable &names, const kernel::Plan &plan) {
   for (const kernel::Kernel &kernel : plan.kernels)
     names.claim(entry_name(kernel));
@@ -106,7 +106,7 @@ void declare_parameters(NameTable &names, const kernel::Plan &plan) {
 
 class KernelWriter : ExprSpeller {
 public:
-  /// Notes in `begins` where each statement begins, where it is not null.
+  /// If `begins` is not null, records the start of each statement in it.
   explicit KernelWriter(const kernel::Kernel &kernel,
                         std::map<const kernel::StmtNode *, std::size_t> *begins = nullptr)
       : kernel_(kernel), locals_(place_scalars(kernel)), begins_(begins) {}
@@ -182,7 +182,7 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
             allocation.note);
 }
 
-/// Shared arrays as parts of one, whose size the launch names.
+/// Declares shared arrays as parts of a dynamic array, whose size is a launch parameter.
 void KernelWriter::arena() {
   std::string whole = names_.claim("shared_memory");
   out_.line(fmt::format("extern __shared__ __align__(16) unsigned char {}[];", whole),
@@ -199,7 +199,7 @@ void KernelWriter::arena() {
 void KernelWriter::allocations() {
   std::int64_t end = 0;
   for (const kernel::Allocation &allocation : kernel_.shared) {
-    // The compiler lays out the arena; what shares bytes in it would have to be spelled as one array.
+    // The compiler lays out static arrays, so allocations must not share bytes of the arena.
     internal_check(allocation.byte_offset >= end,
                    "shared arrays are disjoint and in the order of their offsets");
     end = allocation.byte_offset +
@@ -240,7 +240,7 @@ void KernelWriter::store(const kernel::Store &store) {
         store.note);
     return;
   }
-  // x = x + e is x += e.
+  // Print x = x + e as x += e.
   const Binary *sum = store.value.as<Binary>();
   const Load *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
   bool updates = old && old->buffer == store.buffer && is_true(old->mask) &&
@@ -323,7 +323,7 @@ std::string cuda_kernel(const kernel::Kernel &kernel) {
   return Prelude({&kernel, 1}).text() + KernelWriter(kernel).write();
 }
 
-/// Notes in `begins` where each statement begins, where it is not null.
+/// If `begins` is not null, records the start of each statement in it.
 static std::string write_kernels(const kernel::Plan &plan,
                                  std::map<const kernel::StmtNode *, std::size_t> *begins) {
   std::string text = Prelude(plan.kernels).text();
@@ -353,7 +353,7 @@ TextLine CudaText::line(const kernel::Stmt &stmt) const {
   std::string_view rest(text);
   std::size_t at = found->second;
   TextLine line;
-  // Comments above it and pragmas are not it; it ends with a line that ends with `;` or `{`.
+  // Skip preceding comments and pragmas. The statement ends at a line that ends with `;` or `{`.
   for (bool ended = false; !ended && at < text.size();) {
     std::string_view one = rest.substr(at, rest.find('\n', at) - at);
     std::size_t next = at + one.size() + 1;

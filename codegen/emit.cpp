@@ -69,7 +69,7 @@ void launch_comments(TextWriter &out, const kernel::Plan &plan) {
   }
 }
 
-/// A line for each thing that something is assumed of.
+/// One line for each subject of an assumption.
 void assumption_comments(TextWriter &out, const kernel::Plan &plan) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const kernel::Assumption &assumption : plan.assumptions()) {
@@ -110,7 +110,7 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
     out.comment("");
     out.comment("Schedule:");
     for (const std::string &line : info.trace)
-      out.verbatim("//   " + line + "\n"); // never broken: it can be copied out and compiled
+      out.verbatim("//   " + line + "\n"); // not wrapped, so that it can be copied and compiled
   }
   return out.take();
 }
@@ -157,7 +157,7 @@ private:
     return fmt::format("{}", fmt::join(parts, ", "));
   }
 
-  /// Of the sizes where there are any.
+  /// NAME_workspace_bytes, a function of the sizes, if any.
   void workspace_function() {
     out_.verbatim(fmt::format("extern \"C\" size_t {}({}) {{ return {}; }}\n\n", workspace_bytes_name(plan_),
                               joined(launcher_.of_workspace_bytes(), [](auto &p) { return p.declaration(); }),
@@ -166,7 +166,7 @@ private:
 
   void require(const Requirement &requirement) {
     out_.line(fmt::format("if ({})", requirement.broken));
-    out_.verbatim(fmt::format("    return \"{}\";\n", requirement.sentence)); // a string is not broken
+    out_.verbatim(fmt::format("    return \"{}\";\n", requirement.sentence)); // a string literal is not wrapped
   }
 
   void requirement_function() {
@@ -190,7 +190,7 @@ private:
     out_.blank();
   }
 
-  /// The text above the launcher.
+  /// The comment above the launcher.
   void comment() {
     bool one = plan_.kernels.size() == 1;
     out_.verbatim(fmt::format("/// Launches {} on `stream` and does not wait.{}\n"

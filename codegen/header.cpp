@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// The includes and types that the parameters need.
+  /// The includes and types for the parameters.
   void types() {
     std::set<DType> used;
     for (const Buffer &buffer : plan_.params)
@@ -55,7 +55,7 @@ private:
                                   header, c_type(type)));
   }
 
-  /// A line of a comment, its words wrapped below each other after `first`.
+  /// A comment line that starts with `first`; continuation lines are aligned behind it.
   void text(const std::string &first, const std::string &words) {
     std::string line = first, indent(first.size(), ' ');
     bool begins = true;
@@ -75,7 +75,7 @@ private:
     out_.verbatim(line.empty() ? "///\n" : "/// " + line + "\n");
   }
 
-  /// The arrays that the size is an extent of, or whose rows it sets apart.
+  /// The arrays of which the size is an extent or the leading dimension.
   std::string of_size(std::size_t n) const {
     if (plan_.sizes.empty())
       return fmt::format("in elements: {}", launcher_.values[n]);

@@ -42,7 +42,7 @@ std::string joined_names(const std::vector<Parameter> &parameters) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// A name for a function of the file that no kernel and no array has.
+/// A name for a function of the file that differs from the names of all kernels and arrays.
 std::string function_name(const kernel::Plan &plan, const char *suffix) {
   std::string name = linked_identifier(plan.name) + suffix;
   auto taken = [&] {
@@ -85,7 +85,7 @@ Launcher::Launcher(const EmitInfo &info, const kernel::Plan &plan)
   for (const auto *group : {&pointers, &scalars})
     for (const Parameter &parameter : *group)
       table.claim(parameter.name);
-  // 64 bits in every launcher: what is to be checked must not have been cut off on its way here.
+  // 64 bits in every launcher, so that no value is truncated before it is checked.
   for (const NamedExtent &size : launcher_sizes(info, plan)) {
     sizes.push_back({"long long", table.claim(size.name)});
     values.push_back(size.value);

@@ -6,8 +6,8 @@ namespace nestsmith {
 
 namespace {
 
-/// Functions of C17, of POSIX, and of CUDA's headers. One that is defined again does not compile where it is
-/// declared, and where it is not, it takes the library's place in the whole program.
+/// Functions of C17, POSIX and CUDA's headers. A second definition does not compile if the function is
+/// declared; if it is not declared, it replaces the library's function in the whole program.
 const std::set<std::string_view> &functions() {
   static const std::set<std::string_view> names = {"abort",
                                                    "abs",

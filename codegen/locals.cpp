@@ -13,7 +13,7 @@ bool reads(const Expr &e, const Buffer &buffer) {
   return found;
 }
 
-/// Accesses of the statement itself, not of those in it.
+/// Whether the statement itself reads the buffer, ignoring nested statements.
 bool reads_directly(const kernel::Stmt &stmt, const Buffer &buffer) {
   bool found = false;
   kernel::map_exprs(stmt, [&](const Expr &e) {
@@ -32,8 +32,8 @@ bool accesses(const kernel::Stmt &stmt, const Buffer &buffer) {
   return found;
 }
 
-/// The store in `scope` that can declare the scalar, or null. Inside a loop that is sound: the scalar is
-/// assigned in each iteration before it is read, so no value lives from one iteration to the next.
+/// The store in `scope` that can declare the scalar, or null. This is sound inside a loop: each iteration
+/// assigns the scalar before reading it, so no value is carried to the next iteration.
 const kernel::Store *definition(const kernel::Stmt &scope, const Buffer &buffer) {
   std::vector<kernel::Stmt> users;
   if (const auto *seq = kernel::as<kernel::Seq>(scope)) {

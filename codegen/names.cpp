@@ -12,7 +12,7 @@ namespace nestsmith {
 
 namespace {
 
-/// What CUDA and its headers put into every translation unit, then what this room itself writes into one.
+/// Names that CUDA and its headers declare in every translation unit, followed by names that codegen declares.
 const std::set<std::string> &reserved_words() {
   static const std::set<std::string> words = {"threadIdx",
                                               "blockIdx",
@@ -100,7 +100,7 @@ const std::set<std::string> &reserved_words() {
   return words;
 }
 
-/// Names that a standalone file defines around the kernels.
+/// Names that a standalone file defines in addition to the kernels.
 bool is_of_standalone(const std::string &name) {
   static const std::set<std::string> words = {"Reference", "must",     "random_bits",  "randomize",
                                               "same",      "value_of", "device_array", "read_back",
@@ -108,7 +108,7 @@ bool is_of_standalone(const std::string &name) {
   return words.count(name) != 0 || name.starts_with("reference_stage_");
 }
 
-/// INT_MAX, RAND_MAX, M_PI and the like: capitals around an underscore.
+/// Macros such as INT_MAX, RAND_MAX and M_PI: upper-case letters around an underscore.
 bool looks_like_a_macro(const std::string &name) {
   bool capitals = std::all_of(name.begin(), name.end(), [](unsigned char c) { return !std::islower(c); });
   return capitals && name.find('_') != std::string::npos && name.back() != '_';
@@ -135,7 +135,7 @@ std::string identifier(std::string wanted) {
   for (char &c : wanted)
     if (!std::isalnum(static_cast<unsigned char>(c)))
       c = '_';
-  // A leading underscore and two in a row belong to the implementation; a digit cannot come first.
+  // A leading underscore and double underscores are reserved; an identifier cannot start with a digit.
   while (wanted.find("__") != std::string::npos)
     wanted.erase(wanted.find("__"), 1);
   if (wanted.empty() || wanted.front() == '_' || std::isdigit(static_cast<unsigned char>(wanted.front())))

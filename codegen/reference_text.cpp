@@ -30,7 +30,7 @@ constexpr std::string_view real_negation = R"(__host__ __device__ inline Real op
 }
 )";
 
-/// Of indices, which may be negative here.
+/// For indices, which may be negative here.
 constexpr std::string_view floor_division = R"(/// Rounds down.
 __host__ __device__ inline long long floor_div(long long a, long long b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -90,8 +90,8 @@ constexpr RealOperator real_operators[] = {
                    "{ return a.value != b.value; }\n"},
 };
 
-/// Rounding to a narrow type. A value that was computed may be rounded from another one in float: two units in
-/// the last place, and in the subnormal numbers of f16 as much as at 2^-14.
+/// Rounding to a narrow type. In float, a computed value may round to a neighbour: the bound adds two units in
+/// the last place, and for subnormal numbers of f16 as much as at 2^-14.
 constexpr std::string_view narrowed = R"(/// A Real rounded to `value`: exact where it was.
 __host__ __device__ inline Real narrowed(const Real &x, float value, int roundings, double smallest) {
   return x.roundings == 0 ? Real(value) : Real(value, x.magnitude + smallest, x.roundings + roundings);
@@ -170,9 +170,9 @@ private:
   const Program &program_;
   NameTable names_;
   std::map<Buffer, std::string> arrays_; ///< results of the stages so far
-  Buffer accumulated_;                   ///< what the stage being written sums into `sum_`
+  Buffer accumulated_;                   ///< the buffer whose element the current stage sums in `sum_`
   std::string sum_;
-  std::set<BinaryOp> used_, floors_; ///< of floating point, and of indices
+  std::set<BinaryOp> used_, floors_; ///< operators on floating point, and on indices
   std::set<DType> rounded_to_;
   bool reals_ = false, negates_ = false;
   TextWriter out_;

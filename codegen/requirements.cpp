@@ -51,7 +51,7 @@ private:
           names.push_back(to_string(extent));
         }
       if (zero.empty())
-        return; // it always has elements
+        return; // the array always has elements
       std::string condition = fmt::format("{}", fmt::join(zero, " || "));
       if (std::ranges::find(conditions, condition) != conditions.end())
         continue;
@@ -78,8 +78,8 @@ private:
     for (const kernel::SizeParameter &parameter : plan_.sizes)
       range(parameter.size);
     for (const kernel::Assumption &assumption : plan_.assumptions()) {
-      // Of a size: "M", "lda, the leading dimension of A,". Of the grid, which may be any where nothing is
-      // launched.
+      // Assumptions about a size ("M", "lda, the leading dimension of A,") are separate from those about the
+      // grid, which apply only if something is launched.
       const Var *size = assumption.got.as<Var>();
       if (size && !(assumption.what + ",").starts_with((*size)->name + ","))
         size = nullptr;
@@ -101,7 +101,7 @@ private:
 
   const std::string &name(const Var &size) const { return launcher_.names.at(size); }
 
-  /// 0 is let through where it may be that nothing is computed.
+  /// Accepts 0 if a size of 0 can make the outputs empty.
   void range(const Var &size) {
     const Size &stated = *size->size;
     const std::string &it = name(size);
@@ -115,8 +115,8 @@ private:
          fmt::format("{} must be {}from {} to {}", it, gap ? "0, or " : "", least, stated.max)});
   }
 
-  /// Where something is computed, what was required before says that the size is not 0: it is an extent of all
-  /// that is written, or the distance of rows that are longer.
+  /// Whether previous requirements imply that the size is not 0 in a launch with something to compute: it is an
+  /// extent of every output, or the leading dimension of rows that are not empty.
   bool is_positive(const Var &size) const {
     bool extent = true, leading = false;
     for (const Buffer &buffer : plan_.params) {
@@ -162,7 +162,7 @@ private:
                             fmt::format("{} and {} must not overlap", a, b)});
   }
 
-  /// Pairs of arrays of which one is written.
+  /// Pairs of arrays, one of which is written.
   void overlaps() {
     const Expr &bytes = plan_.workspace_bytes;
     std::string workspace = as_int(bytes) ? std::to_string(*as_int(bytes)) : launcher_.spell(bytes);

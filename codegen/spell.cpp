@@ -12,7 +12,7 @@ namespace nestsmith {
 
 namespace {
 
-/// The levels of C++'s grammar: an expression is put in parentheses where its level is below its context's.
+/// Precedence levels of C++. An expression gets parentheses if its level is below that of its context.
 enum Level {
   whole,
   conditional_level,
@@ -31,12 +31,12 @@ enum Level {
 struct Operator {
   std::string_view text;
   int level;
-  int context; ///< of its operands: the right one of - / % takes one more
+  int context; ///< level for its operands; one higher for the right operand of - / %
   bool chains; ///< a op (b op c) needs no parentheses
 };
 
-/// Operands of ||, of bitwise operators and of comparisons stand in parentheses where C++ would not need them,
-/// but compilers and readers want them.
+/// Operands of ||, bitwise operators and comparisons get parentheses that C++ does not require, for readability
+/// and to avoid compiler warnings.
 Operator spelling(BinaryOp op) {
   switch (op) {
   case BinaryOp::add:
@@ -160,7 +160,7 @@ std::string f32_literal(double value) {
     return "__int_as_float(0x7fffffff)";
   if (std::isinf(number))
     return number > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
-  std::string text = fmt::format("{}", number); // the shortest that reads back as the same float
+  std::string text = fmt::format("{}", number); // the shortest text that reads back as the same float
   return text + (text.find_first_of(".e") == std::string::npos ? ".0f" : "f");
 }
 
@@ -185,7 +185,7 @@ std::string ExprSpeller::prefix_operand(const Expr &e) const { return spell(e, p
 std::string ExprSpeller::cast(DType from, DType to, const Expr &operand) const {
   if (std::string_view function = conversion(from, to); !function.empty())
     return fmt::format("{}({})", function, (*this)(operand));
-  if (from == DType::tf32) // a float as it is
+  if (from == DType::tf32) // stored as a float
     return prefix_operand(operand);
   return fmt::format("({}){}", c_type(to), prefix_operand(operand));
 }
@@ -211,13 +211,13 @@ std::string ExprSpeller::function(BinaryOp op, DType type) const {
 }
 
 std::string ExprSpeller::operator()(const Expr &e) const {
-  // On its own a small constant has the type that is asked for, without a suffix.
+  // As a full expression a small constant converts to the required type and needs no suffix.
   if (const IntImm *imm = e.as<IntImm>(); imm && is_index(imm->dtype) && fits_int(imm->value))
     return std::to_string(imm->value);
   return spell(e, whole);
 }
 
-/// A small i64 constant needs no suffix beside an operand whose type is long long already.
+/// A small i64 constant needs no suffix next to an operand of type long long.
 std::string ExprSpeller::operand(const Expr &e, const Expr &sibling, int context) const {
   const IntImm *imm = e.as<IntImm>();
   bool typed = !sibling.as<IntImm>() && !sibling.as<Select>();
@@ -236,18 +236,18 @@ std::string ExprSpeller::binary(const Binary &b, int context) const {
                              "-" + spell(*negative, again && negated(*again) ? primary : prefix));
   }
   Operator op = spelling(b.op);
-  // || and && chain at their own level although their other operands bind tighter.
+  // || and && chain at their own level; other operands need a higher one.
   const Binary *first = b.a.as<Binary>();
   std::string left = operand(b.a, b.b, first && first->op == b.op && op.chains ? op.level : op.context);
   if (auto constant = negative(b.b); constant && b.op == BinaryOp::add)
     return in_parentheses_if(op.level < context, fmt::format("{} - {}", left, -*constant));
-  // Sums of floating point keep their shape. Index sums are of non-negative terms, so no partial sum
-  // exceeds the whole: they may be added from the left.
+  // Floating-point sums keep their shape. Index sums have non-negative terms, so no partial sum exceeds the
+  // total, and they may be evaluated from the left.
   const Binary *inner = b.b.as<Binary>();
   bool flat = op.chains && inner && inner->op == b.op &&
               (is_logical(b.op) || (is_index(type) && !negative(inner->a) && !negative(inner->b)));
   bool left_associative = op.level == op.context && !flat;
-  // Beside a long long an int becomes one by itself.
+  // An int operand next to a long long is converted implicitly.
   const Cast *widened = b.b.as<Cast>();
   bool implied = widened && widened->dtype == DType::i64 && widened->a.dtype() == DType::i32 &&
                  !b.a.as<IntImm>() && !b.a.as<Select>();

@@ -15,7 +15,7 @@ namespace nestsmith {
 
 namespace {
 
-/// Above it the reference runs on the GPU: a host takes seconds for as many.
+/// With more iterations the reference runs on the GPU, since a host would take seconds.
 constexpr double most_host_iterations = 134217728; // 2^27: 512 x 512 x 512
 
 constexpr std::string_view support = R"(static void must(cudaError_t error, const char *what) {
@@ -45,7 +45,7 @@ static unsigned long long random_bits() { // xorshift64*
 }
 )";
 
-/// How a type gets its random values.
+/// Functions that set a value of each type to a random one.
 struct RandomSource {
   DType dtype;
   std::string_view text;
@@ -120,7 +120,7 @@ private:
   std::string workspace_bytes() const;
   std::vector<std::string> arguments(bool scalars) const;
   std::string launch() const;
-  std::string element_type(DType type) const { // std::vector<bool> is no array
+  std::string element_type(DType type) const { // std::vector<bool> is not contiguous
     return type == DType::boolean ? "char" : std::string(c_type(type));
   }
   bool written(const Buffer &buffer) const {
@@ -132,8 +132,8 @@ private:
   const Program &source_;
   ReferenceText reference_;
   bool on_device_;
-  std::vector<std::string> arrays_, scalars_; ///< names in main, in the order of the parameters
-  std::vector<std::string> devices_, got_;    ///< of each array's copy on the device, and of what came back
+  std::vector<std::string> arrays_, scalars_; ///< names in main, in parameter order
+  std::vector<std::string> devices_, got_; ///< names of each array's device copy, and of the result read back
   TextWriter out_;
 };
 
@@ -169,7 +169,7 @@ void MainWriter::definitions() {
   out_.blank();
 }
 
-/// On the device each stage is a kernel with a thread for each element.
+/// On the device each stage is a kernel with one thread per element.
 void MainWriter::reference_kernels() {
   for (std::size_t n = 0; on_device_ && n < reference_.stages.size(); ++n) {
     const ReferenceStage &stage = reference_.stages[n];
@@ -185,7 +185,7 @@ void MainWriter::reference_kernels() {
 
 void MainWriter::inputs() {
   NameTable names;
-  // What main declares and calls besides.
+  // Other names that main declares or calls.
   for (const char *own :
        {"reference", "good", "milliseconds", "median", "begin", "end", "device", "run", "n", "workspace",
         "broken", "must", "randomize", "device_array", "read_back", "same", "printf"})
@@ -223,7 +223,7 @@ std::string MainWriter::workspace_bytes() const {
   return fmt::format("{}({})", workspace_bytes_name(plan_), fmt::join(plan_.values, ", "));
 }
 
-/// Of the launcher but its stream; without the scalars those of NAME_requirement.
+/// The launcher's arguments without the stream; without scalars, those of NAME_requirement.
 std::vector<std::string> MainWriter::arguments(bool scalars) const {
   std::vector<std::string> arguments;
   for (std::size_t n = 0; n < arrays_.size(); ++n)
@@ -246,7 +246,7 @@ void MainWriter::run_kernel() {
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     const Buffer &buffer = source_.params[n];
     out_.line(fmt::format("{} *{} = device_array({});", element_type(buffer->dtype), devices_[n], arrays_[n]));
-    if (buffer->role == Role::output) // every bit set: NaN where nobody writes
+    if (buffer->role == Role::output) // every bit set: NaN in elements that are not written
       out_.line(fmt::format("must(cudaMemset({}, 0xff, {}.size() * sizeof({}[0])), \"cudaMemset\");",
                             devices_[n], arrays_[n], arrays_[n]));
   }
@@ -274,7 +274,7 @@ void MainWriter::run_kernel() {
 
 void MainWriter::run_reference() {
   std::vector<std::string> members;
-  // An input's content is unchanged on the device; what the kernel has overwritten is sent again.
+  // Inputs are unchanged on the device; overwritten arrays are copied again.
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     const Buffer &buffer = source_.params[n];
     if (buffer->role == Role::output)

@@ -8,7 +8,8 @@ namespace nestsmith {
 
 namespace {
 
-/// How loosely the operator before (or, for ? and :, after) a space binds; null where no line may break.
+/// How loosely the operator before a space binds (after it, for ? and :). None if the line must not break
+/// there.
 std::optional<int> looseness(std::string_view before, std::string_view after) {
   if (after.starts_with("? ") || after.starts_with(": "))
     return 1;
@@ -32,12 +33,12 @@ std::optional<int> looseness(std::string_view before, std::string_view after) {
   return std::nullopt;
 }
 
-/// Where to break a line of more than `room` columns: outside as many parentheses as possible, then at the
-/// loosest operator, then as far to the right as fits; never inside a string. 0: nowhere.
+/// The position at which to break a line of more than `room` columns: with the fewest enclosing parentheses,
+/// then at the loosest operator, then as far right as possible; never inside a string. 0: none.
 std::size_t break_position(std::string_view text, std::size_t room) {
   int depth = 0;
   bool quoted = false;
-  std::optional<std::tuple<int, int, std::size_t>> best; // of which the smallest wins
+  std::optional<std::tuple<int, int, std::size_t>> best; // the smallest tuple wins
   for (std::size_t at = 0; at < text.size() && at <= room; ++at) {
     char c = text[at];
     if (c == '"')
@@ -60,7 +61,7 @@ std::size_t break_position(std::string_view text, std::size_t room) {
   return best ? room - std::get<2>(*best) : 0;
 }
 
-/// On one line, and without a backslash at its end, which would take the next line into the comment.
+/// The text on one line, without a trailing backslash, which would continue the comment on the next line.
 std::string one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   text.erase(text.find_last_not_of(" \\") + 1);
