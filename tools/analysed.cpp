@@ -21,14 +21,15 @@ Option gpu_option() {
 
 namespace {
 
-/// The GPU, to be compiled for in the architecture that --arch names.
+/// The GPU with the architecture that --arch names.
 ChosenGpu compiled_for(const Gpu &gpu, const std::string &arch, const std::string &why) {
   ChosenGpu chosen{gpu, why};
   chosen.gpu.arch = arch;
   return chosen;
 }
 
-/// For --arch: the GPU that --gpu names, the device at hand, or the first one of the list that it fits.
+/// The choice with --arch: the GPU that --gpu names, the device of this machine, or the first listed GPU of
+/// that architecture.
 ChosenGpu gpu_for(const std::string &arch, const std::optional<std::string> &name) {
   auto fits = [&](const Gpu &gpu) { return compute_capability(gpu.arch) == compute_capability(arch); };
   if (name) {
@@ -43,7 +44,7 @@ ChosenGpu gpu_for(const std::string &arch, const std::optional<std::string> &nam
     const Gpu *gpu = known_gpu(cuda::Device::open()->info().name);
     if (gpu && fits(*gpu))
       return compiled_for(*gpu, arch, "the device at hand");
-  } catch (const UserError &) { // there is none
+  } catch (const UserError &) { // no device
   }
   const Gpu *gpu = gpu_of(arch);
   if (!gpu)
@@ -80,7 +81,7 @@ std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, con
       note = fmt::format("registers n/a: NVRTC {} does not know {}", cuda::Nvrtc::get().version(), gpu.arch);
       return {};
     }
-  } catch (const UserError &) { // there is no NVRTC: the next call says so
+  } catch (const UserError &) { // no NVRTC: the next call reports it
   }
   for (const cuda::Compiled &compiled : compile_if_possible(plan, gpu.arch, note))
     resources.push_back(compiled);

@@ -89,9 +89,9 @@ std::vector<std::string> nearest(std::string_view wanted, const std::vector<std:
   for (const std::string &name : names) {
     llvm::StringRef a(wanted.data(), wanted.size());
     unsigned distance = a.edit_distance(name);
-    // A third of the letters may be wrong; one name may also be the beginning of the other.
+    // Up to a third of the letters may differ, or one name may be a prefix of the other.
     bool near = distance <= std::max<std::size_t>(1, (wanted.size() + 2) / 3) &&
-                distance < std::max(wanted.size(), name.size()); // not all of them
+                distance < std::max(wanted.size(), name.size()); // not all letters
     bool prefix = wanted.size() >= 2 && (name.starts_with(wanted) || wanted.starts_with(name));
     if (near || prefix)
       ranked.emplace_back(distance, name);

@@ -25,7 +25,7 @@ std::vector<Command> all_commands() {
           compare_command(), lint_command(),    figures_command(), doctor_command()};
 }
 
-/// What every command takes.
+/// Options of every command.
 std::vector<Option> common_options() {
   return {{"json", "", "print the result as JSON"},
           {"color",
@@ -36,7 +36,7 @@ std::vector<Option> common_options() {
           {"help", "", "print this help", 'h'}};
 }
 
-/// Lines with what is explained on the left.
+/// Two columns: a name and its explanation.
 std::string explained(const std::vector<std::pair<std::string, std::string>> &lines) {
   std::size_t width = 0;
   for (const auto &[left, right] : lines)
@@ -119,7 +119,7 @@ void check_positional(const Command &command, const Arguments &arguments) {
                                 given[command.max_positional], command.max_positional == 1 ? "it" : "them"));
 }
 
-/// What is wrong in a user's own list of rungs, whatever the command.
+/// Checks a user's list of rungs, for every command.
 void check_rungs(const std::vector<Rung> &rungs) {
   std::set<std::string> names;
   for (const Rung &rung : rungs) {
@@ -195,8 +195,8 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   return command.run(Context{rungs, arguments, Style(colour), tutorials});
 }
 
-/// One message on stderr; with --json the same as an object on stdout, so that a reader of it always
-/// gets JSON.
+/// Prints a message on stderr. With --json, also prints it as an object on stdout, so that the output is always
+/// JSON.
 int report(const std::string &message, const std::string &details, ExitCode code, bool json) {
   std::fflush(stdout);
   say("nestsmith: " + message);

@@ -20,7 +20,7 @@ Choice with_default_shape(Choice choice, const Machine &machine) {
   return choice;
 }
 
-/// What `f` throws, as a failure of its rung.
+/// Exceptions of `f` as a failure of its rung.
 Failure failure_of(const std::function<void()> &f) {
   try {
     f();
@@ -91,7 +91,7 @@ const Gpu *Climb::analysed_gpu() const {
                                : &find_gpu(assumed_gpu);
 }
 
-/// What does not fit the GPU, or is not listed, has no analysis: the climb goes on.
+/// A rung that does not fit the GPU, or a GPU that is not listed, has no analysis; the climb continues.
 void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
   const Gpu *gpu = analysed_gpu();
   if (!gpu)

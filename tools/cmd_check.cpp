@@ -26,11 +26,11 @@ std::string run_line(const RunResult &run, const Style &style) {
   return fmt::format("  {} {:<25} {}\n", run.passed ? style.green("✓") : style.red("✗"), run.label, found);
 }
 
-/// As the label of a run.
+/// The label of a run.
 constexpr const char *ring_label = "ring mode";
 
-/// The same rung in ring mode, where its computation has one: what has a constant such as 0.5 or a function of
-/// floating point has none.
+/// The same rung in ring mode, if its computation supports it: one with a constant such as 0.5 or a function on
+/// floating point does not.
 void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, CheckResult &result) {
   std::optional<Scheduled> ring;
   kernel::Plan plan;
@@ -47,7 +47,7 @@ void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, C
     return;
   }
   CheckResult exact = checker.check(ring->schedule.source(), plan, *machine.executor);
-  if (const RunResult *run = exact.find(CheckRun::ring)) { // the run with beta = 0 is in the result of f32
+  if (const RunResult *run = exact.find(CheckRun::ring)) { // the f32 result includes the run with beta = 0
     result.passed &= run->passed;
     result.runs.push_back(*run);
   }
@@ -101,7 +101,7 @@ std::string text_of(const Scheduled &it, const Machine &machine, const CheckResu
   return text;
 }
 
-/// `f32` within the bound and on integers, then the same rung in ring mode.
+/// Checks f32 within the error bound and on integers, then the same rung in ring mode.
 ExitCode check_kernel(const Context &context, const Choice &choice) {
   Machine machine = choose_machine(context);
   Scheduled it = schedule_choice(context, choice, machine.target);

@@ -9,7 +9,7 @@ namespace {
 
 struct Line {
   std::string label, a, b;
-  double change; ///< the second over the first; 0: no number
+  double change; ///< second / first; 0: not a number
 };
 
 Line line(const std::string &label, double a, double b, std::string (*text)(double)) {

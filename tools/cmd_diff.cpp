@@ -12,7 +12,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// What stands above a change, and the texts before and after it.
+/// The heading of a change, and the texts before and after it.
 struct Change {
   std::string heading, before, after;
 };

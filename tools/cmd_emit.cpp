@@ -22,8 +22,8 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// As a kernel for all shapes takes them, so that both launchers are called alike; none where there is no such
-/// kernel.
+/// The sizes of the kernel for all shapes, so that both launchers have the same interface; none if there is no
+/// such kernel.
 std::vector<NamedExtent> sizes_of(const Scheduled &it, const Target &target) {
   Shape shape = it.shape;
   shape.stated = Size{};
@@ -32,7 +32,7 @@ std::vector<NamedExtent> sizes_of(const Scheduled &it, const Target &target) {
     try {
       std::optional<Program> program = symbolic();
       return program ? launch_sizes(source, *program, it.shape) : std::vector<NamedExtent>();
-    } catch (const std::exception &) { // it serves one shape only
+    } catch (const std::exception &) { // it supports one shape only
       return {};
     }
   };
@@ -60,8 +60,8 @@ std::string resources_note(const cuda::Compiled &compiled) {
                      compiled.registers, spills, compiled.shared_bytes);
 }
 
-/// The header as the .cu includes it: by its path from the folder of the .cu. Throws UserError (usage) where
-/// the options contradict each other.
+/// The header's path relative to the folder of the .cu, for its #include. Throws UserError (usage) if the
+/// options contradict each other.
 std::string included_header(const Arguments &arguments) {
   auto header = arguments.value("header"), output = arguments.value("output");
   if (!header)
@@ -85,7 +85,7 @@ std::string included_header(const Arguments &arguments) {
   return path;
 }
 
-/// The plan under the name that --name gives it.
+/// The plan with the name from --name.
 kernel::Plan named(kernel::Plan plan, const Arguments &arguments) {
   auto name = arguments.value("name");
   if (!name)

@@ -9,8 +9,8 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// What a rung is explained against: --against, or the rung before it; nothing, and the reason in `note`, where
-/// there is none or it cannot be analysed at this shape.
+/// The baseline of an explanation: --against, or the previous rung. None, with the reason in `note`, if there
+/// is none or it cannot be analysed at this shape.
 std::optional<Prepared> compared_with(const Context &context, const Prepared &it, const Gpu &gpu,
                                       std::string &note) {
   auto named = context.arguments.value("against");

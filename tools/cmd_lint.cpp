@@ -9,7 +9,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// All mistakes, those of a tutorial, or one by its name.
+/// All mistakes, those of a tutorial, or a single one.
 std::vector<const Mistake *> chosen(const Arguments &arguments) {
   std::vector<const Mistake *> found;
   std::set<std::string> known;

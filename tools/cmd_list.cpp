@@ -8,10 +8,10 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// Rungs under the name of their tutorial, and what is known of it.
+/// The rungs of a tutorial, and its description.
 struct Group {
   std::string name;
-  const Tutorial *tutorial = nullptr; ///< null: nothing
+  const Tutorial *tutorial = nullptr; ///< null: no description
   std::vector<const Rung *> rungs;
 };
 
@@ -29,7 +29,7 @@ std::vector<Group> groups_of(const Context &context) {
   return groups;
 }
 
-/// All, or the tutorial that is named.
+/// All tutorials, or the named one.
 std::vector<Group> chosen(const Context &context) {
   std::vector<Group> groups = groups_of(context);
   if (context.arguments.positional().empty())
@@ -48,7 +48,7 @@ std::vector<Group> chosen(const Context &context) {
   return groups;
 }
 
-/// The tutorial, and a line for each rung.
+/// The tutorial, with a line for each rung.
 std::string group_text(const Group &group, const Style &style) {
   std::string text;
   if (!group.name.empty()) {

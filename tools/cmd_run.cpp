@@ -14,7 +14,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// The published table of a rung's tutorial, where the rung is one of ours, or null.
+/// The published table of a built-in rung's tutorial, or null.
 const PublishedTable *published_table(const Context &context, const std::string &rung) {
   bool ours = context.rungs.data() == builtin_rungs().data();
   auto slash = rung.find('/');
@@ -31,7 +31,7 @@ std::string published_cell(const Context &context, const std::string &rung) {
   return figures ? fmt::format("{} {}", to_string(*figures), published_table(context, rung)->unit) : "";
 }
 
-/// Whose the published figures are, a line for each tutorial, and the figures where the table lacks them.
+/// The authors of published figures, a line for each tutorial, with the figures if the table omits them.
 std::string published_notes(const Context &context, const std::vector<Climbed> &rows, bool in_table) {
   std::vector<const PublishedTable *> tables;
   for (const Climbed &row : rows)
@@ -49,7 +49,7 @@ std::string published_notes(const Context &context, const std::vector<Climbed> &
   return folded_lines(text);
 }
 
-/// Why a row's rung took another form than its usual one, a line each.
+/// The reasons for variants, one line for each row.
 std::string variant_notes(const std::vector<Climbed> &rows) {
   std::string text;
   for (const Climbed &row : rows)
@@ -59,7 +59,7 @@ std::string variant_notes(const std::vector<Climbed> &rows) {
   return folded_lines(text);
 }
 
-/// What went wrong in a row, below it.
+/// The errors of a row, below it.
 std::string failure_text(const Climbed &row) {
   std::string text;
   for (const std::string &message : row.check.messages())
@@ -123,7 +123,7 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
     }
     json.attribute("arch", row.compiled[0].arch);
     json.attribute("kernels", static_cast<std::int64_t>(row.compiled.size()));
-    json.attribute("registers", registers); // the most that a kernel takes
+    json.attribute("registers", registers); // maximum over the kernels
     json.attribute("spill_bytes", spills);
   }
   json.attribute("shared_bytes", row.shared_bytes);
@@ -140,13 +140,13 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   });
 }
 
-/// What is said of every row, and of the climb.
+/// Notes on the rows and on the climb.
 void write_machine(llvm::json::OStream &json, const Machine &machine) {
   json.attribute("device", std::string(machine.executor->name()));
   json.attribute("simulated", machine.simulated());
 }
 
-/// The most serious of them: a wrong result before a schedule that was refused.
+/// The most serious exit code: a wrong result precedes a refused schedule.
 ExitCode code_of(const std::vector<Climbed> &rows) {
   for (ExitCode code :
        {ExitCode::wrong_result, ExitCode::illegal_schedule, ExitCode::usage, ExitCode::no_device})
@@ -164,7 +164,7 @@ std::string heading(const std::vector<std::string> &problems, const Machine &mac
   return folded((one ? style.bold(problems.front()) + " " : "") + where, "  ", "") + "\n";
 }
 
-/// All rungs scheduled. Throws where no rung can be run for a mistake in the words.
+/// Schedules all rungs. Throws if a mistake in the command line prevents every rung from running.
 std::vector<Planned> plan_all(const Climb &climb, const std::vector<Choice> &choices) {
   std::vector<Planned> planned;
   for (const Choice &choice : choices)
@@ -186,7 +186,7 @@ RunTableFacts facts_of(const Context &context, const std::vector<Planned> &plann
   return facts;
 }
 
-/// Each row as its rung finishes: what has been climbed stays where the climb is interrupted.
+/// Prints each row when its rung finishes, so that the rows remain if the climb is interrupted.
 std::vector<Climbed> climb_all(Climb &climb, const std::vector<Planned> &planned,
                                const std::function<void(std::size_t, const Climbed &)> &print) {
   std::vector<Climbed> rows;
@@ -223,7 +223,7 @@ ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &cl
   return code_of(rows);
 }
 
-/// An object a line: the rungs, and at last the climb.
+/// One object per line: the rungs, then the climb.
 ExitCode climb_as_json(const Context &context, const Machine &machine, Climb &climb,
                        const std::vector<Planned> &planned, const std::string &spared) {
   auto line = [&](const std::function<void(llvm::json::OStream &)> &write) {
@@ -254,7 +254,7 @@ ExitCode run(const Context &context) {
   if (choices.empty())
     throw UserError(ExitCode::usage, "there is no rung to climb; name a trace file");
   std::string spared = spare_other_ranks(context, choices);
-  for (const Choice &choice : choices) // every mistake in the words before the first result
+  for (const Choice &choice : choices) // report command line mistakes before the first result
     chosen_shape(context, choice);
   Machine machine = choose_machine(context);
   Climb climb(context, machine);

@@ -14,7 +14,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// The trace, a numbered line for each directive.
+/// The trace, with a numbered line for each directive.
 std::string numbered_trace(const Schedule &schedule, const Style &style) {
   std::string text;
   for (std::size_t n = 0; n < schedule.trace().size(); ++n)
@@ -40,7 +40,7 @@ std::size_t chosen_step(const Context &context, const Schedule &schedule) {
   return given ? static_cast<std::size_t>(*given) : last;
 }
 
-/// To the file that --output names, or to stdout.
+/// Writes to the file of --output, or to stdout.
 void deliver(const Context &context, const std::string &text) {
   if (auto path = context.arguments.value("output"))
     write_file(*path, text);
@@ -83,7 +83,7 @@ ExitCode run(const Context &context) {
   Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]), target);
   const Style style = arguments.has("output") ? Style(Colour::never) : context.style;
   if (auto form = arguments.value("trace")) {
-    // As JSON the trace file is the result, so that it can be replayed.
+    // The JSON result is the trace file itself, so that it can be replayed.
     bool cpp = *form == "cpp" && !context.json();
     deliver(context, cpp ? highlight(trace_to_cpp(it.schedule), style)
                          : to_json(trace_file(it.schedule, it.shape, it.dtype)));

@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What a word of this description stands for: "[RUNG or TUTORIAL …]", "FILE".
+/// Adds the candidates for a placeholder such as "[RUNG or TUTORIAL …]" or "FILE".
 void add_described(Words &words, const std::string &description, const std::vector<Rung> &rungs) {
   auto says = [&](const char *what) { return description.find(what) != std::string::npos; };
   for (const Rung &rung : rungs) {
@@ -43,11 +43,11 @@ Words values(const Option &option, const std::vector<Rung> &rungs) {
   return words;
 }
 
-/// What the words after a command have said so far.
+/// State of the words after a command.
 struct Said {
   Words options;                   ///< "--shape"
-  std::size_t positional = 0;      ///< how many
-  const Option *waiting = nullptr; ///< an option whose value comes next
+  std::size_t positional = 0;      ///< number of positional words
+  const Option *waiting = nullptr; ///< option that expects its value next
   bool only_positional = false;    ///< after "--"
 };
 
@@ -73,7 +73,7 @@ Said read(const Words &words, const std::vector<Option> &options) {
 
 std::vector<std::string> candidates(const std::vector<Command> &commands, const std::vector<Option> &common,
                                     const std::vector<Rung> &rungs, std::vector<std::string> words) {
-  // bash makes three words of `--dtype=f32`.
+  // bash splits `--dtype=f32` into three words.
   std::string typed = words.empty() || words.back() == "=" ? "" : words.back();
   if (!words.empty())
     words.pop_back();
@@ -82,7 +82,7 @@ std::vector<std::string> candidates(const std::vector<Command> &commands, const 
   Words all, names;
   for (const Command &command : commands)
     names.push_back(command.name);
-  std::string name = "run"; // without a command
+  std::string name = "run"; // the default command
   bool first = words.empty();
   if (first) {
     all = names;

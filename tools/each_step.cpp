@@ -21,10 +21,10 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// The interpreter does some five million instances a second.
+/// Limit on the block instances of a requested case. The interpreter executes about five million per second.
 constexpr double most_asked_for = 2e9;
 
-/// What is built: the choice for other extents, with what is stated of its sizes.
+/// Builds the choice for other extents, with its statements about sizes.
 Build build_of(const Context &context, const Choice &choice) {
   std::optional<Size> stated = chosen_shape(context, choice).stated;
   Target target = make_target(given_arch(context).value_or(Target{}.arch));
@@ -39,7 +39,7 @@ bool small_shapes(const Context &context, const Choice &choice) {
   return !context.arguments.has("shape") && !choice.fixed_shape;
 }
 
-/// The shape that was asked for, or small ones that hurt, as far as what is stated of the sizes allows.
+/// The requested shape, or small hostile shapes, within the statements about sizes.
 std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const Choice &choice,
                                                  const Program &source) {
   if (!small_shapes(context, choice))
@@ -59,7 +59,7 @@ std::vector<DType> dtypes_of(const Context &context, const Choice &choice) {
   return {DType::u32, DType::f32};
 }
 
-/// Why the computation has no ring mode, or empty.
+/// The reason why the computation has no ring mode, or empty.
 std::string without_ring(const Build &build, const std::vector<std::int64_t> &extents) {
   try {
     std::string own = dtype_name(build(extents, DType::u32).source(), DType::u32);
@@ -69,7 +69,7 @@ std::string without_ring(const Build &build, const std::vector<std::int64_t> &ex
   }
 }
 
-/// What the user asked for by name is not left out in silence.
+/// Refuses a requested case that is too large, instead of skipping it silently. Throws UserError (usage).
 void check_first(const Schedule &schedule, const std::vector<std::int64_t> &extents) {
   BlameOptions options;
   options.extents = extents;
@@ -93,7 +93,7 @@ std::string temporary_file() {
   return path.str().str();
 }
 
-/// Where the trace of the fault was written.
+/// The path of the trace that reproduces the fault.
 std::string save_trace(const Context &context, const BlamedCase &it) {
   std::string path = context.arguments.value("save").value_or("");
   if (path.empty())
@@ -177,7 +177,7 @@ std::string case_line(const BlamedCase &it, const Style &style) {
                           it.blame.refusal.empty() ? "" : "; it cannot be lowered, see below"));
 }
 
-/// On which inputs the steps were run, a line for each dtype.
+/// The inputs of the steps, one line for each dtype.
 std::string runs_text(const std::vector<BlamedCase> &cases) {
   std::vector<std::string> lines;
   for (const BlamedCase &it : cases) {

@@ -170,7 +170,7 @@ std::string metrics_text(const PlanAnalysis &whole, const Style &style) {
       table.add({metric.name, value, metric.unit, kind});
       list += fmt::format("{}\n{:>20} {}  {}\n", metric.name, value, metric.unit, style.dim("[" + kind + "]"));
     }
-    // The names are too long to be folded.
+    // The names are too long to wrap.
     text += "\n" + style.bold("Metrics of " + entry_name(kernel.kernel)) + "\n" +
             (table.fits(output_width()) ? table.text(style) : list);
   }

@@ -22,7 +22,7 @@ std::vector<int> lanes_of(const model::WarpRequest &request) {
   return lanes;
 }
 
-/// For each bank its words, each with the lanes that ask for it, in the order of the lanes.
+/// For each bank, its words with the lanes that request them, in the order of the lanes.
 using Banks = std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::vector<int>>>>;
 Banks banks_of(const model::WarpRequest &request, const std::vector<int> &lanes, std::int64_t bytes) {
   Banks banks;
@@ -40,7 +40,7 @@ Banks banks_of(const model::WarpRequest &request, const std::vector<int> &lanes,
   return banks;
 }
 
-/// Lanes whose words go together, as `model::cost` has it.
+/// The number of lanes that are processed together, as in `model::cost`.
 int lanes_at_once(const model::WarpRequest &request, std::int64_t bytes) {
   int each = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
   std::uint32_t apart = 0;
@@ -138,7 +138,7 @@ std::string bank_picture(const model::WarpRequest &request, std::int64_t bytes, 
                          std::size_t width) {
   std::vector<int> lanes = lanes_of(request);
   int each = lanes_at_once(request, bytes), parts = 32 / each;
-  // As many banks side by side as there is room for: all, a half, a quarter, …
+  // The largest fraction of the banks that fits side by side: all, a half, a quarter, …
   std::int64_t shown = model::banks;
   while (shown > 4 && 10 + 3 * static_cast<std::size_t>(shown) > width)
     shown /= 2;
@@ -164,7 +164,7 @@ std::string bank_picture(const model::WarpRequest &request, std::int64_t bytes, 
 }
 
 std::string sector_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style) {
-  std::map<std::int64_t, std::map<std::int64_t, std::set<int>>> lines; // of each line its words and their lanes
+  std::map<std::int64_t, std::map<std::int64_t, std::set<int>>> lines; // line -> word -> lanes
   for (int lane : lanes_of(request)) {
     std::int64_t first = request.address[static_cast<std::size_t>(lane)];
     for (std::int64_t word = first / 4; word * 4 < first + bytes; ++word)

@@ -48,7 +48,7 @@ std::string arch_conflict(const std::string &own, const std::string &asked) {
 
 namespace {
 
-/// Leaves a device of another architecture than --arch asks for.
+/// Replaces a device of another architecture than that of --arch by the simulator.
 void serve_arch(Machine &machine, const std::string &arch, bool gpu_asked_for) {
   machine.arch_given = true;
   if (machine.device) {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Writes what is no regular file: 0, or the error of the call that failed.
+/// Writes a file in place. Returns 0, or the error of the failed call.
 int write_all(const std::string &path, std::string_view text) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -32,7 +32,7 @@ int write_all(const std::string &path, std::string_view text) {
                   fmt::format("cannot write '{}': {}; nothing was written", path, std::strerror(error)));
 }
 
-/// Where the file lies that `path` names, and whether it is one that can be replaced.
+/// The file to which `path` refers. Sets `regular` if it can be replaced.
 fs::path target_of(const std::string &path, bool &regular) {
   std::error_code ignored;
   fs::path target = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);

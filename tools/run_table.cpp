@@ -12,7 +12,7 @@ namespace {
 
 using Figure = RunTable::Figure;
 
-/// A column in full, and where there is little room.
+/// A column in its wide and its narrow form.
 struct Form {
   Figure figure;
   const char *title;
@@ -40,13 +40,13 @@ constexpr Form forms[] = {
     {Figure::verdict, "verdict", 7, "verdict", 7, Align::left},
 };
 
-/// Left out in this order. The problem stands above the rows then.
+/// Columns to omit, in this order. The problem is then printed above the rows.
 constexpr Figure spare[] = {Figure::published, Figure::problem, Figure::shared,    Figure::registers,
                             Figure::occupancy, Figure::sectors, Figure::intensity, Figure::conflicts,
                             Figure::limiter,   Figure::error,   Figure::cublas,    Figure::time,
                             Figure::gflops};
 
-/// Of longer names, which are paths of traces, a narrow table shows the end.
+/// A narrow table shows the end of longer names, which are paths of traces.
 constexpr std::size_t most_of_a_name = 28;
 
 std::string end_of(const std::string &name) {
@@ -77,7 +77,7 @@ std::string short_name(Resource resource) {
   }
 }
 
-/// The most that a kernel of the rung takes.
+/// The maximum over the kernels of the rung.
 std::string registers_cell(const Climbed &row) {
   std::int64_t most = 0;
   for (const cuda::Compiled &kernel : row.compiled)
@@ -145,7 +145,7 @@ void RunTable::choose(std::size_t width) {
 
 bool RunTable::shows(Figure figure) const { return std::ranges::find(shown_, figure) != shown_.end(); }
 
-/// "-" stands for what does not apply.
+/// "-" if the figure does not apply.
 std::string RunTable::error_cell(const Climbed &row) const {
   const RunResult *random = row.check.find(CheckRun::random);
   auto exact = row.check.exact();
@@ -205,7 +205,7 @@ std::string RunTable::row(std::size_t n, const Climbed &climbed) const {
   std::vector<std::string> cells;
   for (Figure figure : shown_)
     cells.push_back(cell(figure, n, climbed));
-  // Rungs of several shapes stand below their shape where it has no column.
+  // If the shape has no column and shapes differ, it is a heading above its rungs.
   bool several = std::ranges::count(facts_.problems, facts_.problems[0]) < std::ssize(facts_.problems);
   bool changed = n == 0 || facts_.problems[n] != facts_.problems[n - 1];
   bool above = several && changed && !shows(Figure::problem);

@@ -20,8 +20,8 @@ namespace {
 
 bool is_trace_file(const std::string &word) { return word.ends_with(".json"); }
 
-/// The computation of a trace: that of the first rung whose program has its name, else one of
-/// schedules/workloads.h. None where there is none for this shape; `known` gets the names that there are.
+/// The computation of a trace: that of the first rung whose program has this name, else one of
+/// schedules/workloads.h. None if there is none for this shape. Adds the existing names to `known`.
 std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::string &workload,
                                    const Shape &shape, DType dtype, const Target &target,
                                    std::set<std::string> &known) {
@@ -33,12 +33,12 @@ std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::st
       if (source.name == workload)
         return source;
       known.insert(source.name);
-    } catch (const std::exception &) { // it does not serve this shape; another may
+    } catch (const std::exception &) { // another rung may support this shape
     }
   }
   try {
     return find_workload(workload, shape, dtype);
-  } catch (const UserError &) { // it takes another number of extents
+  } catch (const UserError &) { // it has a different number of extents
     return std::nullopt;
   }
 }
@@ -93,7 +93,7 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
           .build = build};
 }
 
-/// What a user's own code throws is the user's error, with the rung's name.
+/// Converts exceptions of a user's code to user errors with the rung's name.
 template <class F> auto call_own(const Rung &rung, const char *what, const Shape &shape, const F &f) {
   auto failed = [&](const std::string &why) {
     return UserError(ExitCode::illegal_schedule,
@@ -118,7 +118,7 @@ Choice from_rung(const Rung &rung) {
   choice.name = rung.full_name();
   choice.summary = rung.summary;
   choice.default_shape = rung.default_shape;
-  // A rung of another rank than a matrix product need not name all three shapes.
+  // A rung of a different rank than a matrix product need not define all three shapes.
   bool own = rung.gpu_shape.size() == rung.default_shape.size();
   choice.gpu_shape = own ? rung.gpu_shape : rung.default_shape;
   choice.tile = rung.tile.size() == rung.default_shape.size() ? rung.tile : Shape(rung.default_shape.size(), 1);
@@ -138,7 +138,7 @@ Choice from_rung(const Rung &rung) {
     full.push_back(rung.full_name());
     names.push_back(rung.name);
   }
-  // Where only the name is near, the full name that it belongs to is what to type.
+  // If only the short name is similar, suggest the full name.
   std::vector<std::string> near = nearest(word, full);
   for (const std::string &name : nearest(word, names))
     for (const Rung &rung : rungs)
@@ -154,7 +154,7 @@ Choice from_rung(const Rung &rung) {
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
   if (is_trace_file(word))
     return from_trace_file(rungs, word);
-  // The name of a tutorial never means a rung of another: `transposed` is not `principles/transposed`.
+  // The name of a tutorial never selects a rung of another one: `transposed` is not `principles/transposed`.
   if (!word.empty() && std::ranges::find(rungs, word, &Rung::tutorial) != rungs.end())
     throw UserError(
         ExitCode::usage,

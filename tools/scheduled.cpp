@@ -138,8 +138,8 @@ void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {
 }
 
 void check_memory(const Program &source, const Shape &shape) {
-  // Of each element of a parameter there are the inputs, a working copy, and what the reference holds in
-  // fp64: value and magnitude, and both again for a temporary.
+  // Per element of a parameter: the input, a working copy, and the reference in fp64: value and magnitude, both
+  // again for a temporary.
   constexpr double bytes_per_element = 64;
   double elements = 0;
   for (const Buffer &param : source.params) {

@@ -11,7 +11,7 @@ std::string padded(const std::string &cell, std::size_t width, Align align) {
   return align == Align::left ? cell + space : space + cell;
 }
 
-/// The widest part of a text that `wrapped` does not break.
+/// The width of the widest unbreakable part of a text.
 std::size_t widest_word(const std::string &text) {
   std::size_t widest = 0;
   for (const std::string &part : wrapped(text, 1))
@@ -19,7 +19,7 @@ std::size_t widest_word(const std::string &text) {
   return widest;
 }
 
-/// Cells of a row, each in lines, side by side.
+/// The lines of a row, with its wrapped cells side by side.
 std::string lines_of(const std::vector<Table::Column> &columns, const std::vector<std::string> &cells,
                      const Style &style, bool title) {
   std::vector<std::vector<std::string>> lines;
@@ -61,7 +61,7 @@ std::vector<Table::Column> Table::fitted(std::size_t width) const {
         least[n] = std::max(least[n], column.align == Align::left ? widest_word(row.cells[n]) : natural);
       }
   }
-  // The column that can give most gives first.
+  // Shrink the column with the most slack first.
   for (std::size_t total = Table(columns).width(); total > width; --total) {
     std::size_t best = 0;
     for (std::size_t n = 1; n < columns.size(); ++n)

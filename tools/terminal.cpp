@@ -33,7 +33,7 @@ std::size_t display_width(std::string_view text) {
   for (std::size_t n = 0; n < text.size(); ++n) {
     if (text[n] == '\x1b')
       n = std::min(text.find('m', n), text.size());
-    else if ((static_cast<unsigned char>(text[n]) & 0xC0) != 0x80) // no continuation byte of UTF-8
+    else if ((static_cast<unsigned char>(text[n]) & 0xC0) != 0x80) // not a UTF-8 continuation byte
       ++width;
   }
   return width;
@@ -41,7 +41,7 @@ std::size_t display_width(std::string_view text) {
 
 namespace {
 
-/// COLUMNS, or 0 where it is no number.
+/// COLUMNS, or 0 if it is not a number.
 std::size_t given_width() {
   const char *given = std::getenv("COLUMNS");
   int columns = given ? std::atoi(given) : 0;
@@ -56,7 +56,7 @@ std::size_t width_of(int file) {
   return known ? std::max<std::size_t>(size.ws_col, 20) : 80;
 }
 
-/// Columns of the line of progress that stands on the terminal.
+/// Columns of the progress line on the terminal.
 std::size_t progress_shown = 0;
 
 void remove_progress() {

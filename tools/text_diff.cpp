@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view line) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// What two lines have in common at their beginning and at their end, in whole words.
+/// The common prefix and suffix of two lines, in whole words.
 struct Common {
   std::size_t prefix = 0, suffix = 0;
 };
@@ -29,7 +29,7 @@ Common common_ends(std::string_view a, std::string_view b) {
   while (common.suffix < shorter - common.prefix &&
          a[a.size() - 1 - common.suffix] == b[b.size() - 1 - common.suffix])
     ++common.suffix;
-  // A word is cut where its letters go on over the end of the common part, in either line.
+  // In either line, do not let the common part end inside a word.
   auto cut = [](std::string_view line, std::size_t at) {
     return at > 0 && at < line.size() && is_word(line[at - 1]) && is_word(line[at]);
   };
@@ -40,7 +40,7 @@ Common common_ends(std::string_view a, std::string_view b) {
   return common;
 }
 
-/// A line with what lies between `prefix` and `suffix` in bold.
+/// A line with the part between `prefix` and `suffix` in bold.
 std::string emphasized(std::string_view line, Common common, bool added, const Style &style) {
   auto colour = [&](std::string_view part) { return added ? style.green(part) : style.red(part); };
   std::string_view middle = line.substr(common.prefix, line.size() - common.prefix - common.suffix);
@@ -48,7 +48,7 @@ std::string emphasized(std::string_view line, Common common, bool added, const S
          colour(line.substr(line.size() - common.suffix));
 }
 
-/// One run of removed lines and the run of added lines after it. Where both are as long, line n replaces
+/// A run of removed lines and the following run of added lines. If their lengths are equal, line n replaces
 /// line n.
 std::string render_change(const std::vector<std::string_view> &removed,
                           const std::vector<std::string_view> &added, const Style &style) {
