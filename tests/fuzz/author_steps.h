@@ -1,0 +1,109 @@
+#pragma once
+/// How a random schedule is written: author.cpp begins and mends it, author_nest.cpp schedules one nest.
+
+#include "tests/fuzz/author.h"
+#include "tests/fuzz/random.h"
+#include "tests/fuzz/wander.h"
+
+#include <initializer_list>
+
+namespace nestsmith::fuzz {
+
+using Names = std::vector<std::string>;
+
+/// What the parts of the loops of a nest are for.
+struct Roles {
+  Names blocks, threads, k_outer, k_inner, inner;
+  Names all() const {
+    Names names;
+    for (const Names *part : {&blocks, &threads, &k_outer, &k_inner, &inner})
+      names.insert(names.end(), part->begin(), part->end());
+    return names;
+  }
+};
+
+class Author {
+public:
+  Author(Draft &draft, Random &random, const std::function<void(const Draft &, const Directive &)> &about_to)
+      : draft_(draft), s_(draft.schedule), random_(random), about_to_(about_to) {}
+
+  void write();
+
+private:
+  bool chance(std::size_t percent) { return random_.chance(percent); }
+  /// Whether it was applied.
+  bool go(const std::string &op, std::vector<Argument> arguments);
+  bool go(const Directive &directive);
+  const Names &results() const { return s_.trace().back().results; }
+  void wander() { go(any_directive(s_, random_)); }
+
+  // ---- looking
+
+  const Stmt &body() const { return s_.program().body; }
+  const Block &block(const std::string &name) const { return *find_block(body(), s_.block(name).id); }
+  bool has_block(const std::string &name) const;
+  bool has_loop(const std::string &name) const;
+  std::string any_block() { return random_.pick(blocks_of(body()))->id->name; }
+  std::vector<const For *> loops(const std::string &name) const;
+  std::vector<const For *> serial_loops(const std::string &name) const;
+  static bool sums(const Block &block, const Var &loop);
+  /// The block that a schedule is built around: a sum, if there is one.
+  std::string anchor();
+  Stmt nest_of(const std::string &name) const;
+  /// Extents of the thread axes in the nest of a block.
+  std::map<Axis, std::int64_t> threads_of_nest(const std::string &name) const;
+  const Block *unbound_block() const;
+
+  // ---- one nest
+
+  void schedule_nest(std::string name, bool elaborate);
+  void place_result(const std::string &name);
+  std::string partial_sums(const std::string &name);
+  Roles tile(const std::string &name);
+  /// block, thread and own part of a loop; some of them.
+  void tile_spatial(const std::string &loop, Roles &roles, std::int64_t &threads);
+  void tile_sum(const std::string &loop, Roles &roles, bool dot);
+  void order(Roles &roles);
+  void fuse_some(Names &names, std::size_t percent);
+  /// A loop to bring a nest under: mostly where it is of use.
+  std::string place(std::initializer_list<const Names *> preferred);
+  void bring_consumers(const std::string &name, Roles &roles);
+  /// The result is computed in faster memory and copied out.
+  void through_cache(const std::string &name, const Roles &roles);
+  void bind(const Names &names, std::vector<Axis> axes);
+
+  // ---- caches
+
+  void fetch(const std::string &reader, const std::string &operand, const Roles &roles);
+  /// Brings a copy under a loop, and gives its elements to the threads, or to each.
+  void bring(const std::string &copy, const std::string &at, bool cooperative);
+  void share(const std::string &copy);
+  /// All elements in one row, dealt out to all threads.
+  void share_fused(Names own, const std::map<Axis, std::int64_t> &threads);
+  /// An axis for each dimension.
+  void share_each(const Names &own, const std::map<Axis, std::int64_t> &threads);
+
+  // ---- time and annotations
+
+  void overlap(const Roles &roles);
+  void annotate(const std::string &name, const Roles &roles);
+
+  // ---- what is owed
+
+  /// A few tries to pay what the schedule owes, as its messages say.
+  void mend();
+  void pay(const Obligation &owed);
+  /// Brings the blocks that use a buffer under common loops, or the buffer into wider memory.
+  void bring_together(const Obligation &owed, Scope wider);
+  void pay_by_binding(const std::string &culprit, Axis axis);
+
+  Draft &draft_;
+  Schedule &s_;
+  Random &random_;
+  const std::function<void(const Draft &, const Directive &)> &about_to_;
+  std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed
+  Names dots_;                              ///< loops that an intrinsic may replace
+  Names to_share_; ///< blocks on shared memory whose elements the threads are to share, once there are threads
+};
+
+} // namespace nestsmith::fuzz
