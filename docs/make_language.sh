@@ -97,8 +97,13 @@ cat <<'PRIMITIVES'
 
 Each is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)) and applies at once. What it requires is
 checked; where it does not hold the directive is refused with the reason and what to do instead, and the schedule
-stays as it was. For each requirement a test in `tests/dsl` breaks it.
+stays as it was. The refusal names the requirement by its tag, such as `split.tail` (`ScheduleError::requirement()`).
+For each requirement a test in `tests/dsl` breaks it.
+
+Every primitive requires:
+
 PRIMITIVES
+sed -n 's|^/// Requires \[\(any\.[^]]*\)\]: |- `\1`: |p' "$root/dsl/primitives/edit.h"
 for header in $(LC_ALL=C ls "$root"/dsl/primitives/*.h); do
-  primitive "$header"
+  [ "$(basename "$header")" = edit.h ] || primitive "$header"
 done

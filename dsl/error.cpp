@@ -6,10 +6,12 @@
 
 namespace nestsmith {
 
-ScheduleError::ScheduleError(std::string directive, std::string message, std::string marked)
+ScheduleError::ScheduleError(std::string requirement, std::string directive, std::string message,
+                             std::string marked)
     : UserError(ExitCode::illegal_schedule,
                 fmt::format("{}: {}{}{}", directive, message, marked.empty() ? "" : "\n", marked)),
-      directive_(std::move(directive)), message_(std::move(message)), marked_(std::move(marked)) {}
+      requirement_(std::move(requirement)), directive_(std::move(directive)), message_(std::move(message)),
+      marked_(std::move(marked)) {}
 
 void internal_error(const std::string &message, std::source_location where) {
   fmt::print(stderr, "nestsmith: internal error: {} ({}:{})\nthis is a bug in nestsmith; please report it\n",

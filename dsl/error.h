@@ -26,15 +26,17 @@ private:
 /// illegal_schedule.
 class ScheduleError : public UserError {
 public:
-  /// `directive` is the call as the user wrote it. `message` names the culprit, got and expected, and ends with
-  /// the remedy. `marked` is the printed IR with the culprit underlined.
-  ScheduleError(std::string directive, std::string message, std::string marked);
+  /// `requirement` is the tag of the broken `Requires` line (docs/language.md), such as split.tail; empty for
+  /// an obligation. `directive` is the call as the user wrote it. `message` names the culprit, got and
+  /// expected, and ends with the remedy. `marked` is the printed IR with the culprit underlined.
+  ScheduleError(std::string requirement, std::string directive, std::string message, std::string marked);
+  const std::string &requirement() const { return requirement_; }
   const std::string &directive() const { return directive_; }
   const std::string &message() const { return message_; }
   const std::string &marked() const { return marked_; }
 
 private:
-  std::string directive_, message_, marked_;
+  std::string requirement_, directive_, message_, marked_;
 };
 
 /// Reports a broken invariant of our own code and aborts.

@@ -288,7 +288,7 @@ private:
         if (Program program = with_filled_tails(program_); program.body != program_.body)
           filled.emplace(program);
       if (auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic, false))
-        found_.push_back({std::move(*breach), annotated(loop->var->name), loop->var->name});
+        found_.push_back({std::move(breach->message), annotated(loop->var->name), loop->var->name});
       return false;
     });
   }

@@ -61,9 +61,9 @@ public:
   }
 
 private:
-  void fail(std::string message, std::vector<std::string> culprits) {
+  void fail(const char *requirement, std::string message, std::vector<std::string> culprits) {
     if (!breach_)
-      breach_ = {std::move(message), std::move(culprits), false};
+      breach_ = {requirement, std::move(message), std::move(culprits), false};
   }
 
   const std::string &name() const { return loop_.var->name; }
@@ -71,7 +71,8 @@ private:
   void check_blocks() {
     for (const Block *block : below_)
       if (!staged(loop_, block->id))
-        fail(fmt::format("block {} stands below {} and has no stage; name every block below it once, and bring "
+        fail("pipeline.blocks",
+             fmt::format("block {} stands below {} and has no stage; name every block below it once, and bring "
                          "them there before this",
                          block->id->name, name()),
              {block->id->name, name()});
@@ -87,12 +88,14 @@ private:
       for (const Block *block : below_)
         if (reads(*outside, block->body.buffer) && sums_over_loop(*block))
           return fail(
+              "pipeline.blocks",
               fmt::format("block {} reads {}, which {} sums over {}: it is complete only after the last "
                           "iteration, so {} is no part of the loop; leave it after the loop and out of "
                           "the pipeline",
                           id->name, block->body.buffer->name, block->id->name, name(), id->name),
               {id->name, block->id->name, name()});
-    fail(fmt::format("block {} does not stand below {}; name the blocks below it only", id->name, name()),
+    fail("pipeline.blocks",
+         fmt::format("block {} does not stand below {}; name the blocks below it only", id->name, name()),
          {id->name, name()});
   }
 
@@ -104,7 +107,8 @@ private:
 
   void check_nests() {
     if (children_.size() < 2)
-      return fail(fmt::format("the body of {} is one nest, expected at least 2 that can overlap; bring the "
+      return fail("pipeline.nests",
+                  fmt::format("the body of {} is one nest, expected at least 2 that can overlap; bring the "
                               "producers of what it reads under {} with compute_at first",
                               name(), name()),
                   {name()});
@@ -112,7 +116,8 @@ private:
       const Staged &first = *staged(loop_, blocks.front()->id);
       for (const Block *block : blocks)
         if (const Staged &own = *staged(loop_, block->id); own.stage != first.stage || own.order != first.order)
-          fail(fmt::format("the blocks {} and {} share a nest below {}, so they run together, but have the "
+          fail("pipeline.together",
+               fmt::format("the blocks {} and {} share a nest below {}, so they run together, but have the "
                            "stages {} and {} and the orders {} and {}; give both the same",
                            blocks.front()->id->name, block->id->name, name(), first.stage, own.stage,
                            first.order, own.order),
@@ -173,7 +178,8 @@ private:
   void fail_order(const Block &early, const Block &late, const Buffer &buffer, std::int64_t distance) {
     const Staged &a = *staged(loop_, early.id), &b = *staged(loop_, late.id);
     auto verb = [&](const Block &block) { return block.body.buffer == buffer ? "writes" : "reads"; };
-    fail(fmt::format(
+    fail(distance == 0 ? "pipeline.order" : "pipeline.carried",
+         fmt::format(
              "block {} {} {} in the iteration {} = 0 before block {} {} it in {} = {}, but with stage {}, "
              "order {} against stage {}, order {} it would run after it; {}",
              early.id->name, verb(early), buffer->name, name(), late.id->name, verb(late), name(), distance,
@@ -217,7 +223,8 @@ private:
   void check_registers(const Buffer &buffer) {
     Slots slots = slots_of(buffer, {&loop_});
     if (slots.count > 1 && loop_.kind != LoopKind::unrolled)
-      fail(fmt::format("{} is local and would need {} copies, chosen by {}, but registers cannot be indexed by "
+      fail("pipeline.registers",
+           fmt::format("{} is local and would need {} copies, chosen by {}, but registers cannot be indexed by "
                        "an iteration; order its readers before its writers and one stage apart, use the same "
                        "stage, or unroll {} before this",
                        buffer->name, slots.count, name(), name()),

@@ -29,7 +29,8 @@ std::vector<StagedNest> staged_nests(const For &loop);
 
 /// A violated requirement of a pipeline.
 struct PipelineBreach {
-  std::string message; ///< for the diagnostic: the blocks, the buffer, the iterations, and the remedy
+  const char *requirement; ///< tag of a `Requires` line of dsl/primitives/pipeline.h
+  std::string message;     ///< for the diagnostic: the blocks, the buffer, the iterations, and the remedy
   std::vector<std::string> culprits;
   /// Every nest has a stage and an order, and a dependence that they violate is at fault.
   bool in_steps = false;

@@ -151,7 +151,7 @@ public:
       : placements_(placements), loop_(loop), block_(block), intrinsic_(intrinsic),
         lanes_(as_int(loop.extent).value()), bounds_(placements.bounds()) {}
 
-  std::optional<std::string> run(bool lasting) {
+  std::optional<VectorBreach> run(bool lasting) {
     if (!lasting || accesses_parameter())
       check_guards();
     for (const Load *access : loads_of(block_)) {
@@ -162,16 +162,20 @@ public:
     if (!intrinsic_)
       check_access(block_.body.buffer, block_.body.indices, "writes", lasting);
     if (!found_ && !vectors_ && !lasting && !intrinsic_)
-      fail("nothing that block {} accesses in memory is contiguous along {}, so there is no vector; lay out a "
+      fail("vectorize.memory",
+           "nothing that block {} accesses in memory is contiguous along {}, so there is no vector; lay out a "
            "tile along it with transform_layout, or leave the loop serial",
            block_.id->name, loop_.var->name);
     return std::move(found_);
   }
 
 private:
-  template <class... Args> void fail(fmt::format_string<Args...> format, Args &&...args) {
+  /// `requirement` is that of vectorize: tensorize has one for all of them.
+  template <class... Args>
+  void fail(const char *requirement, fmt::format_string<Args...> format, Args &&...args) {
     if (!found_)
-      found_ = fmt::format(format, std::forward<Args>(args)...);
+      found_ = {intrinsic_ ? "tensorize.operands" : requirement,
+                fmt::format(format, std::forward<Args>(args)...)};
   }
 
   bool accesses_parameter() const {
@@ -199,11 +203,13 @@ private:
     const Var *axis = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr;
     if (!axis)
       return fail(
+          "vectorize.uniform",
           "block {} reads only where {}, which may differ between the {} lanes of {}; vectorize another "
           "loop",
           block_.id->name, to_string(condition), lanes_, loop_.var->name);
     Expr start = in_lane(in_loops(op->a, block_, bounds_), loop_.var, 0, bounds_);
     fail(
+        "vectorize.uniform",
         "block {} runs only where {}, and the {} lanes of {} start at {} = {}: lanes of one vector may fall on "
         "both sides; expected {} and each start to be multiples of {}: take a scalar loop for this shape",
         block_.id->name, to_string(condition), lanes_, loop_.var->name, (*axis)->name, to_string(start),
@@ -221,12 +227,14 @@ private:
     if (!motion || !(motion->still() || motion->contiguous())) {
       if (intrinsic_)
         fail(
+            "vectorize.contiguous",
             "block {} {} {} with a stride of {} along {}, and {} takes elements side by side; lay it out along "
             "{} with transform_layout",
             block_.id->name, verb, buffer->name, motion ? std::to_string(motion->steps[1]) : "unknown length",
             loop_.var->name, intrinsic_->name, loop_.var->name);
       else if (parameter)
-        fail("block {} {} {} with a stride of {} along {}, expected contiguous elements; vectorize the loop "
+        fail("vectorize.contiguous",
+             "block {} {} {} with a stride of {} along {}, expected contiguous elements; vectorize the loop "
              "over "
              "its last dimension",
              block_.id->name, verb, buffer->name, motion ? std::to_string(motion->steps[1]) : "unknown length",
@@ -234,19 +242,22 @@ private:
       return;
     }
     if (intrinsic_ && !motion->contiguous() && buffer != block_.body.buffer)
-      fail("block {} {} {} without moving along {}, and {} takes elements side by side; tensorize another loop",
+      fail("vectorize.contiguous",
+           "block {} {} {} without moving along {}, and {} takes elements side by side; tensorize another loop",
            block_.id->name, verb, buffer->name, loop_.var->name, intrinsic_->name);
     if (motion->still())
       return;
     if (!is_vector(buffer->dtype, lanes_))
-      fail("block {} {} {} by {} elements of {} at once, and a vector has 8 or 16 bytes of elements of 4 or 8; "
+      fail("vectorize.width",
+           "block {} {} {} by {} elements of {} at once, and a vector has 8 or 16 bytes of elements of 4 or 8; "
            "{}",
            block_.id->name, verb, buffer->name, lanes_, name(buffer->dtype),
            intrinsic_ ? "bring them into registers with cache_read first" : "leave the loop serial");
     vectors_ = true;
     Expr first = in_lane(offset, loop_.var, 0, bounds_);
     if (!is_multiple(first, lanes_, bounds_))
-      fail("block {} {} {} by {} elements at once from the offset {}, which is not always a multiple of {}{}",
+      fail("vectorize.aligned",
+           "block {} {} {} by {} elements at once from the offset {}, which is not always a multiple of {}{}",
            block_.id->name, verb, buffer->name, lanes_, to_string(first), lanes_,
            parameter
                ? fmt::format(": rows of {} elements do not start at one; take a scalar loop for this shape",
@@ -264,18 +275,19 @@ private:
   std::int64_t lanes_;
   const Bounds &bounds_;
   bool vectors_ = false;
-  std::optional<std::string> found_;
+  std::optional<VectorBreach> found_;
 };
 
 } // namespace
 
-std::optional<std::string> vector_breach(Placements &filled, const Var &var, const Intrinsic *intrinsic,
-                                         bool lasting) {
+std::optional<VectorBreach> vector_breach(Placements &filled, const Var &var, const Intrinsic *intrinsic,
+                                          bool lasting) {
   const For &loop = *find_loop(filled.program().body, var);
   return Inspector(filled, loop, *only_block(loop), intrinsic).run(lasting);
 }
 
-std::optional<std::string> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic) {
+std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop,
+                                           const Intrinsic *intrinsic) {
   // Filling takes guards away and adds none, so that it need not be done where none is in the way.
   Placements as_it_is(program);
   if (!vector_breach(as_it_is, loop, intrinsic, true))

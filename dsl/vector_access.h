@@ -37,15 +37,19 @@ bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds);
 /// distance along the loop, or it is x < y and the lanes of x - y form an aligned group of `lanes` numbers.
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
-/// The obstacle to vector accesses for a loop that is vectorized, or tensorized by `intrinsic`, as a
-/// diagnostic; none if there is no obstacle. The tails of the program must be filled (dsl/fill_tails.h). With
-/// `lasting`, checks only what no later directive can correct: accesses to parameters, and guards of blocks
-/// that make them.
-std::optional<std::string> vector_breach(Placements &filled, const Var &loop, const Intrinsic *intrinsic,
-                                         bool lasting);
+struct VectorBreach {
+  const char *requirement; ///< tag of a `Requires` line of dsl/primitives/vectorize.h or tensorize.h
+  std::string message;     ///< states got and expected and ends with the remedy
+};
+
+/// The obstacle to vector accesses for a loop that is vectorized, or tensorized by `intrinsic`; none if there
+/// is no obstacle. The tails of the program must be filled (dsl/fill_tails.h). With `lasting`, checks only what
+/// no later directive can correct: accesses to parameters, and guards of blocks that make them.
+std::optional<VectorBreach> vector_breach(Placements &filled, const Var &loop, const Intrinsic *intrinsic,
+                                          bool lasting);
 
 /// The lasting obstacle in a program whose tails are not filled. Directives call this.
-std::optional<std::string> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
+std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
 
 /// The block below `loop` if it is the only one and all loops around it have extent 1; else null.
 const Block *only_block(const For &loop);

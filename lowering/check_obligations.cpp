@@ -11,7 +11,7 @@ void check_obligations(Unit &unit) {
   const Obligation &first = owed.front();
   std::string by = first.directive == 0 ? "the computation " + unit.schedule.program().name
                                         : to_cpp(unit.schedule.trace()[first.directive - 1], "");
-  throw ScheduleError(by, first.message, print_marked(unit.schedule.program(), {first.culprit}));
+  throw ScheduleError("", by, first.message, print_marked(unit.schedule.program(), {first.culprit}));
 }
 
 } // namespace nestsmith

@@ -1,66 +1,45 @@
 #!/bin/sh
-# requires_paired.sh [ROOT]: every `/// Requires [TAG]:` line of a header in dsl/primitives is broken by a
-# test in tests/dsl that carries the line `// refuses: TAG`, and no test names a tag that no header has.
+# requires_paired.sh [ROOT]: a requirement has one tag in three places: a line `/// Requires [TAG]: …` of the header
+# dsl/primitives/NAME.h, the refusal in dsl/, and expect_refused in tests/dsl. TAG is NAME.WORD; any.WORD is required of
+# every primitive and stands in edit.h.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
-[ -d "$root/dsl/primitives" ] || { echo "no folder $root/dsl/primitives" && exit 1; }
-[ -d "$root/tests/dsl" ] || { echo "no folder $root/tests/dsl" && exit 1; }
+cd "$root"
+lists=$(mktemp -d)
+trap 'rm -rf "$lists"' EXIT
+failed=0
+fail() { echo "$1" && failed=1; }
 
-lines=$(mktemp)
-trap 'rm -f "$lines"' EXIT
-find "$root/dsl/primitives" -name '*.h' -exec grep -Hn 'Requires' {} + | sort >"$lines" || true
-find "$root/tests/dsl" -name '*.cpp' -exec grep -Hn 'refuses:' {} + | sort >>"$lines" || true
+# tags PATTERN FILE...: the tags that PATTERN finds, its NAME.WORD without what is around it.
+word='[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*'
+tags() {
+  pattern=$1
+  shift
+  cat "$@" | tr '\n' ' ' | grep -oE "$pattern" | grep -oE "$word" || true
+}
 
-awk -v root="$root/" '
-  {
-    match($0, /^[^:]*:[0-9]+:/)
-    where = substr($0, 1, RLENGTH - 1)
-    text = substr($0, RLENGTH + 1)
-    if (index(where, root) == 1)
-      where = substr(where, length(root) + 1)
-  }
-  where ~ /^dsl\// {
-    if (text !~ /^ *\/\/\/ Requires \[[a-z0-9_.]+\]: ./) {
-      print where ": not of the form \"/// Requires [primitive.tag]: what\": " text
-      bad = 1
-      next
-    }
-    match(text, /\[[a-z0-9_.]+\]/)
-    tag = substr(text, RSTART + 1, RLENGTH - 2)
-    if (tag in required) {
-      print where ": the tag " tag " stands in " required[tag] " too"
-      bad = 1
-    }
-    required[tag] = where
-    n++
-    next
-  }
-  {
-    if (text !~ /^ *\/\/ refuses: [a-z0-9_.]+$/) {
-      print where ": not of the form \"// refuses: primitive.tag\": " text
-      bad = 1
-      next
-    }
-    sub(/^.*refuses: /, "", text)
-    if (!(text in refused))
-      refused[text] = where
-  }
-  END {
-    for (tag in required)
-      if (!(tag in refused)) {
-        print required[tag] ": no test in tests/dsl has the line \"// refuses: " tag "\""
-        bad = 1
-      }
-    for (tag in refused)
-      if (!(tag in required)) {
-        print refused[tag] ": no header in dsl/primitives requires " tag
-        bad = 1
-      }
-    if (!n) {
-      print "no Requires line in dsl/primitives/*.h"
-      bad = 1
-    }
-    if (!bad)
-      print n " requirements, each with a test that breaks it"
-    exit bad
-  }' "$lines"
+for header in dsl/primitives/*.h; do
+  name=$(basename "$header" .h)
+  [ "$name" != edit ] || name=any
+  bad=$(grep -nE '^ */// *Requires' "$header" | grep -vE "^[0-9]+:/// Requires \[$name\.[a-z0-9_]+\]: ." || true)
+  [ -z "$bad" ] || fail "$header:$bad: not of the form \"/// Requires [$name.word]: what\""
+done
+tags "/// Requires \[$word\]" dsl/primitives/*.h | sort >"$lists/all"
+sort -u "$lists/all" >"$lists/required"
+[ -s "$lists/required" ] || fail "no Requires line in dsl/primitives/*.h"
+for tag in $(uniq -d "$lists/all"); do fail "two headers or lines require $tag"; done
+
+names=$(sed 's/\..*//' "$lists/required" | sort -u | tr '\n' '|')
+word="(${names%|})\.[a-z][a-z0-9_]*"
+cat dsl/primitives/*.cpp | tr '\n' ' ' | grep -oE 'refuse\( *"[^"]*"' | grep -vE "\"$word\"" >"$lists/untagged" || true
+[ ! -s "$lists/untagged" ] || fail "dsl/primitives: a refusal without the tag of a requirement: $(cat "$lists/untagged")"
+tags "\"$word\"" dsl/*.cpp dsl/primitives/*.cpp | sort -u >"$lists/refused"
+tags "expect_refused\( *[a-z_.]+, *\"$word\"" tests/dsl/*.cpp | sort -u >"$lists/tested"
+
+missing() { comm -23 "$lists/$1" "$lists/$2"; }
+for tag in $(missing required refused); do fail "$tag is required by a header, but no code refuses it"; done
+for tag in $(missing refused required); do fail "$tag is refused by the code, but no header requires it"; done
+for tag in $(missing required tested); do fail "$tag is tested by no expect_refused in tests/dsl"; done
+for tag in $(missing tested required); do fail "$tag is tested, but no header requires it"; done
+[ "$failed" != 0 ] || echo "$(wc -l <"$lists/required") requirements, each refused by code and tested"
+exit "$failed"

@@ -31,6 +31,7 @@ void check_reductions(const Schedule::Edit &edit, const For &loop) {
     for (const IterVar &iter : block->iters)
       if (sums_over(*block, iter, loop.var))
         edit.refuse(
+            "bind.spatial",
             fmt::format(
                 "block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
                 "the same time; make it a spatial axis of partial sums with rfactor, bind a spatial loop, or "
@@ -50,15 +51,17 @@ std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {
 void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                   const std::vector<const For *> &bound) {
   if (is_thread(axis))
-    edit.require_constant(loop, "bound to " + std::string(name(axis)));
+    edit.require_constant("bind.constant", loop, "bound to " + std::string(name(axis)));
   std::int64_t limit = limit_of(edit, axis);
   if (auto range = range_of(loop.extent, {}); range && range->low > limit)
-    edit.refuse(fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
+    edit.refuse("bind.limit",
+                fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
                             loop.var->name, to_string(loop.extent), name(axis), limit),
                 {loop.var->name});
   for (const For *other : bound)
     if (*other->axis == axis && !same(simplify(other->extent), simplify(loop.extent)))
-      edit.refuse(fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
+      edit.refuse("bind.extent",
+                  fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
                               loop.var->name, to_string(loop.extent), other->var->name, name(axis),
                               to_string(other->extent)),
                   {loop.var->name, other->var->name});
@@ -74,6 +77,7 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
   const Target &target = edit.schedule().target();
   if (threads > target.threads_per_block)
     edit.refuse(
+        "bind.limit",
         fmt::format(
             "a block would have {} threads, but {} takes at most {}; split the loop {} and bind a smaller "
             "part",
@@ -85,6 +89,7 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
   if (!is_thread(axis))
     edit.refuse(
+        "bind.nested",
         fmt::format(
             "the loops {} and {} are nested, and only thread axes can be bound again in a nest; bind one "
             "of them to another axis",
@@ -98,6 +103,7 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
     }
     if (uses_outer && uses_inner)
       edit.refuse(
+          "bind.nested",
           fmt::format(
               "block {} uses both {} and {}, and on one axis a thread has one index: the iterations with "
               "{} != {} would be lost; bind one of them to another axis",
@@ -111,7 +117,7 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
 void bind(Schedule &schedule, Loop handle, Axis axis) {
   Schedule::Edit edit(schedule, "bind", {LoopName{loop_name(handle)}, Word{std::string(name(axis))}});
   const For &loop = edit.loop(handle);
-  edit.require_serial(loop);
+  edit.require_serial("bind.serial", loop);
   check_reductions(edit, loop);
   check_limits(edit, loop, axis, bound_loops(nest_of(edit.body(), loop)));
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))

@@ -23,13 +23,15 @@ const Load &find_read(const Schedule::Edit &edit, const Block &block, const std:
       found = access;
     if (access->mask.exists())
       edit.refuse(
+          "cache_read.unmasked",
           fmt::format("block {} reads {} under a mask, and a copy of all of it would read what the mask "
                       "protects; read it in place",
                       block.id->name, name),
           {block.id->name});
   }
   if (!found)
-    edit.refuse(fmt::format("block {} does not read '{}'; it reads {}", block.id->name, name,
+    edit.refuse("cache_read.reads",
+                fmt::format("block {} does not read '{}'; it reads {}", block.id->name, name,
                             known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", "))),
                 {block.id->name});
   return *found;
@@ -50,14 +52,17 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
   const Load &access = find_read(edit, reader, buffer_name);
   Buffer buffer = access.buffer;
   if (scope == Scope::global)
-    edit.refuse("got the scope global, expected shared or local: a cache is to be faster than what it caches");
+    edit.refuse("cache_read.scope",
+                "got the scope global, expected shared or local: a cache is to be faster than what it caches");
   if (reader.body.buffer == buffer)
-    edit.refuse(fmt::format("block {} writes {} itself, and would read an old copy; use cache_write",
+    edit.refuse("cache_read.unwritten",
+                fmt::format("block {} writes {} itself, and would read an old copy; use cache_write",
                             reader.id->name, buffer_name),
                 {reader.id->name});
   for (const Block *writer : writers_of(edit.body(), buffer))
     if (top_of(edit.body(), writer->id) == top_of(edit.body(), reader.id))
       edit.refuse(
+          "cache_read.before",
           fmt::format(
               "block {} writes {} in the same nest as {} reads it, so it is not complete before that nest "
               "begins; cache it before you bring the two together",

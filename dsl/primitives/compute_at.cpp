@@ -16,16 +16,19 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
   const Buffer &buffer = producer.body.buffer;
   if (find_block(loop.body, producer.id))
     edit.refuse(
+        "compute_at.encloses",
         fmt::format("block {} is already below {}; name a loop of a reader", producer.id->name, loop.var->name),
         {loop.var->name, producer.id->name});
   auto all = readers_of(edit.body(), buffer);
   for (const Block *reader : all)
     if (!find_block(loop.body, reader->id))
-      edit.refuse(fmt::format("block {} reads {} but is not below {}; choose a loop that encloses every reader",
+      edit.refuse("compute_at.encloses",
+                  fmt::format("block {} reads {} but is not below {}; choose a loop that encloses every reader",
                               reader->id->name, buffer->name, loop.var->name),
                   {loop.var->name, reader->id->name});
   if (all.empty())
     edit.refuse(
+        "compute_at.read",
         fmt::format("nothing reads {}; only what is read can be computed where it is needed", buffer->name),
         {producer.id->name});
 }
@@ -40,6 +43,7 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
       for (const Block *writer : writers_of(outer->body, access->buffer))
         if (writer->id != producer.id)
           edit.refuse(
+              "compute_at.inputs",
               fmt::format("block {} reads {}, which {} computes below {}, a loop of its present place; move {} "
                           "first",
                           producer.id->name, access->buffer->name, writer->id->name, outer->var->name,
@@ -82,6 +86,7 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
       for (std::size_t d = 0; d < read.size(); ++d)
         if (!lies_in(read[d], made[d], buffer->shape[d], bounds))
           edit.refuse(
+              "compute_at.pieces",
               fmt::format(
                   "block {0} would read {1} elements of {2} from {3} on in dimension {4}, but {5} makes "
                   "only {6} from {7} on in each iteration of {8}; bring {0} to {9} before {5} comes "
@@ -117,19 +122,21 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   const Buffer &buffer = producer.body.buffer;
   if (buffer->role != Role::temporary)
     edit.refuse(
+        "compute_at.temporary",
         fmt::format("block {} writes {}, a parameter, all of which is needed; only a temporary can be computed "
                     "where it is read",
                     producer.id->name, buffer->name),
         {producer.id->name});
   if (writers_of(edit.body(), buffer).size() != 1)
     edit.refuse(
+        "compute_at.whole",
         fmt::format(
             "{} has an init and an update, which would have to move together; use decompose_reduction after "
             "this",
             buffer->name),
         {producer.id->name});
   check_readers(edit, producer, loop);
-  require_plain_nest(edit, producer);
+  require_plain_nest(edit, "compute_at.serial", producer);
 
   Bounds bounds = loop_bounds(edit.body());
   std::set<Var> fixed;

@@ -15,6 +15,7 @@ void check_definition(const Schedule::Edit &edit, const Block &block) {
   const std::string &name = block.id->name;
   if (buffer->role != Role::temporary)
     edit.refuse(
+        "compute_inline.temporary",
         fmt::format("block {} writes {}, a parameter, which the caller is to have; only a temporary can "
                     "be inlined",
                     name, buffer->name),
@@ -23,21 +24,25 @@ void check_definition(const Schedule::Edit &edit, const Block &block) {
                              [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
   if (reduces || writers_of(edit.body(), buffer).size() > 1)
     edit.refuse(
+        "compute_inline.elementwise",
         fmt::format("block {} is part of a sum, which each reader would have to compute anew; bring it to "
                     "its readers with compute_at",
                     name),
         {name});
   if (!is_plain(block, buffer, block.body.indices))
     edit.refuse(
+        "compute_inline.index",
         fmt::format("block {} does not index {} by just its own axes, each once and over its whole extent, "
                     "so what an element holds is not one expression; use compute_at",
                     name, buffer->name),
         {name});
   if (readers_of(edit.body(), buffer).empty())
-    edit.refuse(fmt::format("nothing reads {}, so there is nothing to inline it into", buffer->name), {name});
+    edit.refuse("compute_inline.read",
+                fmt::format("nothing reads {}, so there is nothing to inline it into", buffer->name), {name});
   for (const Load *access : loads_of(block))
     if (const Block *writer = writer_after(edit.body(), access->buffer, block.id))
-      edit.refuse(fmt::format("block {} reads {}, which {} overwrites later: its readers might find the new "
+      edit.refuse("compute_inline.inputs",
+                  fmt::format("block {} reads {}, which {} overwrites later: its readers might find the new "
                               "content; keep {} in a temporary",
                               name, access->buffer->name, writer->id->name, buffer->name),
                   {name, writer->id->name});

@@ -88,15 +88,18 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
   const For &loop = edit.loop(at);
   if (!block.init)
     edit.refuse(
+        "decompose_reduction.init",
         fmt::format("block {} has no init; only a sum that is still whole can be decomposed", block.id->name),
         {block.id->name});
   if (!find_block(loop.body, block.id))
-    edit.refuse(fmt::format("the loop {} does not enclose block {}; name one of its own loops", loop.var->name,
+    edit.refuse("decompose_reduction.encloses",
+                fmt::format("the loop {} does not enclose block {}; name one of its own loops", loop.var->name,
                             block.id->name),
                 {loop.var->name, block.id->name});
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     if (outer->var != loop.var && sums_over(block, outer->var))
       edit.refuse(
+          "decompose_reduction.outermost",
           fmt::format("block {} sums over {}, which is outside of {}: the init would run again for each of its "
                       "iterations; decompose at {}",
                       block.id->name, outer->var->name, loop.var->name, outer->var->name),
@@ -114,6 +117,7 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
   for (const Var &var : repeated)
     if (!determine(bindings, {var}, outside, loop_bounds(edit.body())))
       edit.refuse(
+          "decompose_reduction.once",
           fmt::format(
               "block {} is computed anew for each {}, and without its init would add to the same elements "
               "again; decompose at a loop inside of {}",

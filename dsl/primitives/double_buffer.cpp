@@ -49,10 +49,11 @@ void double_buffer(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "double_buffer", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
   if (loop.kind != LoopKind::unrolled || !loop.pipeline.empty())
-    edit.require_serial(loop);
+    edit.require_serial("double_buffer.serial", loop);
   std::vector<Nest> nests = staged(loop);
   if (std::all_of(nests.begin(), nests.end(), [](const Nest &nest) { return nest.stage == 0; }))
-    edit.refuse(fmt::format("no nest below {} writes a shared tile that another one reads, so there is nothing "
+    edit.refuse("double_buffer.tiles",
+                fmt::format("no nest below {} writes a shared tile that another one reads, so there is nothing "
                             "to fetch ahead; bring shared caches under it with compute_at",
                             loop.var->name),
                 {loop.var->name});

@@ -53,8 +53,9 @@ const For *find_crowded_lanes(const Program &program) {
 Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments)
     : schedule_(schedule), directive_{std::move(op), std::move(arguments), {}} {}
 
-void Schedule::Edit::refuse(const std::string &message, const std::vector<std::string> &culprits) const {
-  throw ScheduleError(to_cpp(directive_, ""), message, print_marked(program(), culprits));
+void Schedule::Edit::refuse(const char *requirement, const std::string &message,
+                            const std::vector<std::string> &culprits) const {
+  throw ScheduleError(requirement, to_cpp(directive_, ""), message, print_marked(program(), culprits));
 }
 
 std::string Schedule::Edit::name(const std::string &wanted) {
@@ -86,9 +87,10 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
   if (auto breach = find_breach(next, &program()))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
   if (auto breach = find_pipeline_breach(next))
-    refuse(breach->message, breach->culprits);
+    refuse(breach->requirement, breach->message, breach->culprits);
   if (const For *lanes = find_crowded_lanes(next))
-    refuse(fmt::format("the loop {0} is {1} and so has one block, but this would bring other loops or blocks "
+    refuse("any.lanes",
+           fmt::format("the loop {0} is {1} and so has one block, but this would bring other loops or blocks "
                        "below it; do this before {0} is {1}, or choose a loop outside of it",
                        lanes->var->name, nestsmith::name(lanes->kind)),
            {lanes->var->name});
@@ -100,20 +102,21 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
 const For &Schedule::Edit::loop(Loop handle) const {
   const For *found = handle.var ? find_loop(body(), handle.var) : nullptr;
   if (!found)
-    refuse(schedule_.why_missing(handle));
+    refuse("any.handle", schedule_.why_missing(handle));
   return *found;
 }
 
 const Block &Schedule::Edit::block(BlockRef handle) const {
   const Block *found = handle.id ? find_block(body(), handle.id) : nullptr;
   if (!found)
-    refuse(schedule_.why_missing(handle));
+    refuse("any.handle", schedule_.why_missing(handle));
   return *found;
 }
 
-void Schedule::Edit::require_serial(const For &loop) const {
+void Schedule::Edit::require_serial(const char *requirement, const For &loop) const {
   if (const char *time = !loop.pipeline.empty() ? "pipelined" : loop.partitioned ? "partitioned" : nullptr)
-    refuse(fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name,
+    refuse(requirement,
+           fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name,
                        time, time),
            {loop.var->name});
   if (loop.kind == LoopKind::serial)
@@ -121,15 +124,18 @@ void Schedule::Edit::require_serial(const For &loop) const {
   std::string kind(nestsmith::name(loop.kind));
   std::string is =
       loop.kind == LoopKind::bound ? fmt::format("bound to {}", nestsmith::name(*loop.axis)) : kind;
-  refuse(fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name, is,
+  refuse(requirement,
+         fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name, is,
                      kind),
          {loop.var->name});
 }
 
-std::int64_t Schedule::Edit::require_constant(const For &loop, const std::string &done) const {
+std::int64_t Schedule::Edit::require_constant(const char *requirement, const For &loop,
+                                              const std::string &done) const {
   if (auto extent = as_int(loop.extent))
     return *extent;
   refuse(
+      requirement,
       fmt::format("the loop {} has {} iterations, which is known only at launch, and only a loop of a constant "
                   "extent can be {}; split it and take the inner part",
                   loop.var->name, to_string(loop.extent), done),
@@ -198,6 +204,7 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
   auto last = highest(to_expr(run), bounds);
   if (!even || !range || range->low != 0 || !last)
     edit.refuse(
+        "compute_at.steps",
         fmt::format(
             "the loops of block {} do not take its sum over {} from where it begins, {}, in even steps, "
             "so it cannot be made anew; do this before they are fused or split further",

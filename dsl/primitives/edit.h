@@ -14,6 +14,9 @@ namespace nestsmith {
 
 /// The application of one directive. `commit` verifies the new program and records the step. `refuse` throws
 /// ScheduleError and leaves the schedule unchanged.
+///
+/// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
+/// Requires [any.lanes]: a loop that is vectorized or tensorized keeps one block and no other loop below it.
 class Schedule::Edit {
 public:
   Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments);
@@ -22,8 +25,10 @@ public:
   const Program &program() const { return schedule_.program(); }
   const Stmt &body() const { return program().body; }
 
-  /// `message` states got and expected and ends with the remedy. `culprits` are the loops or blocks to mark.
-  [[noreturn]] void refuse(const std::string &message, const std::vector<std::string> &culprits = {}) const;
+  /// `requirement` is the tag of the `Requires` line that does not hold. `message` states got and expected and
+  /// ends with the remedy. `culprits` are the loops or blocks to mark.
+  [[noreturn]] void refuse(const char *requirement, const std::string &message,
+                           const std::vector<std::string> &culprits = {}) const;
   /// `wanted`, or `wanted` with a suffix: a name that no loop, block or buffer of the new program has.
   std::string name(const std::string &wanted);
   /// Frees the name of a loop that the new program will not contain.
@@ -36,10 +41,10 @@ public:
   /// The nodes of handles. Refuses a handle that refers to nothing in the program.
   const For &loop(Loop handle) const;
   const Block &block(BlockRef handle) const;
-  void require_serial(const For &loop) const;
+  void require_serial(const char *requirement, const For &loop) const;
   /// The extent. Refuses one that depends on sizes. `done` completes "only a loop of a constant extent can be
   /// …" in the message: "unrolled".
-  std::int64_t require_constant(const For &loop, const std::string &done) const;
+  std::int64_t require_constant(const char *requirement, const For &loop, const std::string &done) const;
 
 private:
   Schedule &schedule_;

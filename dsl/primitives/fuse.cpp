@@ -10,11 +10,12 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
   Schedule::Edit edit(schedule, "fuse", {LoopName{loop_name(outer_handle)}, LoopName{loop_name(inner_handle)}});
   const For &outer = edit.loop(outer_handle);
   const For &inner = edit.loop(inner_handle);
-  edit.require_serial(outer);
-  edit.require_serial(inner);
+  edit.require_serial("fuse.serial", outer);
+  edit.require_serial("fuse.serial", inner);
   const auto *child = as<For>(outer.body);
   if (!child || child->var != inner.var)
     edit.refuse(
+        "fuse.nested",
         fmt::format("the body of {} is not just the loop {}; bring them next to each other with reorder, outer "
                     "loop first",
                     outer.var->name, inner.var->name),
@@ -24,6 +25,7 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
   std::int64_t iterations = 0;
   if (__builtin_mul_overflow(most(outer), most(inner), &iterations) || iterations > std::int64_t{1} << 60)
     edit.refuse(
+        "fuse.extent",
         fmt::format("{} and {} have more than 2^60 iterations together; fuse fewer loops{}", outer.var->name,
                     inner.var->name,
                     uses_size(outer.extent) || uses_size(inner.extent) ? ", or state smaller sizes" : ""),

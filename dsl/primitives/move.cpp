@@ -4,13 +4,14 @@
 
 namespace nestsmith {
 
-void require_plain_nest(Schedule::Edit &edit, const Block &block) {
+void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Block &block) {
   for (const Stmt &stmt : path_to(edit.body(), block.id)) {
     const auto *loop = as<For>(stmt);
     if (!loop || blocks_of(loop->body).size() > 1)
       continue;
     if (loop->kind != LoopKind::serial)
       edit.refuse(
+          requirement,
           fmt::format(
               "the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
               "unroll after this",
@@ -19,7 +20,7 @@ void require_plain_nest(Schedule::Edit &edit, const Block &block) {
                                             : std::string(name(loop->kind))),
           {loop->var->name});
     if (!loop->pipeline.empty() || loop->partitioned)
-      edit.require_serial(*loop);
+      edit.require_serial(requirement, *loop);
     edit.release(stmt);
   }
 }

@@ -7,7 +7,7 @@ namespace nestsmith {
 
 /// Refuses unless the loops around `block` alone are serial, since new loops will replace them. Frees their
 /// names.
-void require_plain_nest(Schedule::Edit &edit, const Block &block);
+void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Block &block);
 
 /// The root without the block and without loops that become empty.
 Stmt remove_block(const Stmt &root, const BlockId &block);

@@ -23,20 +23,24 @@ void partition(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "partition", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
   if (loop.partitioned)
-    edit.refuse(fmt::format("the loop {} is partitioned already; once is enough", loop.var->name),
+    edit.refuse("partition.kind",
+                fmt::format("the loop {} is partitioned already; once is enough", loop.var->name),
                 {loop.var->name});
   if (loop.kind == LoopKind::bound && is_thread(*loop.axis))
-    edit.refuse(fmt::format("the loop {} is bound to {}, and the threads of a block run one code together; "
+    edit.refuse("partition.kind",
+                fmt::format("the loop {} is bound to {}, and the threads of a block run one code together; "
                             "partition a serial loop or one that is bound to a block axis",
                             loop.var->name, name(*loop.axis)),
                 {loop.var->name});
   if (loop.kind != LoopKind::serial && loop.kind != LoopKind::bound)
-    edit.refuse(fmt::format("the loop {} is {}, expected a serial loop or one that is bound to a block axis; "
+    edit.refuse("partition.kind",
+                fmt::format("the loop {} is {}, expected a serial loop or one that is bound to a block axis; "
                             "partition the loop around it",
                             loop.var->name, name(loop.kind)),
                 {loop.var->name});
   if (!guards(loop))
-    edit.refuse(fmt::format("no block below {} is guarded by it: all its tiles are full for this shape; leave "
+    edit.refuse("partition.guarded",
+                fmt::format("no block below {} is guarded by it: all its tiles are full for this shape; leave "
                             "the partition out",
                             loop.var->name),
                 {loop.var->name});

@@ -16,7 +16,8 @@ void check_names(const Schedule::Edit &edit, const std::vector<Stage> &stages) {
   for (const Stage &stage : stages) {
     edit.block(stage.block);
     if (!seen.insert(stage.block.id).second)
-      edit.refuse(fmt::format("block {} is named twice; name every block once", stage.block.id->name),
+      edit.refuse("pipeline.blocks",
+                  fmt::format("block {} is named twice; name every block once", stage.block.id->name),
                   {stage.block.id->name});
   }
 }
@@ -28,6 +29,7 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
     if (!orders.insert(nest.order).second || nest.order < 0 ||
         nest.order >= static_cast<std::int64_t>(nests.size()))
       edit.refuse(
+          "pipeline.orders",
           fmt::format("the {} nests below {} have the order {} twice or out of range, expected each of 0 "
                       "to {} once",
                       nests.size(), loop.var->name, nest.order, nests.size() - 1),
@@ -36,13 +38,15 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
   std::int64_t expected = 0;
   for (std::int64_t stage : stages) {
     if (stage != expected)
-      edit.refuse(fmt::format("got the stage {}, but none is {}; number the stages from 0 without a gap", stage,
+      edit.refuse("pipeline.stages",
+                  fmt::format("got the stage {}, but none is {}; number the stages from 0 without a gap", stage,
                               expected),
                   {loop.var->name});
     ++expected;
   }
   if (stages.size() < 2)
-    edit.refuse(fmt::format("all blocks below {} have stage 0, so nothing would overlap; give what reads the "
+    edit.refuse("pipeline.stages",
+                fmt::format("all blocks below {} have stage 0, so nothing would overlap; give what reads the "
                             "tiles a later stage than what fills them",
                             loop.var->name),
                 {loop.var->name});
@@ -57,7 +61,7 @@ void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
   Schedule::Edit edit(schedule, "pipeline", {LoopName{loop_name(handle)}, names});
   const For &loop = edit.loop(handle);
   if (loop.kind != LoopKind::unrolled || !loop.pipeline.empty())
-    edit.require_serial(loop);
+    edit.require_serial("pipeline.serial", loop);
   check_names(edit, stages);
   For copy = loop;
   for (const Stage &stage : stages)
@@ -70,7 +74,7 @@ void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
   if (!breach || breach->in_steps)
     check_stages(edit, loop, staged_nests(*as<For>(made)));
   if (breach)
-    edit.refuse(breach->message, breach->culprits);
+    edit.refuse(breach->requirement, breach->message, breach->culprits);
   edit.commit(next.body);
 }
 

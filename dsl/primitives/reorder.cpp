@@ -24,12 +24,14 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
   std::vector<const For *> chain(first, deepest.end());
   for (const Loop &handle : wanted)
     if (std::none_of(chain.begin(), chain.end(), [&](const For *loop) { return loop->var == handle.var; }))
-      edit.refuse(fmt::format("the loops {} and {} are in different nests; name loops of one nest",
+      edit.refuse("reorder.chain",
+                  fmt::format("the loops {} and {} are in different nests; name loops of one nest",
                               handle.var->name, chain.back()->var->name),
                   {handle.var->name, chain.back()->var->name});
   for (std::size_t n = 0; n + 1 < chain.size(); ++n)
     if (as<For>(chain[n]->body) != chain[n + 1])
       edit.refuse(
+          "reorder.chain",
           fmt::format("between the loops {} and {} stand other statements, which depend on their order (block "
                       "{}); reorder before they are put there, or reorder the loops on one side of them only",
                       chain[n]->var->name, chain[n + 1]->var->name,
@@ -56,6 +58,7 @@ void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &bef
       for (const Term &term : linearize(iter.binding, bounds).terms)
         if (auto mixed = used_in(term.digit.base, before); mixed != used_in(term.digit.base, after))
           edit.refuse(
+              "reorder.init",
               fmt::format(
                   "block {} sums over {} and {} at once, and its init must run first of them; keep their "
                   "order, or use decompose_reduction before this",
@@ -87,7 +90,8 @@ void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &
           return std::find(loops.begin(), loops.end(), repeats) < std::find(loops.begin(), loops.end(), sums);
         };
         if (block->init && first(before) != first(after) && is_summed(sums) && is_repeated(repeats))
-          edit.refuse(fmt::format("{} repeats block {} as a whole, init included, and {} is a loop of its sum; "
+          edit.refuse("reorder.repeated",
+                      fmt::format("{} repeats block {} as a whole, init included, and {} is a loop of its sum; "
                                   "keep their order",
                                   repeats->var->name, block->id->name, sums->var->name),
                       {repeats->var->name, sums->var->name, block->id->name});
@@ -103,12 +107,13 @@ void reorder(Schedule &schedule, std::vector<Loop> order) {
     names.push_back({loop_name(handle)});
   Schedule::Edit edit(schedule, "reorder", {names});
   if (order.size() < 2)
-    edit.refuse(fmt::format("got {} loops, expected at least 2", order.size()));
+    edit.refuse("reorder.distinct", fmt::format("got {} loops, expected at least 2", order.size()));
   for (std::size_t n = 0; n < order.size(); ++n) {
     edit.loop(order[n]);
     for (std::size_t m = 0; m < n; ++m)
       if (order[n].var == order[m].var)
-        edit.refuse(fmt::format("the loop {} is named twice; name each loop once", order[n].var->name),
+        edit.refuse("reorder.distinct",
+                    fmt::format("the loop {} is named twice; name each loop once", order[n].var->name),
                     {order[n].var->name});
   }
   std::vector<const For *> chain = chain_of(edit, order), result;

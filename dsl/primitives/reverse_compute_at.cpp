@@ -13,7 +13,8 @@ namespace {
 /// The temporary that the consumer reads and that is written below the loop.
 Buffer link_of(const Schedule::Edit &edit, const Block &consumer, const For &loop) {
   if (find_block(loop.body, consumer.id))
-    edit.refuse(fmt::format("block {} is already below {}; name a loop of a producer", consumer.id->name,
+    edit.refuse("reverse_compute_at.reads",
+                fmt::format("block {} is already below {}; name a loop of a producer", consumer.id->name,
                             loop.var->name),
                 {loop.var->name, consumer.id->name});
   Buffer link;
@@ -22,6 +23,7 @@ Buffer link_of(const Schedule::Edit &edit, const Block &consumer, const For &loo
       link = access->buffer;
   if (!link || link->role != Role::temporary)
     edit.refuse(
+        "reverse_compute_at.reads",
         fmt::format("block {} reads no temporary that is written below {}; choose a loop of its producer",
                     consumer.id->name, loop.var->name),
         {loop.var->name, consumer.id->name});
@@ -32,6 +34,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
   for (const Block *writer : writers_of(edit.body(), link)) {
     if (!find_block(loop.body, writer->id))
       edit.refuse(
+          "reverse_compute_at.complete",
           fmt::format("block {} also writes {} but is not below {}; choose a loop that encloses every writer",
                       writer->id->name, link->name, loop.var->name),
           {loop.var->name, writer->id->name});
@@ -39,6 +42,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
       for (const IterVar &iter : writer->iters)
         if (sums_over(*writer, iter, outer->var))
           edit.refuse(
+              "reverse_compute_at.complete",
               fmt::format(
                   "block {} sums over {}, so {} holds a partial sum inside it; choose a loop outside of {}",
                   writer->id->name, outer->var->name, link->name, outer->var->name),
@@ -57,6 +61,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
     for (const Block *writer : writers_of(edit.body(), access->buffer))
       if (position(writer->id) >= first)
         edit.refuse(
+            "reverse_compute_at.inputs",
             fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} there first",
                         consumer.id->name, access->buffer->name, writer->id->name, loop.var->name,
                         writer->id->name),
@@ -84,6 +89,7 @@ std::vector<std::size_t> identity_map(const Schedule::Edit &edit, const Block &c
   }
   if (!good)
     edit.refuse(
+        "reverse_compute_at.identity",
         fmt::format(
             "block {} does not read {} at just its own axes, so what it can compute in one iteration is no "
             "box; use compute_at on the producer",
@@ -99,7 +105,7 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   const Block &consumer = edit.block(handle);
   const For &loop = edit.loop(at);
   Buffer link = link_of(edit, consumer, loop);
-  require_plain_nest(edit, consumer);
+  require_plain_nest(edit, "reverse_compute_at.serial", consumer);
   check_complete(edit, consumer, loop, link);
   std::vector<std::size_t> map = identity_map(edit, consumer, link);
 
@@ -123,6 +129,7 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
     bindings.push_back(iter.binding);
   if (!bijective(bindings, around, loop_bounds(make_seq({edit.body(), nest}))))
     edit.refuse(
+        "reverse_compute_at.partition",
         fmt::format(
             "the iterations from {} outwards do not make disjoint boxes of {}, so block {} would run more "
             "than once for some elements; choose a loop at which each iteration finishes a tile of its own",

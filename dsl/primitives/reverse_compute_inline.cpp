@@ -20,6 +20,7 @@ const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
   const std::string &name = consumer.id->name;
   if (consumer.init || is_sum(consumer))
     edit.refuse(
+        "reverse_compute_inline.elementwise",
         fmt::format("block {} is a sum, which no element of a producer completes; use reverse_compute_at",
                     name),
         {name});
@@ -30,6 +31,7 @@ const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
       continue;
     if (link && link->buffer != access->buffer)
       edit.refuse(
+          "reverse_compute_inline.reads",
           fmt::format("block {} reads both {} and {}, and can be put into the producer of one only; use "
                       "compute_inline for the other first",
                       name, link->buffer->name, access->buffer->name),
@@ -37,6 +39,7 @@ const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
     if (!is_plain(consumer, access->buffer, access->indices) ||
         (link && !std::equal(link->indices.begin(), link->indices.end(), access->indices.begin(), same)))
       edit.refuse(
+          "reverse_compute_inline.reads",
           fmt::format("block {} does not read {} at just its own axes, each once and over its whole extent, "
                       "so it does not use each element once; use compute_inline",
                       name, access->buffer->name),
@@ -45,6 +48,7 @@ const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
   }
   if (!link)
     edit.refuse(
+        "reverse_compute_inline.reads",
         fmt::format("block {} reads no temporary that it alone reads; use compute_inline on what it reads",
                     name),
         {name});
@@ -55,7 +59,8 @@ const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, co
   std::vector<const Block *> writers = writers_of(edit.body(), link);
   const Block &producer = *writers.back();
   if (writers.size() > 1 || producer.init || is_sum(producer))
-    edit.refuse(fmt::format("block {} sums up {}, and {} would be applied to its partial sums; use "
+    edit.refuse("reverse_compute_inline.complete",
+                fmt::format("block {} sums up {}, and {} would be applied to its partial sums; use "
                             "reverse_compute_at",
                             producer.id->name, link->name, consumer.id->name),
                 {producer.id->name, consumer.id->name});
@@ -65,6 +70,7 @@ const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, co
   if (!is_plain(producer, link, producer.body.indices) ||
       !bijective(bindings, loops_of(path_to(edit.body(), producer.id)), loop_bounds(edit.body())))
     edit.refuse(
+        "reverse_compute_inline.once",
         fmt::format("block {} does not compute each element of {} just once, at its own axes, so {} would "
                     "run more than once for some; use reverse_compute_at",
                     producer.id->name, link->name, consumer.id->name),
@@ -89,11 +95,13 @@ void check_between(const Schedule::Edit &edit, const Block &producer, const Bloc
     for (const Load *access : loads_of(consumer))
       if (access->buffer != link && (*block)->body.buffer == access->buffer)
         edit.refuse(
+            "reverse_compute_inline.inputs",
             fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} before it",
                         consumer.id->name, access->buffer->name, name, producer.id->name, name),
             {consumer.id->name, name});
     if ((*block)->body.buffer == consumer.body.buffer || reads(**block, consumer.body.buffer))
       edit.refuse(
+          "reverse_compute_inline.inputs",
           fmt::format("block {} uses {}, which {} would overwrite before it; compute into another tensor", name,
                       consumer.body.buffer->name, consumer.id->name),
           {consumer.id->name, name});
@@ -127,6 +135,7 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
     if (access->buffer == fused.body.buffer &&
         !std::equal(access->indices.begin(), access->indices.end(), fused.body.indices.begin(), same))
       edit.refuse(
+          "reverse_compute_inline.inputs",
           fmt::format("block {} reads other elements of {} than the one that {} overwrites; compute into "
                       "another tensor",
                       producer.id->name, access->buffer->name, consumer.id->name),

@@ -34,16 +34,19 @@ Summed find_sum(const Schedule::Edit &edit, const For &loop) {
       if (!sums_over(*block, block->iters[n], loop.var))
         continue;
       if (found)
-        edit.refuse(fmt::format("both {} and {} sum over {}; move one of them to a nest of its own",
+        edit.refuse("rfactor.sum",
+                    fmt::format("both {} and {} sum over {}; move one of them to a nest of its own",
                                 found->id->name, block->id->name, loop.var->name),
                     {loop.var->name, found->id->name, block->id->name});
       found = block;
       axis = n;
     }
   if (!found)
-    edit.refuse(fmt::format("no block sums over {}; name a loop of a sum", loop.var->name), {loop.var->name});
+    edit.refuse("rfactor.sum", fmt::format("no block sums over {}; name a loop of a sum", loop.var->name),
+                {loop.var->name});
   if (!found->init)
     edit.refuse(
+        "rfactor.sum",
         fmt::format("the init of block {} is a block of its own; use rfactor before decompose_reduction",
                     found->id->name),
         {found->id->name});
@@ -61,6 +64,7 @@ std::int64_t step_of(const Schedule::Edit &edit, const For &loop, const Summed &
       bool whole = term.digit.base.as<Var>() && term.digit.div == 1 && term.digit.mod == 0;
       if (n != sum.axis || !whole || step != 0)
         edit.refuse(
+            "rfactor.part",
             fmt::format("{} is not just a part of the axis {} of block {}, so its iterations are no parts "
                         "of the sum; use rfactor before fuse",
                         loop.var->name, sum.block.iters[sum.axis].var->name, sum.block.id->name),
@@ -77,6 +81,7 @@ void check_alone(const Schedule::Edit &edit, const Summed &sum) {
   for (const Block *other : blocks_of(nest))
     if (other->id != sum.block.id && touches(*other, sum.block.body.buffer))
       edit.refuse(
+          "rfactor.alone",
           fmt::format("block {} uses {} in the nest of {}, and the sum is complete only after that nest; use "
                       "rfactor before you bring the two together",
                       other->id->name, sum.block.body.buffer->name, sum.block.id->name),
@@ -128,7 +133,7 @@ BlockRef rfactor(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "rfactor", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
   Summed sum = find_sum(edit, loop);
-  edit.require_serial(loop);
+  edit.require_serial("rfactor.serial", loop);
   Bounds bounds = loop_bounds(edit.body());
   std::int64_t step = step_of(edit, loop, sum, bounds);
   check_alone(edit, sum);

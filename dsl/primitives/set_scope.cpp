@@ -11,12 +11,14 @@ void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
   Buffer old = edit.block(handle).body.buffer;
   if (old->role != Role::temporary)
     edit.refuse(
+        "set_scope.temporary",
         fmt::format(
             "block {} writes {}, a parameter, which is global; use cache_write to compute it in {} memory",
             handle.id->name, old->name, name(scope)),
         {handle.id->name});
   if (old->layout && scope != old->scope)
-    edit.refuse(fmt::format("{} has a layout for {} memory ({}); use set_scope before {}", old->name,
+    edit.refuse("set_scope.layout",
+                fmt::format("{} has a layout for {} memory ({}); use set_scope before {}", old->name,
                             name(old->scope), to_string(*old->layout),
                             old->layout->swizzle            ? "swizzle"
                             : !old->layout->strides.empty() ? "storage_align"

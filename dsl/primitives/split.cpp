@@ -17,23 +17,28 @@ std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
   std::optional<std::size_t> inferred;
   std::vector<Expr> result;
   if (factors.empty())
-    edit.refuse("got no factor, expected at least one", {loop.var->name});
+    edit.refuse("split.factors", "got no factor, expected at least one", {loop.var->name});
   if (factors.size() > 16)
-    edit.refuse(fmt::format("got {} factors, expected at most 16", factors.size()), {loop.var->name});
+    edit.refuse("split.factors", fmt::format("got {} factors, expected at most 16", factors.size()),
+                {loop.var->name});
   for (std::int64_t factor : factors) {
     if (factor == infer) {
       if (inferred)
-        edit.refuse("got two factors to infer, expected at most one; give one of them", {loop.var->name});
+        edit.refuse("split.factors", "got two factors to infer, expected at most one; give one of them",
+                    {loop.var->name});
       inferred = result.size();
     } else if (factor < 1) {
-      edit.refuse(fmt::format("got the factor {}, expected at least 1", factor), {loop.var->name});
+      edit.refuse("split.factors", fmt::format("got the factor {}, expected at least 1", factor),
+                  {loop.var->name});
     } else if (__builtin_mul_overflow(product, factor, &product) || product > (std::int64_t{1} << 31)) {
-      edit.refuse("the product of the factors is larger than 2^31; give smaller ones", {loop.var->name});
+      edit.refuse("split.factors", "the product of the factors is larger than 2^31; give smaller ones",
+                  {loop.var->name});
     }
     result.emplace_back(factor);
   }
   if (!extent && inferred != std::size_t{0})
     edit.refuse(
+        "split.outermost",
         fmt::format("the loop {} has {} iterations, which is known only at launch, so the first factor, and "
                     "no other, is to be inferred",
                     loop.var->name, to_string(loop.extent)),
@@ -41,7 +46,8 @@ std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
   if (inferred)
     result[*inferred] = simplify(ceildiv(loop.extent, Expr(product)));
   else if (product < *extent)
-    edit.refuse(fmt::format("the factors give {} iterations, but {} has {}; give more, or let one be inferred",
+    edit.refuse("split.covers",
+                fmt::format("the factors give {} iterations, but {} has {}; give more, or let one be inferred",
                             product, loop.var->name, *extent),
                 {loop.var->name});
   return result;
@@ -77,7 +83,7 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
 std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_t> given) {
   Schedule::Edit edit(schedule, "split", {LoopName{loop_name(handle)}, given});
   const For &loop = edit.loop(handle);
-  edit.require_serial(loop);
+  edit.require_serial("split.serial", loop);
   std::vector<Expr> factors = complete(edit, loop, given);
   Bounds bounds = loop_bounds(edit.body());
   Expr product = 1;
@@ -88,6 +94,7 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
     for (const Block *block : blocks_of(loop.body))
       if (!tail_is_clipped(*block, loop, bounds))
         edit.refuse(
+            "split.tail",
             fmt::format("the factors give {} iterations, but {} has {}, and it is not the outermost part of an "
                         "axis of block {}: the extra iterations would run twice; choose factors whose product "
                         "is {}",

@@ -4,20 +4,23 @@
 
 namespace nestsmith {
 
-const Buffer &require_temporary(const Schedule::Edit &edit, const Block &block) {
+const Buffer &require_temporary(const Schedule::Edit &edit, const char *requirement, const Block &block) {
   const Buffer &buffer = block.body.buffer;
   if (buffer->role != Role::temporary)
-    edit.refuse(fmt::format("block {} writes {}, a parameter, whose layout is the caller's; name the writer of "
+    edit.refuse(requirement,
+                fmt::format("block {} writes {}, a parameter, whose layout is the caller's; name the writer of "
                             "a temporary, such as a cache",
                             block.id->name, buffer->name),
                 {block.id->name});
   return buffer;
 }
 
-void require_shared(const Schedule::Edit &edit, const Block &block, const std::string &what) {
+void require_shared(const Schedule::Edit &edit, const char *requirement, const Block &block,
+                    const std::string &what) {
   const Buffer &buffer = block.body.buffer;
   if (buffer->scope != Scope::shared)
-    edit.refuse(fmt::format("{} is {}, but {} is for the banks of shared memory; use set_scope or cache_read "
+    edit.refuse(requirement,
+                fmt::format("{} is {}, but {} is for the banks of shared memory; use set_scope or cache_read "
                             "first",
                             buffer->name, name(buffer->scope), what),
                 {block.id->name});

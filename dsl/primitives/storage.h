@@ -7,9 +7,10 @@
 namespace nestsmith {
 
 /// The temporary that `block` writes. Refuses a parameter.
-const Buffer &require_temporary(const Schedule::Edit &edit, const Block &block);
+const Buffer &require_temporary(const Schedule::Edit &edit, const char *requirement, const Block &block);
 /// Refuses a temporary that is not in shared memory. `what` names the directive in the message: "a swizzle".
-void require_shared(const Schedule::Edit &edit, const Block &block, const std::string &what);
+void require_shared(const Schedule::Edit &edit, const char *requirement, const Block &block,
+                    const std::string &what);
 /// A copy of the buffer's layout; the default layout where it has none.
 Layout layout_of(const Buffer &buffer);
 /// The number of stored dimensions.

@@ -10,22 +10,25 @@ void storage_align(Schedule &schedule, BlockRef handle, std::int64_t dim, std::i
                    std::int64_t offset) {
   Schedule::Edit edit(schedule, "storage_align", {BlockName{block_name(handle)}, dim, factor, offset});
   const Block &writer = edit.block(handle);
-  const Buffer &buffer = require_temporary(edit, writer);
-  require_shared(edit, writer, "padding");
+  const Buffer &buffer = require_temporary(edit, "storage_align.temporary", writer);
+  require_shared(edit, "storage_align.shared", writer, "padding");
   auto rank = static_cast<std::int64_t>(physical_rank(buffer));
   if (dim < 0 || dim >= rank - 1)
-    edit.refuse(fmt::format("got the dimension {}, expected one of the {} before the innermost of {}, whose "
+    edit.refuse("storage_align.dim",
+                fmt::format("got the dimension {}, expected one of the {} before the innermost of {}, whose "
                             "stride is 1",
                             dim, rank - 1, buffer->name),
                 {writer.id->name});
   if (factor < 1 || factor > 65536 || offset < 0 || offset >= factor)
-    edit.refuse(fmt::format("got the stride {} modulo {}, expected a factor from 1 to 65536 and an offset "
+    edit.refuse("storage_align.numbers",
+                fmt::format("got the stride {} modulo {}, expected a factor from 1 to 65536 and an offset "
                             "below it",
                             offset, factor),
                 {writer.id->name});
   Layout layout = layout_of(buffer);
   if (layout.swizzle)
-    edit.refuse(fmt::format("{} is swizzled already, which counts in the offsets that this would change; pad "
+    edit.refuse("storage_align.first",
+                fmt::format("{} is swizzled already, which counts in the offsets that this would change; pad "
                             "first",
                             buffer->name),
                 {writer.id->name});

@@ -16,12 +16,14 @@ namespace {
 const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, DType dtype) {
   const Intrinsic *found = find_intrinsic(name, dtype);
   if (!found)
-    edit.refuse(fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
+    edit.refuse("tensorize.known",
+                fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
                             nestsmith::name(dtype), fmt::join(intrinsic_signatures(), ", ")));
   const std::string &arch = edit.schedule().target().arch;
   int number = std::atoi(arch.substr(arch.find('_') + 1).c_str());
   if (number < found->minimum_arch)
     edit.refuse(
+        "tensorize.arch",
         fmt::format("the intrinsic {} needs sm_{} or later, and the target is {}; choose another target", name,
                     found->minimum_arch, arch));
   return *found;
@@ -49,7 +51,8 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
   Expr old = in_iteration(stored, block, loop.var, 0, bounds), result = old;
   for (std::int64_t n = 0; n < intrinsic.extent; ++n) {
     if (!same(in_iteration(stored, block, loop.var, n, bounds), old))
-      edit.refuse(fmt::format("the iterations of {} write different elements of {}, and {} gives one result; "
+      edit.refuse("tensorize.meaning",
+                  fmt::format("the iterations of {} write different elements of {}, and {} gives one result; "
                               "tensorize a loop that is summed over",
                               loop.var->name, block.body.buffer->name, intrinsic.name),
                   {loop.var->name, block.id->name});
@@ -57,6 +60,7 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
   }
   if (!match(intrinsic, result))
     edit.refuse(
+        "tensorize.meaning",
         fmt::format("block {} does not compute {}: got {} in each iteration of {}, expected {} from all",
                     block.id->name, intrinsic.name, to_string(block.body.value), loop.var->name,
                     to_string(intrinsic.meaning)),
@@ -68,10 +72,11 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
 void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   Schedule::Edit edit(schedule, "tensorize", {LoopName{loop_name(handle)}, Word{name}});
   const For &loop = edit.loop(handle);
-  edit.require_serial(loop);
+  edit.require_serial("tensorize.serial", loop);
   const Block *block = only_block(loop);
   if (!block)
     edit.refuse(
+        "tensorize.innermost",
         fmt::format("below {} there are other loops or several blocks, and {} takes the innermost loop of "
                     "one block; reorder or split so that {} is innermost",
                     loop.var->name, name, loop.var->name),
@@ -79,6 +84,7 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   const Intrinsic &intrinsic = declared(edit, name, block->body.buffer->dtype);
   if (as_int(loop.extent) != intrinsic.extent)
     edit.refuse(
+        "tensorize.extent",
         fmt::format("the loop {} has {} iterations, and {} takes {}; split it so that the inner part has {}",
                     loop.var->name, to_string(loop.extent), name, intrinsic.extent, intrinsic.extent),
         {loop.var->name});
@@ -87,7 +93,7 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   copy.kind = LoopKind::tensorized;
   copy.intrinsic = &intrinsic;
   if (auto breach = lasting_breach(edit.program(), loop.var, &intrinsic))
-    edit.refuse(*breach, {loop.var->name, block->id->name});
+    edit.refuse(breach->requirement, breach->message, {loop.var->name, block->id->name});
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }
 

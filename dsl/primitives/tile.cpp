@@ -11,11 +11,13 @@ std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int6
   edit.loop(i);
   edit.loop(j);
   if (factors.size() != 2)
-    edit.refuse(fmt::format("got {} factors, expected 2: the extents of a tile along {} and {}", factors.size(),
+    edit.refuse("tile.factors",
+                fmt::format("got {} factors, expected 2: the extents of a tile along {} and {}", factors.size(),
                             loop_name(i), loop_name(j)),
                 {loop_name(i), loop_name(j)});
   if (i.var == j.var)
-    edit.refuse(fmt::format("the loop {} is named twice; name two loops", loop_name(i)), {loop_name(i)});
+    edit.refuse("tile.nest", fmt::format("the loop {} is named twice; name two loops", loop_name(i)),
+                {loop_name(i)});
   std::vector<Loop> handles;
   try {
     Schedule scratch = schedule;
@@ -27,7 +29,12 @@ std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int6
       names.push_back(handle.var->name);
     edit.commit(scratch.program().body, names);
   } catch (const ScheduleError &error) {
-    edit.refuse(fmt::format("{}: {}", error.directive(), error.message()), {loop_name(i), loop_name(j)});
+    const std::string &broken = error.requirement();
+    const char *requirement = broken.starts_with("split.")     ? "tile.split"
+                              : broken.starts_with("reorder.") ? "tile.nest"
+                                                               : broken.c_str();
+    edit.refuse(requirement, fmt::format("{}: {}", error.directive(), error.message()),
+                {loop_name(i), loop_name(j)});
   }
   return handles;
 }

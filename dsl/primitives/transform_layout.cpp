@@ -11,17 +11,20 @@ namespace nestsmith::primitives {
 void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) {
   Schedule::Edit edit(schedule, "transform_layout", {BlockName{block_name(handle)}, Word{to_string(map)}});
   const Block &writer = edit.block(handle);
-  const Buffer &buffer = require_temporary(edit, writer);
+  const Buffer &buffer = require_temporary(edit, "transform_layout.temporary", writer);
   Layout layout = layout_of(buffer);
   if (buffer->scope == Scope::global)
-    edit.refuse(fmt::format("{} is global, expected shared or local; use set_scope first", buffer->name),
+    edit.refuse("transform_layout.scope",
+                fmt::format("{} is global, expected shared or local; use set_scope first", buffer->name),
                 {writer.id->name});
   if (map.logical().size() != physical_rank(buffer))
-    edit.refuse(fmt::format("the map takes {} indices, but {} is stored by {}", map.logical().size(),
+    edit.refuse("transform_layout.rank",
+                fmt::format("the map takes {} indices, but {} is stored by {}", map.logical().size(),
                             buffer->name, physical_rank(buffer)),
                 {writer.id->name});
   if (!layout.strides.empty() || layout.swizzle)
-    edit.refuse(fmt::format("{} is {} already, which counts in the order that this would change; transform "
+    edit.refuse("transform_layout.first",
+                fmt::format("{} is {} already, which counts in the order that this would change; transform "
                             "first",
                             buffer->name, layout.swizzle ? "swizzled" : "padded"),
                 {writer.id->name});
@@ -32,7 +35,8 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
   if (box.empty())
     return commit_layout(edit, buffer, std::move(layout));
   if (auto collision = not_invertible(*layout.map, box))
-    edit.refuse(fmt::format("the layout is not invertible over the {} elements of {}: {}; keep what the map "
+    edit.refuse("transform_layout.invertible",
+                fmt::format("the layout is not invertible over the {} elements of {}: {}; keep what the map "
                             "divides away, as in \"i -> i//4, i%4\"",
                             fmt::join(box, " x "), buffer->name, *collision),
                 {writer.id->name});

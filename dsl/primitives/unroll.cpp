@@ -9,10 +9,11 @@ namespace nestsmith::primitives {
 void unroll(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "unroll", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
-  edit.require_serial(loop);
-  std::int64_t extent = edit.require_constant(loop, "unrolled");
+  edit.require_serial("unroll.serial", loop);
+  std::int64_t extent = edit.require_constant("unroll.constant", loop, "unrolled");
   if (extent > 1024)
-    edit.refuse(fmt::format("the loop {} has {} iterations, expected at most 1024; split it and unroll a part",
+    edit.refuse("unroll.extent",
+                fmt::format("the loop {} has {} iterations, expected at most 1024; split it and unroll a part",
                             loop.var->name, extent),
                 {loop.var->name});
   For copy = loop;

@@ -11,11 +11,12 @@ namespace nestsmith::primitives {
 namespace {
 
 void check_width(const Schedule::Edit &edit, const For &loop, const Block &block) {
-  std::int64_t lanes = edit.require_constant(loop, "vectorized");
+  std::int64_t lanes = edit.require_constant("vectorize.width", loop, "vectorized");
   DType dtype = block.body.buffer->dtype;
   for (const Load *access : loads_of(block))
     if (access->buffer->scope != Scope::local && byte_size(access->buffer->dtype) < 4)
       edit.refuse(
+          "vectorize.width",
           fmt::format("block {} reads {}, whose elements of {} bytes have no vectors; unroll {} instead, or "
                       "store {} as f32",
                       block.id->name, access->buffer->name, byte_size(access->buffer->dtype), loop.var->name,
@@ -25,10 +26,12 @@ void check_width(const Schedule::Edit &edit, const For &loop, const Block &block
     return;
   std::int64_t bytes = byte_size(dtype);
   if (bytes < 4)
-    edit.refuse(fmt::format("block {} writes {}, whose elements of {} bytes have no vectors; unroll {} instead",
+    edit.refuse("vectorize.width",
+                fmt::format("block {} writes {}, whose elements of {} bytes have no vectors; unroll {} instead",
                             block.id->name, block.body.buffer->name, bytes, loop.var->name),
                 {loop.var->name, block.id->name});
   edit.refuse(
+      "vectorize.width",
       fmt::format("the loop {} has {} iterations of {} bytes each, and a vector has 8 or 16 bytes; split it so "
                   "that the inner part has {} iterations",
                   loop.var->name, lanes, bytes, 16 / bytes),
@@ -45,7 +48,8 @@ void check_lanes(const Schedule::Edit &edit, const For &loop, const Block &block
     own = own || (motion && motion->distinct());
   }
   if (!own)
-    edit.refuse(fmt::format("the iterations of {} do not each write their own element of {}, as the lanes of a "
+    edit.refuse("vectorize.spatial",
+                fmt::format("the iterations of {} do not each write their own element of {}, as the lanes of a "
                             "vector must; vectorize a loop over one of its dimensions",
                             loop.var->name, block.body.buffer->name),
                 {loop.var->name, block.id->name});
@@ -54,7 +58,8 @@ void check_lanes(const Schedule::Edit &edit, const For &loop, const Block &block
         std::equal(access->indices.begin(), access->indices.end(), block.body.indices.begin(),
                    block.body.indices.end(), [](const Expr &a, const Expr &b) { return same(a, b); });
     if (access->buffer == block.body.buffer && !same_element)
-      edit.refuse(fmt::format("block {} writes {} and reads other elements of it, which another lane of {} may "
+      edit.refuse("vectorize.spatial",
+                  fmt::format("block {} writes {} and reads other elements of it, which another lane of {} may "
                               "write; vectorize another loop",
                               block.id->name, block.body.buffer->name, loop.var->name),
                   {loop.var->name, block.id->name});
@@ -67,7 +72,8 @@ void check_memory(const Schedule::Edit &edit, const For &loop, const Block &bloc
                 std::any_of(loads.begin(), loads.end(),
                             [](const Load *access) { return access->buffer->scope != Scope::local; });
   if (!memory)
-    edit.refuse(fmt::format("block {} accesses registers only, and they have no vectors; unroll {} instead",
+    edit.refuse("vectorize.memory",
+                fmt::format("block {} accesses registers only, and they have no vectors; unroll {} instead",
                             block.id->name, loop.var->name),
                 {loop.var->name, block.id->name});
 }
@@ -77,10 +83,11 @@ void check_memory(const Schedule::Edit &edit, const For &loop, const Block &bloc
 void vectorize(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "vectorize", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
-  edit.require_serial(loop);
+  edit.require_serial("vectorize.serial", loop);
   const Block *block = only_block(loop);
   if (!block)
     edit.refuse(
+        "vectorize.innermost",
         fmt::format("below {} there are other loops or several blocks, and a vector is the innermost loop "
                     "of one block; reorder or split so that {} is innermost",
                     loop.var->name, loop.var->name),
@@ -89,7 +96,7 @@ void vectorize(Schedule &schedule, Loop handle) {
   check_lanes(edit, loop, *block);
   check_memory(edit, loop, *block);
   if (auto breach = lasting_breach(edit.program(), loop.var, nullptr))
-    edit.refuse(*breach, {loop.var->name, block->id->name});
+    edit.refuse(breach->requirement, breach->message, {loop.var->name, block->id->name});
   For copy = loop;
   copy.kind = LoopKind::vectorized;
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));

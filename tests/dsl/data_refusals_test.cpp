@@ -1,4 +1,4 @@
-/// Each requirement of a primitive on blocks and buffers, broken. tests/requires_paired.sh pairs the tags.
+/// Each requirement of a primitive on blocks and buffers, broken.
 
 #include "tests/dsl/support.h"
 
@@ -11,135 +11,122 @@ using test::gemm;
 using test::product;
 
 TEST(CacheReadRefuses, BufferThatIsNotRead) {
-  // refuses: cache_read.reads
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB"), c = s.block("C");
-  expect_refused(s, [&] { s.cache_read(ab, "D", Scope::shared); },
+  expect_refused(s, "cache_read.reads", [&] { s.cache_read(ab, "D", Scope::shared); },
                  "block AB does not read 'D'; it reads AB, A, B", {"AB"});
-  expect_refused(s, [&] { s.cache_read(c, "A", Scope::shared); }, "block C does not read 'A'; it reads AB, C",
-                 {"C"});
+  expect_refused(s, "cache_read.reads", [&] { s.cache_read(c, "A", Scope::shared); },
+                 "block C does not read 'A'; it reads AB, C", {"C"});
 }
 
 TEST(CacheReadRefuses, GlobalScope) {
-  // refuses: cache_read.scope
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
-  expect_refused(s, [&] { s.cache_read(ab, "A", Scope::global); },
+  expect_refused(s, "cache_read.scope", [&] { s.cache_read(ab, "A", Scope::global); },
                  "got the scope global, expected shared or local", {});
 }
 
 TEST(CacheReadRefuses, BufferThatTheReaderWrites) {
-  // refuses: cache_read.unwritten
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
-  expect_refused(s, [&] { s.cache_read(ab, "AB", Scope::shared); },
+  expect_refused(s, "cache_read.unwritten", [&] { s.cache_read(ab, "AB", Scope::shared); },
                  "block AB writes AB itself, and would read an old copy; use cache_write", {"AB"});
 }
 
 TEST(CacheReadRefuses, ReadUnderAMask) {
-  // refuses: cache_read.unmasked
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
-  expect_refused(s, [&] { s.cache_read(c, "C", Scope::shared); },
+  expect_refused(s, "cache_read.unmasked", [&] { s.cache_read(c, "C", Scope::shared); },
                  "block C reads C under a mask, and a copy of all of it would read what the mask protects",
                  {"C"});
 }
 
 TEST(CacheReadRefuses, BufferThatIsNotCompleteBefore) {
-  // refuses: cache_read.before
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   s.reverse_compute_at(c, s.loop("i"));
   expect_refused(
-      s, [&] { s.cache_read(c, "AB", Scope::local); },
+      s, "cache_read.before", [&] { s.cache_read(c, "AB", Scope::local); },
       "block AB writes AB in the same nest as C reads it, so it is not complete before that nest begins; cache "
       "it before you bring the two together",
       {"AB", "C"});
 }
 
 TEST(CacheWriteRefuses, GlobalScope) {
-  // refuses: cache_write.scope
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
-  expect_refused(s, [&] { s.cache_write(ab, Scope::global); }, "got the scope global, expected shared or local",
-                 {});
+  expect_refused(s, "cache_write.scope", [&] { s.cache_write(ab, Scope::global); },
+                 "got the scope global, expected shared or local", {});
 }
 
 TEST(CacheWriteRefuses, BufferWhoseOldContentIsRead) {
-  // refuses: cache_write.pure
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   expect_refused(
-      s, [&] { s.cache_write(c, Scope::local); },
+      s, "cache_write.pure", [&] { s.cache_write(c, Scope::local); },
       "C is an inout parameter whose old content is read, which the cache would not hold; compute the new part "
       "into a stage of its own",
       {"C"});
 }
 
 TEST(CacheWriteRefuses, WriterInAnotherNest) {
-  // refuses: cache_write.writers
   Schedule s(product(8, 5, 4));
   BlockRef c = s.block("C");
   s.decompose_reduction(c, s.loop("i"));
   expect_refused(
-      s, [&] { s.cache_write(c, Scope::local); },
+      s, "cache_write.writers", [&] { s.cache_write(c, Scope::local); },
       "block C_init also writes C, in a nest of its own, and would still write there; use cache_write before "
       "decompose_reduction",
       {"C", "C_init"});
 }
 
 TEST(CacheWriteRefuses, ReaderInTheSameNest) {
-  // refuses: cache_write.readers
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   s.reverse_compute_at(s.block("C"), s.loop("i"));
   expect_refused(
-      s, [&] { s.cache_write(ab, Scope::local); },
+      s, "cache_write.readers", [&] { s.cache_write(ab, Scope::local); },
       "block C reads AB in the same nest, before the copy would be made; use cache_write before you bring the "
       "two together",
       {"C"});
 }
 
 TEST(SetScopeRefuses, Parameter) {
-  // refuses: set_scope.temporary
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   expect_refused(
-      s, [&] { s.set_scope(c, Scope::local); },
+      s, "set_scope.temporary", [&] { s.set_scope(c, Scope::local); },
       "block C writes C, a parameter, which is global; use cache_write to compute it in local memory", {"C"});
 }
 
 TEST(ComputeAtRefuses, Parameter) {
-  // refuses: compute_at.temporary
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   Loop i = s.loop("i");
-  expect_refused(s, [&] { s.compute_at(c, i); },
+  expect_refused(s, "compute_at.temporary", [&] { s.compute_at(c, i); },
                  "block C writes C, a parameter, all of which is needed; only a temporary can be computed "
                  "where it is read",
                  {"C"});
 }
 
 TEST(ComputeAtRefuses, SumWhoseInitStandsAlone) {
-  // refuses: compute_at.whole
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   s.decompose_reduction(ab, s.loop("k"));
   Loop at = s.loop("C_i");
   expect_refused(
-      s, [&] { s.compute_at(ab, at); },
+      s, "compute_at.whole", [&] { s.compute_at(ab, at); },
       "AB has an init and an update, which would have to move together; use decompose_reduction after this",
       {"AB"});
 }
 
 TEST(ComputeAtRefuses, LoopThatDoesNotEncloseTheReaders) {
-  // refuses: compute_at.encloses
   Schedule s(chain(8, 5));
   BlockRef t = s.block("T"), u = s.block("U");
   Loop own = s.loop("i"), last = s.loop("Y_i");
-  expect_refused(s, [&] { s.compute_at(t, own); }, "block T is already below i; name a loop of a reader",
-                 {"i", "T"});
-  expect_refused(s, [&] { s.compute_at(t, last); },
+  expect_refused(s, "compute_at.encloses", [&] { s.compute_at(t, own); },
+                 "block T is already below i; name a loop of a reader", {"i", "T"});
+  expect_refused(s, "compute_at.encloses", [&] { s.compute_at(t, last); },
                  "block U reads T but is not below Y_i; choose a loop that encloses every reader",
                  {"Y_i", "U"});
   s.compute_at(u, last);
@@ -155,18 +142,17 @@ TEST(ComputeAtRefuses, StageThatNothingReads) {
   Schedule s(w.output({y}));
   BlockRef t = s.block("T");
   Loop at = s.loop("Y_i");
-  expect_refused(s, [&] { s.compute_at(t, at); },
+  expect_refused(s, "compute_at.read", [&] { s.compute_at(t, at); },
                  "nothing reads T; only what is read can be computed where it is needed", {"T"});
 }
 
 TEST(ComputeAtRefuses, NestWithABoundLoop) {
-  // refuses: compute_at.serial
   Schedule s(gemm(8, 5, 4));
   BlockRef tile = s.cache_read(s.block("AB"), "A", Scope::shared);
   Loop row = s.loops(tile)[0];
   s.bind(row, Axis::thread_x);
   Loop k = s.loop("k");
-  expect_refused(s, [&] { s.compute_at(tile, k); },
+  expect_refused(s, "compute_at.serial", [&] { s.compute_at(tile, k); },
                  "the loop " + s.name(row) +
                      " of block A_shared is bound to threadIdx.x, and the loops are made anew, so that would "
                      "be lost; bind "
@@ -177,17 +163,16 @@ TEST(ComputeAtRefuses, NestWithABoundLoop) {
   BlockRef other = t.cache_read(t.block("AB"), "A", Scope::shared);
   t.unroll(t.loops(other)[1]);
   Loop at = t.loop("k");
-  expect_refused(t, [&] { t.compute_at(other, at); },
+  expect_refused(t, "compute_at.serial", [&] { t.compute_at(other, at); },
                  "of block A_shared is unrolled, and the loops are made anew", {t.name(t.loops(other)[1])});
 }
 
 TEST(ComputeAtRefuses, InputThatIsNotComplete) {
-  // refuses: compute_at.inputs
   Schedule s(chain(8, 5));
   BlockRef u = s.block("U");
   s.reverse_compute_at(u, s.loop("i"));
   Loop last = s.loop("Y_i");
-  expect_refused(s, [&] { s.compute_at(u, last); },
+  expect_refused(s, "compute_at.inputs", [&] { s.compute_at(u, last); },
                  "block U reads T, which T computes below i, a loop of its present place; move T first",
                  {"T", "U"});
 }
@@ -202,7 +187,7 @@ TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
   s.reverse_compute_at(y, i);
   s.bind(i, Axis::thread_x);
   Loop at = s.loops(y)[1];
-  expect_refused(s, [&] { s.compute_at(u, at); },
+  expect_refused(s, "compute_at.inputs", [&] { s.compute_at(u, at); },
                  "block U reads T, which T computes below i, a loop of its present place; move T first",
                  {"T", "U"});
 }
@@ -234,12 +219,11 @@ private:
 };
 
 TEST(ComputeAtRefuses, TailsPastThePieceThatIsThere) {
-  // refuses: compute_at.pieces
   Pieces p;
   p.bring_local();
   Loop tile = p.s.split(p.s.loop("Y_i"), {infer, 4})[0];
   expect_refused(
-      p.s, [&] { p.s.compute_at(p.shared, tile); },
+      p.s, "compute_at.pieces", [&] { p.s.compute_at(p.shared, tile); },
       "block T_shared would read 8 elements of T_local from r on in dimension 0, but T_local makes only "
       "5 from r on in each iteration of r; bring T_shared to Y_i_outer before T_local comes below r",
       {"T_shared", "T_local"});
@@ -256,49 +240,45 @@ TEST(ComputeAtRefuses, TailsPastThePieceThatIsThere) {
 }
 
 TEST(ReverseComputeAtRefuses, BlockThatDoesNotFollowTheLoop) {
-  // refuses: reverse_compute_at.reads
   Schedule s(chain(8, 5));
   BlockRef t = s.block("T"), u = s.block("U"), y = s.block("Y");
   Loop first = s.loop("i"), middle = s.loop("U_i");
-  expect_refused(s, [&] { s.reverse_compute_at(y, first); },
+  expect_refused(s, "reverse_compute_at.reads", [&] { s.reverse_compute_at(y, first); },
                  "block Y reads no temporary that is written below i; choose a loop of its producer",
                  {"i", "Y"});
-  expect_refused(s, [&] { s.reverse_compute_at(t, middle); },
+  expect_refused(s, "reverse_compute_at.reads", [&] { s.reverse_compute_at(t, middle); },
                  "block T reads no temporary that is written below U_i", {"U_i", "T"});
-  expect_refused(s, [&] { s.reverse_compute_at(u, middle); },
+  expect_refused(s, "reverse_compute_at.reads", [&] { s.reverse_compute_at(u, middle); },
                  "block U is already below U_i; name a loop of a producer", {"U_i", "U"});
 }
 
 TEST(ReverseComputeAtRefuses, NestWithABoundLoop) {
-  // refuses: reverse_compute_at.serial
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   s.bind(s.loop("C_j"), Axis::thread_x);
   Loop i = s.loop("i");
   expect_refused(
-      s, [&] { s.reverse_compute_at(c, i); },
+      s, "reverse_compute_at.serial", [&] { s.reverse_compute_at(c, i); },
       "the loop C_j of block C is bound to threadIdx.x, and the loops are made anew, so that would be lost",
       {"C_j"});
 }
 
 TEST(ReverseComputeAtRefuses, PartialSum) {
-  // refuses: reverse_compute_at.complete
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB"), c = s.block("C");
   Loop k = s.loop("k"), i = s.loop("i"), j = s.loop("j");
   s.reorder({k, i, j});
   for (Loop at : {k, i, j})
-    expect_refused(s, [&] { s.reverse_compute_at(c, at); },
+    expect_refused(s, "reverse_compute_at.complete", [&] { s.reverse_compute_at(c, at); },
                    "block AB sums over k, so AB holds a partial sum inside it; choose a loop outside of k",
                    {"k", "AB"});
   s.decompose_reduction(ab, k);
-  expect_refused(s, [&] { s.reverse_compute_at(c, k); },
+  expect_refused(s, "reverse_compute_at.complete", [&] { s.reverse_compute_at(c, k); },
                  "block AB_init also writes AB but is not below k; choose a loop that encloses every writer",
                  {"k", "AB_init"});
 }
 
 TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
-  // refuses: reverse_compute_at.identity
   auto refused = [](const std::function<Tensor(Workload &, const Tensor &)> &reader) {
     Workload w("rows");
     Tensor x = w.placeholder("X", {5, 5}, DType::u32);
@@ -308,7 +288,7 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
     BlockRef r = s.block("Y");
     Loop i = s.loop("i");
     expect_refused(
-        s, [&] { s.reverse_compute_at(r, i); },
+        s, "reverse_compute_at.identity", [&] { s.reverse_compute_at(r, i); },
         "block Y does not read T at just its own axes, so what it can compute in one iteration is no box; use "
         "compute_at on the producer",
         {"Y"});
@@ -329,20 +309,18 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
 }
 
 TEST(ReverseComputeAtRefuses, IterationsThatShareElements) {
-  // refuses: reverse_compute_at.partition
   Schedule s(gemm(8, 5, 4));
   auto [outer, inner] = s.split(s.fuse(s.loop("i"), s.loop("j")), {infer, 7});
   (void)outer;
   BlockRef c = s.block("C");
   expect_refused(
-      s, [&, at = inner] { s.reverse_compute_at(c, at); },
+      s, "reverse_compute_at.partition", [&, at = inner] { s.reverse_compute_at(c, at); },
       "the iterations from i_j_inner outwards do not make disjoint boxes of AB, so block C would run more than "
       "once for some elements; choose a loop at which each iteration finishes a tile of its own",
       {"i_j_inner", "C"});
 }
 
 TEST(ReverseComputeAtRefuses, OtherInputThatComesLater) {
-  // refuses: reverse_compute_at.inputs
   Workload w("two");
   Tensor x = w.placeholder("X", {4, 5}, DType::u32);
   Tensor t = w.compute("T", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
@@ -351,7 +329,7 @@ TEST(ReverseComputeAtRefuses, OtherInputThatComesLater) {
   Schedule s(w.output({y}));
   BlockRef r = s.block("Y");
   Loop first = s.loop("i");
-  expect_refused(s, [&] { s.reverse_compute_at(r, first); },
+  expect_refused(s, "reverse_compute_at.inputs", [&] { s.reverse_compute_at(r, first); },
                  "block Y also reads U, which U writes later than i begins; bring U there first", {"i", "U"});
   s.reverse_compute_at(r, s.loop("U_i"));
   EXPECT_TRUE(test::same_meaning(s));
@@ -367,47 +345,44 @@ TEST(ReverseComputeAtRefuses, OtherInputThatIsMadeRowByRow) {
   s.reverse_compute_at(s.block("U"), s.loop("i"));
   BlockRef r = s.block("Y");
   Loop column = s.loops(s.block("U"))[2];
-  expect_refused(s, [&] { s.reverse_compute_at(r, column); },
+  expect_refused(s, "reverse_compute_at.inputs", [&] { s.reverse_compute_at(r, column); },
                  "block Y also reads T, which T writes later than " + s.name(column) +
                      " begins; bring T there first",
                  {s.name(column), "T"});
 }
 
 TEST(DecomposeReductionRefuses, BlockWithoutAnInit) {
-  // refuses: decompose_reduction.init
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB"), c = s.block("C");
   Loop k = s.loop("k"), i = s.loop("C_i");
-  expect_refused(s, [&] { s.decompose_reduction(c, i); },
+  expect_refused(s, "decompose_reduction.init", [&] { s.decompose_reduction(c, i); },
                  "block C has no init; only a sum that is still whole can be decomposed", {"C"});
   s.decompose_reduction(ab, k);
-  expect_refused(s, [&] { s.decompose_reduction(ab, k); }, "block AB has no init", {"AB"});
+  expect_refused(s, "decompose_reduction.init", [&] { s.decompose_reduction(ab, k); }, "block AB has no init",
+                 {"AB"});
 }
 
 TEST(DecomposeReductionRefuses, LoopOfAnotherBlock) {
-  // refuses: decompose_reduction.encloses
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   Loop other = s.loop("C_i");
-  expect_refused(s, [&] { s.decompose_reduction(ab, other); },
+  expect_refused(s, "decompose_reduction.encloses", [&] { s.decompose_reduction(ab, other); },
                  "the loop C_i does not enclose block AB; name one of its own loops", {"C_i", "AB"});
 }
 
 TEST(DecomposeReductionRefuses, LoopInsideASum) {
-  // refuses: decompose_reduction.outermost
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   Loop k = s.loop("k"), i = s.loop("i");
   s.reorder({k, i});
   expect_refused(
-      s, [&] { s.decompose_reduction(ab, i); },
+      s, "decompose_reduction.outermost", [&] { s.decompose_reduction(ab, i); },
       "block AB sums over k, which is outside of i: the init would run again for each of its iterations; "
       "decompose at k",
       {"k", "i"});
 }
 
 TEST(DecomposeReductionRefuses, LoopThatRepeatsTheSum) {
-  // refuses: decompose_reduction.once
   Workload w("broadcast");
   Tensor x = w.placeholder("X", {4, 3}, DType::u32), z = w.placeholder("Z", {5}, DType::u32);
   Reduce k = reduce_axis("k", 3);
@@ -418,14 +393,14 @@ TEST(DecomposeReductionRefuses, LoopThatRepeatsTheSum) {
   Loop row = s.loop("Y_i"), l = s.loop("l");
   s.compute_at(sums, l);
   for (Loop at : {row, l})
-    expect_refused(s, [&] { s.decompose_reduction(sums, at); },
+    expect_refused(s, "decompose_reduction.once", [&] { s.decompose_reduction(sums, at); },
                    "block T is computed anew for each l, and without its init would add to the same elements "
                    "again; decompose "
                    "at a loop inside of l",
                    {"l", "T"});
   Schedule fused = s;
   Loop both = fused.fuse(row, l);
-  expect_refused(fused, [&] { fused.decompose_reduction(sums, both); },
+  expect_refused(fused, "decompose_reduction.once", [&] { fused.decompose_reduction(sums, both); },
                  "block T is computed anew for each Y_i_l", {"Y_i_l"});
   s.decompose_reduction(sums, s.loops(sums).back());
   EXPECT_TRUE(test::same_meaning(s));

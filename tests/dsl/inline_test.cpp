@@ -70,26 +70,25 @@ TEST(ComputeInline, ComposesMasksAndKeepsFills) {
 }
 
 TEST(ComputeInlineRefuses, AParameter) {
-  // refuses: compute_inline.temporary
   Schedule s(chain(3, 4));
-  expect_refused(s, [&] { s.compute_inline(s.block("Y")); },
+  expect_refused(s, "compute_inline.temporary", [&] { s.compute_inline(s.block("Y")); },
                  "block Y writes Y, a parameter, which the caller is to have; only a temporary can be inlined",
                  {"Y"});
 }
 
 TEST(ComputeInlineRefuses, ASum) {
-  // refuses: compute_inline.elementwise
   Schedule s(gemm(3, 4, 5));
   std::string message =
       "is part of a sum, which each reader would have to compute anew; bring it to its readers "
       "with compute_at";
-  expect_refused(s, [&] { s.compute_inline(s.block("AB")); }, "block AB " + message, {"AB"});
+  expect_refused(s, "compute_inline.elementwise", [&] { s.compute_inline(s.block("AB")); },
+                 "block AB " + message, {"AB"});
   s.decompose_reduction(s.block("AB"), s.loop("k"));
-  expect_refused(s, [&] { s.compute_inline(s.block("AB_init")); }, "block AB_init " + message, {"AB_init"});
+  expect_refused(s, "compute_inline.elementwise", [&] { s.compute_inline(s.block("AB_init")); },
+                 "block AB_init " + message, {"AB_init"});
 }
 
 TEST(ComputeInlineRefuses, AnIndexThatIsNoAxis) {
-  // refuses: compute_inline.index
   Workload w("reversed");
   Tensor x = w.placeholder("x", {8}, DType::u32);
   Buffer t = std::make_shared<const BufferNode>(
@@ -105,18 +104,17 @@ TEST(ComputeInlineRefuses, AnIndexThatIsNoAxis) {
   Stmt nest = make_for({j, Expr(8), LoopKind::serial, std::nullopt, make_block(block)});
   program.body = make_seq({nest, replace_buffer(program.body, x.buffer(), t)});
   Schedule s(program);
-  expect_refused(s, [&] { s.compute_inline(s.block("t")); },
+  expect_refused(s, "compute_inline.index", [&] { s.compute_inline(s.block("t")); },
                  "block t does not index t by just its own axes, each once and over its whole extent", {"t"});
 }
 
 TEST(ComputeInlineRefuses, WhatNobodyReads) {
-  // refuses: compute_inline.read
   Workload w("unused");
   Tensor x = w.placeholder("x", {8}, DType::u32);
   w.compute("t", {8}, {"i"}, [&](Expr i) -> Definition { return x(i); });
   Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition { return x(i); });
   Schedule s(w.output({y}));
-  expect_refused(s, [&] { s.compute_inline(s.block("t")); },
+  expect_refused(s, "compute_inline.read", [&] { s.compute_inline(s.block("t")); },
                  "nothing reads t, so there is nothing to inline it into", {"t"});
 }
 
@@ -131,9 +129,8 @@ Program overwriting() {
 }
 
 TEST(ComputeInlineRefuses, WhatIsOverwrittenLater) {
-  // refuses: compute_inline.inputs
   Schedule s(overwriting());
-  expect_refused(s, [&] { s.compute_inline(s.block("T")); },
+  expect_refused(s, "compute_inline.inputs", [&] { s.compute_inline(s.block("T")); },
                  "block T reads C, which C overwrites later: its readers might find the new content",
                  {"T", "C"});
 }
@@ -167,25 +164,23 @@ TEST(ReverseComputeInline, TransposesAndKeepsMasks) {
 }
 
 TEST(ReverseComputeInlineRefuses, AConsumerThatSums) {
-  // refuses: reverse_compute_inline.elementwise
   Workload w("sums");
   Tensor x = w.placeholder("x", {3, 4}, DType::u32);
   Reduce k = reduce_axis("k", 4);
   Tensor t = w.compute("t", {3, 4}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 5; });
   Tensor y = w.compute("y", {3}, {"i"}, [&](Expr i) { return sum(t(i, k), k); });
   Schedule s(w.output({y}));
-  expect_refused(s, [&] { s.reverse_compute_inline(s.block("y")); },
+  expect_refused(s, "reverse_compute_inline.elementwise", [&] { s.reverse_compute_inline(s.block("y")); },
                  "block y is a sum, which no element of a producer completes; use reverse_compute_at", {"y"});
 }
 
 TEST(ReverseComputeInlineRefuses, WhatIsNoPlainReadOfOneTemporary) {
-  // refuses: reverse_compute_inline.reads
   Schedule s(test::stencil(4));
-  expect_refused(s, [&] { s.reverse_compute_inline(s.block("U")); },
+  expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("U")); },
                  "block U does not read T at just its own axes, each once and over its whole extent", {"U"});
-  expect_refused(s, [&] { s.reverse_compute_inline(s.block("T")); },
+  expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("T")); },
                  "block T reads no temporary that it alone reads", {"T"});
-  expect_refused(s, [&] { s.reverse_compute_inline(s.block("V")); },
+  expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("V")); },
                  "block V reads no temporary that it alone reads", {"V"});
 
   Workload w("two");
@@ -194,7 +189,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNoPlainReadOfOneTemporary) {
   Tensor u = w.compute("u", {8}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
   Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition { return t(i) + u(i); });
   Schedule two(w.output({y}));
-  expect_refused(two, [&] { two.reverse_compute_inline(two.block("y")); },
+  expect_refused(two, "reverse_compute_inline.reads", [&] { two.reverse_compute_inline(two.block("y")); },
                  "block y reads both t and u, and can be put into the producer of one only", {"y"});
   two.compute_inline(two.block("u"));
   two.reverse_compute_inline(two.block("y"));
@@ -202,15 +197,13 @@ TEST(ReverseComputeInlineRefuses, WhatIsNoPlainReadOfOneTemporary) {
 }
 
 TEST(ReverseComputeInlineRefuses, AProducerThatSums) {
-  // refuses: reverse_compute_inline.complete
   Schedule s(gemm(3, 4, 5));
-  expect_refused(s, [&] { s.reverse_compute_inline(s.block("C")); },
+  expect_refused(s, "reverse_compute_inline.complete", [&] { s.reverse_compute_inline(s.block("C")); },
                  "block AB sums up AB, and C would be applied to its partial sums; use reverse_compute_at",
                  {"AB", "C"});
 }
 
 TEST(ReverseComputeInlineRefuses, AProducerThatRunsMoreThanOnce) {
-  // refuses: reverse_compute_inline.once
   Schedule s(chain(4, 4));
   s.split(s.loop("U_i"), {infer, 2});
   s.compute_at(s.block("T"), s.loop("U_j"));
@@ -225,12 +218,11 @@ TEST(ReverseComputeInlineRefuses, AProducerThatRunsMoreThanOnce) {
   Schedule r(w.output({y}));
   r.compute_at(r.block("u"), r.loop("j"));
   r.compute_at(r.block("t"), r.loop("j"));
-  expect_refused(r, [&] { r.reverse_compute_inline(r.block("u")); },
+  expect_refused(r, "reverse_compute_inline.once", [&] { r.reverse_compute_inline(r.block("u")); },
                  "block t does not compute each element of t just once, at its own axes", {"t", "u"});
 }
 
 TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
-  // refuses: reverse_compute_inline.inputs
   Workload w("later");
   Tensor x = w.placeholder("x", {8}, DType::u32);
   Tensor t = w.compute("t", {8}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
@@ -238,7 +230,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
   Tensor v = w.compute("v", {8}, {"i"}, [&](Expr i) -> Definition { return u(i) + t(i); });
   Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition { return v(i) + u(i); });
   Schedule s(w.output({y}));
-  expect_refused(s, [&] { s.reverse_compute_inline(s.block("v")); },
+  expect_refused(s, "reverse_compute_inline.inputs", [&] { s.reverse_compute_inline(s.block("v")); },
                  "block v also reads u, which u writes later than t begins; bring u before it", {"v", "u"});
 
   Workload o("old");
@@ -248,7 +240,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
   o.update(c, {"i"}, [&](const std::vector<Expr> &n) -> Definition { return a(n[0]) * 2; });
   Tensor z = o.compute("Z", {8}, {"i"}, [&](Expr i) -> Definition { return b(i) + 1; });
   Schedule old(o.output({z}));
-  expect_refused(old, [&] { old.reverse_compute_inline(old.block("C")); },
+  expect_refused(old, "reverse_compute_inline.inputs", [&] { old.reverse_compute_inline(old.block("C")); },
                  "block B uses C, which C would overwrite before it", {"C", "B"});
 
   Workload f("flip");
@@ -256,7 +248,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
   Tensor e = f.compute("E", {8}, {"i"}, [&](Expr i) -> Definition { return d(Expr(7) - i); });
   f.update(d, {"i"}, [&](const std::vector<Expr> &n) -> Definition { return e(n[0]) * 2; });
   Schedule flip(f.output());
-  expect_refused(flip, [&] { flip.reverse_compute_inline(flip.block("D")); },
+  expect_refused(flip, "reverse_compute_inline.inputs", [&] { flip.reverse_compute_inline(flip.block("D")); },
                  "block E reads other elements of D than the one that D overwrites", {"E", "D"});
 }
 

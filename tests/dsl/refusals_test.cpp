@@ -1,4 +1,4 @@
-/// Each requirement of a primitive on loops, broken. tests/requires_paired.sh pairs the tags.
+/// Each requirement of a primitive on loops, broken.
 
 #include "tests/dsl/support.h"
 
@@ -23,16 +23,15 @@ Loop unrolled(Schedule &s, const std::string &name) {
 }
 
 TEST(SplitRefuses, LoopThatIsNotSerial) {
-  // refuses: split.serial
   Schedule s(product(8, 5, 4));
   Loop i = bound(s, "i"), k = unrolled(s, "k");
-  expect_refused(s,
+  expect_refused(s, "split.serial",
                  [&] {
                    s.split(i, {infer, 2});
                  },
                  "the loop i is bound to threadIdx.x, expected a serial loop; do this before it is bound",
                  {"i"});
-  expect_refused(s,
+  expect_refused(s, "split.serial",
                  [&] {
                    s.split(k, {infer, 2});
                  },
@@ -40,24 +39,31 @@ TEST(SplitRefuses, LoopThatIsNotSerial) {
 }
 
 TEST(SplitRefuses, FactorsThatAreNoFactors) {
-  // refuses: split.factors
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i");
-  expect_refused(s, [&] { s.split(i, std::vector<std::int64_t>{}); }, "got no factor, expected at least one",
-                 {"i"});
-  expect_refused(s,
+  expect_refused(s, "split.factors", [&] { s.split(i, std::vector<std::int64_t>{}); },
+                 "got no factor, expected at least one", {"i"});
+  expect_refused(s, "split.factors",
                  [&] {
                    s.split(i, {infer, infer});
                  },
                  "got two factors to infer, expected at most one", {"i"});
-  expect_refused(s, [&] { s.split(i, {infer, 0}); }, "got the factor 0, expected at least 1", {"i"});
-  expect_refused(s, [&] { s.split(i, {infer, -4}); }, "got the factor -4, expected at least 1", {"i"});
-  expect_refused(s,
+  expect_refused(s, "split.factors",
+                 [&] {
+                   s.split(i, {infer, 0});
+                 },
+                 "got the factor 0, expected at least 1", {"i"});
+  expect_refused(s, "split.factors",
+                 [&] {
+                   s.split(i, {infer, -4});
+                 },
+                 "got the factor -4, expected at least 1", {"i"});
+  expect_refused(s, "split.factors",
                  [&] {
                    s.split(i, {infer, 65536, 65536});
                  },
                  "the product of the factors is larger than 2^31", {"i"});
-  expect_refused(s,
+  expect_refused(s, "split.factors",
                  [&] {
                    s.split(i, {infer, std::int64_t{1} << 62, 4});
                  },
@@ -65,10 +71,9 @@ TEST(SplitRefuses, FactorsThatAreNoFactors) {
 }
 
 TEST(SplitRefuses, FactorsThatMissIterations) {
-  // refuses: split.covers
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i");
-  expect_refused(s,
+  expect_refused(s, "split.covers",
                  [&] {
                    s.split(i, {3, 2});
                  },
@@ -76,11 +81,10 @@ TEST(SplitRefuses, FactorsThatMissIterations) {
 }
 
 TEST(SplitRefuses, TailThatIsNotTheEndOfAnAxis) {
-  // refuses: split.tail
   Schedule s(product(8, 5, 4));
   auto [outer, inner] = s.split(s.loop("i"), {infer, 4});
   (void)outer;
-  expect_refused(s,
+  expect_refused(s, "split.tail",
                  [&, at = inner] {
                    s.split(at, {infer, 3});
                  },
@@ -91,32 +95,34 @@ TEST(SplitRefuses, TailThatIsNotTheEndOfAnAxis) {
 }
 
 TEST(FuseRefuses, LoopThatIsNotSerial) {
-  // refuses: fuse.serial
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i"), j = bound(s, "j"), k = s.loop("k");
-  expect_refused(s, [&] { s.fuse(i, j); }, "the loop j is bound to threadIdx.x, expected a serial loop", {"j"});
-  expect_refused(s, [&] { s.fuse(j, k); }, "the loop j is bound to threadIdx.x, expected a serial loop", {"j"});
+  expect_refused(s, "fuse.serial", [&] { s.fuse(i, j); },
+                 "the loop j is bound to threadIdx.x, expected a serial loop", {"j"});
+  expect_refused(s, "fuse.serial", [&] { s.fuse(j, k); },
+                 "the loop j is bound to threadIdx.x, expected a serial loop", {"j"});
 }
 
 TEST(FuseRefuses, LoopsThatAreNotNested) {
-  // refuses: fuse.nested
   Schedule s(gemm(8, 5, 4));
   Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k"), other = s.loop("C_i");
   std::string reason = "bring them next to each other with reorder, outer loop first";
-  expect_refused(s, [&] { s.fuse(j, i); }, "the body of j is not just the loop i; " + reason, {"i", "j"});
-  expect_refused(s, [&] { s.fuse(i, k); }, "the body of i is not just the loop k; " + reason, {"i", "k"});
-  expect_refused(s, [&] { s.fuse(i, other); }, "the body of i is not just the loop C_i", {"i", "C_i"});
-  expect_refused(s, [&] { s.fuse(i, i); }, "the body of i is not just the loop i", {"i"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(j, i); }, "the body of j is not just the loop i; " + reason,
+                 {"i", "j"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, k); }, "the body of i is not just the loop k; " + reason,
+                 {"i", "k"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, other); }, "the body of i is not just the loop C_i",
+                 {"i", "C_i"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, i); }, "the body of i is not just the loop i", {"i"});
   s.reverse_compute_at(s.block("C"), i);
-  expect_refused(s, [&] { s.fuse(i, j); }, "the body of i is not just the loop j", {"i", "j"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, j); }, "the body of i is not just the loop j", {"i", "j"});
 }
 
 TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
-  // refuses: fuse.extent
   std::int64_t large = std::int64_t{1} << 22;
   Schedule s(product(large, large, large));
   Loop both = s.fuse(s.loop("i"), s.loop("j")), k = s.loop("k");
-  expect_refused(s, [&] { s.fuse(both, k); },
+  expect_refused(s, "fuse.extent", [&] { s.fuse(both, k); },
                  "i_j and k have more than 2^60 iterations together; fuse fewer loops", {"i_j", "k"});
 }
 
@@ -136,9 +142,8 @@ Schedule repeated_sum() {
 }
 
 TEST(ReorderRefuses, ASumAcrossALoopThatRepeatsIt) {
-  // refuses: reorder.repeated
   Schedule s = repeated_sum();
-  expect_refused(s,
+  expect_refused(s, "reorder.repeated",
                  [&] {
                    s.reorder({s.loop("ax_k"), s.loop("j")});
                  },
@@ -158,26 +163,28 @@ TEST(Obligations, ALoopThatSumsAndRepeatsIsNoPlaceForAnInit) {
 }
 
 TEST(ReorderRefuses, LoopsThatAreNotDistinct) {
-  // refuses: reorder.distinct
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i"), j = s.loop("j");
-  expect_refused(s, [&] { s.reorder({}); }, "got 0 loops, expected at least 2", {});
-  expect_refused(s, [&] { s.reorder({i}); }, "got 1 loops, expected at least 2", {});
-  expect_refused(s, [&] { s.reorder({i, j, i}); }, "the loop i is named twice; name each loop once", {"i"});
+  expect_refused(s, "reorder.distinct", [&] { s.reorder({}); }, "got 0 loops, expected at least 2", {});
+  expect_refused(s, "reorder.distinct", [&] { s.reorder({i}); }, "got 1 loops, expected at least 2", {});
+  expect_refused(s, "reorder.distinct",
+                 [&] {
+                   s.reorder({i, j, i});
+                 },
+                 "the loop i is named twice; name each loop once", {"i"});
 }
 
 TEST(ReorderRefuses, LoopsWithOtherStatementsBetween) {
-  // refuses: reorder.chain
   Schedule s(gemm(8, 5, 4));
   Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
-  expect_refused(s,
+  expect_refused(s, "reorder.chain",
                  [&, other = s.loop("C_i")] {
                    s.reorder({other, i});
                  },
                  "are in different nests; name loops of one nest", {"i", "C_i"});
   s.decompose_reduction(s.block("AB"), k);
   expect_refused(
-      s,
+      s, "reorder.chain",
       [&] {
         s.reorder({k, j});
       },
@@ -188,11 +195,10 @@ TEST(ReorderRefuses, LoopsWithOtherStatementsBetween) {
 }
 
 TEST(ReorderRefuses, LoopsThatPlaceAnInit) {
-  // refuses: reorder.init
   Schedule s(product(3, 5, 4));
   Loop fused = s.fuse(s.loop("j"), s.loop("k"));
   auto [outer, inner] = s.split(fused, {2, infer});
-  expect_refused(s,
+  expect_refused(s, "reorder.init",
                  [&s, a = outer, b = inner] {
                    s.reorder({b, a});
                  },
@@ -214,39 +220,38 @@ TEST(ReorderRefuses, NothingOnceTheInitStandsAlone) {
 }
 
 TEST(UnrollRefuses, LoopThatIsNotSerial) {
-  // refuses: unroll.serial
   Schedule s(product(8, 5, 4));
   Loop i = bound(s, "i"), j = unrolled(s, "j");
-  expect_refused(s, [&] { s.unroll(i); }, "the loop i is bound to threadIdx.x, expected a serial loop", {"i"});
-  expect_refused(s, [&] { s.unroll(j); }, "the loop j is unrolled, expected a serial loop", {"j"});
+  expect_refused(s, "unroll.serial", [&] { s.unroll(i); },
+                 "the loop i is bound to threadIdx.x, expected a serial loop", {"i"});
+  expect_refused(s, "unroll.serial", [&] { s.unroll(j); }, "the loop j is unrolled, expected a serial loop",
+                 {"j"});
 }
 
 TEST(UnrollRefuses, LongLoop) {
-  // refuses: unroll.extent
   Schedule s(product(1025, 1024, 1));
   Loop i = s.loop("i"), j = s.loop("j");
-  expect_refused(s, [&] { s.unroll(i); },
+  expect_refused(s, "unroll.extent", [&] { s.unroll(i); },
                  "the loop i has 1025 iterations, expected at most 1024; split it and unroll a part", {"i"});
   s.unroll(j);
 }
 
 TEST(BindRefuses, LoopThatIsNotSerial) {
-  // refuses: bind.serial
   Schedule s(product(8, 5, 4));
   Loop i = bound(s, "i"), j = unrolled(s, "j");
-  expect_refused(s, [&] { s.bind(i, Axis::block_x); },
+  expect_refused(s, "bind.serial", [&] { s.bind(i, Axis::block_x); },
                  "the loop i is bound to threadIdx.x, expected a serial loop", {"i"});
-  expect_refused(s, [&] { s.bind(j, Axis::block_x); }, "the loop j is unrolled, expected a serial loop", {"j"});
+  expect_refused(s, "bind.serial", [&] { s.bind(j, Axis::block_x); },
+                 "the loop j is unrolled, expected a serial loop", {"j"});
 }
 
 TEST(BindRefuses, LoopThatIsSummedOver) {
-  // refuses: bind.spatial
   Schedule s(product(8, 5, 4));
   auto [outer, inner] = s.split(s.loop("k"), {infer, 2});
   for (Loop loop : {outer, inner}) {
     std::string name = s.name(loop);
     for (Axis axis : all_axes)
-      expect_refused(s, [&] { s.bind(loop, axis); },
+      expect_refused(s, "bind.spatial", [&] { s.bind(loop, axis); },
                      "block C sums over " + name + ", so the iterations " + name + " = 0 and " + name +
                          " = 1 would add to one element at the same time; make it a spatial axis of partial "
                          "sums with rfactor, bind a spatial loop, or keep " +
@@ -256,7 +261,6 @@ TEST(BindRefuses, LoopThatIsSummedOver) {
 }
 
 TEST(BindRefuses, ExtentsThatDisagree) {
-  // refuses: bind.extent
   Schedule s(product(8, 5, 4));
   BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
   s.bind(s.loops(copy)[0], Axis::thread_x); // 8: it stands in a nest of its own
@@ -265,39 +269,39 @@ TEST(BindRefuses, ExtentsThatDisagree) {
   other.compute_at(other.cache_read(other.block("C"), "A", Scope::shared), other.loop("i"));
   bound(other, "j");
   Loop again = other.loops(other.block("A_shared")).back();
-  expect_refused(other, [&] { other.bind(again, Axis::thread_x); },
+  expect_refused(other, "bind.extent", [&] { other.bind(again, Axis::thread_x); },
                  "the loop " + other.name(again) +
                      " has 4 iterations, but j on threadIdx.x has 5; split it so that they agree",
                  {"j", other.name(again)});
 }
 
 TEST(BindRefuses, WhatTheTargetCannotHold) {
-  // refuses: bind.limit
   Schedule s(product(70000, 1025, 1));
   Loop i = s.loop("i"), j = s.loop("j");
-  expect_refused(s, [&] { s.bind(j, Axis::thread_x); },
+  expect_refused(s, "bind.limit", [&] { s.bind(j, Axis::thread_x); },
                  "the loop j has 1025 iterations, but threadIdx.x takes at most 1024; split it and bind a part",
                  {"j"});
-  expect_refused(s, [&] { s.bind(j, Axis::thread_z); }, "but threadIdx.z takes at most 64", {"j"});
-  expect_refused(s, [&] { s.bind(i, Axis::block_y); }, "but blockIdx.y takes at most 65535", {"i"});
+  expect_refused(s, "bind.limit", [&] { s.bind(j, Axis::thread_z); }, "but threadIdx.z takes at most 64",
+                 {"j"});
+  expect_refused(s, "bind.limit", [&] { s.bind(i, Axis::block_y); }, "but blockIdx.y takes at most 65535",
+                 {"i"});
   s.bind(i, Axis::block_x);
 
   Schedule many(product(64, 32, 1));
   many.bind(many.loop("j"), Axis::thread_x);
   Loop rows = many.loop("i");
   expect_refused(
-      many, [&] { many.bind(rows, Axis::thread_y); },
+      many, "bind.limit", [&] { many.bind(rows, Axis::thread_y); },
       "a block would have 2048 threads, but sm_80 takes at most 1024; split the loop i and bind a smaller part",
       {"i"});
 }
 
 TEST(BindRefuses, NestedLoopsOnOneAxis) {
-  // refuses: bind.nested
   Schedule s(product(8, 8, 4));
   Loop i = s.loop("i"), j = s.loop("j");
   s.bind(i, Axis::block_x);
   expect_refused(
-      s, [&] { s.bind(j, Axis::block_x); },
+      s, "bind.nested", [&] { s.bind(j, Axis::block_x); },
       "the loops i and j are nested, and only thread axes can be bound again in a nest; bind one of them to "
       "another axis",
       {"i", "j"});
@@ -306,7 +310,7 @@ TEST(BindRefuses, NestedLoopsOnOneAxis) {
   Loop row = inner_first.loop("i"), column = inner_first.loop("j");
   inner_first.bind(column, Axis::thread_x);
   expect_refused(
-      inner_first, [&] { inner_first.bind(row, Axis::thread_x); },
+      inner_first, "bind.nested", [&] { inner_first.bind(row, Axis::thread_x); },
       "block C uses both i and j, and on one axis a thread has one index: the iterations with i != j would be "
       "lost; bind one of them to another axis",
       {"i", "j", "C"});
@@ -316,7 +320,7 @@ TEST(AnyDirectiveRefuses, HandleThatIsGone) {
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i");
   s.split(i, {infer, 4});
-  expect_refused(s, [&] { s.unroll(i); },
+  expect_refused(s, "any.handle", [&] { s.unroll(i); },
                  "the loop i is not in the program any more; a split, fuse or compute_at replaced it: use the "
                  "handles that "
                  "those returned, or ask loops() again",
@@ -324,7 +328,7 @@ TEST(AnyDirectiveRefuses, HandleThatIsGone) {
   Schedule stages(chain(8, 5));
   BlockRef t = stages.block("T");
   stages.compute_inline(t);
-  expect_refused(stages, [&] { stages.set_scope(t, Scope::local); },
+  expect_refused(stages, "any.handle", [&] { stages.set_scope(t, Scope::local); },
                  "the block T is not in the program any more; ask block() again", {});
 }
 
@@ -336,17 +340,17 @@ TEST(AnyDirectiveRefuses, HandleOfAnotherSchedule) {
   for (Loop foreign : {loop, outer, inner, other.loop("k")}) {
     std::string text =
         "the loop " + other.name(foreign) + message + "loop(), loops(), or a directive that returns loops";
-    expect_refused(s, [&] { s.bind(foreign, Axis::thread_x); }, text, {});
-    expect_refused(s, [&] { s.fuse(s.loop("i"), foreign); }, text, {});
-    expect_refused(s, [&] { s.reorder({foreign, s.loop("j")}); }, text, {});
+    expect_refused(s, "any.handle", [&] { s.bind(foreign, Axis::thread_x); }, text, {});
+    expect_refused(s, "any.handle", [&] { s.fuse(s.loop("i"), foreign); }, text, {});
+    expect_refused(s, "any.handle", [&] { s.reorder({foreign, s.loop("j")}); }, text, {});
     test::expect_user_error([&] { s.extent(foreign); }, ExitCode::illegal_schedule, text);
     test::expect_user_error([&] { s.loops_below(s.block("C"), foreign); }, ExitCode::illegal_schedule, text);
   }
   BlockRef block = other.block("C");
   std::string text = "the block C" + message + "block(), or a directive that returns a block";
-  expect_refused(s, [&] { s.cache_write(block, Scope::local); }, text, {});
-  expect_refused(s, [&] { s.cache_read(block, "A", Scope::shared); }, text, {});
-  expect_refused(s, [&] { s.pipeline(s.loop("k"), {{block, 0, 0}}); }, text, {});
+  expect_refused(s, "any.handle", [&] { s.cache_write(block, Scope::local); }, text, {});
+  expect_refused(s, "any.handle", [&] { s.cache_read(block, "A", Scope::shared); }, text, {});
+  expect_refused(s, "any.handle", [&] { s.pipeline(s.loop("k"), {{block, 0, 0}}); }, text, {});
   test::expect_user_error([&] { s.loops(block); }, ExitCode::illegal_schedule, text);
   test::expect_user_error([&] { s.loops<3>(block); }, ExitCode::illegal_schedule, text);
   // A copy goes on from where it was made.
@@ -360,9 +364,9 @@ TEST(AnyDirectiveRefuses, HandleThatWasNeverSet) {
       "the handle of a loop is empty; take one from loop(), loops(), or a directive that returns loops";
   std::string block =
       "the handle of a block is empty; take one from block(), or a directive that returns a block";
-  expect_refused(s, [&] { s.unroll(Loop()); }, loop, {});
-  expect_refused(s, [&] { s.compute_at(s.block("C"), Loop()); }, loop, {});
-  expect_refused(s, [&] { s.set_scope(BlockRef(), Scope::local); }, block, {});
+  expect_refused(s, "any.handle", [&] { s.unroll(Loop()); }, loop, {});
+  expect_refused(s, "any.handle", [&] { s.compute_at(s.block("C"), Loop()); }, loop, {});
+  expect_refused(s, "any.handle", [&] { s.set_scope(BlockRef(), Scope::local); }, block, {});
   test::expect_user_error([&] { s.extent(Loop()); }, ExitCode::illegal_schedule, loop);
   test::expect_user_error([&] { s.loops_below(s.block("C"), Loop()); }, ExitCode::illegal_schedule, loop);
   test::expect_user_error([&] { s.loops(BlockRef()); }, ExitCode::illegal_schedule, block);

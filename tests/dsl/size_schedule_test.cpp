@@ -103,29 +103,30 @@ TEST(Sizes, OfTheRightMultipleNeedNoGuard) {
 TEST(Sizes, RefuseWhatNeedsAConstant) {
   Schedule s(product());
   Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
-  // refuses: unroll.constant
   expect_refused(
-      s, [&] { s.unroll(k); },
+      s, "unroll.constant", [&] { s.unroll(k); },
       "the loop k has K iterations, which is known only at launch, and only a loop of a constant extent can "
       "be unrolled; split it and take the inner part",
       {"k"});
-  // refuses: bind.constant
-  expect_refused(s, [&] { s.bind(i, Axis::thread_x); },
+  expect_refused(s, "bind.constant", [&] { s.bind(i, Axis::thread_x); },
                  "only a loop of a constant extent can be bound to threadIdx.x; split it", {"i"});
-  // refuses: split.outermost
   expect_refused(
-      s,
+      s, "split.outermost",
       [&] {
         s.split(i, {4, infer});
       },
       "the loop i has M iterations, which is known only at launch, so the first factor, and no other, is to "
       "be inferred",
       {"i"});
-  expect_refused(s, [&] { s.split(i, {64, 32}); }, "the first factor, and no other, is to be inferred", {"i"});
+  expect_refused(s, "split.outermost",
+                 [&] {
+                   s.split(i, {64, 32});
+                 },
+                 "the first factor, and no other, is to be inferred", {"i"});
   expect_user_error([&] { s.extent(j); }, ExitCode::illegal_schedule,
                     "the loop j has N iterations, which is known only at launch");
   s.bind(i, Axis::block_x);
-  expect_refused(s, [&] { s.bind(j, Axis::block_x); },
+  expect_refused(s, "bind.extent", [&] { s.bind(j, Axis::block_x); },
                  "the loop j has N iterations, but i on blockIdx.x has M; split it so that they agree",
                  {"i", "j"});
 }

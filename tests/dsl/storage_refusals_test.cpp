@@ -1,4 +1,4 @@
-/// Each requirement of a primitive on layouts and launches, broken. tests/requires_paired.sh pairs the tags.
+/// Each requirement of a primitive on layouts and launches, broken.
 
 #include "tests/dsl/support.h"
 
@@ -17,55 +17,51 @@ struct Tiled {
 };
 
 TEST(TransformLayoutRefuses, Parameter) {
-  // refuses: transform_layout.temporary
   Schedule s(product(8, 5, 4));
-  expect_refused(s, [&] { s.transform_layout(s.block("C"), "i, j -> j, i"); },
+  expect_refused(s, "transform_layout.temporary", [&] { s.transform_layout(s.block("C"), "i, j -> j, i"); },
                  "block C writes C, a parameter, whose layout is the caller's", {"C"});
 }
 
 TEST(TransformLayoutRefuses, GlobalMemory) {
-  // refuses: transform_layout.scope
   Schedule s(gemm(8, 5, 4));
-  expect_refused(s, [&] { s.transform_layout(s.block("AB"), "i, j -> j, i"); },
+  expect_refused(s, "transform_layout.scope", [&] { s.transform_layout(s.block("AB"), "i, j -> j, i"); },
                  "AB is global, expected shared or local; use set_scope first", {"AB"});
 }
 
 TEST(TransformLayoutRefuses, WrongRank) {
-  // refuses: transform_layout.rank
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
-  expect_refused(s, [&] { s.transform_layout(tile, "i -> i"); },
+  expect_refused(s, "transform_layout.rank", [&] { s.transform_layout(tile, "i -> i"); },
                  "the map takes 1 indices, but B_shared is stored by 2", {"B_shared"});
   s.transform_layout(tile, "k, j -> k//4, j, k%4");
-  expect_refused(s, [&] { s.transform_layout(tile, "k, j -> j, k"); },
+  expect_refused(s, "transform_layout.rank", [&] { s.transform_layout(tile, "k, j -> j, k"); },
                  "the map takes 2 indices, but B_shared is stored by 3", {"B_shared"});
 }
 
 TEST(TransformLayoutRefuses, PaddedOrSwizzled) {
-  // refuses: transform_layout.first
   Tiled padded, swizzled;
   padded.s.storage_align(padded.tile, 0, 2, 1);
   expect_refused(
-      padded.s, [&] { padded.s.transform_layout(padded.tile, "k, j -> j, k"); },
+      padded.s, "transform_layout.first", [&] { padded.s.transform_layout(padded.tile, "k, j -> j, k"); },
       "B_shared is padded already, which counts in the order that this would change; transform first",
       {"B_shared"});
   swizzled.s.swizzle(swizzled.tile, 5, 0, 5);
-  expect_refused(swizzled.s, [&] { swizzled.s.transform_layout(swizzled.tile, "k, j -> j, k"); },
+  expect_refused(swizzled.s, "transform_layout.first",
+                 [&] { swizzled.s.transform_layout(swizzled.tile, "k, j -> j, k"); },
                  "B_shared is swizzled already", {"B_shared"});
 }
 
 TEST(TransformLayoutRefuses, MapThatIsNotInvertible) {
-  // refuses: transform_layout.invertible
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   expect_refused(
-      s, [&] { s.transform_layout(tile, "k, j -> k*8 + j"); },
+      s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k*8 + j"); },
       "the layout is not invertible over the 64 x 64 elements of B_shared: (0, 8) and (1, 0) both lie "
       "at (8); keep what the map divides away, as in \"i -> i//4, i%4\"",
       {"B_shared"});
-  expect_refused(s, [&] { s.transform_layout(tile, "k, j -> k//2, j"); },
+  expect_refused(s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k//2, j"); },
                  "(0, 0) and (1, 0) both lie at (0, 0)", {"B_shared"});
   // The tile that compute_at leaves is 64 x 8.
   auto [j_outer, j_inner] = s.split(s.loop("j"), {infer, 8});
@@ -76,35 +72,31 @@ TEST(TransformLayoutRefuses, MapThatIsNotInvertible) {
 }
 
 TEST(StorageAlignRefuses, Parameter) {
-  // refuses: storage_align.temporary
   Schedule s(product(8, 5, 4));
-  expect_refused(s, [&] { s.storage_align(s.block("C"), 0, 2, 1); },
+  expect_refused(s, "storage_align.temporary", [&] { s.storage_align(s.block("C"), 0, 2, 1); },
                  "block C writes C, a parameter, whose layout is the caller's", {"C"});
 }
 
 TEST(StorageAlignRefuses, LocalMemory) {
-  // refuses: storage_align.shared
   Schedule s(gemm(8, 5, 4));
   s.set_scope(s.block("AB"), Scope::local);
   expect_refused(
-      s, [&] { s.storage_align(s.block("AB"), 0, 2, 1); },
+      s, "storage_align.shared", [&] { s.storage_align(s.block("AB"), 0, 2, 1); },
       "AB is local, but padding is for the banks of shared memory; use set_scope or cache_read first", {"AB"});
 }
 
 TEST(StorageAlignRefuses, InnermostDimension) {
-  // refuses: storage_align.dim
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   for (std::int64_t dim : {-1, 1, 2})
-    expect_refused(s, [&] { s.storage_align(tile, dim, 2, 1); },
+    expect_refused(s, "storage_align.dim", [&] { s.storage_align(tile, dim, 2, 1); },
                    "got the dimension " + std::to_string(dim) +
                        ", expected one of the 1 before the innermost of B_shared, whose stride is 1",
                    {"B_shared"});
 }
 
 TEST(StorageAlignRefuses, NumbersThatAreNoStride) {
-  // refuses: storage_align.numbers
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
@@ -114,69 +106,63 @@ TEST(StorageAlignRefuses, NumbersThatAreNoStride) {
                                 {32, -1},
                                 {65537, 1},
                                 {std::int64_t{1} << 62, 1}})
-    expect_refused(s, [&, f = factor, o = offset] { s.storage_align(tile, 0, f, o); },
+    expect_refused(s, "storage_align.numbers", [&, f = factor, o = offset] { s.storage_align(tile, 0, f, o); },
                    "got the stride " + std::to_string(offset) + " modulo " + std::to_string(factor) +
                        ", expected a factor from 1 to 65536 and an offset below it",
                    {"B_shared"});
 }
 
 TEST(StorageAlignRefuses, Swizzled) {
-  // refuses: storage_align.first
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.swizzle(tile, 5, 0, 5);
-  expect_refused(s, [&] { s.storage_align(tile, 0, 2, 1); },
+  expect_refused(s, "storage_align.first", [&] { s.storage_align(tile, 0, 2, 1); },
                  "B_shared is swizzled already, which counts in the offsets that this would change; pad first",
                  {"B_shared"});
 }
 
 TEST(SwizzleRefuses, Parameter) {
-  // refuses: swizzle.temporary
   Schedule s(product(8, 5, 4));
-  expect_refused(s, [&] { s.swizzle(s.block("C"), 3, 2, 3); },
+  expect_refused(s, "swizzle.temporary", [&] { s.swizzle(s.block("C"), 3, 2, 3); },
                  "block C writes C, a parameter, whose layout is the caller's", {"C"});
 }
 
 TEST(SwizzleRefuses, LocalMemory) {
-  // refuses: swizzle.shared
   Schedule s(gemm(8, 5, 4));
   s.set_scope(s.block("AB"), Scope::local);
-  expect_refused(s, [&] { s.swizzle(s.block("AB"), 3, 2, 3); },
+  expect_refused(s, "swizzle.shared", [&] { s.swizzle(s.block("AB"), 3, 2, 3); },
                  "AB is local, but a swizzle is for the banks of shared memory", {"AB"});
 }
 
 TEST(SwizzleRefuses, BitsThatOverlap) {
-  // refuses: swizzle.numbers
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   std::int64_t huge = std::int64_t{1} << 62;
   for (auto [bits, base, shift] : std::vector<std::array<std::int64_t, 3>>{
            {0, 2, 3}, {-1, 2, 3}, {3, -1, 3}, {3, 2, 2}, {3, 2, -3}, {9, 9, 9}, {huge, huge, huge}})
-    expect_refused(s, [&, b = bits, m = base, x = shift] { s.swizzle(tile, b, m, x); },
+    expect_refused(s, "swizzle.numbers", [&, b = bits, m = base, x = shift] { s.swizzle(tile, b, m, x); },
                    "expected bits >= 1, base >= 0, shift >= bits (else a bit would be XORed into itself) and "
                    "their sum at most 24",
                    {"B_shared"});
 }
 
 TEST(SwizzleRefuses, Twice) {
-  // refuses: swizzle.once
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.swizzle(tile, 3, 2, 3);
-  expect_refused(s, [&] { s.swizzle(tile, 3, 2, 3); },
+  expect_refused(s, "swizzle.once", [&] { s.swizzle(tile, 3, 2, 3); },
                  "B_shared is swizzled already (swizzled 3, 2, 3); one swizzle is enough", {"B_shared"});
 }
 
 TEST(SetScopeRefuses, LayoutForAnotherMemory) {
-  // refuses: set_scope.layout
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.storage_align(tile, 0, 2, 1);
-  expect_refused(s, [&] { s.set_scope(tile, Scope::local); },
+  expect_refused(s, "set_scope.layout", [&] { s.set_scope(tile, Scope::local); },
                  "B_shared has a layout for shared memory (stride 0 padded to 1 mod 2); use set_scope before "
                  "storage_align",
                  {"B_shared"});
@@ -184,19 +170,17 @@ TEST(SetScopeRefuses, LayoutForAnotherMemory) {
 }
 
 TEST(LaunchBoundsRefuses, MoreBlocksThanAnSmHolds) {
-  // refuses: launch_bounds.count
   Schedule s(product(8, 5, 4));
   for (std::int64_t blocks : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{33}, std::int64_t{1} << 62})
     expect_refused(
-        s, [&] { s.launch_bounds(blocks); },
+        s, "launch_bounds.count", [&] { s.launch_bounds(blocks); },
         "got " + std::to_string(blocks) + " blocks on an SM, expected 1 to 32, which is what sm_80 holds", {});
 }
 
 TEST(LaunchBoundsRefuses, MoreThreadsThanAnSmHolds) {
-  // refuses: launch_bounds.threads
   Schedule s(product(1024, 5, 4));
   s.bind(s.loop("i"), Axis::thread_x);
-  expect_refused(s, [&] { s.launch_bounds(3); },
+  expect_refused(s, "launch_bounds.threads", [&] { s.launch_bounds(3); },
                  "3 blocks of 1024 threads are 3072, but an SM of sm_80 holds 2048; ask for at most 2", {});
   s.launch_bounds(2);
   EXPECT_EQ(s.program().min_blocks, 2);

@@ -153,17 +153,18 @@ inline bool marks(const std::string &marked, const std::string &name) {
   return false;
 }
 
-/// The directive is refused with a message that holds `message`, the culprits are underlined, and the
-/// schedule stays as it was.
+/// The directive is refused because it breaks `requirement`, with a message that holds `message`; the culprits
+/// are underlined, and the schedule stays as it was.
 template <class Directive>
-void expect_refused(const Schedule &schedule, const Directive &directive, const std::string &message,
-                    const std::vector<std::string> &culprits) {
+void expect_refused(const Schedule &schedule, const std::string &requirement, const Directive &directive,
+                    const std::string &message, const std::vector<std::string> &culprits) {
   std::string before = print(schedule.program());
   std::size_t steps = schedule.trace().size();
   try {
     directive();
     ADD_FAILURE() << "expected a refusal with '" << message << "', got\n" << print(schedule.program());
   } catch (const ScheduleError &error) {
+    EXPECT_EQ(error.requirement(), requirement) << error.what();
     EXPECT_TRUE(contains(error.message(), message)) << "expected " << message << "\ngot " << error.what();
     EXPECT_EQ(error.code(), ExitCode::illegal_schedule);
     for (const std::string &name : culprits)

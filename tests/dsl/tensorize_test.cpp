@@ -38,46 +38,40 @@ TEST(Tensorize, IsPrintedAndKeepsTheMeaning) {
 }
 
 TEST(TensorizeRefuses, LoopThatIsNotSerial) {
-  // refuses: tensorize.serial
   Dots d(16);
   d.s.unroll(d.inner);
-  expect_refused(d.s, [&] { d.s.tensorize(d.inner, "dot4"); }, "is unrolled, expected a serial loop",
-                 {"k_inner"});
+  expect_refused(d.s, "tensorize.serial", [&] { d.s.tensorize(d.inner, "dot4"); },
+                 "is unrolled, expected a serial loop", {"k_inner"});
 }
 
 TEST(TensorizeRefuses, UnknownIntrinsic) {
-  // refuses: tensorize.known
   Dots d(16);
-  expect_refused(d.s, [&] { d.s.tensorize(d.inner, "dot5"); },
+  expect_refused(d.s, "tensorize.known", [&] { d.s.tensorize(d.inner, "dot5"); },
                  "there is no intrinsic 'dot5' for u32; the intrinsics are dot4 (f32), dot4 (u32)", {});
 }
 
 TEST(TensorizeRefuses, TargetThatLacksIt) {
-  // refuses: tensorize.arch
   Dots d(16, DType::u32, Target{.arch = "sm_35"});
-  expect_refused(d.s, [&] { d.s.tensorize(d.inner, "dot4"); },
+  expect_refused(d.s, "tensorize.arch", [&] { d.s.tensorize(d.inner, "dot4"); },
                  "the intrinsic dot4 needs sm_50 or later, and the target is sm_35; choose another target", {});
 }
 
 TEST(TensorizeRefuses, OtherExtents) {
-  // refuses: tensorize.extent
   Dots d(16);
   Loop outer = d.s.loop("k_outer");
   Loop eight = d.s.fuse(d.s.split(outer, {infer, 2})[1], d.inner);
-  expect_refused(d.s, [&] { d.s.tensorize(eight, "dot4"); },
+  expect_refused(d.s, "tensorize.extent", [&] { d.s.tensorize(eight, "dot4"); },
                  "has 8 iterations, and dot4 takes 4; split it so that the inner part has 4", {});
 }
 
 TEST(TensorizeRefuses, LoopsWithMoreBelow) {
-  // refuses: tensorize.innermost
   Dots d(16);
   expect_refused(
-      d.s, [&] { d.s.tensorize(d.s.loop("j"), "dot4"); },
+      d.s, "tensorize.innermost", [&] { d.s.tensorize(d.s.loop("j"), "dot4"); },
       "below j there are other loops or several blocks, and dot4 takes the innermost loop of one block", {"j"});
 }
 
 TEST(TensorizeRefuses, OtherMeanings) {
-  // refuses: tensorize.meaning
   Workload w("sums");
   Tensor a = w.placeholder("A", {3, 16}, DType::u32);
   Reduce k = reduce_axis("k", 16);
@@ -85,7 +79,7 @@ TEST(TensorizeRefuses, OtherMeanings) {
   Schedule s(w.output({c}));
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
   expect_refused(
-      s, [&] { s.tensorize(inner, "dot4"); },
+      s, "tensorize.meaning", [&] { s.tensorize(inner, "dot4"); },
       "block C does not compute dot4: got C[i] + A[i, k] in each iteration of k_inner, expected sum + "
       "a.0*b.0 + a.1*b.1 + a.2*b.2 + a.3*b.3 from all",
       {"k_inner", "C"});
@@ -93,26 +87,24 @@ TEST(TensorizeRefuses, OtherMeanings) {
   Schedule spatial(product(4, 4, 4));
   spatial.reorder({spatial.loop("i"), spatial.loop("k"), spatial.loop("j")});
   expect_refused(
-      spatial, [&] { spatial.tensorize(spatial.loop("j"), "dot4"); },
+      spatial, "tensorize.meaning", [&] { spatial.tensorize(spatial.loop("j"), "dot4"); },
       "the iterations of j write different elements of C, and dot4 gives one result; tensorize a loop "
       "that is summed over",
       {"j", "C"});
 }
 
 TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {
-  // refuses: tensorize.operands
   Schedule s(product(4, 8, 16));
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
-  expect_refused(s, [&] { s.tensorize(inner, "dot4"); },
+  expect_refused(s, "tensorize.operands", [&] { s.tensorize(inner, "dot4"); },
                  "block C reads B with a stride of 8 along k_inner, and dot4 takes elements side by side",
                  {"C"});
   Dots odd(18);
-  expect_refused(odd.s, [&] { odd.s.tensorize(odd.inner, "dot4"); },
+  expect_refused(odd.s, "tensorize.operands", [&] { odd.s.tensorize(odd.inner, "dot4"); },
                  "block C runs only where k < 18, and the 4 lanes of k_inner start at k = k_outer*4", {"C"});
 }
 
 TEST(TensorizeRefuses, OperandsOfTwoBytes) {
-  // refuses: tensorize.operands
   Workload w("dots");
   Tensor a = w.placeholder("A", {3, 8}, DType::f16), b = w.placeholder("B", {5, 8}, DType::f16);
   Reduce k = reduce_axis("k", 8);
@@ -121,7 +113,7 @@ TEST(TensorizeRefuses, OperandsOfTwoBytes) {
   });
   Schedule s(w.output({c}));
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
-  expect_refused(s, [&] { s.tensorize(inner, "dot4"); },
+  expect_refused(s, "tensorize.operands", [&] { s.tensorize(inner, "dot4"); },
                  "block C reads A by 4 elements of f16 at once, and a vector has 8 or 16 bytes of elements of "
                  "4 or 8; bring "
                  "them into registers with cache_read first",

@@ -34,28 +34,26 @@ TEST(Tile, TakesLoopsInAnyOrder) {
 }
 
 TEST(TileRefuses, AnotherNumberOfFactors) {
-  // refuses: tile.factors
   Schedule s(product(8, 8, 4));
-  expect_refused(s, [&] { s.tile(s.loop("i"), s.loop("j"), std::vector<std::int64_t>{4}); },
+  expect_refused(s, "tile.factors", [&] { s.tile(s.loop("i"), s.loop("j"), std::vector<std::int64_t>{4}); },
                  "got 1 factors, expected 2: the extents of a tile along i and j", {"i", "j"});
 }
 
 TEST(TileRefuses, WhatCannotBeSplit) {
-  // refuses: tile.split
   Schedule s(product(8, 8, 4));
-  expect_refused(s,
+  expect_refused(s, "tile.split",
                  [&] {
                    s.tile(s.loop("i"), s.loop("j"), {4, 0});
                  },
                  "s.split(j, {infer, 0}): got the factor 0, expected at least 1", {"i", "j"});
   s.split(s.loop("i"), {infer, 4});
-  expect_refused(s,
+  expect_refused(s, "tile.split",
                  [&] {
                    s.tile(s.loop("i_inner"), s.loop("j"), {3, 4});
                  },
                  "it is not the outermost part of an axis of block C", {"i_inner", "j"});
   s.bind(s.loop("j"), Axis::thread_x);
-  expect_refused(s,
+  expect_refused(s, "tile.split",
                  [&] {
                    s.tile(s.loop("i_outer"), s.loop("j"), {2, 2});
                  },
@@ -63,13 +61,16 @@ TEST(TileRefuses, WhatCannotBeSplit) {
 }
 
 TEST(TileRefuses, LoopsOfTwoNests) {
-  // refuses: tile.nest
   Schedule s(chain(8, 8));
   Loop i = s.loop("i");
-  expect_refused(s, [&] { s.tile(i, s.loop("U_j"), {4, 4}); }, "are in different nests", {"i", "U_j"});
-  expect_refused(s, [&] { s.tile(i, i, {4, 4}); }, "the loop i is named twice", {"i"});
+  expect_refused(s, "tile.nest",
+                 [&] {
+                   s.tile(i, s.loop("U_j"), {4, 4});
+                 },
+                 "are in different nests", {"i", "U_j"});
+  expect_refused(s, "tile.nest", [&] { s.tile(i, i, {4, 4}); }, "the loop i is named twice", {"i"});
   s.reverse_compute_at(s.block("U"), i);
-  expect_refused(s,
+  expect_refused(s, "tile.nest",
                  [&] {
                    s.tile(i, s.loop("j"), {4, 4});
                  },
@@ -132,6 +133,15 @@ TEST(Rfactor, PartialSumsCanBeMadeWhereTheyAreRead) {
   }
 }
 
+TEST(Rfactor, PartialSumsOfAMiddleDigitStayWhereTheyAre) {
+  Schedule s(product(2, 3, 12));
+  BlockRef parts = s.rfactor(s.split(s.loop("k"), std::vector<std::int64_t>{infer, 2, 3})[1]);
+  expect_refused(
+      s, "compute_at.steps", [&] { s.compute_at(parts, s.loops(s.block("C"))[1]); },
+      "the loops of block C_rf do not take its sum over k from where it begins, k_1*3, in even steps",
+      {"C_rf"});
+}
+
 TEST(Rfactor, TwiceMakesPartsOfParts) {
   Schedule s(product(2, 3, 12));
   auto [a, b, c] = s.split(s.loop("k"), {2, 3, 2});
@@ -152,38 +162,36 @@ TEST(Rfactor, DecomposesLikeAnySum) {
 }
 
 TEST(RfactorRefuses, WhatIsNoWholeSum) {
-  // refuses: rfactor.sum
   Schedule s(gemm(3, 4, 8));
-  expect_refused(s, [&] { s.rfactor(s.loop("i")); }, "no block sums over i; name a loop of a sum", {"i"});
+  expect_refused(s, "rfactor.sum", [&] { s.rfactor(s.loop("i")); },
+                 "no block sums over i; name a loop of a sum", {"i"});
   Schedule decomposed = s;
   decomposed.decompose_reduction(decomposed.block("AB"), decomposed.loop("k"));
-  expect_refused(decomposed, [&] { decomposed.rfactor(decomposed.loop("k")); },
+  expect_refused(decomposed, "rfactor.sum", [&] { decomposed.rfactor(decomposed.loop("k")); },
                  "the init of block AB is a block of its own; use rfactor before decompose_reduction", {"AB"});
 }
 
 TEST(RfactorRefuses, ALoopThatIsNotSerial) {
-  // refuses: rfactor.serial
   Schedule s(product(3, 4, 8));
   s.unroll(s.loop("k"));
-  expect_refused(s, [&] { s.rfactor(s.loop("k")); }, "the loop k is unrolled, expected a serial loop", {"k"});
+  expect_refused(s, "rfactor.serial", [&] { s.rfactor(s.loop("k")); },
+                 "the loop k is unrolled, expected a serial loop", {"k"});
 }
 
 TEST(RfactorRefuses, AMixedLoop) {
-  // refuses: rfactor.part
   Schedule s(product(3, 4, 8));
   Loop fused = s.fuse(s.loop("j"), s.loop("k"));
   expect_refused(
-      s, [&] { s.rfactor(fused); },
+      s, "rfactor.part", [&] { s.rfactor(fused); },
       "j_k is not just a part of the axis k of block C, so its iterations are no parts of the sum; use "
       "rfactor before fuse",
       {"j_k", "C"});
 }
 
 TEST(RfactorRefuses, ASumThatIsUsedInItsNest) {
-  // refuses: rfactor.alone
   Schedule s(gemm(3, 4, 8));
   s.reverse_compute_at(s.block("C"), s.loop("j"));
-  expect_refused(s, [&] { s.rfactor(s.loop("k")); },
+  expect_refused(s, "rfactor.alone", [&] { s.rfactor(s.loop("k")); },
                  "block C uses AB in the nest of AB, and the sum is complete only after that nest; use rfactor "
                  "before you bring the two together",
                  {"C", "AB"});

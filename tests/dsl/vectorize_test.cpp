@@ -39,21 +39,20 @@ TEST(Vectorize, IsPrintedAndKeepsTheMeaning) {
 }
 
 TEST(VectorizeRefuses, LoopThatIsNotSerial) {
-  // refuses: vectorize.serial
   Tiled t(16, 5, 24);
   t.s.vectorize(t.lanes);
-  expect_refused(t.s, [&] { t.s.vectorize(t.lanes); }, "is vectorized, expected a serial loop",
+  expect_refused(t.s, "vectorize.serial", [&] { t.s.vectorize(t.lanes); },
+                 "is vectorized, expected a serial loop", {t.s.name(t.lanes)});
+  expect_refused(t.s, "unroll.serial", [&] { t.s.unroll(t.lanes); }, "do this before it is vectorized",
                  {t.s.name(t.lanes)});
-  expect_refused(t.s, [&] { t.s.unroll(t.lanes); }, "do this before it is vectorized", {t.s.name(t.lanes)});
 }
 
 TEST(VectorizeRefuses, WidthsThatNoVectorHas) {
-  // refuses: vectorize.width
   for (std::int64_t lanes : {3, 8}) {
     Schedule s(chain(6, 24));
     Loop inner = s.split(s.loop("j"), {infer, lanes})[1];
     expect_refused(
-        s, [&] { s.vectorize(inner); },
+        s, "vectorize.width", [&] { s.vectorize(inner); },
         "iterations of 4 bytes each, and a vector has 8 or 16 bytes; split it so that the inner part "
         "has 4 iterations",
         {"j_inner"});
@@ -61,7 +60,6 @@ TEST(VectorizeRefuses, WidthsThatNoVectorHas) {
 }
 
 TEST(VectorizeRefuses, ElementsOfTwoBytes) {
-  // refuses: vectorize.width
   auto stored = [](DType in, DType out) {
     Workload w("store");
     Tensor x = w.placeholder("x", {64}, in);
@@ -72,72 +70,66 @@ TEST(VectorizeRefuses, ElementsOfTwoBytes) {
   };
   Schedule reads = stored(DType::f16, DType::f32), writes = stored(DType::f32, DType::bf16);
   expect_refused(
-      reads, [&] { reads.vectorize(reads.loop("i_inner")); },
+      reads, "vectorize.width", [&] { reads.vectorize(reads.loop("i_inner")); },
       "block y reads x, whose elements of 2 bytes have no vectors; unroll i_inner instead, or store x as f32",
       {"i_inner", "y"});
-  expect_refused(writes, [&] { writes.vectorize(writes.loop("i_inner")); },
+  expect_refused(writes, "vectorize.width", [&] { writes.vectorize(writes.loop("i_inner")); },
                  "block y writes y, whose elements of 2 bytes have no vectors; unroll i_inner instead",
                  {"i_inner", "y"});
 }
 
 TEST(VectorizeRefuses, LoopsWithMoreBelow) {
-  // refuses: vectorize.innermost
   Schedule s(chain(4, 8));
-  expect_refused(s, [&] { s.vectorize(s.loop("i")); },
+  expect_refused(s, "vectorize.innermost", [&] { s.vectorize(s.loop("i")); },
                  "below i there are other loops or several blocks, and a vector is the innermost loop of one "
                  "block; reorder or split so that i is innermost",
                  {"i"});
 }
 
 TEST(VectorizeRefuses, LanesThatShareAnElement) {
-  // refuses: vectorize.spatial
   Schedule s(product(4, 4, 4));
-  expect_refused(s, [&] { s.vectorize(s.loop("k")); },
+  expect_refused(s, "vectorize.spatial", [&] { s.vectorize(s.loop("k")); },
                  "the iterations of k do not each write their own element of C, as the lanes of a vector must",
                  {"k", "C"});
 }
 
 TEST(VectorizeRefuses, ParametersAlongTheirRows) {
-  // refuses: vectorize.contiguous
   Schedule s(chain(8, 12));
   Loop lanes = s.split(s.loop("i"), {infer, 4})[1];
   s.reorder({s.loop("j"), lanes});
   expect_refused(
-      s, [&] { s.vectorize(lanes); },
+      s, "vectorize.contiguous", [&] { s.vectorize(lanes); },
       "block T reads X with a stride of 12 along i_inner, expected contiguous elements; vectorize the "
       "loop over its last dimension",
       {"i_inner", "T"});
 }
 
 TEST(VectorizeRefuses, Registers) {
-  // refuses: vectorize.memory
   Schedule s(chain(8, 4));
   s.set_scope(s.block("T"), Scope::local);
   s.set_scope(s.block("U"), Scope::local);
   Loop j = s.loops(s.block("U")).back();
-  expect_refused(s, [&] { s.vectorize(j); },
+  expect_refused(s, "vectorize.memory", [&] { s.vectorize(j); },
                  "block U accesses registers only, and they have no vectors; unroll U_j instead", {"U_j", "U"});
 }
 
 TEST(VectorizeRefuses, GuardsThatSplitAVector) {
-  // refuses: vectorize.uniform
   Tiled t(16, 5, 1023);
-  expect_refused(t.s, [&] { t.s.vectorize(t.lanes); },
+  expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
                  "block A_shared runs only where A_k < 1023, and the 4 lanes of ax_A_k_inner start at A_k = ",
                  {t.s.name(t.lanes), "A_shared"});
-  expect_refused(t.s, [&] { t.s.vectorize(t.lanes); },
+  expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
                  "expected 1023 and each start to be multiples of 4: take a scalar loop for this shape", {});
 }
 
 TEST(VectorizeRefuses, ParametersThatAreNotAligned) {
-  // refuses: vectorize.aligned
   Workload w("window");
   Tensor x = w.placeholder("X", {8, 13}, DType::u32);
   Tensor y = w.compute("Y", {8, 12}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
   Schedule s(w.output({y}));
   Loop lanes = s.split(s.loop("j"), {infer, 4})[1];
   expect_refused(
-      s, [&] { s.vectorize(lanes); },
+      s, "vectorize.aligned", [&] { s.vectorize(lanes); },
       "block Y reads X by 4 elements at once from the offset i*13 + j_outer*4, which is not always a "
       "multiple of 4: rows of 13 elements do not start at one; take a scalar loop for this shape",
       {"j_inner", "Y"});
@@ -149,7 +141,7 @@ TEST(VectorizeRefuses, StartsThatAreNotAligned) {
   Tensor y = w.compute("Y", {8, 12}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j + 1) * 3; });
   Schedule s(w.output({y}));
   Loop lanes = s.split(s.loop("j"), {infer, 4})[1];
-  expect_refused(s, [&] { s.vectorize(lanes); },
+  expect_refused(s, "vectorize.aligned", [&] { s.vectorize(lanes); },
                  "from the offset i*16 + j_outer*4 + 1, which is not always a multiple of 4", {"j_inner", "Y"});
 }
 
@@ -236,7 +228,7 @@ TEST(Vectorize, KeepsItsOneBlock) {
   Schedule s(chain(8, 4));
   s.vectorize(s.loop("j"));
   expect_refused(
-      s, [&] { s.reverse_compute_at(s.block("U"), s.loop("j")); },
+      s, "any.lanes", [&] { s.reverse_compute_at(s.block("U"), s.loop("j")); },
       "the loop j is vectorized and so has one block, but this would bring other loops or blocks below it; do "
       "this before j is vectorized, or choose a loop outside of it",
       {"j"});
