@@ -1,14 +1,13 @@
 #include "tools/cli.h"
 
-#include "dsl/error.h"
 #include "tools/command.h"
 #include "tools/complete.h"
+#include "tools/failure.h"
 #include "tools/json.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
-#include <new>
 #include <set>
 
 namespace nestsmith {
@@ -197,25 +196,25 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
 
 /// Prints a message on stderr. With --json, also prints it as an object on stdout, so that the output is always
 /// JSON.
-int report(const std::string &message, const std::string &details, ExitCode code, bool json) {
+int report(const Failure &failure, bool json) {
   std::fflush(stdout);
-  say("nestsmith: " + message);
-  fmt::print(stderr, "{}", details);
+  say("nestsmith: " + failure.message);
+  fmt::print(stderr, "{}", failure.details);
   if (json)
     fmt::print(stdout, "{}\n", json_line([&](llvm::json::OStream &stream) {
                  stream.object([&] {
-                   stream.attribute("error", message);
-                   if (!details.empty())
-                     stream.attribute("details", details);
-                   stream.attribute("exit_code", static_cast<int>(code));
+                   stream.attribute("error", failure.message);
+                   if (!failure.requirement.empty())
+                     stream.attribute("requirement", failure.requirement);
+                   if (!failure.details.empty())
+                     stream.attribute("details", failure.details);
+                   stream.attribute("exit_code", static_cast<int>(failure.code));
                  });
                }));
-  return static_cast<int>(code);
+  return static_cast<int>(failure.code);
 }
 
 } // namespace
-
-std::string one_line(const ScheduleError &error) { return error.directive() + ": " + error.message(); }
 
 Option shape_option() { return {"shape", "MxNxK", "extents of the problem, such as 512x512x512"}; }
 Option symbolic_option() {
@@ -238,13 +237,9 @@ int cli_main(int argc, char **argv, const std::vector<Rung> &rungs, const std::v
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   bool json = std::ranges::find(words, "--json") != words.end();
   try {
-    return static_cast<int>(cli::dispatch(words, rungs, tutorials));
-  } catch (const ScheduleError &error) {
-    return cli::report(cli::one_line(error), error.marked(), error.code(), json);
-  } catch (const UserError &error) {
-    return cli::report(error.what(), "", error.code(), json);
-  } catch (const std::bad_alloc &) {
-    return cli::report("not enough memory for this shape: make it smaller", "", ExitCode::usage, json);
+    ExitCode code = ExitCode::good;
+    cli::Failure failure = cli::failure_of([&] { code = cli::dispatch(words, rungs, tutorials); });
+    return failure.code == ExitCode::good ? static_cast<int>(code) : cli::report(failure, json);
   } catch (const std::exception &error) {
     internal_error(error.what());
   }

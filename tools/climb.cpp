@@ -1,14 +1,11 @@
 #include "tools/climb.h"
 
-#include "dsl/error.h"
 #include "dsl/workload_info.h"
 #include "lowering/lower.h"
 #include "tools/analysed.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <functional>
-#include <new>
 
 namespace nestsmith::cli {
 
@@ -18,20 +15,6 @@ Choice with_default_shape(Choice choice, const Machine &machine) {
   if (!machine.simulated() && !choice.fixed_shape)
     choice.default_shape = choice.gpu_shape;
   return choice;
-}
-
-/// Exceptions of `f` as a failure of its rung.
-Failure failure_of(const std::function<void()> &f) {
-  try {
-    f();
-  } catch (const ScheduleError &error) {
-    return {one_line(error), error.marked(), error.code()};
-  } catch (const UserError &error) {
-    return {error.what(), "", error.code()};
-  } catch (const std::bad_alloc &) {
-    return {"not enough memory for this shape: make it smaller", "", ExitCode::usage};
-  }
-  return {};
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "runtime/check/check.h"
 #include "runtime/cuda/cublas.h"
 #include "runtime/model/analysis.h"
+#include "tools/failure.h"
 #include "tools/machine.h"
 #include "tools/rung_choice.h"
 
@@ -13,12 +14,6 @@
 #include <string>
 
 namespace nestsmith::cli {
-
-/// The reason why there is no result: the schedule was refused, or the launch failed.
-struct Failure {
-  std::string message, details; ///< `details` is the marked IR, or empty
-  ExitCode code = ExitCode::good;
-};
 
 /// A rung before execution. A climb schedules all rungs before it executes the first.
 struct Planned {

@@ -132,6 +132,8 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   if (const PublishedRow *figures = published_row(context, row.name))
     write_published(json, *published_table(context, row.name), *figures);
   json.attribute("verdict", verdict(row));
+  if (!row.failure.requirement.empty())
+    json.attribute("requirement", row.failure.requirement);
   json.attributeArray("messages", [&] {
     for (const std::string &message : row.check.messages())
       json.value(message);

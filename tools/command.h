@@ -31,9 +31,6 @@ struct Command {
   ExitCode (*run)(const Context &context);
 };
 
-/// The error on one line: "s.bind(i, Axis::block_x): the loop i …".
-std::string one_line(const ScheduleError &error);
-
 /// Options that several commands share.
 Option shape_option();
 Option symbolic_option();

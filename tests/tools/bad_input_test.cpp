@@ -173,6 +173,14 @@ TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
   Ran ran = nestsmith("show " + path);
   EXPECT_EQ(ran.code, 3) << ran.err;
   EXPECT_TRUE(contains(ran.err, "split"));
+  for (const char *command : {"show --json", "run --device sim --json"}) {
+    Ran json = nestsmith(std::string(command) + " " + path);
+    EXPECT_EQ(json.code, 3) << command;
+    std::vector<llvm::json::Value> lines = test::parsed_lines(json);
+    ASSERT_FALSE(lines.empty());
+    ASSERT_NE(lines[0].getAsObject(), nullptr) << json.out;
+    EXPECT_EQ(lines[0].getAsObject()->getString("requirement"), llvm::StringRef("split.factors")) << json.out;
+  }
 }
 
 /// The computation of a rung, saved as a trace that leaves its local sum and what reads it apart.

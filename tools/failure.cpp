@@ -1,0 +1,20 @@
+#include "tools/failure.h"
+
+#include <new>
+
+namespace nestsmith::cli {
+
+Failure failure_of(const std::function<void()> &f) {
+  try {
+    f();
+  } catch (const ScheduleError &error) {
+    return {error.directive() + ": " + error.message(), error.marked(), error.requirement(), error.code()};
+  } catch (const UserError &error) {
+    return {error.what(), "", "", error.code()};
+  } catch (const std::bad_alloc &) {
+    return {"not enough memory for this shape: make it smaller", "", "", ExitCode::usage};
+  }
+  return {};
+}
+
+} // namespace nestsmith::cli
