@@ -1,9 +1,11 @@
 #!/bin/sh
 # make_language.sh [ROOT]: prints docs/language.md, made from the headers: the grammars of dsl/expr.h, dsl/program.h
-# and lowering/kernel.h, and of each primitive in dsl/primitives its picture, what it requires and ensures.
+# and lowering/kernel.h, and of each primitive in dsl/primitives/registry.cpp its picture, what it requires and ensures.
 # tests/docs_match.sh compares it with the file.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
+primitives=$root/dsl/primitives
+names=$(sed -n 's/^ *primitive.*("\([a-z_]*\)", &Schedule::.*/\1/p' "$primitives/registry.cpp" | tr '\n' ' ')
 
 # The comment at the head of a header, as Markdown: what is indented is text as it stands.
 head_comment() {
@@ -103,7 +105,19 @@ For each requirement a test in `tests/dsl` breaks it.
 Every primitive requires:
 
 PRIMITIVES
-sed -n 's|^/// Requires \[\(any\.[^]]*\)\]: |- `\1`: |p' "$root/dsl/primitives/edit.h"
-for header in $(LC_ALL=C ls "$root"/dsl/primitives/*.h); do
-  [ "$(basename "$header")" = edit.h ] || primitive "$header"
+sed -n 's|^/// Requires \[\(any\.[^]]*\)\]: |- `\1`: |p' "$primitives/edit.h"
+
+# Each primitive of the registry has a header that states what it requires, and each such header is in the registry.
+for name in $names; do
+  text=
+  [ ! -f "$primitives/$name.h" ] || text=$(primitive "$primitives/$name.h")
+  [ -n "$text" ] || { echo "dsl/primitives/$name.h states no requirement of a function; registry.cpp lists $name" >&2 && exit 1; }
+  printf '%s\n' "$text"
+done
+for header in $(grep -l '^namespace nestsmith::primitives' "$primitives"/*.h); do
+  name=$(basename "$header" .h)
+  case " $names " in
+  *" $name "*) ;;
+  *) echo "dsl/primitives/registry.cpp does not list $name" >&2 && exit 1 ;;
+  esac
 done

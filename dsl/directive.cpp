@@ -1,12 +1,11 @@
 #include "dsl/directive.h"
 
 #include "dsl/axis.h"
-#include "dsl/buffer.h"
 #include "dsl/error.h"
 #include "dsl/expr.h"
 #include "dsl/identifier.h"
+#include "dsl/primitives/registry.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,20 +13,15 @@ namespace nestsmith {
 
 namespace {
 
-/// An axis or a scope as its enumerator, any other word (a buffer's name) as a string. Only the last argument
-/// is an axis or a scope: `cache_read(C, "shared", Scope::shared)`.
-std::string word_to_cpp(const std::string &word, bool last) {
-  if (!last)
-    return "\"" + word + "\"";
-  if (auto axis = parse_axis(word)) {
+/// An axis or a scope as its enumerator, any other word as a string.
+std::string word_to_cpp(const std::string &word, ArgumentKind kind) {
+  auto axis = kind == ArgumentKind::axis ? parse_axis(word) : std::nullopt;
+  if (axis) {
     static constexpr const char *spelled[] = {"block_x",  "block_y",  "block_z",
                                               "thread_x", "thread_y", "thread_z"};
     return fmt::format("Axis::{}", spelled[static_cast<std::size_t>(*axis)]);
   }
-  for (Scope scope : {Scope::global, Scope::shared, Scope::local})
-    if (name(scope) == word)
-      return "Scope::" + word;
-  return "\"" + word + "\"";
+  return kind == ArgumentKind::scope ? "Scope::" + word : "\"" + word + "\"";
 }
 
 std::string factor_to_cpp(std::int64_t factor) { return factor == -1 ? "infer" : fmt::format("{}", factor); }
@@ -38,11 +32,11 @@ std::vector<std::string> handle_names(std::vector<std::string> names) {
   return names;
 }
 
-std::string to_cpp(const Argument &argument, bool last) {
+std::string to_cpp(const Argument &argument, ArgumentKind kind) {
   return std::visit(Overloaded{
                         [](const LoopName &x) { return handle_name(x.name); },
                         [](const BlockName &x) { return handle_name(x.name); },
-                        [&](const Word &x) { return word_to_cpp(x.text, last); },
+                        [&](const Word &x) { return word_to_cpp(x.text, kind); },
                         [](std::int64_t x) { return fmt::format("{}", x); },
                         [](const std::vector<LoopName> &x) {
                           std::vector<std::string> names;
@@ -76,16 +70,16 @@ std::string handle_name(const std::string &name) {
 }
 
 std::string to_cpp(const Directive &directive, const char *end) {
+  const Primitive *primitive = find_primitive(directive.op);
   std::vector<std::string> arguments;
-  bool makes_loops = false;
-  for (const Argument &argument : directive.arguments) {
-    arguments.push_back(to_cpp(argument, &argument == &directive.arguments.back()));
-    makes_loops = makes_loops || std::holds_alternative<std::vector<std::int64_t>>(argument);
-  }
+  for (std::size_t n = 0; n < directive.arguments.size(); ++n)
+    arguments.push_back(to_cpp(directive.arguments[n], primitive && n < primitive->arguments.size()
+                                                           ? primitive->arguments[n]
+                                                           : ArgumentKind::word));
   std::string call = fmt::format("s.{}({}){}", directive.op, fmt::join(arguments, ", "), end);
   if (directive.results.empty())
     return call;
-  if (makes_loops)
+  if (primitive && primitive->gives_list)
     return fmt::format("auto [{}] = {}", fmt::join(handle_names(directive.results), ", "), call);
   return fmt::format("auto {} = {}", handle_name(directive.results.front()), call);
 }

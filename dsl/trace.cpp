@@ -1,5 +1,7 @@
 #include "dsl/trace.h"
 
+#include "dsl/primitives/registry.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -15,170 +17,6 @@ namespace {
 
 namespace json = llvm::json;
 constexpr std::int64_t format_version = 1;
-
-[[noreturn]] void broken(const std::string &where, const std::string &message) {
-  throw UserError(ExitCode::usage,
-                  fmt::format("{}: {}; save one with `show RUNG --trace json`", where, message));
-}
-
-/// Reads a directive's arguments in order, each of the kind that the primitive takes.
-class Reader {
-public:
-  Reader(const Schedule &schedule, const Directive &directive, const std::string &where)
-      : schedule_(schedule), directive_(directive), where_(where) {}
-
-  Loop loop() { return schedule_.loop(next<LoopName>("a loop").name); }
-  BlockRef block() { return schedule_.block(next<BlockName>("a block").name); }
-  std::string word() { return next<Word>("a word").text; }
-  std::int64_t integer() { return next<std::int64_t>("a whole number"); }
-  IndexMap index_map() {
-    std::string text = word();
-    IndexMap map(text);
-    if (to_string(map) != text)
-      fail(fmt::format("got the map '{}', expected it in the form '{}'", text, to_string(map)));
-    return map;
-  }
-  std::vector<std::int64_t> ints() { return next<std::vector<std::int64_t>>("a list of numbers"); }
-  std::vector<Loop> loops() {
-    std::vector<Loop> handles;
-    for (const LoopName &name : next<std::vector<LoopName>>("a list of loops"))
-      handles.push_back(schedule_.loop(name.name));
-    return handles;
-  }
-  std::vector<Stage> stages() {
-    std::vector<Stage> handles;
-    for (const StageName &x : next<std::vector<StageName>>("a list of stages"))
-      handles.push_back({schedule_.block(x.block), x.stage, x.order});
-    return handles;
-  }
-  Axis axis() {
-    std::string text = word();
-    if (auto axis = parse_axis(text))
-      return *axis;
-    fail(fmt::format("got the axis '{}', expected blockIdx.x to threadIdx.z", text));
-  }
-  Scope scope() {
-    std::string text = word();
-    for (Scope scope : {Scope::global, Scope::shared, Scope::local})
-      if (name(scope) == text)
-        return scope;
-    fail(fmt::format("got the scope '{}', expected global, shared or local", text));
-  }
-
-private:
-  [[noreturn]] void fail(const std::string &message) {
-    broken(where_, fmt::format("argument {} of '{}': {}", at_, directive_.op, message));
-  }
-  template <class T> const T &next(const char *expected) {
-    ++at_;
-    if (at_ > directive_.arguments.size())
-      fail(fmt::format("is missing, expected {}", expected));
-    const T *value = std::get_if<T>(&directive_.arguments[at_ - 1]);
-    if (!value)
-      fail(fmt::format("expected {}", expected));
-    return *value;
-  }
-
-  const Schedule &schedule_;
-  const Directive &directive_;
-  const std::string &where_;
-  std::size_t at_ = 0;
-};
-
-/// The directives: one line each. A reader's calls are sequenced, so arguments are read into variables.
-const std::map<std::string, void (*)(Schedule &, Reader &)> &directives() {
-  static const std::map<std::string, void (*)(Schedule &, Reader &)> table = {
-      {"split",
-       [](Schedule &s, Reader &r) {
-         auto loop = r.loop();
-         s.split(loop, r.ints());
-       }},
-      {"fuse",
-       [](Schedule &s, Reader &r) {
-         auto outer = r.loop();
-         s.fuse(outer, r.loop());
-       }},
-      {"reorder", [](Schedule &s, Reader &r) { s.reorder(r.loops()); }},
-      {"tile",
-       [](Schedule &s, Reader &r) {
-         auto i = r.loop();
-         auto j = r.loop();
-         s.tile(i, j, r.ints());
-       }},
-      {"bind",
-       [](Schedule &s, Reader &r) {
-         auto loop = r.loop();
-         s.bind(loop, r.axis());
-       }},
-      {"unroll", [](Schedule &s, Reader &r) { s.unroll(r.loop()); }},
-      {"tensorize",
-       [](Schedule &s, Reader &r) {
-         auto loop = r.loop();
-         s.tensorize(loop, r.word());
-       }},
-      {"vectorize", [](Schedule &s, Reader &r) { s.vectorize(r.loop()); }},
-      {"partition", [](Schedule &s, Reader &r) { s.partition(r.loop()); }},
-      {"pipeline",
-       [](Schedule &s, Reader &r) {
-         auto loop = r.loop();
-         s.pipeline(loop, r.stages());
-       }},
-      {"double_buffer", [](Schedule &s, Reader &r) { s.double_buffer(r.loop()); }},
-      {"cache_read",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         auto buffer = r.word();
-         s.cache_read(block, buffer, r.scope());
-       }},
-      {"cache_write",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         s.cache_write(block, r.scope());
-       }},
-      {"set_scope",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         s.set_scope(block, r.scope());
-       }},
-      {"transform_layout",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         s.transform_layout(block, r.index_map());
-       }},
-      {"storage_align",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         auto dim = r.integer(), factor = r.integer();
-         s.storage_align(block, dim, factor, r.integer());
-       }},
-      {"swizzle",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         auto bits = r.integer(), base = r.integer();
-         s.swizzle(block, bits, base, r.integer());
-       }},
-      {"launch_bounds", [](Schedule &s, Reader &r) { s.launch_bounds(r.integer()); }},
-      {"compute_at",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         s.compute_at(block, r.loop());
-       }},
-      {"reverse_compute_at",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         s.reverse_compute_at(block, r.loop());
-       }},
-      {"compute_inline", [](Schedule &s, Reader &r) { s.compute_inline(r.block()); }},
-      {"reverse_compute_inline", [](Schedule &s, Reader &r) { s.reverse_compute_inline(r.block()); }},
-      {"rfactor", [](Schedule &s, Reader &r) { s.rfactor(r.loop()); }},
-      {"decompose_reduction",
-       [](Schedule &s, Reader &r) {
-         auto block = r.block();
-         s.decompose_reduction(block, r.loop());
-       }},
-  };
-  return table;
-}
 
 json::Value to_json(const Argument &argument) {
   return std::visit(
@@ -213,7 +51,7 @@ std::vector<std::string> strings(const json::Array *array, const std::string &wh
   for (const json::Value &value : array ? *array : json::Array{}) {
     auto text = value.getAsString();
     if (!text)
-      broken(where, fmt::format("expected strings in '{}'", what));
+      refuse_trace(where, fmt::format("expected strings in '{}'", what));
     result.emplace_back(text->str());
   }
   return result;
@@ -236,7 +74,7 @@ std::vector<std::int64_t> integers(const json::Array *array, const std::string &
   for (const json::Value &value : array ? *array : json::Array{}) {
     auto number = whole(&value);
     if (!number)
-      broken(where, fmt::format("expected whole numbers below 2^62 in '{}'", what));
+      refuse_trace(where, fmt::format("expected whole numbers below 2^62 in '{}'", what));
     result.push_back(*number);
   }
   return result;
@@ -250,7 +88,7 @@ std::vector<StageName> parse_stages(const json::Array &array, const std::string 
     auto stage = whole(object, "stage");
     auto order = whole(object, "order");
     if (!block || !stage || !order)
-      broken(where, "a stage is not of the form {\"block\": …, \"stage\": …, \"order\": …}");
+      refuse_trace(where, "a stage is not of the form {\"block\": …, \"stage\": …, \"order\": …}");
     stages.push_back({block->str(), *stage, *order});
   }
   return stages;
@@ -277,15 +115,15 @@ Argument parse_argument(const json::Value &value, const std::string &where) {
     if (const json::Array *stages = object->getArray("stages"))
       return parse_stages(*stages, where);
   }
-  broken(where,
-         "an argument is neither a number, a word, a list of numbers, a loop, a block, loops nor stages");
+  refuse_trace(where,
+               "an argument is neither a number, a word, a list of numbers, a loop, a block, loops nor stages");
 }
 
 Directive parse_directive(const json::Value &value, const std::string &where) {
   const json::Object *object = value.getAsObject();
   auto op = object ? object->getString("op") : decltype(object->getString("op")){};
   if (!op)
-    broken(where, "a directive has no 'op'");
+    refuse_trace(where, "a directive has no 'op'");
   Directive directive{op->str(), {}, strings(object->getArray("results"), where, "results")};
   if (const json::Array *arguments = object->getArray("args"))
     for (const json::Value &argument : *arguments)
@@ -401,7 +239,7 @@ static std::pair<std::string, Size> parse_size(const json::Value &value, const s
   auto max = whole(object, "max");
   auto unit = whole(object, "multiple_of");
   if (!name || !min || !max || !unit)
-    broken(where, "a size has no 'name', 'min', 'max' or 'multiple_of'");
+    refuse_trace(where, "a size has no 'name', 'min', 'max' or 'multiple_of'");
   return {name->str(), Size{*min, *max, *unit}};
 }
 
@@ -417,28 +255,29 @@ static int depth_of(const std::string &text) {
 
 TraceFile parse_trace(const std::string &text, const std::string &where) {
   if (depth_of(text) > 64)
-    broken(where, "is no trace: its brackets nest more than 64 deep");
+    refuse_trace(where, "is no trace: its brackets nest more than 64 deep");
   auto parsed = json::parse(text);
   if (!parsed)
-    broken(where, fmt::format("is no JSON: {}", llvm::toString(parsed.takeError())));
+    refuse_trace(where, fmt::format("is no JSON: {}", llvm::toString(parsed.takeError())));
   const json::Object *root = parsed->getAsObject();
   auto version = whole(root, "nestsmith_trace");
   if (!version)
-    broken(where, "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
+    refuse_trace(where, "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
   if (*version != format_version)
-    broken(where, fmt::format("is a trace of version {}, expected {}", *version, format_version));
+    refuse_trace(where, fmt::format("is a trace of version {}, expected {}", *version, format_version));
   TraceFile trace;
   auto field = [&](const char *key) {
     auto value = root->getString(key);
     if (!value)
-      broken(where, fmt::format("has no '{}'", key));
+      refuse_trace(where, fmt::format("has no '{}'", key));
     return value->str();
   };
   trace.workload = field("workload");
   trace.arch = field("target");
   auto dtype = parse_dtype(field("dtype"));
   if (!dtype)
-    broken(where, fmt::format("has the unknown dtype '{}', expected one of {}", field("dtype"), dtype_names()));
+    refuse_trace(where,
+                 fmt::format("has the unknown dtype '{}', expected one of {}", field("dtype"), dtype_names()));
   trace.dtype = *dtype;
   trace.shape = integers(root->getArray("shape"), where, "shape");
   if (const json::Array *sizes = root->getArray("sizes"))
@@ -446,37 +285,31 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
       trace.sizes.push_back(parse_size(value, where));
   const json::Array *list = root->getArray("directives");
   if (!list)
-    broken(where, "has no 'directives'");
+    refuse_trace(where, "has no 'directives'");
   for (const json::Value &value : *list)
     trace.directives.push_back(parse_directive(value, where));
   return trace;
 }
 
-std::vector<std::string> directive_names() {
-  std::vector<std::string> names;
-  for (const auto &[op, apply] : directives())
-    names.push_back(op);
-  return names;
-}
-
 void apply(Schedule &schedule, const Directive &directive, const std::string &where) {
-  auto known = directives().find(directive.op);
-  if (known == directives().end())
-    broken(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op,
-                              fmt::join(directive_names(), ", ")));
-  Reader reader(schedule, directive, where);
-  known->second(schedule, reader);
+  if (const Primitive *primitive = find_primitive(directive.op))
+    return primitive->apply(schedule, directive, where);
+  std::vector<std::string> known;
+  for (const Primitive &primitive : all_primitives())
+    known.push_back(primitive.name);
+  refuse_trace(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op,
+                                  fmt::join(known, ", ")));
 }
 
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where) {
   if (sizes_of(program) != trace.sizes)
-    broken(where, "its sizes are not those of the computation; it was made for another");
+    refuse_trace(where, "its sizes are not those of the computation; it was made for another");
   Schedule schedule(std::move(program), std::move(target));
   for (const Directive &directive : trace.directives) {
     apply(schedule, directive, where);
     if (!(schedule.trace().back() == directive))
-      broken(where, fmt::format("'{}' gave '{}' here; the trace was made for another computation",
-                                to_cpp(directive), to_cpp(schedule.trace().back())));
+      refuse_trace(where, fmt::format("'{}' gave '{}' here; the trace was made for another computation",
+                                      to_cpp(directive), to_cpp(schedule.trace().back())));
   }
   return schedule;
 }

@@ -31,9 +31,6 @@ TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, 
 /// messages.
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
-/// The primitives that a trace may use, in alphabetical order.
-std::vector<std::string> directive_names();
-
 /// Applies one directive. Its `results` are ignored: new loops and blocks get the names that the schedule
 /// chooses. Throws like `replay`.
 void apply(Schedule &schedule, const Directive &directive, const std::string &where);

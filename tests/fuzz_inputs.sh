@@ -10,9 +10,11 @@ seconds=${1:-600}
 
 cmake --preset fuzz -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" >/dev/null
 cmake --build --preset fuzz --target $(printf 'fuzz_%s ' "$@")
+sed -n 's/^ *primitive.*("\([a-z_]*\)", &Schedule::.*/"\1"/p' dsl/primitives/registry.cpp |
+  cat tests/tools/inputs/words.dict - >build-fuzz/words.dict
 for target; do
   mkdir -p "build-fuzz/corpus/$target"
   build-fuzz/bin/fuzz_"$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=6000 -close_fd_mask=1 \
-    -dict=tests/tools/inputs/words.dict -artifact_prefix="build-fuzz/$target-" -print_final_stats=1 \
+    -dict=build-fuzz/words.dict -artifact_prefix="build-fuzz/$target-" -print_final_stats=1 \
     "build-fuzz/corpus/$target" "tests/tools/inputs/corpus/$target"
 done

@@ -1,6 +1,7 @@
 #include "dsl/primitives/edit.h"
 
 #include "dsl/pipeline.h"
+#include "dsl/primitives/registry.h"
 #include "dsl/printer.h"
 #include "dsl/vector_access.h"
 #include "dsl/verify.h"
@@ -51,7 +52,10 @@ const For *find_crowded_lanes(const Program &program) {
 } // namespace
 
 Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments)
-    : schedule_(schedule), directive_{std::move(op), std::move(arguments), {}} {}
+    : schedule_(schedule), directive_{std::move(op), std::move(arguments), {}} {
+  if (!find_primitive(directive_.op))
+    internal_error("dsl/primitives/registry.cpp does not list " + directive_.op);
+}
 
 void Schedule::Edit::refuse(const char *requirement, const std::string &message,
                             const std::vector<std::string> &culprits) const {

@@ -1,6 +1,6 @@
 #include "tests/fuzz/campaign.h"
 
-#include "dsl/trace.h"
+#include "dsl/primitives/registry.h"
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/shrink.h"
 
@@ -31,8 +31,7 @@ Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
 }
 
 std::size_t number_of(const std::string &op) {
-  static const std::vector<std::string> names = directive_names();
-  return static_cast<std::size_t>(std::ranges::find(names, op) - names.begin());
+  return static_cast<std::size_t>(find_primitive(op) - all_primitives().data());
 }
 
 void count(const Draft &made, const Verdict &verdict, Tally &tally) {
@@ -160,9 +159,9 @@ std::string report(const Tally &tally) {
   text += fmt::format("{} texts compiled for {} architectures in turn\n", tally.compiled(),
                       tally.texts.size() - static_cast<std::size_t>(std::ranges::count(tally.texts, 0U)));
   text += fmt::format("{:<24} {:>9} {:>9} {:>24}\n", "primitive", "tried", "refused", "in exact schedules");
-  std::vector<std::string> names = directive_names();
-  for (std::size_t n = 0; n < names.size(); ++n)
-    text += fmt::format("  {:<22} {:>9} {:>7.1f} % {:>15} ({:.1f} %)\n", names[n], tally.tried[n],
+  const std::vector<Primitive> &primitives = all_primitives();
+  for (std::size_t n = 0; n < primitives.size(); ++n)
+    text += fmt::format("  {:<22} {:>9} {:>7.1f} % {:>15} ({:.1f} %)\n", primitives[n].name, tally.tried[n],
                         share(tally.refused[n], tally.tried[n]), tally.took_part[n],
                         share(tally.took_part[n], exact));
   return text;

@@ -21,7 +21,7 @@ struct Tally {
   std::uint64_t shared = 0, pipeline = 0, vector = 0, intrinsic = 0, several_kernels = 0, infinite = 0;
   /// Their kernels that NVRTC took, by the architecture's place in its list.
   std::array<std::uint64_t, most_architectures> texts = {};
-  /// Of each primitive, in the order of directive_names(): how often it was tried and refused, and in how
+  /// Of each primitive, in the order of all_primitives(): how often it was tried and refused, and in how
   /// many exact schedules it took part.
   std::array<std::uint64_t, most_primitives> tried = {}, refused = {}, took_part = {};
 

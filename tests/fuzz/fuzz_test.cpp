@@ -1,12 +1,15 @@
 /// Two thousand random schedules: each is refused, or gives the exact result.
 
 #include "dsl/error.h"
+#include "dsl/primitives/registry.h"
 #include "dsl/trace.h"
 #include "runtime/cuda/nvrtc.h"
+#include "tests/dsl/support.h"
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/exhaustive.h"
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/shrink.h"
+#include "tests/fuzz/wander.h"
 
 #include <gmock/gmock.h>
 
@@ -36,10 +39,10 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
   EXPECT_GT(tally.shared, 400U) << figures;
   EXPECT_GT(tally.infinite, 200U) << figures;
   EXPECT_GE(tally.compiled(), nvrtc_is_here() ? 10U : 0U) << figures;
-  std::vector<std::string> names = directive_names();
-  ASSERT_LE(names.size(), Tally::most_primitives);
-  for (std::size_t n = 0; n < names.size(); ++n)
-    EXPECT_GT(tally.took_part[n], 5U) << names[n] << " takes no part\n" << figures;
+  const std::vector<Primitive> &primitives = all_primitives();
+  ASSERT_LE(primitives.size(), Tally::most_primitives);
+  for (std::size_t n = 0; n < primitives.size(); ++n)
+    EXPECT_GT(tally.took_part[n], 5U) << primitives[n].name << " takes no part\n" << figures;
 }
 
 /// The last directive is tried on each eighth schedule of two; `nestsmith_fuzz --exhaustive 3` tries it on all.
@@ -69,6 +72,23 @@ TEST(Judge, SeesASumThatReadsWhatInfinitiesMakeANaN) {
   EXPECT_EQ(verdict.kind, Kind::exact) << name(verdict.kind) << "\n" << verdict.message;
   EXPECT_TRUE(verdict.infinite);
   EXPECT_FALSE(judge(s, shape).infinite);
+}
+
+/// A primitive is drawn by the kinds of its arguments or by a rule: in each case it gets those that it takes.
+TEST(Fuzz, DrawsTheArgumentsOfEveryPrimitive) {
+  Random random(1);
+  for (const Primitive &primitive : all_primitives())
+    for (int n = 0; n < 20; ++n) {
+      Schedule s(test::gemm(4, 4, 4));
+      Directive directive = directive_of(primitive, s, random);
+      EXPECT_EQ(directive.op, primitive.name);
+      EXPECT_EQ(directive.arguments.size(), primitive.arguments.size()) << primitive.name;
+      try {
+        apply(s, directive, "the test");
+      } catch (const UserError &error) { // a refusal, and no argument of another kind
+        EXPECT_EQ(error.code(), ExitCode::illegal_schedule) << error.what();
+      }
+    }
 }
 
 TEST(Fuzz, ASeedGivesOneSchedule) {

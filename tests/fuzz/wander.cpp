@@ -1,10 +1,8 @@
 #include "tests/fuzz/wander.h"
 
 #include "dsl/layout.h"
-#include "dsl/trace.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 
@@ -85,6 +83,31 @@ public:
     }
     return {loop(), loop()};
   }
+  Argument any(ArgumentKind kind, const Primitive &primitive) {
+    switch (kind) {
+    case ArgumentKind::loop:
+      return loop();
+    case ArgumentKind::loops:
+      return loops();
+    case ArgumentKind::block:
+      return block();
+    case ArgumentKind::integer:
+      return number();
+    case ArgumentKind::integers:
+      return factors();
+    case ArgumentKind::axis:
+      return axis();
+    case ArgumentKind::scope:
+      return scope();
+    case ArgumentKind::index_map:
+      return map();
+    case ArgumentKind::stages:
+    case ArgumentKind::word:
+      break;
+    }
+    internal_error("the fuzzer has no rule for " + primitive.name + ", which takes stages or a word");
+  }
+  Random &random() { return random_; }
   Word map() {
     static const std::vector<std::string> maps = {"a -> a",
                                                   "a -> a//2, a%2",
@@ -112,72 +135,50 @@ std::vector<Stmt> children_of(const For &loop) {
   return {loop.body};
 }
 
-using Make = std::function<std::vector<Argument>(Arguments &)>;
+using Drawn = std::vector<Argument>;
 
-std::map<std::string, Make> makers(Random &random) {
-  auto loop = [](Arguments &a) { return std::vector<Argument>{a.loop()}; };
-  auto block = [](Arguments &a) { return std::vector<Argument>{a.block()}; };
-  auto at = [](Arguments &a) {
+/// Draws arguments that go together, or that are not of a kind of which any will do.
+using Rule = Drawn (*)(Arguments &);
+
+const std::map<std::string, Rule> &rules() {
+  static constexpr Rule at = [](Arguments &a) {
     const Block &moved = a.any_block();
-    return std::vector<Argument>{BlockName{moved.id->name}, a.loop_near(moved)};
+    return Drawn{BlockName{moved.id->name}, a.loop_near(moved)};
   };
-  auto in_scope = [](Arguments &a) { return std::vector<Argument>{a.block(), a.scope()}; };
-  return {
-      {"split",
-       [](Arguments &a) {
-         return std::vector<Argument>{a.loop(), a.factors()};
-       }},
+  static const std::map<std::string, Rule> table = {
       {"fuse",
        [](Arguments &a) {
          auto [outer, inner] = a.nested();
-         return std::vector<Argument>{outer, inner};
+         return Drawn{outer, inner};
        }},
-      {"reorder", [](Arguments &a) { return std::vector<Argument>{a.loops()}; }},
       {"tile",
        [](Arguments &a) {
          auto [outer, inner] = a.nested();
-         return std::vector<Argument>{outer, inner, std::vector<std::int64_t>{a.factor(), a.factor()}};
+         return Drawn{outer, inner, std::vector<std::int64_t>{a.factor(), a.factor()}};
        }},
-      {"bind",
-       [](Arguments &a) {
-         return std::vector<Argument>{a.loop(), a.axis()};
-       }},
-      {"unroll", loop},
-      {"vectorize", loop},
-      {"partition", loop},
-      {"double_buffer", loop},
-      {"rfactor", loop},
       {"tensorize",
        [](Arguments &a) {
-         return std::vector<Argument>{a.loop(), Word{"dot4"}};
+         return Drawn{a.loop(), Word{"dot4"}};
        }},
-      {"pipeline", [&](Arguments &a) { return any_pipeline(a.loop_of_nests(), random).arguments; }},
+      {"pipeline", [](Arguments &a) { return any_pipeline(a.loop_of_nests(), a.random()).arguments; }},
       {"cache_read",
        [](Arguments &a) {
          const Block &reader = a.any_block();
-         return std::vector<Argument>{BlockName{reader.id->name}, a.buffer_read_by(reader), a.scope()};
-       }},
-      {"cache_write", in_scope},
-      {"set_scope", in_scope},
-      {"transform_layout",
-       [](Arguments &a) {
-         return std::vector<Argument>{a.block(), a.map()};
+         return Drawn{BlockName{reader.id->name}, a.buffer_read_by(reader), a.scope()};
        }},
       {"storage_align",
        [](Arguments &a) {
-         return std::vector<Argument>{a.block(), a.number() % 3, a.number(), a.number()};
+         return Drawn{a.block(), a.number() % 3, a.number(), a.number()};
        }},
       {"swizzle",
        [](Arguments &a) {
-         return std::vector<Argument>{a.block(), a.number() % 5, a.number() % 5, a.number() % 7};
+         return Drawn{a.block(), a.number() % 5, a.number() % 5, a.number() % 7};
        }},
-      {"launch_bounds", [](Arguments &a) { return std::vector<Argument>{a.number()}; }},
       {"compute_at", at},
       {"reverse_compute_at", at},
       {"decompose_reduction", at},
-      {"compute_inline", block},
-      {"reverse_compute_inline", block},
   };
+  return table;
 }
 
 } // namespace
@@ -192,12 +193,18 @@ std::vector<const For *> all_loops(const Stmt &stmt) {
   return loops;
 }
 
-Directive any_directive(const Schedule &schedule, Random &random) {
+Directive directive_of(const Primitive &primitive, const Schedule &schedule, Random &random) {
   Arguments arguments(schedule, random);
-  auto table = makers(random);
-  std::vector<std::string> names = directive_names();
-  const std::string &op = random.pick(names);
-  return {op, table.at(op)(arguments), {}};
+  if (auto rule = rules().find(primitive.name); rule != rules().end())
+    return {primitive.name, rule->second(arguments), {}};
+  Drawn drawn;
+  for (ArgumentKind kind : primitive.arguments)
+    drawn.push_back(arguments.any(kind, primitive));
+  return {primitive.name, drawn, {}};
+}
+
+Directive any_directive(const Schedule &schedule, Random &random) {
+  return directive_of(random.pick(all_primitives()), schedule, random);
 }
 
 Directive any_storage(const Schedule &schedule, const std::string &block, Random &random) {

@@ -1,7 +1,7 @@
 #pragma once
 /// Any directive that could be written down next, legal or not.
 
-#include "dsl/schedule.h"
+#include "dsl/primitives/registry.h"
 #include "tests/fuzz/random.h"
 
 #include <vector>
@@ -10,6 +10,10 @@ namespace nestsmith::fuzz {
 
 /// The loops of a statement, outermost first.
 std::vector<const For *> all_loops(const Stmt &stmt);
+
+/// A directive of this primitive with random arguments. What the program makes of each kind of argument suits
+/// most primitives; the others have a rule of their own in wander.cpp.
+Directive directive_of(const Primitive &primitive, const Schedule &schedule, Random &random);
 
 /// A directive of a random primitive with random arguments: handles of this program, small numbers, now and
 /// then numbers that no one would write.
