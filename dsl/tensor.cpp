@@ -15,6 +15,9 @@ namespace {
 
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
+/// The buffer that a stage computes.
+const Buffer &buffer_of(const Stmt &stage) { return blocks_of(stage).front()->body.buffer; }
+
 /// Accesses of the wrong rank, and an inout tensor read anywhere but at the element that is written.
 void check_accesses(const std::string &stage, const Expr &value, const Buffer &target,
                     const std::vector<Expr> &indices) {
@@ -204,7 +207,7 @@ void Workload::check_origin(const std::string &stage, const Definition &definiti
   std::vector<Buffer> buffers = inputs_;
   buffers.insert(buffers.end(), inouts_.begin(), inouts_.end());
   for (const Stmt &made : stages_)
-    buffers.push_back(blocks_of(made).front()->body.buffer);
+    buffers.push_back(buffer_of(made));
   walk(definition.value, [&](const Expr &e) {
     const auto *access = e.as<Load>();
     if (access && std::find(buffers.begin(), buffers.end(), access->buffer) == buffers.end())
@@ -341,8 +344,7 @@ Program Workload::output(std::vector<Result> outputs) const {
   program.body = make_seq(stages_);
   for (const Result &result : outputs) {
     const Buffer &old = result.tensor.buffer();
-    bool ours = std::ranges::any_of(
-        stages_, [&](const Stmt &made) { return blocks_of(made).front()->body.buffer == old; });
+    bool ours = std::ranges::any_of(stages_, [&](const Stmt &made) { return buffer_of(made) == old; });
     if (old->role != Role::temporary || !ours)
       refuse(fmt::format("'{}' is no stage of this workload and cannot be its output", old->name));
     if (std::ranges::count(outputs, old, [](const Result &it) { return it.tensor.buffer(); }) > 1)
