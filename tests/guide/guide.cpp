@@ -1,7 +1,7 @@
-/// The guide's blocks, compiled and run, so that what it says stays true (docs/guide.md):
+/// Compiles and runs the blocks of a page, so that the page stays true (docs/guide.md, docs/one_directive.md):
 ///
-///   nestsmith_guide program GUIDE.md OUT.cpp     the cpp blocks, one after the other: one program
-///   nestsmith_guide run GUIDE.md README.md PROGRAM   its sh blocks, where PROGRAM lies as ./my_kernels
+///   nestsmith_guide program GUIDE.md OUT.cpp         writes the cpp blocks, in order, as one program
+///   nestsmith_guide run GUIDE.md README.md PROGRAM   runs the sh blocks in a folder that has PROGRAM
 ///
 ///   ```cpp    a part of the program                ```sh    commands; all of them succeed
 ///   ```text   what the sh block before it prints, to both streams; a line of … stands for any number of lines
@@ -141,7 +141,7 @@ int run_guide(const fs::path &path, const fs::path &readme, const fs::path &prog
   fs::path folder = program.parent_path() / "commands";
   fs::remove_all(folder);
   fs::create_directories(folder);
-  fs::create_symlink(fs::absolute(program), folder / "my_kernels");
+  fs::create_symlink(fs::absolute(program), folder / program.filename());
   const char *asked = std::getenv("NESTSMITH_REWRITE_GOLDENS");
   bool rewrite = asked && std::string_view(asked) == "1";
   int wrong = 0, ran = 0, compared = 0;
