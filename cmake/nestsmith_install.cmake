@@ -9,7 +9,7 @@ install(TARGETS nestsmith_dsl nestsmith_schedules nestsmith_lowering nestsmith_c
 install(TARGETS nestsmith)
 install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES tools/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nestsmith)
-install(FILES LICENSE CHANGELOG.md README.md README.ko.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE CHANGELOG.md CONTRIBUTING.md README.md README.ko.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md)
 # All of a user's project; examples/CMakeLists.txt itself is a part of this build.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN examples/CMakeLists.txt EXCLUDE
