@@ -110,18 +110,18 @@ std::vector<Kind> barrier_kinds() {
   const Errors race = {Error::race}, flow = {Error::breach, Error::divergent_barrier};
   return {
       {"barriers", "barrier_dropped", "a barrier is dropped", race, drop},
-      {"barriers", "barrier_of_a_warp", "a barrier of the block waits for the warp only", race, weaken},
-      {"barriers", "barrier_earlier", "a barrier stands before the statement that it is to follow", race,
+      {"barriers", "barrier_of_a_warp", "a barrier of the block only waits for the warp", race, weaken},
+      {"barriers", "barrier_earlier", "a barrier precedes the statement that it must follow", race,
        [](Kernel &k, Chooser &c) { move(k, c, -1); }},
-      {"barriers", "barrier_later", "a barrier stands after the statement that it is to precede", race,
+      {"barriers", "barrier_later", "a barrier follows the statement that it must precede", race,
        [](Kernel &k, Chooser &c) { move(k, c, 1); }},
-      {"barriers", "barrier_out_of_loop", "the last barrier of an iteration stands after the loop", race,
+      {"barriers", "barrier_out_of_loop", "the last barrier of an iteration is moved after the loop", race,
        out_of_loop},
-      {"barriers", "barrier_in_first_iteration", "a barrier is passed in the first iteration only", race,
+      {"barriers", "barrier_in_first_iteration", "a barrier is executed only in the first iteration", race,
        in_one_iteration},
-      {"barriers", "barrier_under_a_thread", "a barrier is reached by one thread only", flow, under_a_thread},
-      {"barriers", "barrier_under_a_guard", "a guard that differs between threads spreads over a barrier", flow,
-       under_a_guard},
+      {"barriers", "barrier_under_a_thread", "a barrier is executed by one thread only", flow, under_a_thread},
+      {"barriers", "barrier_under_a_guard", "a guard that differs between threads is extended over a barrier",
+       flow, under_a_guard},
   };
 }
 

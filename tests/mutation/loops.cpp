@@ -222,9 +222,7 @@ std::vector<Kind> loop_kinds() {
       {"order", "neighbours_swapped", "two statements change places: the order of a pipeline's step", order,
        neighbours_swapped},
       {"order", "moved_into_loop",
-       "a statement is run in the loop that follows: an initialisation in each "
-       "iteration",
-       order, into_the_loop},
+       "a statement is moved into the next loop: an initialisation in each iteration", order, into_the_loop},
       {"order", "moved_out_of_loop", "the last statement of a loop is run once, after it", order,
        out_of_the_loop},
       {"order",

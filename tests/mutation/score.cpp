@@ -29,35 +29,41 @@ std::string plain(std::string text) {
   return text;
 }
 
-constexpr const char *prose = R"(# Does the net catch anything?
+constexpr const char *prose = R"(# Seeded bugs: a test of the checks
 
-Made by `build/bin/nestsmith_mutate --jobs 2{2} --markdown docs/mutation.md`. Each mutant is one of the kernels
-of the rungs with one small bug, at one place.{3} {0}.
+Made by `build/bin/nestsmith_mutate --jobs 2{2} --markdown docs/mutation.md`. A mutant is a kernel of a rung with one small
+bug at one place.{3} Result: {0}.
 
 {4}
 
-**The net** is what stands between a bug of the lowering and a user, nothing more: the verifier of kernels (*breach*),
-the checks inside of the passes and of the simulator (*refused*), the findings of the simulator (*race*, *out of
-bounds*, *unwritten read*, *misaligned*), and the comparison with the reference (*wrong value*): in ring mode, in
-integer mode, in floating point within the bound, with β = 0 over a C full of NaN, and with infinities. Every kind says
-which errors are the right ones for it (`tests/mutation/`, a file for each group); another error does not count as
-caught. Where several of the right ones are reported, the table counts the first in the order above.
+**The checks** under test are those that stand between a bug of the lowering and the user. Each has a name in the tables:
 
-**The kernels** are those of every rung at three shapes: a few more than a tile, so that rows are whole vectors and the
-third tile of k is cut (*edges*); one more than a tile, but for the columns, of which there is one less (*odd*); and
-sizes known only at launch, with rows further apart than they are long, launched for an odd shape, for the tile and for
-1 (*sizes*). A kernel that two rungs share is taken once. A bug is seeded in the kernel of u32 and, where that shows
-nothing, in that of f32. The group *extraction* is seeded in the middle: the passes that find the places of barriers,
-join guards, lay out shared memory and make vectors run on the mutant.
+- *breach*: the verifier of kernels;
+- *refused*: the checks inside the passes and the simulator;
+- *race*, *out of bounds*, *unwritten read*, *misaligned*: the diagnostics of the simulator;
+- *wrong value*: the comparison with the reference, in ring mode, in integer mode, in floating point within the bound,
+  with β = 0 and a C full of NaN, and with infinities.
 
-**Equivalent** is a mutant that is no bug, and this is decided, not listed: nothing was noticed of it, and
-`tests/mutation/terms.h` runs it on terms in place of numbers, where it gives for every element of the result the same
-term as the kernel without the bug. Indices, extents and guards do not depend on data, so this covers all inputs: the
-same operations on the same elements, up to the order of a sum; with the races, bounds and unwritten reads that the
-simulator has excluded the mutant computes the same. Typical are a guard that is weakened where no thread comes, a
-barrier that moves past a statement without shared memory, a loop with one more iteration that is masked, a store that
-is made twice with one value, and a fill that meets only zeros. Of kernels of unknown sizes it is decided for the
-four launches.
+Each kind of bug lists the right errors for it (`tests/mutation/`, one file per group). A mutant that causes only other
+errors does not count as caught. If several of the right errors are reported, the table counts the first one in the order
+above.
+
+**The kernels** are those of every rung at three shapes. *edges* is a few more than a tile, so rows are whole vectors and
+the third tile of k is partial. *odd* is one more than a tile in all dimensions except the columns, of which there is one
+less. *sizes* has sizes that are known only at launch, with leading dimensions larger than the rows. It is launched four
+times: for an odd shape, for the tile, for a tile plus a remainder in each dimension, and for 1. A kernel that two rungs
+share is used once. A bug is first seeded in the u32 kernel. If no check reports it there, it is seeded in the f32 kernel.
+The bugs of the group *extraction* are seeded before the later passes, which then insert barriers, join guards, lay out
+shared memory and make vectors for the mutant.
+
+**An equivalent mutant** is not a bug. The program decides this; there is no list of exceptions. If no check reports a
+mutant, `tests/mutation/terms.h` executes it on symbolic terms instead of numbers. The mutant is equivalent if every
+element of the result is the same term as without the bug, up to the order of a sum. Indices, extents and guards do not
+depend on data, so this holds for all inputs. The simulator has already excluded races, accesses out of bounds and
+unwritten reads. These are typical equivalent mutants: a weakened guard that no thread reaches, a barrier that moves past
+a statement without shared memory, an additional loop iteration that is masked, a store that is executed twice with the
+same value, and a fill value that is multiplied by zeros only. For kernels of unknown sizes, equivalence is decided for
+the four launches.
 {1})";
 
 } // namespace
@@ -163,7 +169,7 @@ std::string Score::never_bugs() const {
   if (list.empty())
     return "Every kind is a bug at some place.";
   list.pop_back();
-  return "Of these kinds every place was equivalent, so that they say nothing of the net:\n\n" + list;
+  return "These kinds were equivalent at every place, so they do not test the checks:\n\n" + list;
 }
 
 std::string Score::markdown() const {
@@ -200,8 +206,10 @@ std::string Score::markdown() const {
       survivors += "- " + describe(result) + "\n";
   std::string part = every_ == 1 ? "" : fmt::format(" --every {}", every_);
   std::string tried =
-      every_ == 1 ? ""
-                  : fmt::format(" Of each kind one place in {} was tried; without `--every` all are.", every_);
+      every_ == 1
+          ? ""
+          : fmt::format(" One place in {} of each kind was tried. Without `--every`, all places are tried.",
+                        every_);
   return fmt::format(prose, summary(), text, part, tried, never_bugs()) +
          (survivors.empty() ? "" : "\n## Not caught\n\n" + survivors);
 }
