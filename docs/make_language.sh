@@ -1,7 +1,7 @@
 #!/bin/sh
-# make_language.sh [ROOT]: prints docs/language.md, made from the headers: the grammars of dsl/expr.h, dsl/program.h
-# and lowering/kernel.h, and of each primitive in dsl/primitives/registry.cpp its picture, what it requires and ensures.
-# tests/docs_match.sh compares it with the file.
+# make_language.sh [ROOT]: generates docs/language.md from the headers and prints it: the grammars of dsl/expr.h,
+# dsl/program.h and lowering/kernel.h, and for each primitive in dsl/primitives/registry.cpp its picture, its requirements
+# and its guarantees. tests/docs_match.sh compares the output with the file.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 primitives=$root/dsl/primitives
@@ -83,7 +83,7 @@ primitive() {
 cat <<'HEAD'
 # The language
 
-Made from the headers by `docs/make_language.sh`; a test compares the two, so that they cannot disagree.
+`docs/make_language.sh` generates this page from the comments of the headers. A test compares the page with the headers.
 
 ## Expressions
 
@@ -97,10 +97,10 @@ cat <<'PRIMITIVES'
 
 ## Primitives
 
-Each is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)) and applies at once. What it requires is
-checked; where it does not hold the directive is refused with the reason and what to do instead, and the schedule
-stays as it was. The refusal names the requirement by its tag, such as `split.tail` (`ScheduleError::requirement()`).
-For each requirement a test in `tests/dsl` breaks it.
+Each primitive is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)) and takes effect at once. nestsmith checks
+each requirement. If one does not hold, it refuses the directive with the reason, a remedy, and the tag of the requirement,
+such as `split.tail` (`ScheduleError::requirement()`). The schedule stays unchanged. For each requirement, a test in
+`tests/dsl` violates it.
 
 Every primitive requires:
 
