@@ -60,10 +60,14 @@ shared memory and make vectors for the mutant.
 mutant, `tests/mutation/terms.h` executes it on symbolic terms instead of numbers. The mutant is equivalent if every
 element of the result is the same term as without the bug, up to the order of a sum. Indices, extents and guards do not
 depend on data, so this holds for all inputs. The simulator has already excluded races, accesses out of bounds and
-unwritten reads. These are typical equivalent mutants: a weakened guard that no thread reaches, a barrier that moves past
-a statement without shared memory, an additional loop iteration that is masked, a store that is executed twice with the
-same value, and a fill value that is multiplied by zeros only. For kernels of unknown sizes, equivalence is decided for
-the four launches.
+unwritten reads. For kernels of unknown sizes, equivalence is decided for the four launches. Typical equivalent mutants
+are:
+
+- a weakened guard that no thread reaches;
+- a barrier that moves past a statement without shared memory;
+- an additional loop iteration that is masked;
+- a store that is executed twice with the same value;
+- a fill value that is only multiplied by zeros.
 {1})";
 
 } // namespace
