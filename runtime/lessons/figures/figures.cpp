@@ -114,9 +114,9 @@ std::vector<Figure> predictions(const std::string &tutorial) {
     const char *before, *after, *note;
   };
   // the post of tiling does not name its GPU, and the worklog's A6000 is not listed.
-  constexpr const char *latency = "the least time knows no latency, of which fewer warps hide less";
+  constexpr const char *latency = "the least time does not model latency, and fewer warps hide less of it";
   constexpr const char *merged =
-      "loads of global memory that results share are one each in the text; the compiler merges them";
+      "the least time counts a global load once for each result that uses it; the compiler merges these loads";
   constexpr Step steps[] = {
       {"deep_dive", "RTX 5090", 1024, "naive", "coalesced", ""},
       {"deep_dive", "RTX 5090", 1024, "coalesced", "shared", ""},
@@ -129,7 +129,7 @@ std::vector<Figure> predictions(const std::string &tutorial) {
       {"tvm_steps", "RTX A500", 512, "step3", "step4", latency},
       {"tvm_steps", "RTX A500", 1024, "step3", "step4", latency},
       {"tvm_steps", "RTX A500", 1024, "step4", "step5",
-       "a pipeline hides latency, which the least time does not know"},
+       "a pipeline hides latency, and the least time does not model latency"},
       {"tvm_steps", "RTX A500", 1024, "step5", "step6", ""},
   };
   std::map<std::string, double> seconds;

@@ -36,7 +36,7 @@ std::vector<Figure> of_deep_dive() {
     list.push_back({"deep_dive", what, published, published, ours, FigureSource::counted, 0, note});
   };
   add("blocks of naive", 4096, static_cast<double>(naive.counters.blocks));
-  const char *requests = "the post says DRAM: these are requests, not DRAM bytes";
+  const char *requests = "the post calls them DRAM accesses; they are requests";
   add("shared: global loads a result, K/16", K / 16, loads_for_a_result(shared, Scope::global), requests);
   add("shared: shared loads a result, 2K", 2 * K, loads_for_a_result(shared, Scope::shared));
   add("tile1d: global loads a result, K/32", K / 32, loads_for_a_result(tile1d, Scope::global), requests);
@@ -53,7 +53,7 @@ std::vector<Figure> of_deep_dive() {
   list.push_back(
       {"deep_dive", "DRAM bytes of coalesced over those of naive", 18.07 / 2.40, 18.07 * 0.518 / (2.40 * 3.944),
        bytes_coalesced / bytes_naive, FigureSource::modelled, 0.1,
-       "the post compares rates, of kernels that take different times: rate x time is 9.4 and 9.5 MB"});
+       "the post compares the rates of kernels that take different times; rate x time is 9.4 and 9.5 MB"});
   return list;
 }
 

@@ -35,7 +35,7 @@ void machine(List &list) {
   add("A100: KB of L1 and shared memory an SM", 192, static_cast<double>(gpu.l1_bytes) / 1024);
   add("A100: registers an SM", 65536, gpu.registers_per_sm);
   add("A100: KB of shared memory that a block may have", 100, static_cast<double>(gpu.shared_per_block) / 1024,
-      0, 163, "163 by opting in; 100 is the figure of cc 8.6 for an SM");
+      0, 163, "163 by opting in; 100 is the limit of an SM of cc 8.6");
   Occupancy o = occupancy_of(gpu, {.threads = 256, .registers = 33});
   if (occupancy_calculator())
     list.push_back({"principles", "33 registers a thread are allocated as", 40, 40,
@@ -80,7 +80,7 @@ void banks(List &list) {
   const Shape shape = {64, 64, 64};
   RungCounts plain = measure("principles/tile32", shape), transposed = measure("principles/transposed", shape);
   RungCounts padded = measure("principles/padded", shape), swizzled = measure("principles/swizzled", shape);
-  const char *note = "both go down a column of 32 words: every lane meets bank (32 x lane) % 32";
+  const char *note = "both access a column of rows of 32 words: every lane accesses bank (32 x lane) % 32";
   add("B's tile transposed: wavefronts of a store", 1, 32,
       transposed.access("B_shared", true).wavefronts_per_request(), note);
   add("B's tile transposed: wavefronts of a load", 1, 32,
@@ -108,7 +108,7 @@ void kernel_3(List &list) {
                                        third.counters.total(Scope::shared, true).conflicts);
   list.push_back({"principles", "Boehm's kernel 3 (worklog/3): bank conflicts a request", 1, 0, conflicts,
                   FigureSource::counted, 0,
-                  "a footnote of the post says that it has some; any number above 0 would be"});
+                  "a footnote of the post says that it has conflicts; any number above 0 would confirm this"});
 }
 
 /// What a warp executes, of what it would without the branch.

@@ -20,11 +20,10 @@ std::vector<Figure> of_transposed() {
   };
   occupancy("32 x 32 threads", {.threads = 1024}, 1, 1);
   occupancy("16 x 16 threads", {.threads = 256}, 6, 6);
-  const char *reserved =
-      "cc 8.6 has 100 KB an SM, of which each block reserves 1 KB: the post counts with 96 KB";
+  const char *reserved = "an SM of cc 8.6 has 100 KB, and each block reserves 1 KB; the post assumes 96 KB";
   occupancy("64 threads with 8 KB", {.threads = 64, .static_shared = 8192}, 12, 11, reserved);
   occupancy("64 threads with 4 KB", {.threads = 64, .static_shared = 4096}, 24, 16,
-            "cc 8.6 holds 16 blocks an SM at most");
+            "an SM of cc 8.6 holds at most 16 blocks");
   RungCounts printed = measure(mistake::column_of_b());
   auto add = [&](const std::string &what, double right, double ours) {
     list.push_back({"transposed", what, right, right, ours, FigureSource::counted});

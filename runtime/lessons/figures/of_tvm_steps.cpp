@@ -18,9 +18,8 @@ std::vector<Figure> of_tvm_steps() {
   add("step3: uses of an element that is fetched", 32,
       static_cast<double>(step3.counters.multiply_adds.threads) /
           static_cast<double>(step3.access("A").threads));
-  const char *mended =
-      "one after the other for each thread is not one beside the other for a warp: step3 gives "
-      "neighbours to neighbours";
+  const char *mended = "consecutive elements for each thread are not neighbours for a warp; in step3, "
+                       "neighbouring threads fetch neighbouring elements";
   add("32 consecutive elements a thread: sectors of a request for A", 32,
       printed.access("A").sectors_per_request(), mended);
   add("32 consecutive elements a thread: wavefronts of a store to A's tile", 32,
