@@ -1,6 +1,7 @@
 #include "dsl/between_nests.h"
 
 #include "dsl/allocation.h"
+#include "dsl/dependence.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -31,6 +32,8 @@ public:
   std::vector<Obligation> run() {
     for (const Buffer &buffer : temporaries(schedule_.program()))
       buffer->scope == Scope::global ? check_global(buffer) : check_inside(buffer);
+    for (const Stmt &nest : nests_of(schedule_.program().body))
+      check_parameters(nest);
     return std::move(found_);
   }
 
@@ -53,6 +56,34 @@ private:
                 "memory with set_scope",
                 buffer->name, reader->id->name, writer->id->name));
     }
+  }
+
+  /// Threads that access an element of a parameter, one of them to write it, must be ordered.
+  void check_parameters(const Stmt &nest) {
+    auto race = unordered_accesses(nest);
+    if (!race)
+      return;
+    auto verb = [&](const BlockId &id) {
+      return find_block(nest, id)->body.buffer == race->buffer ? "writes" : "reads";
+    };
+    found_.push_back(
+        {fmt::format(
+             "block {} {} an element of {} that block {} {} at another index of {}, in the same kernel, "
+             "where nothing orders the two; bind the loops of both so that one index makes both "
+             "accesses, or leave the blocks in nests of their own",
+             race->second->name, verb(race->second), race->buffer->name, race->first->name, verb(race->first),
+             name(race->axis)),
+         last_bind(race->axis), race->second->name});
+  }
+
+  /// The step that last bound a loop to the axis.
+  std::size_t last_bind(Axis axis) const {
+    for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
+      const Directive &directive = schedule_.trace()[n];
+      if (directive.op == "bind" && directive.arguments.back() == Argument(Word{std::string(name(axis))}))
+        return n + 1;
+    }
+    return 0;
   }
 
   /// The blocks that use shared or local memory must stand in one nest.

@@ -157,6 +157,7 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   Stmt body = remove_block(edit.body(), producer.id);
   body =
       insert_into(body, loop.var, nest, [&](const Stmt &child) { return !readers_of(child, buffer).empty(); });
+  require_kept_order(edit, "compute_at.order", producer.id, body, producer.id, loop.var->name);
   edit.commit(body);
 }
 

@@ -22,6 +22,8 @@ namespace nestsmith::primitives {
 /// Requires [compute_at.pieces]: if a temporary that P reads is computed piece by piece, P reads only the piece
 ///   that exists at its new place. A split can give a reader iterations past the end of an axis. The reader is
 ///   guarded in them, but P would be computed for them.
+/// Requires [compute_at.order]: each access of P to a parameter keeps its order relative to the writes of other
+///   blocks to the same element.
 /// Requires [compute_at.steps]: a sum that begins within its axis, as after rfactor, runs in even steps.
 /// Ensures: every element that is read has been computed in the same iteration of k.
 void compute_at(Schedule &schedule, BlockRef producer, Loop loop);

@@ -1,6 +1,6 @@
 #include "dsl/primitives/decompose_reduction.h"
 
-#include "dsl/primitives/edit.h"
+#include "dsl/primitives/move.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -127,6 +127,7 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
       std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
   Stmt body = decompose(edit.body(), block.id, loop.var, init,
                         [&](const std::string &wanted) { return edit.name(wanted + "_init"); });
+  require_kept_order(edit, "decompose_reduction.order", block.id, body, init, loop.var->name);
   edit.commit(body, {init->name});
   return {init};
 }

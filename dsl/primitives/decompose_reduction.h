@@ -14,6 +14,8 @@ namespace nestsmith::primitives {
 /// Requires [decompose_reduction.init]: B has an init.
 /// Requires [decompose_reduction.encloses]: k encloses B.
 /// Requires [decompose_reduction.outermost]: no loop outside of k is a reduction loop of B.
+/// Requires [decompose_reduction.order]: no other block accesses an element of a parameter between its init and
+///   its first update.
 /// Requires [decompose_reduction.once]: neither k nor a loop inside of it repeats B for the same elements. A
 ///   loop does so if compute_at moved B under it and B does not use it.
 /// Ensures: every element is initialised once before it is updated.

@@ -1,5 +1,7 @@
 #include "dsl/primitives/move.h"
 
+#include "dsl/dependence.h"
+
 #include <fmt/format.h>
 
 namespace nestsmith {
@@ -52,6 +54,22 @@ Stmt insert_into(const Stmt &root, const Var &var, const Stmt &stmt,
     result.push_back(stmt);
   loop.body = make_seq(std::move(result));
   return replace(root, old, make_for(std::move(loop)));
+}
+
+void require_kept_order(const Schedule::Edit &edit, const char *requirement, const BlockId &moved,
+                        const Stmt &after, const BlockId &now, const std::string &place) {
+  auto broken = broken_by_move(edit.body(), moved, after, now);
+  if (!broken)
+    return;
+  auto verb = [&](const BlockId &id) {
+    return find_block(edit.body(), id)->body.buffer == broken->buffer ? "writes" : "reads";
+  };
+  edit.refuse(requirement,
+              fmt::format("block {} {} {}, and block {} {} it later; with {} at {} this order is not kept for "
+                          "all elements; leave {} where it is, or compute into another tensor",
+                          broken->first->name, verb(broken->first), broken->buffer->name, broken->second->name,
+                          verb(broken->second), now->name, place, moved->name),
+              {broken->first->name, broken->second->name});
 }
 
 } // namespace nestsmith

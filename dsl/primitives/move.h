@@ -16,4 +16,10 @@ Stmt remove_block(const Stmt &root, const BlockId &block);
 Stmt insert_into(const Stmt &root, const Var &loop, const Stmt &stmt,
                  const std::function<bool(const Stmt &)> &here);
 
+/// Refuses a move that is not shown to keep the order of accesses to a parameter (dsl/dependence.h). `after` is
+/// the program after the move; `now` is the moved block in it, or its part that moves. `place` names where the
+/// block goes, for the message.
+void require_kept_order(const Schedule::Edit &edit, const char *requirement, const BlockId &moved,
+                        const Stmt &after, const BlockId &now, const std::string &place);
+
 } // namespace nestsmith

@@ -135,8 +135,10 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
             "than once for some elements; choose a loop at which each iteration finishes a tile of its own",
             loop.var->name, link->name, consumer.id->name),
         {loop.var->name, consumer.id->name});
-  Stmt body = remove_block(edit.body(), consumer.id);
-  edit.commit(insert_into(body, loop.var, nest, [](const Stmt &) { return false; }));
+  Stmt body =
+      insert_into(remove_block(edit.body(), consumer.id), loop.var, nest, [](const Stmt &) { return false; });
+  require_kept_order(edit, "reverse_compute_at.order", consumer.id, body, consumer.id, loop.var->name);
+  edit.commit(body);
 }
 
 } // namespace nestsmith::primitives

@@ -17,6 +17,9 @@ namespace nestsmith::primitives {
 /// Requires [reverse_compute_at.identity]: R is not a reduction and reads the temporary at its own axes.
 /// Requires [reverse_compute_at.partition]: the iterations of j and of the loops outside of it write disjoint
 ///   boxes, so that R executes once for each element.
+/// Requires [reverse_compute_at.order]: each access of R to a parameter keeps its order relative to the
+/// accesses of
+///   other blocks to the same element, if either of them writes.
 /// Requires [reverse_compute_at.inputs]: every other temporary that R reads is complete before j.
 /// Ensures: R computes every element once, from complete values.
 void reverse_compute_at(Schedule &schedule, BlockRef consumer, Loop loop);

@@ -1,0 +1,44 @@
+#pragma once
+/// Dependences through parameters.
+///
+/// A temporary has one producer, so its accesses are ordered by "written before it is read". A parameter may be
+/// read before it is overwritten and read again after that: each pair of accesses to an element, at least one
+/// of them a write, must keep its order. Two blocks *conflict* in a buffer if both access it and at least one
+/// writes it.
+///
+/// Two questions are decided here, both conservatively:
+///   - Does a directive that moves one block keep the order of each conflicting pair (`broken_by_move`)?
+///   - Are conflicting accesses of different threads ordered (`unordered_accesses`)?
+
+#include "dsl/program.h"
+
+#include <optional>
+#include <vector>
+
+namespace nestsmith {
+
+/// The parameters in which the blocks conflict.
+std::vector<Buffer> conflicts(const Block &a, const Block &b);
+
+struct Dependence {
+  BlockId first, second; ///< in the order that must be kept
+  Buffer buffer;
+};
+
+/// The first dependence that a directive is not shown to keep; none if all are kept. The directive changes the
+/// program from `before` to `after`. It moves the block `moved`, or computes it repeatedly, and moves no other
+/// block. In `after` the moved block is `now`: the same block, or a part of it such as its init.
+std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &moved, const Stmt &after,
+                                         const BlockId &now);
+
+/// Two conflicting accesses of one kernel that different threads may make, without a barrier or the end of a
+/// kernel between them.
+struct Race {
+  BlockId first, second;
+  Buffer buffer;
+  Axis axis; ///< of the threads or thread blocks
+};
+/// The first race in a nest, which becomes one kernel; none if there is no race.
+std::optional<Race> unordered_accesses(const Stmt &nest);
+
+} // namespace nestsmith

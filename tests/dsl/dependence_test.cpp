@@ -1,0 +1,164 @@
+/// Dependences through parameters: directives keep the order of conflicting accesses, and threads do not race.
+
+#include "dsl/dependence.h"
+
+#include "dsl/tensor.h"
+#include "tests/dsl/support.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_refused;
+
+/// AB = C * B, then C = AB.
+Schedule in_place_product(std::int64_t m, std::int64_t n) {
+  Workload w("product");
+  Tensor c = w.inout("C", {m, n}), b = w.placeholder("B", {n, n});
+  Reduce k = reduce_axis("k", n);
+  Tensor ab = w.compute("AB", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(c(i, k) * b(k, j), k); });
+  w.update(c, {"i", "j"}, [&](const std::vector<Expr> &at) -> Definition { return ab(at[0], at[1]); });
+  return Schedule(w.output());
+}
+
+/// T = C + 1; C = 2*C; U = T + X.
+Schedule overwritten(std::int64_t n) {
+  Workload w("overwritten");
+  Tensor c = w.inout("C", {n}), x = w.placeholder("X", {n});
+  Tensor t = w.compute("T", {n}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
+  w.update(c, {"i"}, [&](const std::vector<Expr> &at) -> Definition { return c(at[0]) * 2; });
+  Tensor u = w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition { return t(i) + x(i); });
+  return Schedule(w.output({u}));
+}
+
+/// T = X + 1; Y = 3*X, an output; U = Y[i - distance] + T.
+Schedule output_is_read(std::int64_t n, std::int64_t distance) {
+  Workload w("output_is_read");
+  Tensor x = w.placeholder("X", {n});
+  Tensor t = w.compute("T", {n}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return t(i) * 3; });
+  Tensor u = w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition {
+    return y.where(Expr(distance) <= i && i < Expr(n + std::min<std::int64_t>(distance, 0)),
+                   i - Expr(distance)) +
+           t(i);
+  });
+  return Schedule(w.output({y, u}));
+}
+
+TEST(ReverseComputeAtRefuses, UpdateThatOverwritesWhatIsReadLater) {
+  Schedule s = in_place_product(8, 5);
+  BlockRef ab = s.block("AB"), c = s.block("C");
+  auto [i, j, k] = s.loops<3>(ab);
+  expect_refused(s, "reverse_compute_at.order", [&, j = j] { s.reverse_compute_at(c, j); },
+                 "block AB reads C, and block C writes it later; with C at j this order is not kept",
+                 {"AB", "C"});
+}
+
+TEST(ReverseComputeAt, KeepsTheOrderOfRowsOfAnInPlaceProduct) {
+  Schedule s = in_place_product(8, 5);
+  BlockRef ab = s.block("AB"), c = s.block("C");
+  auto [i, j, k] = s.loops<3>(ab);
+  s.reverse_compute_at(c, i); // a row of C is overwritten once the row of AB is complete
+  EXPECT_EQ(s.extent(s.loops(c).back()), 5);
+}
+
+TEST(ReverseComputeAtRefuses, ReaderThatPassesTheWriterOfAnOutput) {
+  Schedule s = output_is_read(16, 0);
+  BlockRef t = s.block("T"), u = s.block("U");
+  auto [i] = s.loops<1>(t);
+  expect_refused(s, "reverse_compute_at.order", [&, i = i] { s.reverse_compute_at(u, i); },
+                 "block Y writes Y, and block U reads it later; with U at i this order is not kept",
+                 {"Y", "U"});
+  s.reverse_compute_at(s.block("Y"), i);
+  s.reverse_compute_at(u, i); // now Y is written just before it
+}
+
+TEST(ComputeAtRefuses, ProducerThatPassesAnOverwriteOfWhatItReads) {
+  Schedule s = overwritten(16);
+  BlockRef t = s.block("T");
+  Loop i = s.loops(s.block("U"))[0];
+  expect_refused(s, "compute_at.order", [&] { s.compute_at(t, i); },
+                 "block T reads C, and block C writes it later", {"T", "C"});
+}
+
+TEST(ComputeAtRefuses, CacheThatPassesAnOverwriteOfWhatItCopies) {
+  Workload w("cached");
+  Tensor c = w.inout("C", {16});
+  Tensor t = w.compute("T", {16}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
+  w.update(c, {"i"}, [&](const std::vector<Expr> &at) -> Definition { return c(at[0]) * 2; });
+  Tensor u = w.compute("U", {16}, {"i"}, [&](Expr i) -> Definition { return t(i) * 3; });
+  Schedule s(w.output({u}));
+  BlockRef copy = s.cache_read(s.block("T"), "C", Scope::local);
+  Loop i = s.loops(s.block("U"))[0];
+  s.compute_at(s.block("T"), i);
+  expect_refused(s, "compute_at.order", [&] { s.compute_at(copy, i); },
+                 "block C_local reads C, and block C writes it later", {"C_local", "C"});
+}
+
+TEST(DecomposeReductionRefuses, InitThatPassesAReaderOfTheOldElement) {
+  Workload w("old_element"); // T = C + 1; C = the sums of A's rows, times T
+  Tensor c = w.inout("C", {8}), a = w.placeholder("A", {8, 5});
+  Reduce k = reduce_axis("k", 5);
+  Tensor t = w.compute("T", {8}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
+  w.update(c, {"i"}, [&](const std::vector<Expr> &at) -> Definition { return sum(a(at[0], k) * t(at[0]), k); });
+  Schedule s(w.output());
+  auto [i, sum_loop] = s.loops<2>(s.block("C"));
+  expect_refused(s, "compute_at.order", [&, k = sum_loop] { s.compute_at(s.block("T"), k); },
+                 "block T reads C, and block C writes it later", {"T", "C"});
+  s.compute_at(s.block("T"), i);
+  expect_refused(s, "decompose_reduction.order", [&, i = i] { s.decompose_reduction(s.block("C"), i); },
+                 "block T reads C, and block C writes it later; with C_init at C_i this order is not kept",
+                 {"T", "C"});
+  s.decompose_reduction(s.block("C"), sum_loop);
+}
+
+std::string race_of(const Schedule &s) {
+  auto owed = s.obligations();
+  return owed.empty() ? "" : owed.front().message;
+}
+
+TEST(ReverseComputeAt, KeepsTheOrderOfAReaderOfEarlierElements) {
+  for (std::int64_t distance : {-1, 0, 1, 3}) {
+    Schedule s = output_is_read(16, distance);
+    Loop i = s.loops(s.block("T"))[0];
+    s.reverse_compute_at(s.block("Y"), i);
+    if (distance >= 0)
+      s.reverse_compute_at(s.block("U"), i);
+    else
+      expect_refused(s, "reverse_compute_at.order", [&] { s.reverse_compute_at(s.block("U"), i); },
+                     "block Y writes Y, and block U reads it later", {"Y", "U"});
+  }
+}
+
+TEST(Obligations, AThreadBlockMustNotReadWhatAnotherOneWrites) {
+  for (std::int64_t distance : {0, 1}) {
+    Schedule s = output_is_read(16, distance);
+    s.set_scope(s.block("T"), Scope::local);
+    Loop i = s.loops(s.block("T"))[0];
+    s.reverse_compute_at(s.block("Y"), i);
+    s.reverse_compute_at(s.block("U"), i);
+    EXPECT_EQ(race_of(s), "") << "one thread executes the iterations in order";
+    s.bind(i, Axis::block_x);
+    EXPECT_EQ(race_of(s),
+              distance == 0
+                  ? ""
+                  : "block U reads an element of Y that block Y writes at another index of blockIdx.x, in "
+                    "the same kernel, where nothing orders the two; bind the loops of both so that one "
+                    "index makes both accesses, or leave the blocks in nests of their own");
+  }
+}
+
+TEST(Obligations, AnInPlaceProductRacesWhereThreadsShareARow) {
+  Schedule s = in_place_product(8, 32);
+  s.set_scope(s.block("AB"), Scope::shared);
+  auto [i, j, k] = s.loops<3>(s.block("AB"));
+  s.reverse_compute_at(s.block("C"), i);
+  s.bind(i, Axis::block_x);
+  s.bind(j, Axis::thread_x);
+  s.bind(s.loops(s.block("C")).back(), Axis::thread_x);
+  EXPECT_EQ(race_of(s), "") << "the row of AB is complete at a barrier before C is overwritten";
+}
+
+} // namespace
+} // namespace nestsmith
