@@ -79,18 +79,18 @@ private:
   /// In a thread's registers, all loops on one thread axis have the value of one of them.
   void find_axes() {
     for (const For *loop : result_.loops)
-      if (result_.buffer->scope == Scope::local || !loop->axis || !is_thread(*loop->axis))
+      if (result_.buffer->scope == Scope::local || !loop->axis() || !is_thread(*loop->axis()))
         fixed_.insert(loop->var);
     if (result_.buffer->scope != Scope::local)
       return;
     std::map<Axis, Var> axes;
     for (const For *loop : result_.loops)
-      if (loop->axis)
-        axes[*loop->axis] = loop->var;
+      if (loop->axis())
+        axes[*loop->axis()] = loop->var;
     for (const auto &[block, loops, loads] : users_)
       for (std::size_t n = result_.loops.size(); n < loops.size(); ++n)
-        if (loops[n]->axis) {
-          Var var = axes.try_emplace(*loops[n]->axis, loops[n]->var).first->second;
+        if (loops[n]->axis()) {
+          Var var = axes.try_emplace(*loops[n]->axis(), loops[n]->var).first->second;
           renamed_[loops[n]->var] = var;
           fixed_.insert(var);
         }
@@ -212,8 +212,8 @@ std::int64_t threads_of(const Program &program) {
   for (const Stmt &nest : nests_of(program.body)) {
     std::map<Axis, std::int64_t> extents;
     walk(nest, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis && is_thread(*loop->axis))
-        extents[*loop->axis] = as_int(loop->extent).value();
+      if (const auto *loop = as<For>(stmt); loop && loop->axis() && is_thread(*loop->axis()))
+        extents[*loop->axis()] = as_int(loop->extent).value();
       return true;
     });
     std::int64_t threads = 1;

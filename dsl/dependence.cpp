@@ -187,11 +187,11 @@ public:
   explicit Races(const Stmt &nest) : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks_of(nest)) {
     std::map<Axis, std::int64_t> extents;
     walk(nest, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis) {
+      if (const auto *loop = as<For>(stmt); loop && loop->axis()) {
         auto range = range_of(loop->extent, {});
-        std::int64_t &most = extents[*loop->axis];
+        std::int64_t &most = extents[*loop->axis()];
         most = std::max(most, range ? range->high : std::int64_t{1} << 31);
-        axis_of_[loop->var] = *loop->axis;
+        axis_of_[loop->var] = *loop->axis();
       }
       return true;
     });

@@ -31,8 +31,8 @@ public:
   Inspector(const Schedule &schedule, const Stmt &nest)
       : schedule_(schedule), placements_(as_program(schedule.program(), nest)) {
     walk(program_.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis)
-        extents_[*loop->axis] = range_of(loop->extent, {}).value().high;
+      if (const auto *loop = as<For>(stmt); loop && loop->axis())
+        extents_[*loop->axis()] = range_of(loop->extent, {}).value().high;
       return true;
     });
   }
@@ -84,7 +84,7 @@ private:
     for (auto [axis, extent] : extents_) {
       bool needed = buffer->scope == Scope::local || !is_thread(axis);
       bool around = std::any_of(placement.loops.begin(), placement.loops.end(),
-                                [a = axis](const For *loop) { return loop->axis == a; });
+                                [a = axis](const For *loop) { return loop->axis() == a; });
       if (needed && !around && extent > 1)
         return owe(
             culprit,
@@ -124,7 +124,7 @@ private:
         continue;
       auto loops = loops_of(path_to(program_.body, block->id));
       for (std::size_t n = placement.loops.size(); n < loops.size(); ++n)
-        if (loops[n]->axis && !placement.filled_by_owner)
+        if (loops[n]->axis() && !placement.filled_by_owner)
           return owe(
               block->id->name,
               fmt::format(
@@ -132,7 +132,7 @@ private:
                   "{} again and runs on other threads; use shared memory, leave {} serial, or fuse, split and "
                   "bind "
                   "the loops of all blocks that use {} alike, so that each thread fills what it reads",
-                  buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis),
+                  buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis()),
                   loops[n]->var->name, buffer->name));
     }
     std::int64_t bytes = placement.elements * byte_size(buffer->dtype);
@@ -152,8 +152,8 @@ private:
       if (extent > 1 && (!shared || is_thread(axis)))
         innermost[axis] = nullptr;
     for (const For *loop : loops_of(path_to(program_.body, block.id)))
-      if (loop->axis && innermost.count(*loop->axis))
-        innermost[*loop->axis] = loop;
+      if (loop->axis() && innermost.count(*loop->axis()))
+        innermost[*loop->axis()] = loop;
     return innermost;
   }
 
@@ -196,7 +196,7 @@ private:
     std::set<Var> fixed; // one iteration of these is over before the next begins
     if (buffer->scope == Scope::shared)
       for (const For *loop : placements_.of(buffer).loops)
-        if (!loop->axis || !is_thread(*loop->axis))
+        if (!loop->axis() || !is_thread(*loop->axis()))
           fixed.insert(loop->var);
     std::vector<Expr> element = written_element(block);
     for (auto [axis, loop] : sharing_loops(block)) {
@@ -243,8 +243,8 @@ private:
     for (const For *loop : loops_of(path_to(program_.body, block.id))) {
       if (std::none_of(element.begin(), element.end(), [&](const Expr &e) { return uses(e, loop->var); }))
         continue;
-      if (loop->axis)
-        bound.insert(names.emplace(loop->var, make_var(std::string(name(*loop->axis)))).first->first);
+      if (loop->axis())
+        bound.insert(names.emplace(loop->var, make_var(std::string(name(*loop->axis())))).first->first);
       else
         names.emplace(loop->var, make_var(fmt::format("serial {}", names.size())));
     }
@@ -282,12 +282,12 @@ private:
     std::optional<Placements> filled; // the same where no tail is to be filled
     walk(program_.body, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
-      if (!loop || (loop->kind != LoopKind::vectorized && loop->kind != LoopKind::tensorized))
+      if (!loop || !loop->over_lanes())
         return true;
       if (!filled)
         if (Program program = with_filled_tails(program_); program.body != program_.body)
           filled.emplace(program);
-      if (auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic, false))
+      if (auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic(), false))
         found_.push_back({std::move(breach->message), annotated(loop->var->name), loop->var->name});
       return false;
     });

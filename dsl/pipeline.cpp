@@ -13,9 +13,9 @@ namespace nestsmith {
 namespace {
 
 const Staged *staged(const For &loop, const BlockId &block) {
-  auto it = std::find_if(loop.pipeline.begin(), loop.pipeline.end(),
+  auto it = std::find_if(loop.pipeline().begin(), loop.pipeline().end(),
                          [&](const Staged &x) { return x.block == block; });
-  return it == loop.pipeline.end() ? nullptr : &*it;
+  return it == loop.pipeline().end() ? nullptr : &*it;
 }
 
 std::vector<Stmt> children_of(const For &loop) {
@@ -76,7 +76,7 @@ private:
                          "them there before this",
                          block->id->name, name()),
              {block->id->name, name()});
-    for (const Staged &x : loop_.pipeline)
+    for (const Staged &x : loop_.pipeline())
       if (!find_block(loop_.body, x.block))
         fail_outside(x.block);
   }
@@ -222,7 +222,7 @@ private:
 
   void check_registers(const Buffer &buffer) {
     Slots slots = slots_of(buffer, {&loop_});
-    if (slots.count > 1 && loop_.kind != LoopKind::unrolled)
+    if (slots.count > 1 && !loop_.is<Unrolled>())
       fail("pipeline.registers",
            fmt::format("{} is local and would need {} copies, chosen by {}, but registers cannot be indexed by "
                        "an iteration; order its readers before its writers and one stage apart, use the same "
@@ -260,7 +260,7 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
   std::optional<PipelineBreach> breach;
   walk(program.body, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt); loop && !loop->pipeline.empty() && !breach)
+    if (const auto *loop = as<For>(stmt); loop && !loop->pipeline().empty() && !breach)
       breach = find_pipeline_breach(program, *loop);
     return !breach;
   });
@@ -271,7 +271,7 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
 /// copy, or one after it, writes it in a later step.
 /// [rule.slots.lifetimes] i + r < i + c*(n + 1) + w where n >= 0, 0 <= w, w <= r, r - w + 1 <= c
 Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
-  if (loops.empty() || loops.back()->pipeline.empty())
+  if (loops.empty() || loops.back()->pipeline().empty())
     return {};
   const For &loop = *loops.back();
   const Staged *first = nullptr;

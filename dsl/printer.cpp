@@ -117,34 +117,36 @@ struct Line {
 };
 
 /// " pipelined [A_shared: 0, AB: 1]": the stages in the order in which a step runs them.
-std::string pipeline_text(const For &loop) {
-  if (loop.pipeline.empty())
+std::string text(std::vector<Staged> stages) {
+  if (stages.empty())
     return "";
-  std::vector<Staged> stages = loop.pipeline;
   std::stable_sort(stages.begin(), stages.end(), [](auto &a, auto &b) { return a.order < b.order; });
-  std::string text;
+  std::string list;
   for (const Staged &x : stages)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", x.block->name, x.stage);
-  return " pipelined [" + text + "]";
+    list += fmt::format("{}{}: {}", list.empty() ? "" : ", ", x.block->name, x.stage);
+  return " pipelined [" + list + "]";
+}
+
+/// What stands behind the extent of a loop.
+std::string text(const LoopForm &form) {
+  auto partitioned = [](const auto &x) { return x.partitioned ? " partitioned" : ""; };
+  return std::visit(Overloaded{
+                        [&](const Serial &x) { return text(x.pipeline) + partitioned(x); },
+                        [](const Unrolled &x) { return " unrolled" + text(x.pipeline); },
+                        [](const Vectorized &) { return std::string(" vectorized"); },
+                        [](const Tensorized &x) { return " tensorized by " + x.intrinsic.get().name; },
+                        [&](const BoundTo &x) { return fmt::format(" in {}{}", name(x.axis), partitioned(x)); },
+                    },
+                    form);
 }
 
 void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
   std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
   visit(stmt, Overloaded{
                   [&](const For &loop) {
-                    std::string kind;
-                    if (loop.kind == LoopKind::bound)
-                      kind = fmt::format(" in {}", name(*loop.axis));
-                    else if (loop.kind != LoopKind::serial)
-                      kind = fmt::format(" {}", name(loop.kind));
-                    if (loop.intrinsic)
-                      kind += fmt::format(" by {}", loop.intrinsic->name);
-                    kind += pipeline_text(loop);
-                    if (loop.partitioned)
-                      kind += " partitioned";
-                    lines.push_back(
-                        {fmt::format("{}for {} < {}{}:", indent, loop.var->name, text(loop.extent, 0), kind),
-                         loop.var->name});
+                    lines.push_back({fmt::format("{}for {} < {}{}:", indent, loop.var->name,
+                                                 text(loop.extent, 0), text(loop.form)),
+                                     loop.var->name});
                     emit(loop.body, depth + 1, lines);
                   },
                   [&](const Seq &seq) {

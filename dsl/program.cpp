@@ -60,20 +60,40 @@ Store replace_buffer(const Store &store, const Buffer &from, const Buffer &to) {
 
 } // namespace
 
-std::string_view name(LoopKind kind) {
-  switch (kind) {
-  case LoopKind::serial:
-    return "serial";
-  case LoopKind::unrolled:
-    return "unrolled";
-  case LoopKind::vectorized:
-    return "vectorized";
-  case LoopKind::tensorized:
-    return "tensorized";
-  case LoopKind::bound:
-    return "bound";
-  }
-  return "";
+std::string_view name(const LoopForm &form) {
+  return std::visit(Overloaded{
+                        [](const Serial &) { return "serial"; },
+                        [](const Unrolled &) { return "unrolled"; },
+                        [](const Vectorized &) { return "vectorized"; },
+                        [](const Tensorized &) { return "tensorized"; },
+                        [](const BoundTo &) { return "bound"; },
+                    },
+                    form);
+}
+
+std::optional<Axis> For::axis() const {
+  const auto *bound = std::get_if<BoundTo>(&form);
+  return bound ? std::optional(bound->axis) : std::nullopt;
+}
+
+const Intrinsic *For::intrinsic() const {
+  const auto *tensorized = std::get_if<Tensorized>(&form);
+  return tensorized ? &tensorized->intrinsic.get() : nullptr;
+}
+
+const std::vector<Staged> &For::pipeline() const {
+  static const std::vector<Staged> none;
+  if (const auto *unrolled = std::get_if<Unrolled>(&form))
+    return unrolled->pipeline;
+  const auto *serial = std::get_if<Serial>(&form);
+  return serial ? serial->pipeline : none;
+}
+
+bool For::partitioned() const {
+  if (const auto *bound = std::get_if<BoundTo>(&form))
+    return bound->partitioned;
+  const auto *serial = std::get_if<Serial>(&form);
+  return serial && serial->partitioned;
 }
 
 Stmt make_for(For loop) { return make(std::move(loop)); }

@@ -2,8 +2,9 @@
 /// The program, the IR that a schedule rewrites. Its meaning is sequential execution.
 ///
 ///   stmt  := for | seq | block
-///   for   := for var in extent (serial | unrolled | vectorized | tensorized | bound to an axis)
-///            [pipelined] [partitioned]: stmt
+///   for   := for var in extent form: stmt
+///   form  := serial [pipelined] [partitioned] | unrolled [pipelined] | vectorized | tensorized
+///            | bound to an axis [partitioned]
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, sum v1 = binding [from first], …) where v < extent …:
 ///              [init: store] store
@@ -18,6 +19,7 @@
 #include "dsl/axis.h"
 #include "dsl/expr.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,11 +30,6 @@ namespace nestsmith {
 
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
-
-/// Every kind but `bound` is a hint to lowering. None changes the sequential meaning.
-///   vectorized  the iterations become the lanes of vector accesses
-///   tensorized  the nest becomes one call of an intrinsic
-enum class LoopKind : std::uint8_t { serial, unrolled, vectorized, tensorized, bound };
 
 /// The identity of a block, which rewrites preserve.
 struct BlockSymbol {
@@ -46,23 +43,48 @@ struct Staged {
   std::int64_t stage, order;
 };
 
-/// Executes the body for var = 0 … extent-1. A bound loop is an ordinary loop here; lowering turns it into a
-/// thread or block index. A nest under thread loops may bind the same axes again (cooperative fetch):
-/// sequentially it executes in full for each outer iteration, an idempotent refill. `pipeline` and
-/// `partitioned` request a form of the kernel and do not affect the meaning.
+/// The form of a loop requests a form of the kernel and does not affect the meaning. `pipeline` has every block
+/// below a pipelined loop, and is empty for any other loop. Full tiles and partial tiles of a `partitioned`
+/// loop get separate code.
+struct Serial {
+  std::vector<Staged> pipeline = {};
+  bool partitioned = false;
+};
+struct Unrolled {
+  std::vector<Staged> pipeline = {};
+};
+/// The iterations become the lanes of vector accesses.
+struct Vectorized {};
+/// The nest becomes one call of the intrinsic.
+struct Tensorized {
+  std::reference_wrapper<const Intrinsic> intrinsic;
+};
+/// Lowering turns the variable into a thread or block index.
+struct BoundTo {
+  Axis axis;
+  bool partitioned = false;
+};
+using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized, BoundTo>;
+
+/// "vectorized", "tensorized", …; "bound" for every axis.
+std::string_view name(const LoopForm &form);
+
+/// Executes the body for var = 0 … extent-1. A bound loop is an ordinary loop here. A nest under thread loops
+/// may bind the same axes again (cooperative fetch): sequentially it executes in full for each outer iteration,
+/// an idempotent refill.
 struct For {
   Var var;
   Expr extent;
-  LoopKind kind = LoopKind::serial;
-  std::optional<Axis> axis = std::nullopt; ///< set exactly if kind is bound
+  LoopForm form;
   Stmt body;
-  const Intrinsic *intrinsic = nullptr; ///< set exactly if kind is tensorized
-  std::vector<Staged> pipeline = {};    ///< every block below a pipelined loop; else empty
-  bool partitioned = false;             ///< full tiles and partial tiles get separate code
-};
 
-/// "vectorized", "tensorized", …
-std::string_view name(LoopKind kind);
+  template <class Form> bool is() const { return std::holds_alternative<Form>(form); }
+  std::optional<Axis> axis() const;            ///< none if the loop is not bound
+  const Intrinsic *intrinsic() const;          ///< null if the loop is not tensorized
+  const std::vector<Staged> &pipeline() const; ///< empty if the loop is not pipelined
+  bool partitioned() const;
+  bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
+};
 
 struct Seq {
   std::vector<Stmt> stmts;

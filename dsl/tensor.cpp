@@ -256,7 +256,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
   std::vector<For> loops;
   std::vector<Expr> indices;
   auto add_axis = [&](const std::string &axis, const Expr &extent, IterKind kind, Var inside) {
-    For loop{make_var(axis), extent, LoopKind::serial, std::nullopt, nullptr};
+    For loop{make_var(axis), extent, Serial{}, nullptr};
     block.iters.push_back({std::move(inside), extent, kind, Expr(loop.var)});
     loops.push_back(std::move(loop));
   };

@@ -81,16 +81,12 @@ private:
                       auto range = constant ? Range{*constant, *constant} : range_of(loop.extent, {});
                       if (!range || range->low < 1)
                         fail("loop {} has the extent {}", loop.var->name, to_string(loop.extent));
-                      bool open = loop.kind == LoopKind::serial || (loop.axis && !is_thread(*loop.axis));
+                      bool open = loop.is<Serial>() || (loop.axis() && !is_thread(*loop.axis()));
                       if (!constant && !open)
                         fail("loop {} has the extent {}, which is no constant, and is {}", loop.var->name,
-                             to_string(loop.extent), loop.axis ? name(*loop.axis) : "unrolled");
+                             to_string(loop.extent), loop.axis() ? name(*loop.axis()) : "unrolled");
                       if (is_around(loop.var))
                         fail("loop {} encloses itself", loop.var->name);
-                      if ((loop.kind == LoopKind::bound) != loop.axis.has_value())
-                        fail("loop {} is bound without an axis or the reverse", loop.var->name);
-                      if ((loop.kind == LoopKind::tensorized) != (loop.intrinsic != nullptr))
-                        fail("loop {} is tensorized without an intrinsic or the reverse", loop.var->name);
                       around_.push_back(&loop);
                       visit_stmt(loop.body);
                       around_.pop_back();

@@ -22,8 +22,8 @@ public:
     for (std::size_t n = 0; n < 3; ++n)
       limits_[static_cast<Axis>(n)] = target.grid_extent[n];
     walk(program.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis)
-        bound_[*loop->axis].push_back(loop);
+      if (const auto *loop = as<For>(stmt); loop && loop->axis())
+        bound_[*loop->axis()].push_back(loop);
       return true;
     });
   }
@@ -34,7 +34,7 @@ public:
       if (const Expr &extent = loops.front()->extent; as_int(extent) != 1)
         indices.push_back({axis, make_var(name_of(axis, loops)), extent,
                            limits_.count(axis) ? limits_.at(axis) : as_int(extent).value(),
-                           loops.front()->partitioned});
+                           loops.front()->partitioned()});
     return indices;
   }
 
@@ -99,7 +99,7 @@ public:
     for (const kernel::ThreadIndex &index : kernel_.indices)
       set_range(bounds_, index);
     walk(program_.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis)
+      if (const auto *loop = as<For>(stmt); loop && loop->axis())
         loops_[loop->var] = index_of(*loop);
       return true;
     });
@@ -183,18 +183,18 @@ private:
       loops_[loop.var] = Expr(0);
       return emit(loop.body);
     }
-    if (loop.axis)
+    if (loop.axis())
       return emit(loop.body);
     Var var = make_var(loop.var->name);
     bounds_.set_extent(var, loop.extent);
     kernel::Loop made{var,
                       loop.extent,
-                      loop.kind == LoopKind::unrolled,
+                      loop.is<Unrolled>(),
                       nullptr,
-                      loop.kind == LoopKind::vectorized,
-                      loop.intrinsic,
-                      loop.partitioned};
-    if (!loop.pipeline.empty())
+                      loop.is<Vectorized>(),
+                      loop.intrinsic(),
+                      loop.partitioned()};
+    if (!loop.pipeline().empty())
       return emit_pipeline(loop, std::move(made));
     loops_[loop.var] = var;
     made.body = emit(loop.body);
@@ -204,7 +204,7 @@ private:
   /// The index of the axis to which the loop is bound.
   Expr index_of(const For &loop) const {
     for (const kernel::ThreadIndex &index : kernel_.indices)
-      if (loop.axis == index.axis)
+      if (loop.axis() == index.axis)
         return index.var;
     return 0;
   }

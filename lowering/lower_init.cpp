@@ -17,7 +17,7 @@ static Var place_of_init(const Stmt &root, const Block &block) {
       if (sums_over(block, iter, loop->var))
         return loop->var;
   for (const For *loop : loops)
-    if (loop->kind == LoopKind::vectorized || loop->kind == LoopKind::tensorized)
+    if (loop->over_lanes())
       return loop->var;
   return nullptr;
 }

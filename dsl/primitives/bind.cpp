@@ -13,7 +13,7 @@ namespace {
 std::vector<const For *> bound_loops(const Stmt &root) {
   std::vector<const For *> found;
   walk(root, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt); loop && loop->kind == LoopKind::bound)
+    if (const auto *loop = as<For>(stmt); loop && loop->is<BoundTo>())
       found.push_back(loop);
     return true;
   });
@@ -59,7 +59,7 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                             loop.var->name, to_string(loop.extent), name(axis), limit),
                 {loop.var->name});
   for (const For *other : bound)
-    if (*other->axis == axis && !same(simplify(other->extent), simplify(loop.extent)))
+    if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)))
       edit.refuse("bind.extent",
                   fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
                               loop.var->name, to_string(loop.extent), other->var->name, name(axis),
@@ -69,8 +69,8 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
     return;
   std::map<Axis, std::int64_t> extents{{axis, as_int(loop.extent).value()}};
   for (const For *other : bound)
-    if (is_thread(*other->axis))
-      extents[*other->axis] = as_int(other->extent).value();
+    if (is_thread(*other->axis()))
+      extents[*other->axis()] = as_int(other->extent).value();
   std::int64_t threads = 1;
   for (auto [other, value] : extents)
     threads *= value;
@@ -121,14 +121,13 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   check_reductions(edit, loop);
   check_limits(edit, loop, axis, bound_loops(nest_of(edit.body(), loop)));
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
-    if (outer->axis == axis)
+    if (outer->axis() == axis)
       check_nested(edit, *outer, loop, axis);
   for (const For *inner : bound_loops(loop.body))
-    if (*inner->axis == axis)
+    if (*inner->axis() == axis)
       check_nested(edit, loop, *inner, axis);
   For copy = loop;
-  copy.kind = LoopKind::bound;
-  copy.axis = axis;
+  copy.form = BoundTo{axis};
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }
 

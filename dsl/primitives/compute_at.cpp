@@ -141,8 +141,8 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   Bounds bounds = loop_bounds(edit.body());
   std::set<Var> fixed;
   for (const For *outer : loops_of(path_to(edit.body(), loop.var))) {
-    bool shared_by_threads = buffer->scope != Scope::local && outer->axis && is_thread(*outer->axis);
-    bool shared_by_blocks = buffer->scope == Scope::global && outer->axis;
+    bool shared_by_threads = buffer->scope != Scope::local && outer->axis() && is_thread(*outer->axis());
+    bool shared_by_blocks = buffer->scope == Scope::global && outer->axis();
     if (!shared_by_threads && !shared_by_blocks)
       fixed.insert(outer->var);
   }

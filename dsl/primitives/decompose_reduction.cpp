@@ -26,10 +26,25 @@ Stmt with_stage_of(const Stmt &stmt, const BlockId &update, const BlockId &init)
                : stmt;
   For copy = *loop;
   copy.body = with_stage_of(loop->body, update, init);
-  for (const Staged &x : loop->pipeline)
-    if (x.block == update)
-      copy.pipeline.push_back({init, x.stage, x.order});
+  for (const Staged &x : loop->pipeline())
+    if (x.block == update) {
+      std::vector<Staged> stages = loop->pipeline();
+      stages.push_back({init, x.stage, x.order});
+      return make_for(with_pipeline(std::move(copy), std::move(stages)));
+    }
   return make_for(std::move(copy));
+}
+
+/// Neither pipelined nor partitioned.
+LoopForm plain(const LoopForm &form) {
+  return std::visit(Overloaded{
+                        [](const Serial &) -> LoopForm { return Serial{}; },
+                        [](const Unrolled &) -> LoopForm { return Unrolled{}; },
+                        [](const Vectorized &x) -> LoopForm { return x; },
+                        [](const Tensorized &x) -> LoopForm { return x; },
+                        [](const BoundTo &x) -> LoopForm { return BoundTo{x.axis}; },
+                    },
+                    form);
 }
 
 } // namespace
@@ -61,8 +76,7 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
     if (!used)
       continue;
     For copy = *loop;
-    copy.pipeline.clear();
-    copy.partitioned = false;
+    copy.form = plain(loop->form);
     copy.var = make_var(name(loop->var->name));
     renamed[loop->var] = copy.var;
     copies.push_back(std::move(copy));

@@ -48,7 +48,7 @@ std::vector<Nest> staged(const For &loop) {
 void double_buffer(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "double_buffer", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
-  if (loop.kind != LoopKind::unrolled || !loop.pipeline.empty())
+  if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("double_buffer.serial", loop);
   std::vector<Nest> nests = staged(loop);
   if (std::all_of(nests.begin(), nests.end(), [](const Nest &nest) { return nest.stage == 0; }))
@@ -57,20 +57,21 @@ void double_buffer(Schedule &schedule, Loop handle) {
                             "to fetch ahead; bring shared caches under it with compute_at",
                             loop.var->name),
                 {loop.var->name});
-  For copy = loop;
+  std::vector<Staged> stages;
   std::int64_t order = 0;
   auto add = [&](auto &&wanted) {
     for (const Nest &nest : nests)
       if (wanted(nest)) {
         for (const Block *block : nest.blocks)
-          copy.pipeline.push_back({block->id, nest.stage, order});
+          stages.push_back({block->id, nest.stage, order});
         ++order;
       }
   };
   add([](const Nest &nest) { return nest.stage == 0 && !nest.late; });
   add([](const Nest &nest) { return nest.stage == 1; });
   add([](const Nest &nest) { return nest.stage == 0 && nest.late; });
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(),
+                      make_for(with_pipeline(loop, std::move(stages)))));
 }
 
 } // namespace nestsmith::primitives

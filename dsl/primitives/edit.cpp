@@ -41,7 +41,7 @@ const For *find_crowded_lanes(const Program &program) {
   const For *found = nullptr;
   walk(program.body, [&](const Stmt &stmt) {
     const auto *loop = as<For>(stmt);
-    bool lanes = loop && (loop->kind == LoopKind::vectorized || loop->kind == LoopKind::tensorized);
+    bool lanes = loop && loop->over_lanes();
     if (!found && lanes && !only_block(*loop))
       found = loop;
     return !found;
@@ -96,7 +96,7 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
     refuse("any.lanes",
            fmt::format("the loop {0} is {1} and so has one block, but this would bring other loops or blocks "
                        "below it; do this before {0} is {1}, or choose a loop outside of it",
-                       lanes->var->name, nestsmith::name(lanes->kind)),
+                       lanes->var->name, nestsmith::name(lanes->form)),
            {lanes->var->name});
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
@@ -118,16 +118,15 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
 }
 
 void Schedule::Edit::require_serial(const char *requirement, const For &loop) const {
-  if (const char *time = !loop.pipeline.empty() ? "pipelined" : loop.partitioned ? "partitioned" : nullptr)
+  if (const char *time = !loop.pipeline().empty() ? "pipelined" : loop.partitioned() ? "partitioned" : nullptr)
     refuse(requirement,
            fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name,
                        time, time),
            {loop.var->name});
-  if (loop.kind == LoopKind::serial)
+  if (loop.is<Serial>())
     return;
-  std::string kind(nestsmith::name(loop.kind));
-  std::string is =
-      loop.kind == LoopKind::bound ? fmt::format("bound to {}", nestsmith::name(*loop.axis)) : kind;
+  std::string kind(nestsmith::name(loop.form));
+  std::string is = loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis())) : kind;
   refuse(requirement,
          fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name, is,
                      kind),
@@ -163,6 +162,14 @@ Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds) {
     iter.guarded = guarded;
   }
   return kept ? stmt : make_block(std::move(copy));
+}
+
+For with_pipeline(For loop, std::vector<Staged> stages) {
+  if (auto *serial = std::get_if<Serial>(&loop.form))
+    serial->pipeline = std::move(stages);
+  else
+    std::get<Unrolled>(loop.form).pipeline = std::move(stages);
+  return loop;
 }
 
 std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer) {
@@ -237,7 +244,7 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
       Expr count = whole ? span.extent : Expr(span.runs[n].count);
       inner.set_extent(var, count);
       iter.binding = iter.binding + Expr(var) * Expr(whole ? steps.size : span.runs[n].step);
-      loops.push_back({var, count, LoopKind::serial, std::nullopt, nullptr});
+      loops.push_back({var, count, Serial{}, nullptr});
     }
   }
   for (IterVar &iter : block.iters) // those are bound by now: it is in spatial axes, and they have no first

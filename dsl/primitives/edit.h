@@ -60,6 +60,8 @@ std::string block_name(const BlockRef &block);
 /// Simplifies the bindings of all blocks below `stmt` and sets each guard exactly if the binding may reach its
 /// extent.
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
+/// A serial or unrolled loop with these stages.
+For with_pipeline(For loop, std::vector<Staged> stages);
 /// The blocks that write `buffer`, and those that read but do not write it, in program order.
 std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer);
 std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer);

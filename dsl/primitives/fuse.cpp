@@ -40,7 +40,7 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
       return floordiv(fused.var, inner.extent);
     return var == inner.var ? floormod(fused.var, inner.extent) : Expr();
   });
-  nest = make_for({fused.var, extent, LoopKind::serial, std::nullopt, refresh_bindings(nest, bounds)});
+  nest = make_for({fused.var, extent, Serial{}, refresh_bindings(nest, bounds)});
   edit.commit(replace(edit.body(), path_to(edit.body(), outer.var).back(), nest), {fused.var->name});
   return fused;
 }

@@ -11,17 +11,16 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
     const auto *loop = as<For>(stmt);
     if (!loop || blocks_of(loop->body).size() > 1)
       continue;
-    if (loop->kind != LoopKind::serial)
+    if (!loop->is<Serial>())
       edit.refuse(
           requirement,
           fmt::format(
               "the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
               "unroll after this",
               loop->var->name, block.id->name,
-              loop->kind == LoopKind::bound ? fmt::format("bound to {}", name(*loop->axis))
-                                            : std::string(name(loop->kind))),
+              loop->axis() ? fmt::format("bound to {}", name(*loop->axis())) : std::string(name(loop->form))),
           {loop->var->name});
-    if (!loop->pipeline.empty() || loop->partitioned)
+    if (!loop->pipeline().empty() || loop->partitioned())
       edit.require_serial(requirement, *loop);
     edit.release(stmt);
   }

@@ -22,21 +22,21 @@ bool guards(const For &loop) {
 void partition(Schedule &schedule, Loop handle) {
   Schedule::Edit edit(schedule, "partition", {LoopName{loop_name(handle)}});
   const For &loop = edit.loop(handle);
-  if (loop.partitioned)
+  if (loop.partitioned())
     edit.refuse("partition.kind",
                 fmt::format("the loop {} is partitioned already; once is enough", loop.var->name),
                 {loop.var->name});
-  if (loop.kind == LoopKind::bound && is_thread(*loop.axis))
+  if (loop.axis() && is_thread(*loop.axis()))
     edit.refuse("partition.kind",
                 fmt::format("the loop {} is bound to {}, and the threads of a block run one code together; "
                             "partition a serial loop or one that is bound to a block axis",
-                            loop.var->name, name(*loop.axis)),
+                            loop.var->name, name(*loop.axis())),
                 {loop.var->name});
-  if (loop.kind != LoopKind::serial && loop.kind != LoopKind::bound)
+  if (!loop.is<Serial>() && !loop.is<BoundTo>())
     edit.refuse("partition.kind",
                 fmt::format("the loop {} is {}, expected a serial loop or one that is bound to a block axis; "
                             "partition the loop around it",
-                            loop.var->name, name(loop.kind)),
+                            loop.var->name, name(loop.form)),
                 {loop.var->name});
   if (!guards(loop))
     edit.refuse("partition.guarded",
@@ -45,7 +45,10 @@ void partition(Schedule &schedule, Loop handle) {
                             loop.var->name),
                 {loop.var->name});
   For copy = loop;
-  copy.partitioned = true;
+  if (auto *bound = std::get_if<BoundTo>(&copy.form))
+    bound->partitioned = true;
+  else
+    std::get<Serial>(copy.form).partitioned = true;
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }
 

@@ -60,14 +60,14 @@ void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
     names.push_back({block_name(stage.block), stage.stage, stage.order});
   Schedule::Edit edit(schedule, "pipeline", {LoopName{loop_name(handle)}, names});
   const For &loop = edit.loop(handle);
-  if (loop.kind != LoopKind::unrolled || !loop.pipeline.empty())
+  if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("pipeline.serial", loop);
   check_names(edit, stages);
-  For copy = loop;
+  std::vector<Staged> staged;
   for (const Stage &stage : stages)
-    copy.pipeline.push_back({stage.block.id, stage.stage, stage.order});
+    staged.push_back({stage.block.id, stage.stage, stage.order});
   Program next = edit.program();
-  Stmt made = make_for(std::move(copy));
+  Stmt made = make_for(with_pipeline(loop, std::move(staged)));
   next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), made);
   auto breach = find_pipeline_breach(next, *as<For>(made));
   // Stages and orders make sense once every nest has its own, and dependences once those are in order.

@@ -117,7 +117,7 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
   Stmt nest = substitute_loops(loop.body, [&](const Var &var) { return var == loop.var ? index : Expr(); });
   nest = refresh_bindings(nest, bounds);
   for (std::size_t n = factors.size(); n-- > 0;)
-    nest = make_for({handles[n].var, factors[n], LoopKind::serial, std::nullopt, nest});
+    nest = make_for({handles[n].var, factors[n], Serial{}, nest});
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), nest), names);
   return handles;
 }

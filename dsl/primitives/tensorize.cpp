@@ -90,8 +90,7 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
         {loop.var->name});
   check_meaning(edit, loop, *block, intrinsic);
   For copy = loop;
-  copy.kind = LoopKind::tensorized;
-  copy.intrinsic = &intrinsic;
+  copy.form = Tensorized{intrinsic};
   if (auto breach = lasting_breach(edit.program(), loop.var, &intrinsic))
     edit.refuse(breach->requirement, breach->message, {loop.var->name, block->id->name});
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));

@@ -17,7 +17,7 @@ void unroll(Schedule &schedule, Loop handle) {
                             loop.var->name, extent),
                 {loop.var->name});
   For copy = loop;
-  copy.kind = LoopKind::unrolled;
+  copy.form = Unrolled{};
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }
 

@@ -98,7 +98,7 @@ void vectorize(Schedule &schedule, Loop handle) {
   if (auto breach = lasting_breach(edit.program(), loop.var, nullptr))
     edit.refuse(breach->requirement, breach->message, {loop.var->name, block->id->name});
   For copy = loop;
-  copy.kind = LoopKind::vectorized;
+  copy.form = Vectorized{};
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }
 

@@ -101,7 +101,7 @@ TEST(ComputeInlineRefuses, AnIndexThatIsNoAxis) {
   block.body = {t, {Expr(7) - i}, load(x.buffer(), {i})};
   Var j = make_var("j");
   block.iters[0].binding = j;
-  Stmt nest = make_for({j, Expr(8), LoopKind::serial, std::nullopt, make_block(block)});
+  Stmt nest = make_for({j, Expr(8), Serial{}, make_block(block)});
   program.body = make_seq({nest, replace_buffer(program.body, x.buffer(), t)});
   Schedule s(program);
   expect_refused(s, "compute_inline.index", [&] { s.compute_inline(s.block("t")); },

@@ -263,7 +263,7 @@ struct RunningSum {
       block.body = store(row, column);
       if (sums)
         block.init = Store{S, {column}, constant(DType::u32, 0)};
-      return make_for({i, Expr(3), LoopKind::serial, std::nullopt, make_block(block)});
+      return make_for({i, Expr(3), Serial{}, make_block(block)});
     };
     Stmt body = make_seq({
         nest("T", false,
@@ -279,7 +279,7 @@ struct RunningSum {
                return Store{Y, {r, c}, load(S, {c})};
              }),
     });
-    return {"running_sum", {X, Y}, {}, make_for({k, Expr(4), LoopKind::serial, std::nullopt, body})};
+    return {"running_sum", {X, Y}, {}, make_for({k, Expr(4), Serial{}, body})};
   }
 };
 

@@ -250,7 +250,7 @@ TEST(Schedule, RefusesAComputationThatIsNotWellFormed) {
   Tensor x = w.placeholder("X", {4});
   Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i); });
   Program p = w.output({y});
-  p.body = make_for(For{make_var("k"), Expr(0), LoopKind::serial, std::nullopt, p.body});
+  p.body = make_for(For{make_var("k"), Expr(0), Serial{}, p.body});
   expect_user_error([&] { Schedule s(p); }, ExitCode::usage,
                     "the computation 'copy' is not well formed: loop k has the extent 0");
 }

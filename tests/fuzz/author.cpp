@@ -115,7 +115,7 @@ std::vector<const For *> Author::loops(const std::string &name) const {
 
 std::vector<const For *> Author::serial_loops(const std::string &name) const {
   std::vector<const For *> list = loops(name);
-  std::erase_if(list, [](const For *loop) { return loop->kind != LoopKind::serial; });
+  std::erase_if(list, [](const For *loop) { return !loop->is<Serial>(); });
   return list;
 }
 
@@ -143,14 +143,14 @@ Stmt Author::nest_of(const std::string &name) const {
 std::map<Axis, std::int64_t> Author::threads_of_nest(const std::string &name) const {
   std::map<Axis, std::int64_t> extents;
   for (const For *loop : all_loops(nest_of(name)))
-    if (loop->axis && is_thread(*loop->axis))
-      extents[*loop->axis] = as_int(loop->extent).value();
+    if (loop->axis() && is_thread(*loop->axis()))
+      extents[*loop->axis()] = as_int(loop->extent).value();
   return extents;
 }
 
 const Block *Author::unbound_block() const {
   for (const Stmt &nest : nests_of(body()))
-    if (std::ranges::none_of(all_loops(nest), [](const For *loop) { return loop->axis.has_value(); }) &&
+    if (std::ranges::none_of(all_loops(nest), [](const For *loop) { return loop->axis().has_value(); }) &&
         !all_loops(nest).empty())
       return blocks_of(nest).back();
   return nullptr;
@@ -200,7 +200,7 @@ void Author::bring_together(const Obligation &owed, Scope wider) {
     std::string writer = random_.pick(writers), reader = random_.pick(readers);
     bool forwards = chance(50);
     std::vector<const For *> around = loops(forwards ? reader : writer);
-    std::erase_if(around, [&](const For *loop) { return wider == Scope::shared && !loop->axis; });
+    std::erase_if(around, [&](const For *loop) { return wider == Scope::shared && !loop->axis(); });
     if (!around.empty() &&
         go(forwards ? "compute_at" : "reverse_compute_at",
            {BlockName{forwards ? writer : reader}, LoopName{random_.pick(around)->var->name}}))
@@ -216,7 +216,7 @@ void Author::pay_by_binding(const std::string &culprit, Axis axis) {
     return;
   std::int64_t wanted = 0;
   for (const For *loop : all_loops(nest_of(culprit)))
-    if (loop->axis == axis)
+    if (loop->axis() == axis)
       wanted = as_int(loop->extent).value_or(0);
   const For *chosen = chance(70) ? serial.back() : random_.pick(serial);
   std::string at = chosen->var->name;

@@ -334,17 +334,17 @@ void Author::annotate(const std::string &name, const Roles &roles) {
     const For *loop = find_loop(body(), s_.loop(at).var);
     auto extent = as_int(loop->extent);
     bool innermost = as<Block>(loop->body) != nullptr;
-    if (loop->kind != LoopKind::serial && loop->kind != LoopKind::bound)
+    if (!loop->is<Serial>() && !loop->is<BoundTo>())
       continue;
-    if (innermost && extent && (*extent == 2 || *extent == 4) && loop->kind == LoopKind::serial && chance(35) &&
+    if (innermost && extent && (*extent == 2 || *extent == 4) && loop->is<Serial>() && chance(35) &&
         go("vectorize", {LoopName{at}}))
       continue;
-    if (innermost && extent && *extent % 4 == 0 && *extent > 4 && loop->kind == LoopKind::serial &&
-        chance(15) && go("split", {LoopName{at}, std::vector<std::int64_t>{infer, 4}})) {
+    if (innermost && extent && *extent % 4 == 0 && *extent > 4 && loop->is<Serial>() && chance(15) &&
+        go("split", {LoopName{at}, std::vector<std::int64_t>{infer, 4}})) {
       go("vectorize", {LoopName{results().back()}});
       continue;
     }
-    if (extent && *extent <= 16 && loop->kind == LoopKind::serial && chance(10))
+    if (extent && *extent <= 16 && loop->is<Serial>() && chance(10))
       go("unroll", {LoopName{at}});
     else if (chance(4))
       go("partition", {LoopName{at}});

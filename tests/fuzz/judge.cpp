@@ -41,7 +41,7 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
   verdict.kernels = plan.kernels.size();
   walk(schedule.program().body, [&](const Stmt &stmt) {
     const auto *loop = as<For>(stmt);
-    verdict.pipeline = verdict.pipeline || (loop && !loop->pipeline.empty());
+    verdict.pipeline = verdict.pipeline || (loop && !loop->pipeline().empty());
     return true;
   });
   for (const kernel::Kernel &kernel : plan.kernels) {
