@@ -254,7 +254,7 @@ void KernelWriter::loop(const kernel::Loop &loop) {
   std::string extent = spell(loop.extent);
   NameTable::Nested scope(names_);
   const std::string var = names_.declare(loop.var);
-  if (loop.unrolled)
+  if (loop.is<kernel::Unrolled>())
     out_.line("#pragma unroll");
   out_.open(fmt::format("for ({} {} = 0; {} < {}; ++{})", c_type(loop.var->dtype), var, var, extent, var));
   statement(loop.body);

@@ -187,18 +187,26 @@ private:
       return emit(loop.body);
     Var var = make_var(loop.var->name);
     bounds_.set_extent(var, loop.extent);
-    kernel::Loop made{var,
-                      loop.extent,
-                      loop.is<Unrolled>(),
-                      nullptr,
-                      loop.is<Vectorized>(),
-                      loop.intrinsic(),
-                      loop.partitioned()};
+    kernel::Loop made{var, loop.extent, form_of(loop), nullptr};
     if (!loop.pipeline().empty())
       return emit_pipeline(loop, std::move(made));
     loops_[loop.var] = var;
     made.body = emit(loop.body);
     return kernel::make(std::move(made));
+  }
+
+  static kernel::LoopForm form_of(const For &loop) {
+    using Form = kernel::LoopForm;
+    return std::visit(Overloaded{
+                          [](const Serial &x) -> Form { return kernel::Serial{x.partitioned}; },
+                          [](const Unrolled &) -> Form { return kernel::Unrolled{}; },
+                          [](const Vectorized &) -> Form { return kernel::Vectorized{}; },
+                          [](const Tensorized &x) -> Form { return kernel::Tensorized{x.intrinsic}; },
+                          [](const BoundTo &) -> Form {
+                            internal_error("a bound loop is an index, not a loop of the kernel");
+                          },
+                      },
+                      loop.form);
   }
 
   /// The index of the axis to which the loop is bound.

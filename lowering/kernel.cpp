@@ -26,6 +26,11 @@ Stmt make_seq(std::vector<Stmt> stmts) {
   return make(Seq{std::move(flat)});
 }
 
+bool Loop::partitioned() const {
+  const auto *serial = std::get_if<Serial>(&form);
+  return serial && serial->partitioned;
+}
+
 Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
   auto nested = [&](const auto &node) -> Stmt {
     Stmt body = f(node.body);
@@ -227,6 +232,16 @@ private:
     return to_string(substitute(e, [this](const Var &var) { return Expr(distinct(var)); }));
   }
 
+  static std::string text(const LoopForm &form) {
+    return std::visit(Overloaded{
+                          [](const Serial &) { return std::string(); },
+                          [](const Unrolled &) { return std::string(" unrolled"); },
+                          [](const Vectorized &) { return std::string(" vectorized"); },
+                          [](const Tensorized &x) { return " by " + x.intrinsic.get().name; },
+                      },
+                      form);
+  }
+
   std::string out_;
   std::map<Var, Var> symbols_;
   std::set<std::string> taken_;
@@ -278,11 +293,8 @@ void Printer::stmt(const Stmt &s, int depth) {
                                lanes == 1 ? "" : fmt::format("x{}", lanes), text(declare.value)));
             },
             [&](const Loop &loop) {
-              line(depth, fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent),
-                                      loop.unrolled     ? " unrolled"
-                                      : loop.vectorized ? " vectorized"
-                                      : loop.intrinsic  ? " by " + loop.intrinsic->name
-                                                        : ""));
+              line(depth,
+                   fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent), text(loop.form)));
               stmt(loop.body, depth + 1);
             },
             [&](const If &branch) {

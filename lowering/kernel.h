@@ -13,6 +13,7 @@
 #include "dsl/specialise.h"
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -33,16 +34,29 @@ struct Declare {
   Expr value;
 };
 
+/// The form of a loop. A lowered kernel has serial and unrolled loops only.
+struct Serial {
+  bool partitioned = false; ///< the pass `partition` gives iterations with full tiles separate code
+};
+struct Unrolled {};
+/// The pass `vectorize` turns the iterations into the lanes of vectors.
+struct Vectorized {};
+/// The pass `vectorize` turns the iterations into one call of the intrinsic.
+struct Tensorized {
+  std::reference_wrapper<const Intrinsic> intrinsic;
+};
+using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized>;
+
 /// `for (T var = 0; var < extent; ++var) body`. The extent is uniform over the thread block.
 struct Loop {
   Var var;
   Expr extent;
-  bool unrolled = false;
+  LoopForm form;
   Stmt body;
-  /// Until the pass `vectorize`: the iterations are the lanes of vectors, or together one call of an intrinsic.
-  bool vectorized = false;
-  const Intrinsic *intrinsic = nullptr;
-  bool partitioned = false; ///< iterations with full tiles get separate code
+
+  template <class Form> bool is() const { return std::holds_alternative<Form>(form); }
+  bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
+  bool partitioned() const;
 };
 
 /// `if (condition) body`, or `if (condition) body else otherwise`.

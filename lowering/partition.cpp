@@ -155,7 +155,7 @@ private:
       return map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
     bounds_.set_extent(loop->var, loop->extent);
     Stmt inner = map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
-    return loop->partitioned ? split_loop(*as<Loop>(inner)) : inner;
+    return loop->partitioned() ? split_loop(*as<Loop>(inner)) : inner;
   }
 
   struct Part {
@@ -167,7 +167,7 @@ private:
   Part part(const Loop &loop, const Expr &first, const Expr &count) const {
     Bounds bounds = bounds_;
     Loop copy = loop;
-    copy.partitioned = false;
+    copy.form = Serial{};
     copy.var = make_var(loop.var->name, loop.var->dtype);
     copy.extent = count;
     bounds.set_extent(copy.var, count);
@@ -189,7 +189,7 @@ private:
     while (full > 0 && part(loop, 0, full).conditions > best)
       --full;
     if (full == 0 || full == extent)
-      return make(Loop{loop.var, loop.extent, loop.unrolled, loop.body});
+      return make(Loop{loop.var, loop.extent, Serial{}, loop.body});
     return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
   }
 
@@ -198,7 +198,7 @@ private:
     Expr full = simplify(loop.extent - Expr(1));
     Part inside = part(loop, 0, full);
     if (inside.conditions >= part(loop, 0, loop.extent).conditions)
-      return make(Loop{loop.var, loop.extent, loop.unrolled, loop.body});
+      return make(Loop{loop.var, loop.extent, Serial{}, loop.body});
     return make_seq({inside.stmt, part(loop, full, 1).stmt});
   }
 
@@ -231,7 +231,7 @@ bool asks_for_it(const Kernel &kernel) {
                            [](const ThreadIndex &index) { return index.partitioned; });
   walk(kernel.body, [&](const Stmt &stmt) {
     const auto *loop = as<Loop>(stmt);
-    found = found || (loop && loop->partitioned);
+    found = found || (loop && loop->partitioned());
   });
   return found;
 }

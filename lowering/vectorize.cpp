@@ -41,7 +41,10 @@ private:
                                stmts.push_back(rewrite(child));
                              return make_seq(std::move(stmts));
                            },
-                           [&](const Store &x) { return loop_.intrinsic ? call_for(x) : store(x); },
+                           [&](const Store &x) {
+                             const auto *form = std::get_if<Tensorized>(&loop_.form);
+                             return form ? call_for(form->intrinsic, x) : store(x);
+                           },
                            [&](const Barrier &) -> Stmt { internal_error("a barrier between lanes"); },
                        });
   }
@@ -81,7 +84,7 @@ private:
   }
 
   /// Replaces the store of a sum over the lanes by the store of one call of the intrinsic.
-  Stmt call_for(const Store &x) {
+  Stmt call_for(const Intrinsic &intrinsic, const Store &x) {
     std::vector<Stmt> stmts;
     Expr old = load(x.buffer, x.indices);
     gather(x.value, stmts, old);
@@ -89,14 +92,14 @@ private:
     Expr unrolled = old;
     for (std::int64_t n = 0; n < lanes_; ++n)
       unrolled = put(at(x.value, n), old, unrolled);
-    auto operands = match(*loop_.intrinsic, unrolled);
+    auto operands = match(intrinsic, unrolled);
     internal_check(operands.has_value(), "a nest does not mean what its intrinsic means");
     std::vector<Expr> arguments;
-    for (const Var &parameter : loop_.intrinsic->parameters)
+    for (const Var &parameter : intrinsic.parameters)
       arguments.push_back(argument(operands->at(parameter)));
     Store result = x;
     result.indices = {at(x.indices[0], 0)};
-    result.value = call(*loop_.intrinsic, std::move(arguments));
+    result.value = call(intrinsic, std::move(arguments));
     stmts.push_back(make(std::move(result)));
     return make_seq(std::move(stmts));
   }
@@ -239,7 +242,7 @@ void vectorize(Unit &unit) {
   });
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
     const auto *loop = as<Loop>(stmt);
-    if (loop && (loop->vectorized || loop->intrinsic))
+    if (loop && loop->over_lanes())
       return Vectorizer(kernel, definitions, bounds, *loop).run();
     return map_children(stmt, rewrite);
   };

@@ -211,7 +211,7 @@ private:
                       uniform_.declare(x);
                     },
                     [&](const Loop &x) {
-                      if (finished_ && (x.vectorized || x.intrinsic))
+                      if (finished_ && x.over_lanes())
                         fail("the loop {} over lanes is left", x.var->name);
                       check(x.extent);
                       check_width(x.extent);

@@ -22,7 +22,7 @@ public:
                              return stmt;
                            },
                            [&](const Loop &x) {
-                             bool lanes = x.vectorized || x.intrinsic;
+                             bool lanes = x.over_lanes();
                              return lanes ? followed(stmt) : map_children(stmt, into());
                            },
                            [&](const If &x) {

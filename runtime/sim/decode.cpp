@@ -223,7 +223,7 @@ void Decoder::loop(const kernel::Loop &node) {
       indexes_local = indexes_local ||
                       (access && access->buffer->scope == Scope::local && uses(access->indices[0], node.var));
     });
-    std::int64_t limit = node.unrolled || indexes_local ? wanted_unroll : options_.unroll;
+    std::int64_t limit = node.is<kernel::Unrolled>() || indexes_local ? wanted_unroll : options_.unroll;
     if (*constant <= 1 || *constant * unrolled_size(node.body) <= limit)
       return unrolled(node, *constant);
   }
@@ -256,7 +256,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   ValueId first = values_.given(v);
   for (std::int64_t n = 0; n < step; ++n) {
     variables_[node.var] = values_.binary(BinaryOp::add, first, values_.constant(v.dtype, n));
-    program_.regions[region_].branches += !node.unrolled;
+    program_.regions[region_].branches += !node.is<kernel::Unrolled>();
     loops_.push_back({node.var, variable, n});
     stmt(node.body);
     loops_.pop_back();
@@ -286,7 +286,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
 void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   for (std::int64_t n = 0; n < extent; ++n) {
     variables_[node.var] = values_.constant(node.var->dtype, n);
-    program_.regions[region_].branches += !node.unrolled;
+    program_.regions[region_].branches += !node.is<kernel::Unrolled>();
     loops_.push_back({node.var, zero_register, n});
     stmt(node.body);
     loops_.pop_back();

@@ -174,7 +174,7 @@ TEST(CudaKernel, a_scalar_is_declared_by_its_first_assignment) {
   EXPECT_THAT(text({when(get(x, zero) < Expr(1.0f), "", {set(x, zero, e.at_a())})}),
               HasSubstr("\n  float x;\n"));
   // Its value lives on from one iteration to the next: declared outside of the loop.
-  EXPECT_THAT(text({loop(index("k"), 3, false, {set(x, zero, get(x, zero) + e.at_a()), out})}),
+  EXPECT_THAT(text({loop(index("k"), 3, kernel::Serial{}, {set(x, zero, get(x, zero) + e.at_a()), out})}),
               HasSubstr("\n  float x;\n\n  for (int k = 0; k < 3; ++k) {\n    x += a[i];\n"));
 }
 
@@ -182,8 +182,9 @@ TEST(CudaKernel, names_are_unique_where_they_meet_and_free_again_after_their_sco
   Elementwise e;
   Var first = index("k"), second = index("k"), nested = index("k");
   std::string text = cuda_kernel(e.kernel(
-      {loop(first, 2, false, {set(e.out, first, e.at_a())}),
-       loop(second, 3, false, {loop(nested, 4, false, {set(e.out, Expr(second) + Expr(nested), e.at_a())})})}));
+      {loop(first, 2, kernel::Serial{}, {set(e.out, first, e.at_a())}),
+       loop(second, 3, kernel::Serial{},
+            {loop(nested, 4, kernel::Serial{}, {set(e.out, Expr(second) + Expr(nested), e.at_a())})})}));
   EXPECT_THAT(text, HasSubstr("for (int k = 0; k < 2; ++k)"));
   EXPECT_THAT(text, HasSubstr("for (int k = 0; k < 3; ++k)"));
   EXPECT_THAT(text, HasSubstr("for (int k_1 = 0; k_1 < 4; ++k_1)"));

@@ -23,8 +23,8 @@ inline Stmt set(const Buffer &buffer, Expr at, Expr value) {
   return make(Store{buffer, {std::move(at)}, std::move(value), ""});
 }
 inline Expr get(const Buffer &buffer, Expr at) { return load(buffer, {std::move(at)}); }
-inline Stmt loop(const Var &var, std::int64_t extent, bool unrolled, std::vector<Stmt> body) {
-  return make(Loop{var, i32(extent), unrolled, make_seq(std::move(body))});
+inline Stmt loop(const Var &var, std::int64_t extent, LoopForm form, std::vector<Stmt> body) {
+  return make(Loop{var, i32(extent), form, make_seq(std::move(body))});
 }
 inline Stmt when(Expr condition, std::string note, std::vector<Stmt> body) {
   return make(If{std::move(condition), std::move(note), make_seq(std::move(body))});
@@ -83,22 +83,22 @@ inline Kernel tile1d(std::int64_t m, std::int64_t n, std::int64_t k) {
       {let(thread, Expr(i_thread) * i32(64) + Expr(j_thread)),
        let(row, Expr(i_outer) * i32(64) + floordiv(Expr(thread), i32(8))),
        let(column, floormod(thread, i32(8))), let(i, Expr(i_outer) * i32(64) + Expr(i_thread) * i32(8)),
-       let(j, Expr(j_outer) * i32(64) + Expr(j_thread)), loop(zero, 8, true, {set(AB, zero, zero_f32)}),
-       loop(k_outer, ceil(k, 8), false,
+       let(j, Expr(j_outer) * i32(64) + Expr(j_thread)), loop(zero, 8, Unrolled{}, {set(AB, zero, zero_f32)}),
+       loop(k_outer, ceil(k, 8), Serial{},
             {set(A_shared, thread,
                  load(A, {Expr(row) * i32(k) + a_column}, Expr(row) < i32(m) && a_column < i32(k), zero_f32)),
              set(B_shared, thread,
                  load(B, {b_row * i32(n) + Expr(j)}, b_row < i32(k) && Expr(j) < i32(n), zero_f32)),
              make(Barrier{SyncScope::block, "A_shared and B_shared are filled"}),
-             loop(k_inner, 8, true,
+             loop(k_inner, 8, Unrolled{},
                   {set(B_local, i32(0), get(B_shared, Expr(k_inner) * i32(64) + Expr(j_thread))),
-                   loop(inner, 8, true,
+                   loop(inner, 8, Unrolled{},
                         {set(AB, inner,
                              get(AB, inner) + get(A_shared, (Expr(i_thread) * i32(8) + Expr(inner)) * i32(8) +
                                                                 Expr(k_inner)) *
                                                   get(B_local, i32(0)))})}),
              make(Barrier{SyncScope::block, "all threads have read A_shared and B_shared"})}),
-       loop(last, 8, true,
+       loop(last, 8, Unrolled{},
             {when(Expr(i) + Expr(last) < i32(m) && Expr(j) < i32(n), "tiles at the edge of C are partial",
                   {set(C, c_at, Expr(alpha) * get(AB, last) + Expr(beta) * get(C, c_at))})})});
   return result;

@@ -48,7 +48,7 @@ Product product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ter
       get(p.params[0], Expr(i) * i32(k) + Expr(inner)) * get(p.params[1], Expr(inner) * i32(n) + Expr(j));
   kernel.body = kernel::make_seq(
       {set(total, zero, constant(dtype, 0)),
-       loop(inner, terms, false, {set(total, zero, get(total, zero) + term)}),
+       loop(inner, terms, kernel::Serial{}, {set(total, zero, get(total, zero) + term)}),
        set(p.params[2], at,
            Expr(p.scalars[0]) * get(total, zero) + Expr(p.scalars[1]) * get(p.params[2], at))});
   result.info.sizes = gemm_sizes(m, n, k);

@@ -15,7 +15,7 @@ struct Example {
   Var tid = make_var("tid", DType::i32), i = make_var("i", DType::i32), k = make_var("k", DType::i32);
   Stmt store = make(Store{x, {Expr(i)}, load(tile, {Expr(k)}), "the result"});
   Stmt guard = make(If{Expr(i) < int_imm(50, DType::i32), "tail of i", store});
-  Stmt loop = make(Loop{k, int_imm(4, DType::i32), true, guard});
+  Stmt loop = make(Loop{k, int_imm(4, DType::i32), Unrolled{}, guard});
   Stmt barrier = make(Barrier{SyncScope::block, "tile: written above, read below"});
   Stmt declare = make(Declare{i, Expr(tid) + int_imm(1, DType::i32)});
 
@@ -88,7 +88,7 @@ TEST(Kernel, map_children_replaces_and_drops) {
   EXPECT_EQ(map_children(e.loop, [](const Stmt &) -> Stmt { return nullptr; }), nullptr);
   Stmt replaced = map_children(e.loop, [&](const Stmt &) { return e.store; });
   EXPECT_EQ(as<Loop>(replaced)->body, e.store);
-  EXPECT_TRUE(as<Loop>(replaced)->unrolled);
+  EXPECT_TRUE(as<Loop>(replaced)->is<Unrolled>());
 }
 
 TEST(Kernel, map_children_keeps_the_side_of_an_if_that_is_left) {

@@ -20,7 +20,7 @@ std::string placed(const std::function<Stmt(const Var &tid, const Var &k)> &body
   return text.substr(text.find("of 64\n") + 6);
 }
 
-Stmt loop(const Var &k, Stmt body) { return make(Loop{k, Expr(4), false, std::move(body)}); }
+Stmt loop(const Var &k, Stmt body) { return make(Loop{k, Expr(4), Serial{}, std::move(body)}); }
 Stmt store(const Expr &index) {
   static const Buffer x =
       std::make_shared<const BufferNode>(BufferNode{"x", DType::f32, {Expr(64)}, Scope::global, Role::inout});

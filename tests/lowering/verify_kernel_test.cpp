@@ -39,8 +39,8 @@ struct Example {
     kernel.body = make_seq(
         {make(Declare{v, load(x, {offset}, {}, {}, 4)}), make(Store{s, {Expr(tid) * number(4)}, v, "", 4}),
          make(Store{t, {tid}, Expr(1.0F), ""}), make(Barrier{}),
-         make(
-             Loop{n, extent, false, make_seq({make(Store{x, {offset}, load(t, {n}), ""}), make(Barrier{})})})});
+         make(Loop{n, extent, Serial{},
+                   make_seq({make(Store{x, {offset}, load(t, {n}), ""}), make(Barrier{})})})});
     return find_breach(kernel).value_or("");
   }
 };

@@ -27,7 +27,8 @@ public:
     Var var = make_var(name, DType::i32);
     KernelBody inside;
     f(inside, var);
-    stmts_.push_back(kernel::make(kernel::Loop{var, int_imm(extent, DType::i32), false, inside.stmt()}));
+    stmts_.push_back(
+        kernel::make(kernel::Loop{var, int_imm(extent, DType::i32), kernel::Serial{}, inside.stmt()}));
   }
   void when(const Expr &condition, const std::function<void(KernelBody &)> &f) {
     KernelBody inside;

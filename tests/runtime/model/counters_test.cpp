@@ -172,7 +172,7 @@ RequestSums merged_loads(const std::function<Expr(Expr)> &first, bool barrier = 
         if (barrier)
           b.sync_block();
       },
-      true);
+      kernel::Unrolled{});
   b.store(out, tx, at(acc, 0));
   return count(b.build(), {}).merged(Scope::shared, false);
 }

@@ -71,7 +71,7 @@ inline kernel::Kernel tiled_gemm(GemmShape s, DType dtype = DType::f32) {
   Buffer acc = b.local("acc", 64, dtype), a = b.local("a", 8, dtype), bb = b.local("b", 8, dtype);
   Expr tx = b.let("tx", floormod(t, Expr(8))), ty = b.let("ty", floordiv(t, Expr(8)));
   auto unrolled = [&](const char *name, std::int64_t n, const std::function<void(Expr)> &body) {
-    b.loop(name, n, body, true);
+    b.loop(name, n, body, kernel::Unrolled{});
   };
   unrolled("i", 64, [&](Expr i) { b.store(acc, i, constant(dtype, 0)); });
   b.loop("k_outer", s.K / 8, [&](Expr ko) {

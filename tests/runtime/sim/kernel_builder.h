@@ -62,12 +62,12 @@ public:
     int lanes = value.lanes();
     add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), "", lanes}));
   }
-  void loop(std::string name, Expr extent, const std::function<void(Expr)> &body, bool unrolled = false) {
+  void loop(std::string name, Expr extent, const std::function<void(Expr)> &body, kernel::LoopForm form = {}) {
     Var var = make_var(std::move(name), index_);
     kernel::Stmt inner = nested([&] { body(var); });
     if (auto constant = as_int(extent))
       extent = int_imm(*constant, index_);
-    add(kernel::make(kernel::Loop{var, std::move(extent), unrolled, inner}));
+    add(kernel::make(kernel::Loop{var, std::move(extent), form, inner}));
   }
   void when(Expr condition, const std::function<void()> &body, const std::function<void()> &otherwise = {}) {
     kernel::Stmt inner = nested(body), other = otherwise ? nested(otherwise) : nullptr;
