@@ -3,6 +3,7 @@
 /// once, in intrinsic.cpp. The scheduler matches a nest against its meaning, the simulator evaluates the
 /// meaning, and codegen calls the function and emits its prelude before the kernel.
 
+#include "dsl/arch.h"
 #include "dsl/expr.h"
 
 #include <map>
@@ -24,7 +25,7 @@ struct Intrinsic {
   std::int64_t extent;         ///< iterations of the loop that one call replaces
   Group group = Group::thread;
   std::int64_t alignment = 0; ///< bytes, for each vector operand in memory
-  int minimum_arch = 0;       ///< the first architecture that supports it: 80 is sm_80
+  Arch minimum_arch = {};     ///< the first architecture that supports it
   std::string prelude;        ///< definition of the function in CUDA C++; empty: CUDA has it
 };
 

@@ -141,7 +141,7 @@ private:
       owe(writer_of(buffer),
           fmt::format("{} takes {} bytes for each thread, but {} has {} bytes of registers; bring it "
                       "under an inner loop with compute_at, or use smaller tiles",
-                      buffer->name, bytes, schedule_.target().arch, limit));
+                      buffer->name, bytes, to_string(schedule_.target().arch), limit));
   }
 
   /// The loops that are one thread's, or one block's, index on each axis over which a buffer is shared.
@@ -340,7 +340,7 @@ private:
     if (arena.bytes <= target.shared_bytes_per_block)
       return;
     std::string what = fmt::format("a block needs {} bytes of shared memory ({}), but {} has {}", arena.bytes,
-                                   arena.list, target.arch, target.shared_bytes_per_block);
+                                   arena.list, to_string(target.arch), target.shared_bytes_per_block);
     if (shared_arena(false).bytes <= target.shared_bytes_per_block)
       return owe({"storage_align", "transform_layout", "swizzle"}, "",
                  what + "; without padding it would fit: use a swizzle, which needs none");
@@ -354,13 +354,13 @@ private:
     if (blocks * threads > target.threads_per_sm)
       owe({"launch_bounds"}, "",
           fmt::format("{} blocks of {} threads are {}, but an SM of {} holds {}; ask for fewer", blocks,
-                      threads, blocks * threads, target.arch, target.threads_per_sm));
+                      threads, blocks * threads, to_string(target.arch), target.threads_per_sm));
     std::int64_t each = bytes + target.shared_bytes_reserved;
     if (blocks > 1 && blocks * each > target.shared_bytes_per_sm)
       owe({"launch_bounds"}, "",
           fmt::format("{} blocks with {} bytes of shared memory each, {} of them the system's, need {}, but an "
                       "SM of {} has {}; ask for fewer, or use smaller tiles",
-                      blocks, each, target.shared_bytes_reserved, blocks * each, target.arch,
+                      blocks, each, target.shared_bytes_reserved, blocks * each, to_string(target.arch),
                       target.shared_bytes_per_sm));
   }
 

@@ -2,15 +2,16 @@
 /// Limits of a GPU architecture.
 /// Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 
+#include "dsl/arch.h"
+
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace nestsmith {
 
 struct Target {
-  std::string arch = "sm_80";            ///< as NVRTC spells it
+  Arch arch = {80};
   std::int64_t threads_per_block = 1024; ///< product of the three thread extents
   std::int64_t thread_extent[3] = {1024, 1024, 64};
   std::int64_t grid_extent[3] = {2147483647, 65535, 65535};
@@ -22,17 +23,16 @@ struct Target {
   std::int64_t register_bytes_per_thread = 255 * 4;
 };
 
-/// The limits of an architecture such as "sm_90" or "sm_90a". An architecture that is not in the table gets the
-/// limits that every GPU meets.
-Target make_target(const std::string &arch);
-/// The architectures in the table: "sm_70", ….
-std::vector<std::string> architectures();
+/// The limits of an architecture. An architecture that is not in the table gets the limits that every GPU
+/// meets.
+Target make_target(Arch arch);
+/// The limits of the architecture with this name, such as "sm_90a". Throws UserError (usage) if the text is not
+/// an architecture name.
+Target make_target(std::string_view arch);
+/// The architectures in the table: sm_70, ….
+std::vector<Arch> architectures();
 
-/// Whether the architecture exists: true for "sm_80", "sm_90a" and "sm_100f", false for "sm_42" and "sm_80a".
-bool is_architecture(std::string_view arch);
-
-/// The compute capability times 10, without the suffix: 90 for "sm_90", "sm_90a" and "sm_90f". 0 if the text is
-/// not an architecture name.
-int compute_capability(std::string_view arch);
+/// Whether the architecture exists: true for sm_80, sm_90a and sm_100f, false for sm_42 and sm_80a.
+bool is_known(Arch arch);
 
 } // namespace nestsmith

@@ -198,8 +198,8 @@ static std::vector<std::pair<std::string, Size>> sizes_of(const Program &program
 }
 
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype) {
-  return {schedule.program().name, std::move(shape), dtype,
-          schedule.target().arch,  schedule.trace(), sizes_of(schedule.source())};
+  return {schedule.program().name,           std::move(shape), dtype,
+          to_string(schedule.target().arch), schedule.trace(), sizes_of(schedule.source())};
 }
 
 std::string to_json(const TraceFile &trace) {

@@ -22,7 +22,7 @@ Option gpu_option() {
 namespace {
 
 /// The GPU with the architecture that --arch names.
-ChosenGpu compiled_for(const Gpu &gpu, const std::string &arch, const std::string &why) {
+ChosenGpu compiled_for(const Gpu &gpu, Arch arch, const std::string &why) {
   ChosenGpu chosen{gpu, why};
   chosen.gpu.arch = arch;
   return chosen;
@@ -30,14 +30,14 @@ ChosenGpu compiled_for(const Gpu &gpu, const std::string &arch, const std::strin
 
 /// The choice with --arch: the GPU that --gpu names, the device of this machine, or the first listed GPU of
 /// that architecture.
-ChosenGpu gpu_for(const std::string &arch, const std::optional<std::string> &name) {
-  auto fits = [&](const Gpu &gpu) { return compute_capability(gpu.arch) == compute_capability(arch); };
+ChosenGpu gpu_for(Arch arch, const std::optional<std::string> &name) {
+  auto fits = [&](const Gpu &gpu) { return gpu.arch.number == arch.number; };
   if (name) {
     const Gpu &gpu = find_gpu(*name);
     if (!fits(gpu))
-      throw UserError(
-          ExitCode::usage,
-          fmt::format("--gpu {} is {}, and --arch asks for {}: leave one of them out", *name, gpu.arch, arch));
+      throw UserError(ExitCode::usage,
+                      fmt::format("--gpu {} is {}, and --arch asks for {}: leave one of them out", *name,
+                                  to_string(gpu.arch), to_string(arch)));
     return compiled_for(gpu, arch, "");
   }
   try {
@@ -48,9 +48,11 @@ ChosenGpu gpu_for(const std::string &arch, const std::optional<std::string> &nam
   }
   const Gpu *gpu = gpu_of(arch);
   if (!gpu)
-    throw UserError(ExitCode::usage,
-                    fmt::format("no GPU whose figures are listed is {}: --gpu names one that is", arch));
-  return compiled_for(*gpu, arch, fmt::format("the first one listed that is {}: --gpu names another", arch));
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("no GPU whose figures are listed is {}: --gpu names one that is", to_string(arch)));
+  return compiled_for(*gpu, arch,
+                      fmt::format("the first one listed that is {}: --gpu names another", to_string(arch)));
 }
 
 } // namespace
@@ -76,9 +78,10 @@ std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, con
                                                    std::string &note) {
   std::vector<KernelResources> resources;
   try {
-    std::vector<std::string> known = cuda::supported_arches();
+    std::vector<Arch> known = cuda::supported_arches();
     if (std::ranges::find(known, gpu.arch) == known.end()) {
-      note = fmt::format("registers n/a: NVRTC {} does not know {}", cuda::Nvrtc::get().version(), gpu.arch);
+      note = fmt::format("registers n/a: NVRTC {} does not know {}", cuda::Nvrtc::get().version(),
+                         to_string(gpu.arch));
       return {};
     }
   } catch (const UserError &) { // no NVRTC: the next call reports it

@@ -60,7 +60,7 @@ void Climb::run(const Scheduled &it, Climbed &result) {
   warn_if_unbound(it, plan);
   result.operations = operation_count(it.source());
   result.shared_bytes = plan.shared_bytes();
-  std::string arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
+  Arch arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
   result.compiled = compile_if_possible(plan, arch, compiler_note_);
   analyse_plan(it, packed, result);
   result.check = checker_.check(it.schedule.source(), plan, *machine_.executor);

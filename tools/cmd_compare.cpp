@@ -79,7 +79,7 @@ ExitCode compare(const Context &context) {
     table.add({each.label, each.a, each.b,
                each.change == 0 || each.a == each.b ? "" : number_text(each.change) + "x"});
   std::string text = fmt::format("{}\n{}\non {} ({})", title(a.scheduled), title(b.scheduled),
-                                 chosen.gpu.product, chosen.gpu.arch);
+                                 chosen.gpu.product, to_string(chosen.gpu.arch));
   text = style.bold(folded_lines(text)) + "\n" +
          (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n") + "\n" + table.text(style);
   text += "\n" + paragraph_text(step, style);

@@ -16,7 +16,7 @@ void write_json(const Scheduled &it, const std::vector<cuda::Compiled> &kernels)
       json.attribute("rung", it.choice.name);
       json.attribute("shape", llvm::json::Array(it.shape));
       json.attribute("dtype", dtype_name(it.schedule.source(), it.dtype));
-      json.attribute("arch", kernels.front().arch);
+      json.attribute("arch", to_string(kernels.front().arch));
       json.attributeArray("kernels", [&] {
         for (const cuda::Compiled &compiled : kernels)
           json.object([&] {
@@ -54,7 +54,7 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 
 ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
-  std::string arch = chosen_arch(context);
+  Arch arch = chosen_arch(context);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = lower(it.schedule);
   warn_if_unbound(it, plan);
@@ -65,11 +65,11 @@ ExitCode run(const Context &context) {
   }
   std::string text;
   for (const cuda::Compiled &compiled : kernels)
-    text +=
-        (text.empty() ? "" : "\n") +
-        folded(fmt::format("{}  {}  {}", context.style.bold(title(it)), compiled.arch, compiled.kernel_name),
-               "  ", "") +
-        "\n" + kernel_text(compiled, context.style);
+    text += (text.empty() ? "" : "\n") +
+            folded(fmt::format("{}  {}  {}", context.style.bold(title(it)), to_string(compiled.arch),
+                               compiled.kernel_name),
+                   "  ", "") +
+            "\n" + kernel_text(compiled, context.style);
   out(text);
   return ExitCode::good;
 }

@@ -40,11 +40,11 @@ std::vector<NamedExtent> sizes_of(const Scheduled &it, const Target &target) {
   return known.empty() ? named([&] { return it.choice.build(shape, it.dtype, target).source(); }) : known;
 }
 
-EmitInfo info_of(const Scheduled &it, const std::string &arch) {
+EmitInfo info_of(const Scheduled &it, Arch arch) {
   EmitInfo info;
   std::string form = it.variant ? fmt::format(" ({}: {})", it.variant->name, it.variant->why) : "";
   info.title = fmt::format("{}{}: {}", it.choice.name, form, it.choice.summary);
-  info.target = arch;
+  info.target = to_string(arch);
   info.trace = split_lines(trace_to_cpp(it.schedule));
   info.operations = operation_count(it.source());
   if (!it.shape.stated)
@@ -56,8 +56,8 @@ EmitInfo info_of(const Scheduled &it, const std::string &arch) {
 std::string resources_note(const cuda::Compiled &compiled) {
   std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
   std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
-  return fmt::format("{}: {} registers a thread, {}, {} bytes of shared memory a block", compiled.arch,
-                     compiled.registers, spills, compiled.shared_bytes);
+  return fmt::format("{}: {} registers a thread, {}, {} bytes of shared memory a block",
+                     to_string(compiled.arch), compiled.registers, spills, compiled.shared_bytes);
 }
 
 /// The header's path relative to the folder of the .cu, for its #include. Throws UserError (usage) if the
@@ -139,7 +139,8 @@ std::string as_json(const Scheduled &it, const kernel::Plan &plan, const EmitInf
 
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
-  std::string header = included_header(arguments), arch = chosen_arch(context);
+  std::string header = included_header(arguments);
+  Arch arch = chosen_arch(context);
   Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
   Scheduled it = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = named(it.plan(), arguments);

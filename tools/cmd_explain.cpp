@@ -34,7 +34,8 @@ std::optional<Prepared> compared_with(const Context &context, const Prepared &it
 
 std::string heading(const Analysed &it, const ChosenGpu &chosen, const Style &style) {
   const Gpu &gpu = it.analysis.gpu;
-  std::string text = style.bold(title(it.scheduled)) + fmt::format(" on {} ({})", gpu.product, gpu.arch);
+  std::string text =
+      style.bold(title(it.scheduled)) + fmt::format(" on {} ({})", gpu.product, to_string(gpu.arch));
   return folded(text, "  ", "") + (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n");
 }
 

@@ -121,7 +121,7 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
       registers = std::max<std::int64_t>(registers, kernel.registers);
       spills += kernel.spill_stores + kernel.spill_loads;
     }
-    json.attribute("arch", row.compiled[0].arch);
+    json.attribute("arch", to_string(row.compiled[0].arch));
     json.attribute("kernels", static_cast<std::int64_t>(row.compiled.size()));
     json.attribute("registers", registers); // maximum over the kernels
     json.attribute("spill_bytes", spills);
@@ -162,7 +162,7 @@ std::string heading(const std::vector<std::string> &problems, const Machine &mac
   bool one = std::ranges::count(problems, problems.front()) == std::ssize(problems);
   std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
   if (machine.simulated() && gpu)
-    where += fmt::format(", as {} would run it ({})", gpu->name, gpu->arch);
+    where += fmt::format(", as {} would run it ({})", gpu->name, to_string(gpu->arch));
   return folded((one ? style.bold(problems.front()) + " " : "") + where, "  ", "") + "\n";
 }
 

@@ -34,11 +34,11 @@ Words values(const Option &option, const std::vector<Rung> &rungs) {
   Words words = option.choices;
   if (option.name == "gpu" || option.name == "arch")
     for (const Gpu &gpu : gpus()) {
-      words.push_back(option.name == "gpu" ? gpu.name : gpu.arch);
+      words.push_back(option.name == "gpu" ? gpu.name : to_string(gpu.arch));
       std::erase(words.back(), ' '); // --gpu takes "RTX3090" too
     }
   if (option.name == "arch")
-    std::ranges::copy(architectures(), std::back_inserter(words));
+    std::ranges::copy(names(architectures()), std::back_inserter(words));
   add_described(words, option.value, rungs);
   return words;
 }

@@ -245,7 +245,7 @@ ExitCode check_each_step(const Context &context, const Choice &choice, const std
   bool faulty = cases.back().blame.fault.has_value();
   std::string command = faulty ? replay_command(save_trace(context, cases.back()), cases.back()) : "";
   if (auto arch = given_arch(context); arch && faulty)
-    command += " --arch " + *arch;
+    command += " --arch " + to_string(*arch);
   out(context.json() ? json_of(choice, cases, no_ring, command)
                      : text_of(choice, cases, no_ring, command, context.style));
   if (faulty)

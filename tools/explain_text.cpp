@@ -183,7 +183,7 @@ void write_analysis(llvm::json::OStream &json, const Analysed &it) {
   json.attribute("shape", llvm::json::Array(it.scheduled.shape));
   json.attribute("dtype", dtype_name(it.scheduled.source(), it.scheduled.dtype));
   json.attribute("gpu", whole.gpu.name);
-  json.attribute("arch", whole.gpu.arch);
+  json.attribute("arch", to_string(whole.gpu.arch));
   json.attribute("least_seconds", whole.seconds());
   json.attribute("limiter", std::string(name(whole.limiter())));
   json.attributeObject("flop_per_byte", [&] {

@@ -20,17 +20,20 @@ Option arch_option(const std::string &otherwise) {
   return {"arch", "ARCH", fmt::format("the GPU architecture, such as sm_90a; default: {}", otherwise)};
 }
 
-std::optional<std::string> given_arch(const Context &context) {
-  auto arch = context.arguments.value("arch");
-  if (arch && !is_architecture(*arch))
+std::optional<Arch> given_arch(const Context &context) {
+  auto text = context.arguments.value("arch");
+  if (!text)
+    return std::nullopt;
+  std::optional<Arch> arch = Arch::parse(*text);
+  if (!arch || !is_known(*arch))
     throw UserError(
         ExitCode::usage,
-        fmt::format("option '--arch' is an architecture such as sm_80 or sm_90a, got '{}'; known are {}", *arch,
-                    fmt::join(architectures(), ", ")));
+        fmt::format("option '--arch' is an architecture such as sm_80 or sm_90a, got '{}'; known are {}", *text,
+                    fmt::join(names(architectures()), ", ")));
   return arch;
 }
 
-std::string chosen_arch(const Context &context) {
+Arch chosen_arch(const Context &context) {
   if (auto given = given_arch(context))
     return *given;
   try {
@@ -40,16 +43,16 @@ std::string chosen_arch(const Context &context) {
   }
 }
 
-std::string arch_conflict(const std::string &own, const std::string &asked) {
-  return compute_capability(own) == compute_capability(asked)
+std::string arch_conflict(Arch own, Arch asked) {
+  return own.number == asked.number
              ? ""
-             : fmt::format("the GPU at hand is {}, and --arch asks for {}", own, asked);
+             : fmt::format("the GPU at hand is {}, and --arch asks for {}", to_string(own), to_string(asked));
 }
 
 namespace {
 
 /// Replaces a device of another architecture than that of --arch by the simulator.
-void serve_arch(Machine &machine, const std::string &arch, bool gpu_asked_for) {
+void serve_arch(Machine &machine, Arch arch, bool gpu_asked_for) {
   machine.arch_given = true;
   if (machine.device) {
     std::string conflict = arch_conflict(machine.device->info().arch(), arch);
@@ -67,7 +70,7 @@ void serve_arch(Machine &machine, const std::string &arch, bool gpu_asked_for) {
 
 Machine choose_machine(const Context &context) {
   std::string where = context.arguments.value("device").value_or("auto");
-  std::optional<std::string> arch = given_arch(context);
+  std::optional<Arch> arch = given_arch(context);
   Machine machine;
   if (where != "sim") {
     try {
@@ -95,8 +98,7 @@ Machine choose_machine(const Context &context) {
   return machine;
 }
 
-std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const std::string &arch,
-                                                std::string &note) {
+std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, Arch arch, std::string &note) {
   try {
     return compile(plan, arch);
   } catch (const cuda::HeadersMissing &error) {

@@ -29,12 +29,12 @@ struct Machine {
 /// The option --arch ARCH. `otherwise` describes the default for the help text.
 Option arch_option(const std::string &otherwise = "this GPU's, else sm_80");
 /// The value of --arch, or none. Throws UserError (usage) if it is not an architecture.
-std::optional<std::string> given_arch(const Context &context);
+std::optional<Arch> given_arch(const Context &context);
 /// The value of --arch, else the device's architecture, else the default of `Target`.
-std::string chosen_arch(const Context &context);
+Arch chosen_arch(const Context &context);
 
 /// The reason why a device of the architecture `own` cannot serve --arch `asked`; empty if it can.
-std::string arch_conflict(const std::string &own, const std::string &asked);
+std::string arch_conflict(Arch own, Arch asked);
 
 /// The option --device auto|gpu|sim.
 Option device_option();
@@ -45,7 +45,6 @@ Machine choose_machine(const Context &context);
 
 /// Compiles each kernel for `arch` with NVRTC. Returns nothing, with the reason in `note`, if NVRTC or a header
 /// is missing or NVRTC does not support the architecture.
-std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, const std::string &arch,
-                                                std::string &note);
+std::vector<cuda::Compiled> compile_if_possible(const kernel::Plan &plan, Arch arch, std::string &note);
 
 } // namespace nestsmith::cli

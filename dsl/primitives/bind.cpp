@@ -81,7 +81,7 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
         fmt::format(
             "a block would have {} threads, but {} takes at most {}; split the loop {} and bind a smaller "
             "part",
-            threads, target.arch, target.threads_per_block, loop.var->name),
+            threads, to_string(target.arch), target.threads_per_block, loop.var->name),
         {loop.var->name});
 }
 

@@ -13,13 +13,13 @@ void launch_bounds(Schedule &schedule, std::int64_t min_blocks) {
   if (min_blocks < 1 || min_blocks > target.blocks_per_sm)
     edit.refuse("launch_bounds.count",
                 fmt::format("got {} blocks on an SM, expected 1 to {}, which is what {} holds", min_blocks,
-                            target.blocks_per_sm, target.arch));
+                            target.blocks_per_sm, to_string(target.arch)));
   std::int64_t threads = threads_of(edit.program());
   if (min_blocks * threads > target.threads_per_sm)
     edit.refuse("launch_bounds.threads",
                 fmt::format("{} blocks of {} threads are {}, but an SM of {} holds {}; ask for at most {}",
-                            min_blocks, threads, min_blocks * threads, target.arch, target.threads_per_sm,
-                            target.threads_per_sm / threads));
+                            min_blocks, threads, min_blocks * threads, to_string(target.arch),
+                            target.threads_per_sm, target.threads_per_sm / threads));
   Program next = edit.program();
   next.min_blocks = min_blocks;
   edit.commit(std::move(next));

@@ -5,7 +5,6 @@
 #include "dsl/printer.h"
 #include "dsl/vector_access.h"
 
-#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,13 +18,11 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, D
     edit.refuse("tensorize.known",
                 fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
                             nestsmith::name(dtype), fmt::join(intrinsic_signatures(), ", ")));
-  const std::string &arch = edit.schedule().target().arch;
-  int number = std::atoi(arch.substr(arch.find('_') + 1).c_str());
-  if (number < found->minimum_arch)
-    edit.refuse(
-        "tensorize.arch",
-        fmt::format("the intrinsic {} needs sm_{} or later, and the target is {}; choose another target", name,
-                    found->minimum_arch, arch));
+  Arch arch = edit.schedule().target().arch;
+  if (arch < found->minimum_arch)
+    edit.refuse("tensorize.arch",
+                fmt::format("the intrinsic {} needs {} or later, and the target is {}; choose another target",
+                            name, to_string(found->minimum_arch), to_string(arch)));
   return *found;
 }
 

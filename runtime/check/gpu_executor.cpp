@@ -8,7 +8,7 @@
 
 namespace nestsmith {
 
-std::vector<cuda::Compiled> compile(const kernel::Plan &plan, const std::string &arch) {
+std::vector<cuda::Compiled> compile(const kernel::Plan &plan, Arch arch) {
   std::vector<cuda::Compiled> compiled;
   try {
     for (const kernel::Kernel &kernel : plan.kernels) {

@@ -14,11 +14,11 @@ namespace nestsmith {
 
 /// Compiles each kernel of `plan` for `arch` with NVRTC and the kernel cache. Throws UserError: no_device
 /// without NVRTC, usage for an architecture that it does not support.
-std::vector<cuda::Compiled> compile(const kernel::Plan &plan, const std::string &arch);
+std::vector<cuda::Compiled> compile(const kernel::Plan &plan, Arch arch);
 
 class GpuExecutor : public Executor {
 public:
-  using Compile = std::function<std::vector<cuda::Compiled>(const kernel::Plan &, const std::string &arch)>;
+  using Compile = std::function<std::vector<cuda::Compiled>(const kernel::Plan &, Arch)>;
 
   /// `device` must outlive this object.
   explicit GpuExecutor(const cuda::Device &device, Compile compile = nestsmith::compile);

@@ -14,8 +14,8 @@ namespace nestsmith {
 
 class GpuProduct : public Multiplier {
 public:
-  using Compile = std::function<cuda::Compiled(const std::string &source, const std::string &kernel_name,
-                                               const std::string &arch)>;
+  using Compile =
+      std::function<cuda::Compiled(const std::string &source, const std::string &kernel_name, Arch arch)>;
 
   /// `device` must outlive this object. The first product compiles the kernel.
   explicit GpuProduct(const cuda::Device &device, Compile compile = cuda::compile);

@@ -10,7 +10,7 @@ std::string write_entry(const Compiled &compiled) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << llvm::json::Value(llvm::json::Object{{"kernel", compiled.kernel_name},
-                                              {"arch", compiled.arch},
+                                              {"arch", to_string(compiled.arch)},
                                               {"registers", compiled.registers},
                                               {"spill_stores", compiled.spill_stores},
                                               {"spill_loads", compiled.spill_loads},
@@ -31,13 +31,18 @@ std::optional<Compiled> read_entry(const std::string &entry) {
     return std::nullopt;
   }
   Compiled compiled;
+  std::string arch;
   llvm::json::Path::Root root;
   llvm::json::ObjectMapper object(*value, root);
-  if (!object || !object.map("kernel", compiled.kernel_name) || !object.map("arch", compiled.arch) ||
+  if (!object || !object.map("kernel", compiled.kernel_name) || !object.map("arch", arch) ||
       !object.map("registers", compiled.registers) || !object.map("spill_stores", compiled.spill_stores) ||
       !object.map("spill_loads", compiled.spill_loads) || !object.map("stack_bytes", compiled.stack_bytes) ||
       !object.map("shared_bytes", compiled.shared_bytes) || !object.map("log", compiled.log))
     return std::nullopt;
+  std::optional<Arch> parsed = Arch::parse(arch);
+  if (!parsed)
+    return std::nullopt;
+  compiled.arch = *parsed;
   compiled.cubin.assign(entry.begin() + static_cast<std::ptrdiff_t>(end) + 1, entry.end());
   return compiled;
 }

@@ -28,11 +28,12 @@ DoctorItem examine_gpu() {
     const cuda::DeviceInfo &info = device->info();
     std::string driver = version_text(info.driver_version);
     item.found = true;
-    item.detail = fmt::format("{}, {}, {} SMs, {:.1f} GiB, L2 {:.1f} MiB, driver for CUDA {}", info.name,
-                              info.arch(), info.sm_count, static_cast<double>(info.memory_bytes) / (1 << 30),
-                              static_cast<double>(info.l2_bytes) / (1 << 20), driver);
+    item.detail =
+        fmt::format("{}, {}, {} SMs, {:.1f} GiB, L2 {:.1f} MiB, driver for CUDA {}", info.name,
+                    to_string(info.arch()), info.sm_count, static_cast<double>(info.memory_bytes) / (1 << 30),
+                    static_cast<double>(info.l2_bytes) / (1 << 20), driver);
     item.facts = {{"name", info.name},
-                  {"arch", info.arch()},
+                  {"arch", to_string(info.arch())},
                   {"sm_count", std::to_string(info.sm_count)},
                   {"memory_bytes", std::to_string(info.memory_bytes)},
                   {"l2_bytes", std::to_string(info.l2_bytes)},
@@ -51,7 +52,7 @@ DoctorItem examine_nvrtc(std::filesystem::path &library) {
   try {
     cuda::Nvrtc nvrtc = cuda::Nvrtc::find();
     library = nvrtc.library().path;
-    std::string arches = fmt::format("{}", fmt::join(nvrtc.arches(), " "));
+    std::string arches = fmt::format("{}", fmt::join(names(nvrtc.arches()), " "));
     item.found = true;
     item.detail = fmt::format("{} in {} (by {}), compiles for {}", nvrtc.version(), library.string(),
                               nvrtc.library().place, arches);

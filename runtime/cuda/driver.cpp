@@ -70,9 +70,9 @@ std::optional<int> driver_version() {
   return version;
 }
 
-std::string DeviceInfo::arch() const {
+Arch DeviceInfo::arch() const {
   // From compute capability 9.0 on, only the architecture-specific name gives all of the device.
-  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+  return {10 * major + minor, major >= 9 ? 'a' : '\0'};
 }
 
 Target DeviceInfo::target() const { return make_target(arch()); }
@@ -189,14 +189,13 @@ void Memory::fill(std::uint32_t word) const {
                    fmt::format("cannot fill {} bytes on the GPU", bytes_));
 }
 
-Module::Module(const Device &device, const std::vector<char> &cubin, const std::string &arch)
-    : device_(&device) {
+Module::Module(const Device &device, const std::vector<char> &cubin, Arch arch) : device_(&device) {
   internal_check(!cubin.empty(), "an empty CUBIN");
   Result result = device.functions().module_load_data(&handle_, cubin.data());
   const DeviceInfo &info = device.info();
   device.check(result, fmt::format("the driver (CUDA {}.{}) cannot load code for {} on {} ({})",
-                                   info.driver_version / 1000, info.driver_version % 1000 / 10, arch, info.name,
-                                   info.arch()));
+                                   info.driver_version / 1000, info.driver_version % 1000 / 10, to_string(arch),
+                                   info.name, to_string(info.arch())));
 }
 
 Module::Module(Module &&other) noexcept

@@ -34,8 +34,8 @@ struct DeviceInfo {
   std::size_t memory_bytes = 0;
   int driver_version = 0; ///< CUDA version: 13000
 
-  /// NVRTC's name for this device: sm_89, sm_90a.
-  std::string arch() const;
+  /// The architecture for code of this device: sm_89, sm_90a.
+  Arch arch() const;
   Target target() const;
 };
 
@@ -95,7 +95,7 @@ private:
 class Module {
 public:
   /// `arch` is the architecture of the CUBIN, for messages.
-  Module(const Device &device, const std::vector<char> &cubin, const std::string &arch);
+  Module(const Device &device, const std::vector<char> &cubin, Arch arch);
   ~Module();
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;

@@ -141,11 +141,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-int arch_number(llvm::StringRef arch) {
-  int number = 0;
-  return arch.consume_front("sm_") && !arch.consumeInteger(10, number) ? number : 0;
-}
-
 } // namespace
 
 Nvrtc Nvrtc::find() {
@@ -183,50 +178,52 @@ const Nvrtc &Nvrtc::get() {
 
 std::string Nvrtc::version() const { return fmt::format("{}.{}", major_, minor_); }
 
-std::vector<std::string> Nvrtc::arches() const {
+std::vector<Arch> Nvrtc::arches() const {
   int count = 0;
   check(library_, function<NvrtcResult(int *)>(library_, "nvrtcGetNumSupportedArchs")(&count),
         "nvrtcGetNumSupportedArchs");
   std::vector<int> numbers(static_cast<std::size_t>(count));
   check(library_, function<NvrtcResult(int *)>(library_, "nvrtcGetSupportedArchs")(numbers.data()),
         "nvrtcGetSupportedArchs");
-  std::vector<std::string> names;
+  std::vector<Arch> arches;
   for (int number : numbers) {
-    names.push_back(fmt::format("sm_{}", number));
+    arches.push_back({number});
     // NVRTC lists numbers only. Architecture-specific code exists from compute capability 9.0 on, family-
     // specific code from 10.0 on and with CUDA 12.9 (CUDA C++ Programming Guide, "Feature Availability").
     if (number >= 90)
-      names.push_back(fmt::format("sm_{}a", number));
+      arches.push_back({number, 'a'});
     if (number >= 100 && (major_ > 12 || minor_ >= 9))
-      names.push_back(fmt::format("sm_{}f", number));
+      arches.push_back({number, 'f'});
   }
-  return names;
+  return arches;
 }
 
-void Nvrtc::check_arch(const std::string &arch) const {
-  std::vector<std::string> known = arches();
-  if (std::find(known.begin(), known.end(), arch) != known.end())
-    return;
+Arch Nvrtc::known_arch(const std::string &arch) const {
+  std::optional<Arch> parsed = Arch::parse(arch);
+  std::vector<Arch> known = arches();
+  if (parsed && std::ranges::find(known, *parsed) != known.end())
+    return *parsed;
   std::string advice;
   int newest = 0;
   unsigned nearest = 3; // farther off than two edits is no misspelling
-  for (const std::string &name : known) {
-    newest = std::max(newest, arch_number(name));
-    unsigned distance = llvm::StringRef(name).edit_distance(arch);
+  for (Arch each : known) {
+    newest = std::max(newest, each.number);
+    unsigned distance = llvm::StringRef(to_string(each)).edit_distance(arch);
     if (distance < nearest) {
       nearest = distance;
-      advice = fmt::format("; did you mean {}", name);
+      advice = fmt::format("; did you mean {}", to_string(each));
     }
   }
-  if (arch_number(arch) > newest)
+  if (parsed && parsed->number > newest)
     advice = "; a newer architecture needs a newer NVRTC";
   throw UnknownArchitecture(fmt::format("unknown architecture \"{}\": NVRTC {} compiles for {}{}", arch,
-                                        version(), fmt::join(known, ", "), advice));
+                                        version(), fmt::join(names(known), ", "), advice));
 }
 
-std::vector<std::string> Nvrtc::command_line(const std::string &source, const std::string &arch,
+std::vector<std::string> Nvrtc::command_line(const std::string &source, Arch arch,
                                              const std::vector<std::string> &options) const {
-  std::vector<std::string> line = {"--gpu-architecture=" + arch, "--std=c++17", "--ptxas-options=-v"};
+  std::vector<std::string> line = {"--gpu-architecture=" + to_string(arch), "--std=c++17",
+                                   "--ptxas-options=-v"};
   // Headers cost a search, which most kernels do not need.
   if (source.find("#include") != std::string::npos) {
     auto headers = find_headers(library_.path);
@@ -245,10 +242,10 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, const st
   return line;
 }
 
-Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_name, const std::string &arch,
+Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_name, const std::string &arch_name,
                         KernelCache *cache, const std::vector<std::string> &options) const {
   auto start = std::chrono::steady_clock::now();
-  check_arch(arch);
+  Arch arch = known_arch(arch_name);
   std::vector<std::string> line = command_line(source, arch, options);
   std::vector<std::string> parts = {"NVRTC " + version(), kernel_name, source};
   parts.insert(parts.end(), line.begin(), line.end());
@@ -289,10 +286,10 @@ Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_nam
   return compiled;
 }
 
-Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch) {
-  return Nvrtc::get().compile(source, kernel_name, arch, &KernelCache::standard());
+Compiled compile(const std::string &source, const std::string &kernel_name, Arch arch) {
+  return Nvrtc::get().compile(source, kernel_name, to_string(arch), &KernelCache::standard());
 }
 
-std::vector<std::string> supported_arches() { return Nvrtc::get().arches(); }
+std::vector<Arch> supported_arches() { return Nvrtc::get().arches(); }
 
 } // namespace nestsmith::cuda

@@ -1,6 +1,7 @@
 #pragma once
 /// Compiles CUDA C to CUBIN for a real architecture with NVRTC 12 or newer, opened at run time.
 
+#include "dsl/arch.h"
 #include "dsl/error.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/library.h"
@@ -16,7 +17,7 @@ namespace nestsmith::cuda {
 struct Compiled : KernelResources {
   std::string kernel_name;
   std::vector<char> cubin;
-  std::string arch;
+  Arch arch;
   std::string log; ///< output of NVRTC and ptxas
   bool from_cache = false;
   double seconds = 0; ///< to compile it, or to read it from the cache
@@ -53,14 +54,14 @@ public:
   /// Repeats the search.
   static Nvrtc find();
 
-  /// Compiles the kernel `kernel_name`, which `source` declares `extern "C"`. Adds `options` to NVRTC's command
-  /// line. Reads the result from `cache`, or stores it there. Throws UnknownArchitecture with the supported
-  /// architectures, HeadersMissing, and CompileError.
+  /// Compiles the kernel `kernel_name`, which `source` declares `extern "C"`, for an architecture name such as
+  /// "sm_90a". Adds `options` to NVRTC's command line. Reads the result from `cache`, or stores it there.
+  /// Throws UnknownArchitecture with the supported architectures, HeadersMissing, and CompileError.
   Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch,
                    KernelCache *cache = nullptr, const std::vector<std::string> &options = {}) const;
 
-  /// Real architectures for `compile`: sm_75, …, with sm_90a and sm_100f in addition to sm_90 and sm_100.
-  std::vector<std::string> arches() const;
+  /// Real architectures: sm_75, …, with sm_90a and sm_100f in addition to sm_90 and sm_100.
+  std::vector<Arch> arches() const;
   int major() const { return major_; }
   int minor() const { return minor_; }
   std::string version() const;
@@ -68,8 +69,8 @@ public:
 
 private:
   Nvrtc() = default;
-  void check_arch(const std::string &arch) const;
-  std::vector<std::string> command_line(const std::string &source, const std::string &arch,
+  Arch known_arch(const std::string &arch) const;
+  std::vector<std::string> command_line(const std::string &source, Arch arch,
                                         const std::vector<std::string> &options) const;
 
   Library library_;
@@ -77,7 +78,7 @@ private:
 };
 
 /// `Nvrtc::get().compile` with the standard cache.
-Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch);
-std::vector<std::string> supported_arches();
+Compiled compile(const std::string &source, const std::string &kernel_name, Arch arch);
+std::vector<Arch> supported_arches();
 
 } // namespace nestsmith::cuda

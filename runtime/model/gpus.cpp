@@ -27,7 +27,7 @@ constexpr double gb_per_s(double n) { return n * 1e9; }
 constexpr double slices(int n) { return 64.0 * n; }
 
 /// What a compute capability fixes.
-Gpu of_architecture(const char *arch, int fp32_lanes, std::int64_t l1_bytes) {
+Gpu of_architecture(Arch arch, int fp32_lanes, std::int64_t l1_bytes) {
   Gpu gpu;
   gpu.arch = arch;
   gpu.fp32_lanes = fp32_lanes;
@@ -52,7 +52,7 @@ void cite(Gpu &gpu, const std::string &source, std::initializer_list<const char 
 }
 
 Gpu a100() {
-  Gpu gpu = of_architecture("sm_80", 64, kib(192));
+  Gpu gpu = of_architecture({80}, 64, kib(192));
   gpu.name = "A100";
   gpu.product = "NVIDIA A100-SXM4-40GB";
   gpu.chip = "GA100";
@@ -71,7 +71,7 @@ Gpu a100() {
 }
 
 Gpu rtx_3090() {
-  Gpu gpu = of_architecture("sm_86", 128, kib(128));
+  Gpu gpu = of_architecture({86}, 128, kib(128));
   gpu.name = "RTX 3090";
   gpu.product = "NVIDIA GeForce RTX 3090";
   gpu.chip = "GA102";
@@ -90,7 +90,7 @@ Gpu rtx_3090() {
 
 /// GH100 in its SXM5 form.
 Gpu hopper() {
-  Gpu gpu = of_architecture("sm_90a", 128, kib(256));
+  Gpu gpu = of_architecture({90, 'a'}, 128, kib(256));
   gpu.chip = "GH100";
   gpu.sms = 132;
   gpu.clock_hz = ghz(1.98);
@@ -138,7 +138,7 @@ Gpu h100() {
 }
 
 Gpu rtx_5090() {
-  Gpu gpu = of_architecture("sm_120a", 128, kib(128));
+  Gpu gpu = of_architecture({120, 'a'}, 128, kib(128));
   gpu.name = "RTX 5090";
   gpu.product = "NVIDIA GeForce RTX 5090";
   gpu.chip = "GB202";
@@ -156,7 +156,7 @@ Gpu rtx_5090() {
 }
 
 Gpu rtx_a500() {
-  Gpu gpu = of_architecture("sm_86", 128, kib(128));
+  Gpu gpu = of_architecture({86}, 128, kib(128));
   gpu.name = "RTX A500";
   gpu.product = "NVIDIA RTX A500 Laptop GPU";
   gpu.chip = "GA107";
@@ -181,7 +181,7 @@ Gpu rtx_a500() {
 }
 
 Gpu l4() {
-  Gpu gpu = of_architecture("sm_89", 128, kib(128));
+  Gpu gpu = of_architecture({89}, 128, kib(128));
   gpu.name = "L4";
   gpu.product = "NVIDIA L4";
   gpu.chip = "AD104";
@@ -200,7 +200,7 @@ Gpu l4() {
 }
 
 Gpu rtx_4090() {
-  Gpu gpu = of_architecture("sm_89", 128, kib(128));
+  Gpu gpu = of_architecture({89}, 128, kib(128));
   gpu.name = "RTX 4090";
   gpu.product = "NVIDIA GeForce RTX 4090";
   gpu.chip = "AD102";
@@ -257,9 +257,9 @@ const Gpu *known_gpu(std::string_view product) {
   return found == gpus().end() ? nullptr : &*found;
 }
 
-const Gpu *gpu_of(std::string_view arch) {
+const Gpu *gpu_of(Arch arch) {
   for (const Gpu &gpu : gpus())
-    if (compute_capability(gpu.arch) == compute_capability(arch))
+    if (gpu.arch.number == arch.number)
       return &gpu;
   return nullptr;
 }

@@ -1,6 +1,8 @@
 #pragma once
 /// GPUs for analyses, whether or not one is present: plain data, with the source of each figure.
 
+#include "dsl/arch.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,7 +14,7 @@ namespace nestsmith {
 struct Gpu {
   std::string name;    ///< value of --gpu: "A100"
   std::string product; ///< "NVIDIA A100-SXM4-40GB"
-  std::string arch;    ///< NVRTC's name for this device: "sm_80", "sm_90a"
+  Arch arch;           ///< for code of this device: sm_80, sm_90a
   std::string chip;    ///< the profiler's name: "GA100"
   int sms = 0;
   double clock_hz = 0;                        ///< boost clock, unless the source states otherwise
@@ -45,6 +47,6 @@ const Gpu &find_gpu(std::string_view name);
 /// The listed GPU for a device whose driver name is `product`, or null.
 const Gpu *known_gpu(std::string_view product);
 /// The first listed GPU that executes code for an architecture, or null.
-const Gpu *gpu_of(std::string_view arch);
+const Gpu *gpu_of(Arch arch);
 
 } // namespace nestsmith

@@ -36,13 +36,10 @@ constexpr const char *get_calculator =
 
 #if NESTSMITH_CUDA_OCCUPANCY
 
-/// 86 of "sm_86", 90 of "sm_90a".
-int capability(const Gpu &gpu) { return std::stoi(gpu.arch.substr(gpu.arch.find('_') + 1)); }
-
 cudaOccDeviceProp properties(const Gpu &gpu) {
   cudaOccDeviceProp device;
-  device.computeMajor = capability(gpu) / 10;
-  device.computeMinor = capability(gpu) % 10;
+  device.computeMajor = gpu.arch.number / 10;
+  device.computeMinor = gpu.arch.number % 10;
   device.maxThreadsPerBlock = 1024;
   device.maxThreadsPerMultiprocessor = gpu.threads_per_sm;
   device.regsPerBlock = gpu.registers_per_sm; // equal on all that are listed

@@ -51,7 +51,7 @@ TEST(TensorizeRefuses, UnknownIntrinsic) {
 }
 
 TEST(TensorizeRefuses, TargetThatLacksIt) {
-  Dots d(16, DType::u32, Target{.arch = "sm_35"});
+  Dots d(16, DType::u32, Target{.arch = {35}});
   expect_refused(d.s, "tensorize.arch", [&] { d.s.tensorize(d.inner, "dot4"); },
                  "the intrinsic dot4 needs sm_50 or later, and the target is sm_35; choose another target", {});
 }

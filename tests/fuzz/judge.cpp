@@ -61,21 +61,21 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
 }
 
 /// The text is the same for every architecture; what a schedule's own has are limits.
-void compile(const kernel::Plan &plan, std::string arch, std::optional<std::uint64_t> turn, Verdict &verdict) {
+void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> turn, Verdict &verdict) {
   if (cuda_kernels(plan).size() > longest_text)
     return;
   try {
     const cuda::Nvrtc &nvrtc = cuda::Nvrtc::get();
-    std::vector<std::string> arches = nvrtc.arches();
+    std::vector<Arch> arches = nvrtc.arches();
     if (turn)
       arch = arches[*turn % arches.size()];
     verdict.architecture = static_cast<std::size_t>(std::ranges::find(arches, arch) - arches.begin());
     for (const kernel::Kernel &kernel : plan.kernels)
-      nvrtc.compile(cuda_kernel(kernel), entry_name(kernel), arch);
+      nvrtc.compile(cuda_kernel(kernel), entry_name(kernel), to_string(arch));
     verdict.texts = plan.kernels.size();
   } catch (const cuda::CompileError &error) {
-    verdict.kind =
-        wrong(fmt::format("for {}: {}\n{}", arch, error.what(), error.log()), Kind::not_compiled, verdict);
+    verdict.kind = wrong(fmt::format("for {}: {}\n{}", to_string(arch), error.what(), error.log()),
+                         Kind::not_compiled, verdict);
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device) // there is no NVRTC, or it lacks the headers of narrow floats
       throw;

@@ -192,7 +192,7 @@ TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {
 TEST(Analysis, SmallerTargetsAreGivenToTheRung) {
   EXPECT_EQ(target_of(find_gpu("RTX 3090")).shared_bytes_per_block, 99 * 1024);
   EXPECT_EQ(target_of(find_gpu("A100")).shared_bytes_per_block, 163 * 1024);
-  EXPECT_EQ(target_of(find_gpu("H200")).arch, "sm_90a");
+  EXPECT_EQ(to_string(target_of(find_gpu("H200")).arch), "sm_90a");
 }
 
 TEST(Analysis, OccupancyWithoutACalculatorKnowsAllButRegisters) {

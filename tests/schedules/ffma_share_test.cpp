@@ -32,7 +32,7 @@ TEST_P(Dense, HottestLoopIsMultiplyAdds) {
   auto rung =
       std::find_if(rungs.begin(), rungs.end(), [](const Rung &x) { return x.full_name() == GetParam().rung; });
   ASSERT_NE(rung, rungs.end());
-  kernel::Kernel kernel = lower(rung->build({4096, 4096, 4096}, DType::f32, Target{.arch = "sm_90"})).only();
+  kernel::Kernel kernel = lower(rung->build({4096, 4096, 4096}, DType::f32, Target{.arch = {90}})).only();
   cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), "sm_90");
   EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
   test::HotLoop loop = test::HotLoopFinder(compiled.cubin).find(entry_name(kernel));

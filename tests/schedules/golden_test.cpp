@@ -28,7 +28,7 @@ std::string file_name(const Rung &rung, const Shape &shape, const std::string &s
 EmitInfo info_of(const Rung &rung, const Schedule &schedule, const Shape &shape) {
   EmitInfo info;
   info.title = rung.full_name() + ": " + rung.summary;
-  info.target = schedule.target().arch;
+  info.target = to_string(schedule.target().arch);
   std::istringstream lines(trace_to_cpp(schedule));
   for (std::string line; std::getline(lines, line);)
     info.trace.push_back(line);

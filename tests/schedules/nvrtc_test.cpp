@@ -56,8 +56,8 @@ TEST_P(Architecture, TakesEveryRungWithoutSpills) {
   const cuda::Nvrtc *nvrtc = find_nvrtc(why_not);
   if (!nvrtc)
     GTEST_SKIP() << "needs NVRTC: " << why_not;
-  std::vector<std::string> known = nvrtc->arches();
-  if (std::find(known.begin(), known.end(), arch) == known.end())
+  std::vector<Arch> known = nvrtc->arches();
+  if (std::ranges::find(known, Arch::parse(arch)) == known.end())
     GTEST_SKIP() << "NVRTC " << nvrtc->version() << " does not compile for " << arch;
   std::set<std::string> compiled;
   std::size_t turn = arch.back();
@@ -88,7 +88,7 @@ TEST(Architectures, ThatNvrtcListsTakeARung) {
     GTEST_SKIP() << "needs NVRTC: " << why_not;
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == "deep_dive/shared")
-      for (const std::string &arch : nvrtc->arches()) {
+      for (const std::string &arch : names(nvrtc->arches())) {
         SCOPED_TRACE(arch);
         const kernel::Kernel kernel = lower(rung.build({512, 512, 512}, DType::f32, make_target(arch))).only();
         expect_compiled(*nvrtc, kernel, cuda_kernel(kernel), arch);

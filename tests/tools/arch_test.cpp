@@ -85,11 +85,11 @@ TEST(Arch, ThatCannotServeAScheduleRefusesIt) {
 }
 
 TEST(Arch, IsThatOfADeviceWhateverItsSuffix) {
-  for (const char *asked : {"sm_90", "sm_90a", "sm_90f"})
-    EXPECT_EQ(cli::arch_conflict("sm_90a", asked), "");
-  for (const char *asked : {"sm_80", "sm_100", "sm_89"})
-    EXPECT_EQ(cli::arch_conflict("sm_90", asked),
-              std::string("the GPU at hand is sm_90, and --arch asks for ") + asked);
+  for (Arch asked : {Arch{90}, Arch{90, 'a'}, Arch{90, 'f'}})
+    EXPECT_EQ(cli::arch_conflict({90, 'a'}, asked), "");
+  for (Arch asked : {Arch{80}, Arch{100}, Arch{89}})
+    EXPECT_EQ(cli::arch_conflict({90}, asked),
+              "the GPU at hand is sm_90, and --arch asks for " + to_string(asked));
 }
 
 /// Whatever NVRTC is here: 13 does not compile for sm_70, and 12 not for sm_121.
@@ -107,7 +107,7 @@ TEST(Arch, ThatNvrtcDoesNotKnowIsEmittedAndSimulated) {
 TEST(Arch, ThatIsNoneOrContradictsTheGpuIsRefused) {
   for (const char *command : {"emit", "show", "check", "explain", "run", "compile"})
     for (const char *arch : {"90", "sm90", "sm_", "sm_9", "sm_90x", "compute_90", "sm_42", "sm_090", "sm_80a",
-                             "sm_90f", "sm_999", "''"}) {
+                             "sm_90f", "sm_999", "sm_90A", "sm_90aa", "'sm_ 90'", "''"}) {
       Ran ran = nestsmith(std::string(command) + " deep_dive/naive --arch " + arch);
       EXPECT_EQ(ran.code, 2) << command << " " << arch;
       EXPECT_TRUE(contains(ran.err, "option '--arch' is an architecture such as sm_80 or sm_90a, got '"));

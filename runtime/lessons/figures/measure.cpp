@@ -35,7 +35,7 @@ const Rung &find_rung(const std::string &name) {
   return *found;
 }
 
-RungCounts measure(const std::string &rung, const Shape &shape, const std::string &arch) {
+RungCounts measure(const std::string &rung, const Shape &shape, Arch arch) {
   return measure(find_rung(rung).build(shape, DType::f32, make_target(arch)));
 }
 

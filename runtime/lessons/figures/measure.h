@@ -18,7 +18,7 @@ struct RungCounts {
   model::RequestSums access(const std::string &buffer, bool stores = false) const;
 };
 RungCounts measure(const Schedule &schedule, std::uint64_t max_blocks = 64);
-RungCounts measure(const std::string &rung, const Shape &shape, const std::string &arch = "sm_80");
+RungCounts measure(const std::string &rung, const Shape &shape, Arch arch = {80});
 
 /// The rung with this full name.
 const Rung &find_rung(const std::string &name);

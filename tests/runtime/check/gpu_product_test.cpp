@@ -44,7 +44,7 @@ struct GpuProductTest : testing::Test {
     device = Device::open(test::fake_driver());
   }
   GpuProduct make() {
-    return GpuProduct(*device, [](const std::string &, const std::string &name, const std::string &arch) {
+    return GpuProduct(*device, [](const std::string &, const std::string &name, Arch arch) {
       cuda::Compiled compiled;
       compiled.kernel_name = name;
       compiled.arch = arch;
@@ -120,7 +120,7 @@ TEST(GpuProduct, ItsTextCompiles) {
   fake_cuda().kernels["reference_product"] = product<double>;
   std::unique_ptr<Device> device = Device::open(test::fake_driver());
   int spilled = -1;
-  GpuProduct product(*device, [&](const std::string &source, const std::string &name, const std::string &arch) {
+  GpuProduct product(*device, [&](const std::string &source, const std::string &name, Arch arch) {
     cuda::Compiled compiled = cuda::compile(source, name, arch);
     spilled = static_cast<int>(compiled.spill_stores);
     return compiled;

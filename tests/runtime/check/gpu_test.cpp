@@ -37,7 +37,7 @@ Compiled compiled_scale() {
   Compiled compiled;
   compiled.kernel_name = "scale";
   compiled.cubin = {'E', 'L', 'F'};
-  compiled.arch = "sm_90a";
+  compiled.arch = {90, 'a'};
   return compiled;
 }
 
@@ -97,8 +97,8 @@ protected:
 TEST_F(Gpu, DescribesTheDevice) {
   const DeviceInfo &info = device->info();
   EXPECT_EQ(info.name, "Fake GPU");
-  EXPECT_EQ(info.arch(), "sm_90a");
-  EXPECT_EQ(info.target().arch, "sm_90a");
+  EXPECT_EQ(to_string(info.arch()), "sm_90a");
+  EXPECT_EQ(info.target().arch, info.arch());
   EXPECT_EQ(info.sm_count, 132);
   EXPECT_EQ(info.l2_bytes, 65536u);
   EXPECT_EQ(info.memory_bytes, std::size_t(80) << 30);
@@ -108,7 +108,7 @@ TEST_F(Gpu, DescribesTheDevice) {
     DeviceInfo other;
     other.major = major;
     other.minor = minor;
-    return other.arch();
+    return to_string(other.arch());
   };
   EXPECT_EQ(arch(7, 5), "sm_75");
   EXPECT_EQ(arch(8, 9), "sm_89");
@@ -341,8 +341,8 @@ TEST_F(Gpu, AColdRunOverwritesL2OutsideOfTheTimedSpan) {
 TEST_F(Gpu, TheExecutorCompilesForTheDeviceAndOnceForEachLaunch) {
   fake_cuda().kernels["scale"] = scale<float>();
   std::vector<std::string> compiled_for;
-  GpuExecutor executor(*device, [&](const kernel::Plan &plan, const std::string &arch) {
-    compiled_for.push_back(plan.name + " " + arch);
+  GpuExecutor executor(*device, [&](const kernel::Plan &plan, Arch arch) {
+    compiled_for.push_back(plan.name + " " + to_string(arch));
     return std::vector{compiled_scale()};
   });
   kernel::Kernel kernel = scale_kernel();

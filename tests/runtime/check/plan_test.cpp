@@ -87,7 +87,7 @@ TEST(SimulatedPlan, FindsAnOutputThatIsReadBeforeItIsWritten) {
   EXPECT_EQ(good.arrays[1].view<float>()[5], 6);
 }
 
-std::vector<cuda::Compiled> compiled(const kernel::Plan &plan, const std::string &arch) {
+std::vector<cuda::Compiled> compiled(const kernel::Plan &plan, Arch arch) {
   std::vector<cuda::Compiled> all;
   for (const kernel::Kernel &kernel : plan.kernels) {
     all.emplace_back();

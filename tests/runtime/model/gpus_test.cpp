@@ -68,7 +68,7 @@ TEST(Gpus, NameASourceForEachFigure) {
 TEST(Gpus, HoldTheLimitsOfTheirArchitecture) {
   for (const Gpu &gpu : gpus()) {
     Target target = make_target(gpu.arch);
-    EXPECT_GT(target.threads_per_sm, 1024) << gpu.arch << " is in the table";
+    EXPECT_GT(target.threads_per_sm, 1024) << to_string(gpu.arch) << " is in the table";
     EXPECT_EQ(gpu.threads_per_sm, target.threads_per_sm);
     EXPECT_EQ(gpu.shared_per_block + gpu.shared_reserved_per_block, gpu.shared_per_sm) << gpu.name;
     EXPECT_LT(gpu.shared_per_sm, gpu.l1_bytes) << gpu.name;
