@@ -55,7 +55,7 @@ private:
   std::map<Buffer, Placement> made_;
 };
 
-/// The top-level nests in program order. Each becomes one kernel.
+/// The nests below `root` in program order. Each nest of a whole program becomes one kernel.
 std::vector<Stmt> nests_of(const Stmt &root);
 
 /// Threads per block: the product of the extents on thread axes, for the nest in which it is largest. Extents

@@ -1,5 +1,6 @@
 #include "dsl/pipeline.h"
 
+#include "dsl/allocation.h"
 #include "dsl/error.h"
 #include "dsl/region.h"
 
@@ -18,11 +19,6 @@ const Staged *staged(const For &loop, const BlockId &block) {
   return it == loop.pipeline().end() ? nullptr : &*it;
 }
 
-std::vector<Stmt> children_of(const For &loop) {
-  const auto *seq = as<Seq>(loop.body);
-  return seq ? seq->stmts : std::vector<Stmt>{loop.body};
-}
-
 bool accesses(const Block &block, const Buffer &buffer) {
   return block.body.buffer == buffer || reads(block, buffer);
 }
@@ -33,7 +29,7 @@ using Time = std::tuple<std::int64_t, std::int64_t, std::size_t>;
 class Checker {
 public:
   Checker(const Program &program, const For &loop)
-      : program_(program), loop_(loop), children_(children_of(loop)), all_(blocks_of(program.body)),
+      : program_(program), loop_(loop), children_(nests_of(loop.body)), all_(blocks_of(program.body)),
         below_(blocks_of(loop.body)) {
     for (const Stmt &child : children_)
       nests_.push_back(blocks_of(child));
@@ -244,7 +240,7 @@ private:
 
 std::vector<StagedNest> staged_nests(const For &loop) {
   std::vector<StagedNest> nests;
-  for (const Stmt &child : children_of(loop)) {
+  for (const Stmt &child : nests_of(loop.body)) {
     const Staged *x = staged(loop, blocks_of(child).front()->id);
     internal_check(x != nullptr, "a nest of a pipelined loop has no stage");
     nests.push_back({child, x->stage, x->order});

@@ -1,5 +1,6 @@
 #include "dsl/primitives/double_buffer.h"
 
+#include "dsl/allocation.h"
 #include "dsl/pipeline.h"
 #include "dsl/primitives/edit.h"
 
@@ -29,8 +30,7 @@ bool feeds(const Nest &from, const Nest &nest, Scope scope) {
 /// Nests come after what feeds them, so one pass in the program's order is enough.
 std::vector<Nest> staged(const For &loop) {
   std::vector<Nest> nests;
-  const auto *seq = as<Seq>(loop.body);
-  for (const Stmt &child : seq ? seq->stmts : std::vector<Stmt>{loop.body}) {
+  for (const Stmt &child : nests_of(loop.body)) {
     Nest nest{blocks_of(child)};
     for (const Nest &earlier : nests) {
       bool shared = feeds(earlier, nest, Scope::shared), local = feeds(earlier, nest, Scope::local);

@@ -1,5 +1,6 @@
 #include "tests/fuzz/wander.h"
 
+#include "dsl/allocation.h"
 #include "dsl/layout.h"
 
 #include <algorithm>
@@ -129,12 +130,6 @@ private:
   std::vector<const Block *> blocks_;
 };
 
-std::vector<Stmt> children_of(const For &loop) {
-  if (const auto *seq = as<Seq>(loop.body))
-    return seq->stmts;
-  return {loop.body};
-}
-
 using Drawn = std::vector<Argument>;
 
 /// Draws arguments that go together, or that are not of a kind of which any will do.
@@ -231,7 +226,7 @@ Directive any_storage(const Schedule &schedule, const std::string &block, Random
 }
 
 Directive any_pipeline(const For &loop, Random &random) {
-  std::vector<Stmt> nests = children_of(loop);
+  std::vector<Stmt> nests = nests_of(loop.body);
   std::vector<std::int64_t> stages(nests.size()), orders(nests.size());
   std::iota(orders.begin(), orders.end(), 0);
   if (random.chance(40))
