@@ -1,6 +1,7 @@
 /// nestsmith_fuzz: random schedules, for as long as it is told.
 
 #include "dsl/error.h"
+#include "tests/files.h"
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/exhaustive.h"
 #include "tests/fuzz/shrink.h"
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <sstream>
 
 namespace nestsmith::fuzz {
 namespace {
@@ -58,10 +58,7 @@ int exhaust(std::size_t directives, std::size_t stride) {
 }
 
 int replay(const std::string &path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  Verdict verdict = judge(case_of(parse_trace(text.str(), path), path), thorough);
+  Verdict verdict = judge(case_of(parse_trace(test::read_file(path), path), path), thorough);
   fmt::print("{}\n{}\n", name(verdict.kind), verdict.message);
   return breaks_promise(verdict.kind) ? 1 : 0;
 }

@@ -1,12 +1,11 @@
 /// Traces that once broke a promise (tests/pinned): now each is refused, or gives the exact result.
 
+#include "tests/files.h"
 #include "tests/fuzz/judge.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 namespace nestsmith::fuzz {
 namespace {
@@ -24,10 +23,7 @@ class Pinned : public testing::TestWithParam<std::string> {};
 
 TEST_P(Pinned, IsRefusedOrExact) {
   std::string path = NESTSMITH_SOURCE_DIR "/tests/pinned/" + GetParam() + ".json";
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  Case it = case_of(parse_trace(text.str(), path), path);
+  Case it = case_of(parse_trace(test::read_file(path), path), path);
   Verdict verdict = judge(it, {.random = true, .infinite = true});
   EXPECT_FALSE(breaks_promise(verdict.kind)) << name(verdict.kind) << "\n" << verdict.message;
 }

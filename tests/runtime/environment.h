@@ -2,11 +2,9 @@
 /// What a test changes outside of itself, and puts back; and how it matches a message.
 
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -40,25 +38,6 @@ private:
   }
   const char *name_;
   std::optional<std::string> old_;
-};
-
-/// A folder that is removed with all in it.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nestsmith_test_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-  const std::filesystem::path &path() const { return path_; }
-
-private:
-  std::filesystem::path path_;
 };
 
 } // namespace nestsmith::test

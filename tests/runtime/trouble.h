@@ -4,8 +4,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
@@ -16,10 +14,6 @@
 
 namespace nestsmith::test {
 
-inline std::string read_file(const std::filesystem::path &file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 inline std::vector<std::string> names_in(const std::filesystem::path &folder) {
   std::vector<std::string> names;
   for (const auto &entry : std::filesystem::directory_iterator(folder))

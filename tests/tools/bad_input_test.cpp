@@ -8,10 +8,10 @@ namespace nestsmith {
 namespace {
 
 using test::contains;
-using test::Folder;
 using test::nestsmith;
 using test::Ran;
-using test::write_text;
+using test::TemporaryFolder;
+using test::write_file;
 
 void expect_refused(const Ran &ran, int code, const std::string &message) {
   EXPECT_EQ(ran.code, code) << ran.out << ran.err;
@@ -86,9 +86,9 @@ TEST(BadInput, ShapeBeyondTheMemoryIsRefused) {
 }
 
 TEST(BadInput, ATraceThatNestsWithoutEndIsNone) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string path = (folder / "deep.json").string();
-  write_text(path, std::string(200000, '['));
+  write_file(path, std::string(200000, '['));
   expect_refused(nestsmith("show " + path), 2, path + ": is no trace: its brackets nest more than 64 deep");
 }
 
@@ -98,8 +98,8 @@ TEST(BadInput, EachStepOfALargeShapeIsNotBegun) {
 }
 
 TEST(BadInput, UnwritableOutputLeavesNothing) {
-  Folder folder;
-  write_text(folder / "file", "old");
+  TemporaryFolder folder;
+  write_file(folder / "file", "old");
   std::string missing = (folder / "missing" / "x.cu").string(),
               below_a_file = (folder / "file" / "x.cu").string();
   expect_refused(nestsmith("emit deep_dive/naive -o " + missing), 2,
@@ -109,16 +109,16 @@ TEST(BadInput, UnwritableOutputLeavesNothing) {
   expect_refused(nestsmith("emit deep_dive/naive -o " + folder.string()), 2,
                  "cannot write '" + folder.string() + "': Is a directory; nothing was written");
   EXPECT_EQ(folder.files(), 1U);
-  EXPECT_EQ(test::read_text(folder / "file"), "old");
+  EXPECT_EQ(test::read_file(folder / "file"), "old");
 }
 
 TEST(BadInput, FailedEmitKeepsTheOldFile) {
-  Folder folder;
-  write_text(folder / "x.cu", "old");
+  TemporaryFolder folder;
+  write_file(folder / "x.cu", "old");
   EXPECT_EQ(nestsmith("emit deep_dive/naive --shape 0x1x1 -o " + (folder / "x.cu").string()).code, 2);
-  EXPECT_EQ(test::read_text(folder / "x.cu"), "old");
+  EXPECT_EQ(test::read_file(folder / "x.cu"), "old");
   EXPECT_EQ(nestsmith("emit deep_dive/naive --shape 8x8x8 -o " + (folder / "x.cu").string()).code, 0);
-  EXPECT_TRUE(contains(test::read_text(folder / "x.cu"), "__global__"));
+  EXPECT_TRUE(contains(test::read_file(folder / "x.cu"), "__global__"));
   EXPECT_EQ(folder.files(), 1U);
 }
 
@@ -127,9 +127,9 @@ struct BadTrace {
 };
 class BadTraces : public testing::TestWithParam<BadTrace> {};
 TEST_P(BadTraces, AreRefused) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string path = (folder / "trace.json").string();
-  write_text(path, GetParam().text);
+  write_file(path, GetParam().text);
   for (const char *command : {"run", "show", "emit", "check"}) {
     Ran ran = nestsmith(std::string(command) + " " + path);
     expect_refused(ran, 2, "");
@@ -166,9 +166,9 @@ TEST(BadInput, MissingTraceFileIsNamed) {
 }
 
 TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string path = (folder / "trace.json").string();
-  write_text(path, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
+  write_file(path, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
     "target": "sm_80", "directives": [{"op": "split", "args": [{"loop": "i"}, [0, 4]], "results": ["a", "b"]}]})");
   Ran ran = nestsmith("show " + path);
   EXPECT_EQ(ran.code, 3) << ran.err;
@@ -189,9 +189,9 @@ constexpr const char *owing_trace =
         "directives": [{"op": "set_scope", "args": [{"block": "AB"}, "local"], "results": []}]})";
 
 TEST(BadInput, OpenObligationsAreShownAndNotLowered) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string path = (folder / "trace.json").string();
-  write_text(path, owing_trace);
+  write_file(path, owing_trace);
   Ran show = nestsmith("show " + path);
   EXPECT_EQ(show.code, 0) << show.err;
   EXPECT_TRUE(contains(show.out, "\nowed: "));
@@ -271,28 +271,28 @@ std::string small_files(bool ends) {
 class WrittenFile : public testing::TestWithParam<const char *> {};
 
 TEST_P(WrittenFile, ThatTheDiskDoesNotTakeStaysAsItWas) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string file = (folder / "file.json").string(), command = std::string(GetParam()) + " -o " + file;
   std::string message = "cannot write '" + file + "': File too large; nothing was written";
   expect_refused(nestsmith(command, small_files(false)), 2, message);
   EXPECT_EQ(folder.files(), 0U);
-  write_text(file, "old");
+  write_file(file, "old");
   expect_refused(nestsmith(command, small_files(false)), 2, message);
-  EXPECT_EQ(test::read_text(file), "old");
+  EXPECT_EQ(test::read_file(file), "old");
   EXPECT_EQ(folder.files(), 1U);
   EXPECT_EQ(nestsmith(command).code, 0);
-  EXPECT_GT(test::read_text(file).size(), 512U);
+  EXPECT_GT(test::read_file(file).size(), 512U);
   EXPECT_EQ(folder.files(), 1U);
 }
 
 TEST_P(WrittenFile, OfAProcessThatEndsWhileItWritesStaysAsItWas) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string file = (folder / "file.json").string(), command = std::string(GetParam()) + " -o " + file;
   EXPECT_NE(nestsmith(command, small_files(true)).code, 0);
   EXPECT_FALSE(std::filesystem::exists(file));
-  write_text(file, "old");
+  write_file(file, "old");
   EXPECT_NE(nestsmith(command, small_files(true)).code, 0);
-  EXPECT_EQ(test::read_text(file), "old");
+  EXPECT_EQ(test::read_file(file), "old");
 }
 
 TEST_P(WrittenFile, OnAFullDeviceIsNoSuccess) {
@@ -307,17 +307,17 @@ INSTANTIATE_TEST_SUITE_P(All, WrittenFile,
                          [](const auto &info) { return "File" + std::to_string(info.index); });
 
 TEST(BadInput, ATraceThatIsSavedIsRead) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string file = (folder / "trace.json").string();
   EXPECT_EQ(nestsmith("show deep_dive/naive --shape 8x8x8 --color always --trace json -o " + file).code, 0);
-  EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_text(file));
+  EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_file(file));
 }
 
 /// The kernels in the cache are damaged in every way; they are compiled again.
 TEST(BadInput, ADamagedCacheIsNoObstacle) {
   if (!has_nvrtc())
     GTEST_SKIP() << "no NVRTC";
-  Folder folder;
+  TemporaryFolder folder;
   std::string cache = "NESTSMITH_CACHE=" + (folder / "cache").string(),
               command = "compile deep_dive/naive --shape 8x8x8";
   // Two at once fill it.
@@ -328,16 +328,16 @@ TEST(BadInput, ADamagedCacheIsNoObstacle) {
   std::filesystem::path entry;
   for (const auto &file : std::filesystem::directory_iterator(folder / "cache"))
     entry = entry.empty() ? file.path() : throw std::runtime_error("more than one entry");
-  const std::string whole = test::read_text(entry), flipped = whole.substr(0, 999) + "?" + whole.substr(1000);
+  const std::string whole = test::read_file(entry), flipped = whole.substr(0, 999) + "?" + whole.substr(1000);
   auto expect_compiled = [&] {
     Ran ran = nestsmith(command, cache);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_TRUE(contains(ran.out, "registers"));
   };
   for (const std::string &damaged : {std::string(), whole.substr(0, whole.size() / 2), flipped}) {
-    write_text(entry, damaged);
+    write_file(entry, damaged);
     expect_compiled();
-    EXPECT_FALSE(test::read_text(entry) == damaged) << "it is not made anew";
+    EXPECT_FALSE(test::read_file(entry) == damaged) << "it is not made anew";
   }
   std::filesystem::remove(entry);
   std::filesystem::create_directory(entry);
@@ -345,11 +345,11 @@ TEST(BadInput, ADamagedCacheIsNoObstacle) {
 }
 
 TEST(BadInput, FullDiskIsNoSuccess) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string command = NESTSMITH_BINARY " list >/dev/full 2>" + (folder / "err").string();
   int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_TRUE(contains(test::read_text(folder / "err"), "cannot write the result: No space left on device"));
+  EXPECT_TRUE(contains(test::read_file(folder / "err"), "cannot write the result: No space left on device"));
 }
 
 } // namespace

@@ -6,12 +6,12 @@ namespace nestsmith {
 namespace {
 
 using test::contains;
-using test::Folder;
 using test::matches;
 using test::nestsmith;
 using test::parsed;
 using test::parsed_lines;
 using test::Ran;
+using test::TemporaryFolder;
 
 TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
   Ran overview = nestsmith("--help");
@@ -169,12 +169,12 @@ TEST(Show, StepsLoweredAndTrace) {
 }
 
 TEST(Show, TraceFileStandsWhereverARungStands) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string file = (folder / "shared.json").string();
   for (const char *rung : {"deep_dive/naive", "deep_dive/shared", "deep_dive/tile1d"}) {
-    test::write_text(file, nestsmith(std::string("show ") + rung + " --shape 40x24x19 --trace json").out);
+    test::write_file(file, nestsmith(std::string("show ") + rung + " --shape 40x24x19 --trace json").out);
     std::string here = std::string(rung) + " --shape 40x24x19";
-    EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_text(file));
+    EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_file(file));
     EXPECT_EQ(nestsmith("show " + file + " --trace cpp").out, nestsmith("show " + here + " --trace cpp").out);
     Ran run = nestsmith("run " + file + " --device sim");
     EXPECT_EQ(run.code, 0) << run.out << run.err;
@@ -205,7 +205,7 @@ TEST(Colour, OnRequestOnly) {
 }
 
 TEST(Emit, ToStdoutAndToAFile) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string file = (folder / "k.cu").string();
   Ran printed = nestsmith("emit deep_dive/shared --shape 100x77x33"),
       written = nestsmith("emit deep_dive/shared --shape 100x77x33 -o " + file);
@@ -213,7 +213,7 @@ TEST(Emit, ToStdoutAndToAFile) {
   EXPECT_TRUE(contains(printed.out, "__global__"));
   EXPECT_TRUE(contains(printed.out, "__syncthreads();"));
   EXPECT_EQ(written.out, "");
-  EXPECT_EQ(test::read_text(file), printed.out);
+  EXPECT_EQ(test::read_file(file), printed.out);
   EXPECT_TRUE(contains(nestsmith("emit deep_dive/shared --standalone").out, "int main("));
 }
 
@@ -243,7 +243,7 @@ TEST(Compile, SaysWhatIsMissingWhereThereAreNoCudaHeaders) {
   }
   if (path.empty())
     GTEST_SKIP() << "needs NVRTC";
-  Folder cuda, cache;
+  TemporaryFolder cuda, cache;
   std::filesystem::create_directory(cuda / "lib");
   for (const auto &entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
     if (contains(entry.path().filename().string(), "libnvrtc"))

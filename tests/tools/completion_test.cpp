@@ -9,7 +9,7 @@
 namespace nestsmith {
 namespace {
 
-using test::Folder;
+using test::TemporaryFolder;
 using Words = std::vector<std::string>;
 using testing::Contains;
 using testing::ElementsAre;
@@ -33,14 +33,14 @@ Words section(const std::string &text, const std::string &heading) {
 /// What is offered for the last of the words, which are spelled as in a shell, in the folder.
 Words offered(const std::string &words, const std::string &folder = ".",
               const std::string &program = NESTSMITH_BINARY) {
-  Folder scratch;
-  test::write_text(scratch / "ask", ". " NESTSMITH_SOURCE_DIR "/tools/completion.bash\ncd '" + folder +
+  TemporaryFolder scratch;
+  test::write_file(scratch / "ask", ". " NESTSMITH_SOURCE_DIR "/tools/completion.bash\ncd '" + folder +
                                         "'\nCOMP_WORDS=('" + program + "' " + words +
                                         ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_nestsmith '" + program +
                                         "'\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
   std::string command = "bash " + (scratch / "ask").string() + " >" + (scratch / "out").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0);
-  Words result = lines_of(test::read_text(scratch / "out"));
+  Words result = lines_of(test::read_file(scratch / "out"));
   std::erase(result, ""); // printf's, where there is none
   return result;
 }
@@ -119,10 +119,10 @@ TEST(Completion, OfferedGpusAreKnown) {
 }
 
 TEST(Completion, TraceFilesAndFolders) {
-  Folder folder;
-  test::write_text(folder / "mine.json", "");
-  test::write_text(folder / "of two words.json", "");
-  test::write_text(folder / "mine.cu", "");
+  TemporaryFolder folder;
+  test::write_file(folder / "mine.json", "");
+  test::write_file(folder / "of two words.json", "");
+  test::write_file(folder / "mine.cu", "");
   std::filesystem::create_directory(folder / "minor");
   EXPECT_THAT(offered("show mi", folder.string()), testing::UnorderedElementsAre("mine.json", "minor"));
   EXPECT_THAT(offered("show of", folder.string()), ElementsAre("of two words.json"));

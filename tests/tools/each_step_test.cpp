@@ -73,7 +73,7 @@ TEST(EachStep, RunsDirectivesAndPassesOnShapesThatHurt) {
 }
 
 TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "fault.json").string();
   Called found = call({"check", "broken", "--each-step", "--save", file});
   EXPECT_EQ(found.code, 1) << found.out << found.err;
@@ -82,7 +82,7 @@ TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   EXPECT_TRUE(
       contains(found.out, "to see it again: nestsmith check " + file + " --each-step --shape 65 --dtype u32"));
   EXPECT_TRUE(contains(found.out, "a*X[i] + Y[i] + 1")) << "the difference of the two programs";
-  TraceFile saved = parse_trace(test::read_text(file), file);
+  TraceFile saved = parse_trace(test::read_file(file), file);
   EXPECT_EQ(saved.shape, (std::vector<std::int64_t>{65}));
   EXPECT_EQ(saved.directives.size(), 4U);
   // The right unroll, in the place of the broken one, makes a loop that cannot be bound: the trace is of that.
@@ -95,7 +95,7 @@ TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
 }
 
 TEST(EachStep, NamesThePassAtFault) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   for (std::string pass : {"fill_tails", "extract", "hoist_guards", "narrow_indices"}) {
     auto passes = test::with_harm(pass, [](Unit &unit) { test::one_more(unit); });
     Called found = call_with(passes, {"good", "--shape", "70", "--save", (folder / "x.json").string()});
@@ -105,9 +105,9 @@ TEST(EachStep, NamesThePassAtFault) {
 }
 
 TEST(EachStep, ATraceRunsAtAnotherShape) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "shared.json").string();
-  test::write_text(file, nestsmith("show deep_dive/shared --shape 64x64x64 --trace json").out);
+  test::write_file(file, nestsmith("show deep_dive/shared --shape 64x64x64 --trace json").out);
   test::Ran ran = nestsmith("check " + file + " --shape 33x5x7 --dtype u32 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_TRUE(contains(ran.out, "u32 33x5x7"));
@@ -117,9 +117,9 @@ TEST(EachStep, ATraceRunsAtAnotherShape) {
 
 /// A built-in computation needs no rung.
 TEST(EachStep, ATraceOfABuiltInComputationIsEnough) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "gemm_tt.json").string();
-  test::write_text(file, nestsmith("show gemm/tt --shape 64x64x16 --trace json").out);
+  test::write_file(file, nestsmith("show gemm/tt --shape 64x64x16 --trace json").out);
   Called ran = call({"check", file, "--each-step", "--shape", "5x6x7", "--dtype", "u32"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
@@ -131,7 +131,7 @@ Schedule even_only(const Shape &shape, DType dtype, const Target &target) {
 }
 
 TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "even.json").string();
   std::vector<Rung> own = {{"", "even", "", even_only, {64}, {1000}}};
   auto run = [&](std::vector<std::string> words) {
@@ -141,7 +141,7 @@ TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
       argv.push_back(word.data());
     return captured([&] { return cli_main(static_cast<int>(argv.size()), argv.data(), own); });
   };
-  test::write_text(file, run({"show", "even", "--shape", "64", "--trace", "json"}).out);
+  test::write_file(file, run({"show", "even", "--shape", "64", "--trace", "json"}).out);
   EXPECT_EQ(run({"check", file, "--shape", "66", "--device", "sim"}).code, 0);
   Called refused = run({"check", file, "--shape", "67", "--device", "sim"});
   EXPECT_EQ(refused.code, 2) << refused.out;

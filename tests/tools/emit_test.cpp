@@ -11,15 +11,17 @@ namespace nestsmith {
 namespace {
 
 using test::contains;
-using test::Folder;
 using test::matches;
 using test::nestsmith;
 using test::parsed;
 using test::Ran;
-using test::read_text;
+using test::read_file;
+using test::TemporaryFolder;
 
 /// What runs the command from a folder.
-std::string from(const Folder &folder) { return "sh -c 'cd \"" + folder.string() + "\" && exec \"$@\"' sh"; }
+std::string from(const TemporaryFolder &folder) {
+  return "sh -c 'cd \"" + folder.string() + "\" && exec \"$@\"' sh";
+}
 
 /// What a file defines: each name that stands before a bracket behind `extern "C"`.
 std::set<std::string> exported(const std::string &text) {
@@ -105,19 +107,19 @@ TEST(EmitSizes, AreNamedAndTypedAlikeInBothLaunchers) {
   }
   EXPECT_TRUE(contains(signature("gemm/batched"), "long long batch, long long M, long long N, long long K, "
                                                   "long long lda, long long ldb, long long ldc, float alpha"));
-  Folder folder;
+  TemporaryFolder folder;
   std::string trace = (folder / "t.json").string();
   nestsmith("show deep_dive/shared --trace json -o " + trace);
   EXPECT_EQ(signature(trace), signature("deep_dive/shared"));
 }
 
 TEST(EmitHeader, DeclaresWhatTheFileDefines) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string cu = (folder / "k.cu").string(), h = (folder / "k.h").string();
   Ran ran = nestsmith("emit principles/unfused --symbolic --name relu -o " + cu + " --header " + h);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(folder.files(), 2U);
-  std::string text = read_text(cu), header = read_text(h);
+  std::string text = read_file(cu), header = read_file(h);
   EXPECT_TRUE(contains(text, "\n#include \"k.h\"\n"));
   for (const char *part :
        {"#ifndef NESTSMITH_relu_H\n#define NESTSMITH_relu_H\n", "#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
@@ -132,30 +134,30 @@ TEST(EmitHeader, DeclaresWhatTheFileDefines) {
 
 /// The include names the header from where the .cu lies.
 TEST(EmitHeader, IsIncludedFromAnotherFolder) {
-  Folder folder;
+  TemporaryFolder folder;
   std::filesystem::create_directories(folder / "src");
   std::filesystem::create_directories(folder / "include");
   Ran ran = nestsmith("emit deep_dive/naive -o " + (folder / "src/k.cu").string() + " --header " +
                       (folder / "include/k.h").string());
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(contains(read_text(folder / "src/k.cu"), "\n#include \"../include/k.h\"\n"));
+  EXPECT_TRUE(contains(read_file(folder / "src/k.cu"), "\n#include \"../include/k.h\"\n"));
   Ran here = nestsmith("emit deep_dive/naive -o k.cu --header ./k.h", from(folder));
   EXPECT_EQ(here.code, 0) << here.err;
-  EXPECT_TRUE(contains(read_text(folder / "k.cu"), "\n#include \"k.h\"\n"));
+  EXPECT_TRUE(contains(read_file(folder / "k.cu"), "\n#include \"k.h\"\n"));
 }
 
 TEST(EmitHeader, WithWhatItCannotBeIsRefused) {
-  Folder folder;
+  TemporaryFolder folder;
   std::filesystem::create_directories(folder / "folder");
   std::string a = (folder / "a").string();
-  test::write_text(a, "old");
+  test::write_file(a, "old");
   std::filesystem::create_symlink(a, folder / "link");
   std::filesystem::create_hard_link(a, folder / "hard");
   auto refused = [&](const std::string &options, const std::string &why) {
     Ran ran = nestsmith("emit deep_dive/naive " + options, from(folder));
     EXPECT_EQ(ran.code, 2) << options;
     EXPECT_TRUE(contains(ran.err, why)) << options;
-    EXPECT_EQ(read_text(a), "old");
+    EXPECT_EQ(read_file(a), "old");
     EXPECT_EQ(folder.files(), 4U);
   };
   refused("--header x.h", "give -o FILE too");
@@ -172,7 +174,7 @@ TEST(EmitHeader, WithWhatItCannotBeIsRefused) {
 
 /// Without NVRTC, whose version would show in a comment.
 TEST(EmitHeader, OfTheExampleIsWhatIsEmitted) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string relu = (folder / "relu").string();
   Ran ran = nestsmith("emit principles/unfused --symbolic --arch sm_90 --name relu -o " + relu +
                           ".cu --header " + relu + ".h",
@@ -180,12 +182,12 @@ TEST(EmitHeader, OfTheExampleIsWhatIsEmitted) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   for (const char *file : {"relu.cu", "relu.h"})
     EXPECT_TRUE(
-        matches_golden(std::string("../../examples/use_the_cu/emitted/") + file, read_text(folder / file)));
+        matches_golden(std::string("../../examples/use_the_cu/emitted/") + file, read_file(folder / file)));
 }
 
 /// Pointers to narrow floats and to bool have types that C has.
 TEST(EmitHeader, IsTakenByCAndByCpp) {
-  Folder folder;
+  TemporaryFolder folder;
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";

@@ -6,11 +6,11 @@ namespace nestsmith {
 namespace {
 
 using test::contains;
-using test::Folder;
 using test::matches;
 using test::nestsmith;
 using test::parsed;
 using test::Ran;
+using test::TemporaryFolder;
 
 TEST(ExplainCommand, ShowsSectionsAccessesAndWords) {
   Ran ran = nestsmith("explain deep_dive/coalesced --gpu H200 --shape 128x128x64");
@@ -41,9 +41,9 @@ TEST(ExplainCommand, ComparesWithTheRungBeforeOrTheOneThatIsNamed) {
 }
 
 TEST(ExplainCommand, TakesATraceThatItHasNeverSeen) {
-  Folder folder;
+  TemporaryFolder folder;
   std::string file = (folder / "mine.json").string();
-  test::write_text(file, nestsmith("show principles/transposed --shape 64x64x64 --trace json").out);
+  test::write_file(file, nestsmith("show principles/transposed --shape 64x64x64 --trace json").out);
   Ran ran = nestsmith("explain " + file + " --against principles/tile32 --gpu L4");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(contains(ran.out, "Worse than principles/tile32, because shared memory, which limits it"));

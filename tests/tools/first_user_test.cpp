@@ -392,10 +392,10 @@ TEST(Emit, IsColouredOnRequest) {
     else
       stripped += coloured[n];
   EXPECT_EQ(stripped, plain);
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "k.cu").string();
   EXPECT_EQ(test::nestsmith("emit ladder/shared --color always -o " + file).code, 0);
-  EXPECT_EQ(test::read_text(file), plain) << "a file has no colours";
+  EXPECT_EQ(test::read_file(file), plain) << "a file has no colours";
   EXPECT_FALSE(contains(test::nestsmith("emit ladder/shared --color always --json").out, "\\u001b"));
 }
 

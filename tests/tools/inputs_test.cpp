@@ -12,7 +12,7 @@ void replay(const char *folder, void (*target)(const std::string &), std::size_t
   for (const auto &entry : std::filesystem::directory_iterator(
            NESTSMITH_SOURCE_DIR "/tests/tools/inputs/corpus/" + std::string(folder))) {
     SCOPED_TRACE(entry.path().string());
-    EXPECT_NO_THROW(target(test::read_text(entry.path())));
+    EXPECT_NO_THROW(target(test::read_file(entry.path())));
     ++count;
   }
   EXPECT_GE(count, at_least);

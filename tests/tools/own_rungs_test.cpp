@@ -97,9 +97,9 @@ TEST(OwnRungs, TheOnlyRungGoesWithoutSaying) {
 }
 
 TEST(OwnRungs, TracesOfOwnWorkloadsReplay) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "axpy.json").string();
-  test::write_text(file, call({"show", "axpy", "--trace", "json"}).out);
+  test::write_file(file, call({"show", "axpy", "--trace", "json"}).out);
   Called run = call({"run", file, "--device", "sim"});
   EXPECT_EQ(run.code, 0) << run.out << run.err;
 }

@@ -1,9 +1,10 @@
 #pragma once
 /// Runs build/bin/nestsmith as a user does.
 
+#include "tests/files.h"
+
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
@@ -16,46 +17,6 @@
 
 namespace nestsmith::test {
 
-inline std::string read_text(const std::filesystem::path &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-inline void write_text(const std::filesystem::path &path, const std::string &text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-/// A folder of its own for each test, removed with what is in it.
-class Folder {
-public:
-  Folder() {
-    static int count = 0;
-    const auto *info = testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string("nestsmith_") + info->test_suite_name() + "_" + info->name() + "_" +
-                       std::to_string(getpid()) + "_" + std::to_string(count++);
-    for (char &c : name)
-      c = c == '/' ? '_' : c;
-    path_ = std::filesystem::temp_directory_path() / name;
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder &) = delete;
-  Folder &operator=(const Folder &) = delete;
-  std::filesystem::path operator/(const std::string &name) const { return path_ / name; }
-  std::string string() const { return path_.string(); }
-  std::size_t files() const {
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator(path_))
-      ++count;
-    return count;
-  }
-
-private:
-  std::filesystem::path path_;
-};
-
 struct Ran {
   int code = -1;
   std::string out, err;
@@ -64,11 +25,11 @@ struct Ran {
 /// `arguments` as a shell reads them; `environment` such as "NO_COLOR=1" before the program. The output is so
 /// wide that tables have all columns; "COLUMNS=80" asks for another width.
 inline Ran nestsmith(const std::string &arguments, const std::string &environment = "") {
-  Folder folder;
+  TemporaryFolder folder;
   std::string command = "COLUMNS=160 env " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
                         (folder / "out").string() + " 2>" + (folder / "err").string() + " </dev/null";
   int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(folder / "out"), read_text(folder / "err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
 
 inline testing::AssertionResult contains(const std::string &text, const std::string &part) {

@@ -80,9 +80,9 @@ TEST(Terminal, LinesFitAndAProgressLineIsRemoved) {
 }
 
 TEST(Terminal, AWarningTakesThePlaceOfTheProgress) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "trace.json").string();
-  test::write_text(file, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
+  test::write_file(file, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
     "target": "sm_80", "directives": []})");
   OnTerminal run({"run", file, "--device", "sim"});
   EXPECT_TRUE(contains(run.read_all(), " \rnestsmith: warning:"));
@@ -110,8 +110,8 @@ TEST(Terminal, AnInterruptedClimbKeepsItsRows) {
   for (bool json : {false, true}) {
     std::vector<std::string> words = {
         "run", "principles/fused", "principles/uniform", "deep_dive/naive", "--device", "sim"};
-    test::Folder folder;
-    test::write_text(folder / "large.json",
+    test::TemporaryFolder folder;
+    test::write_file(folder / "large.json",
                      test::nestsmith("show deep_dive/naive --shape 2048x2048x2048 --trace json").out);
     words[3] = (folder / "large.json").string();
     if (json)
@@ -130,12 +130,12 @@ TEST(Terminal, AnInterruptedClimbKeepsItsRows) {
 
 TEST(ClosedPipe, EndsTheCommandWithoutAMessage) {
   for (const char *command : {"list", "run ladder --shape 33x17x9 --device sim", "emit ladder/warps"}) {
-    test::Folder folder;
+    test::TemporaryFolder folder;
     std::string line = std::string("{ " NESTSMITH_BINARY " ") + command + " 2>" + (folder / "err").string() +
                        "; } | head -1 >" + (folder / "out").string();
     EXPECT_EQ(std::system(line.c_str()), 0);
-    EXPECT_NE(test::read_text(folder / "out"), "");
-    EXPECT_FALSE(contains(test::read_text(folder / "err"), "nestsmith:"));
+    EXPECT_NE(test::read_file(folder / "out"), "");
+    EXPECT_FALSE(contains(test::read_file(folder / "err"), "nestsmith:"));
   }
 }
 

@@ -78,9 +78,9 @@ TEST(Width, AHeatmapIsFolded) {
 }
 
 TEST(Width, OfATraceFileWithALongNameIsKept) {
-  test::Folder folder;
+  test::TemporaryFolder folder;
   std::string file = (folder / "a_trace_with_a_name_that_is_rather_long.json").string();
-  test::write_text(file, nestsmith("show deep_dive/naive --shape 9x5x7 --trace json").out);
+  test::write_file(file, nestsmith("show deep_dive/naive --shape 9x5x7 --trace json").out);
   Ran run = nestsmith("run " + file + " --device sim", "COLUMNS=80");
   EXPECT_EQ(run.code, 0) << run.out << run.err;
   EXPECT_TRUE(fits(run.out, 80));

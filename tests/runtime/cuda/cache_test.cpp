@@ -1,4 +1,5 @@
 #include "runtime/cuda/cache.h"
+#include "tests/files.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/trouble.h"
 

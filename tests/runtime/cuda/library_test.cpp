@@ -1,4 +1,5 @@
 #include "runtime/cuda/library.h"
+#include "tests/files.h"
 #include "tests/runtime/environment.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include "runtime/cuda/whole_file.h"
+#include "tests/files.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/trouble.h"
 

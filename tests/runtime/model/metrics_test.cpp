@@ -2,10 +2,10 @@
 
 #include "dsl/expr.h"
 #include "runtime/model/count.h"
+#include "tests/files.h"
 #include "tests/runtime/environment.h"
 #include "tests/runtime/model/cupti.h"
 #include "tests/runtime/sim/gemm_kernels.h"
-#include "tests/runtime/trouble.h"
 
 #include <set>
 

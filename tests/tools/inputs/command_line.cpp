@@ -2,39 +2,17 @@
 
 #include "dsl/error.h"
 #include "dsl/trace.h"
+#include "tests/files.h"
 #include "tools/command.h"
 #include "tools/output_file.h"
 #include "tools/rung_choice.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
-#include <unistd.h>
 
 namespace nestsmith::inputs {
 
 namespace {
-
-/// A folder of this process, removed when it ends.
-class OwnFolder {
-public:
-  OwnFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nestsmith-XXXXXX").string();
-    internal_check(mkdtemp(name.data()) != nullptr, "a temporary folder is made");
-    path_ = name;
-  }
-  ~OwnFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  OwnFolder(const OwnFolder &) = delete;
-  OwnFolder &operator=(const OwnFolder &) = delete;
-  std::string operator/(const char *name) const { return (path_ / name).string(); }
-
-private:
-  std::filesystem::path path_;
-};
 
 void choose(const std::vector<std::string> &words) {
   const std::vector<cli::Option> options = {cli::shape_option(),       cli::symbolic_option(),
@@ -55,10 +33,10 @@ void choose(const std::vector<std::string> &words) {
 } // namespace
 
 void command_line(const std::string &bytes) {
-  static const OwnFolder folder;
+  static const test::TemporaryFolder folder;
   llvm::SmallVector<llvm::StringRef, 8> lines;
   llvm::StringRef(bytes).split(lines, '\n');
-  const std::string path = folder / "trace.json";
+  const std::string path = (folder / "trace.json").string();
   std::vector<std::string> words;
   for (std::size_t n = 1; n < lines.size(); ++n)
     words.push_back(lines[n] == "FILE.json" ? path : lines[n].str());
