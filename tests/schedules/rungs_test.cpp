@@ -3,12 +3,10 @@
 #include "dsl/printer.h"
 #include "dsl/tensor.h"
 #include "dsl/trace.h"
-#include "lowering/lower.h"
-#include "runtime/check/check.h"
-#include "runtime/check/sim_executor.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
+#include "tests/runtime/check/right.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -17,12 +15,7 @@
 namespace nestsmith {
 namespace {
 
-std::string all_messages(const CheckResult &result) {
-  std::string text;
-  for (const std::string &message : result.messages())
-    text += message + "\n";
-  return text;
-}
+using test::all_messages;
 
 struct Case {
   const Rung *rung;

@@ -5,15 +5,13 @@
 #include "dsl/math.h"
 #include "dsl/tensor.h"
 #include "dsl/workload_info.h"
-#include "lowering/lower.h"
-#include "runtime/check/check.h"
-#include "runtime/check/sim_executor.h"
 #include "runtime/cuda/nvrtc.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"
 #include "tests/dsl/support.h"
+#include "tests/runtime/check/right.h"
 #include "tests/schedules/rung.h"
 
 #include <gmock/gmock.h>
@@ -24,14 +22,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+using test::all_messages;
 using test::rung;
-
-std::string all_messages(const CheckResult &result) {
-  std::string text;
-  for (const std::string &message : result.messages())
-    text += message + "\n";
-  return text;
-}
 
 CheckResult checked(const Schedule &schedule, const kernel::Plan &plan) {
   SimExecutor simulator;

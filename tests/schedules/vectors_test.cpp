@@ -1,14 +1,12 @@
 /// Vectors and intrinsics in whole schedules: right at every size, and named where a shape has none.
 
 #include "codegen/cuda.h"
-#include "lowering/lower.h"
-#include "runtime/check/check.h"
-#include "runtime/check/sim_executor.h"
 #include "schedules/fetch.h"
 #include "schedules/rung.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
+#include "tests/runtime/check/right.h"
 #include "tests/schedules/rung.h"
 
 #include <gtest/gtest.h>
@@ -16,15 +14,7 @@
 namespace nestsmith {
 namespace {
 
-void expect_right(const Schedule &schedule) {
-  SimExecutor simulator;
-  CheckResult result = check(schedule, lower(schedule), simulator);
-  std::string text;
-  for (const std::string &message : result.messages())
-    text += message + "\n";
-  EXPECT_TRUE(result.passed) << text << print(schedule.program());
-}
-
+using test::expect_right;
 using test::rung;
 
 /// C += A*B' in tiles of 16 x 16 in shared memory: each step of 4 along k is one call. Tails are zeros there,

@@ -3,6 +3,7 @@
 #include "dsl/tensor.h"
 #include "dsl/workload_info.h"
 #include "tests/runtime/check/gemm_program.h"
+#include "tests/runtime/check/right.h"
 
 #include <cmath>
 #include <functional>
@@ -12,6 +13,7 @@
 namespace nestsmith {
 namespace {
 
+using test::all_messages;
 using test::gemm;
 using Multiply = std::function<void(std::span<Array>, std::span<const Scalar>)>;
 
@@ -53,13 +55,6 @@ template <class T> Multiply multiply(std::int64_t lost_terms = 0, bool always_re
 CheckResult check_with(Program program, Multiply f, std::vector<std::string> findings = {}) {
   FunctionExecutor executor(std::move(f), std::move(findings));
   return check(Schedule(std::move(program)), kernel::Kernel{}, executor);
-}
-
-std::string all_messages(const CheckResult &result) {
-  std::string text;
-  for (const std::string &message : result.messages())
-    text += message + "\n";
-  return text;
 }
 
 TEST(Check, RightKernelPassesEveryRun) {

@@ -1,10 +1,8 @@
 /// Pipelined and partitioned kernels on the simulator: right for every number of iterations, and wrong where a
 /// barrier or a copy of a tile is taken away.
 
-#include "lowering/lower.h"
-#include "runtime/check/check.h"
-#include "runtime/check/sim_executor.h"
 #include "tests/lowering/tiled_gemm.h"
+#include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
 
 #include <gmock/gmock.h>
@@ -13,21 +11,10 @@
 namespace nestsmith {
 namespace {
 
+using test::expect_right;
+using test::findings;
 using test::TiledGemm;
 using testing::HasSubstr;
-
-void expect_right(const Schedule &s) {
-  SimExecutor simulator;
-  CheckResult result = check(s, lower(s), simulator);
-  EXPECT_TRUE(result.passed) << kernel::print(lower(s));
-  for (const std::string &message : result.messages())
-    ADD_FAILURE() << message;
-}
-
-std::vector<std::string> findings(const Schedule &s, const kernel::Kernel &kernel) {
-  SimExecutor simulator;
-  return check(s, kernel, simulator).messages();
-}
 
 /// The schedules of the small product that overlap: two stages, two through registers, and three.
 TiledGemm overlapping(int kind, std::int64_t m, std::int64_t n, std::int64_t k) {

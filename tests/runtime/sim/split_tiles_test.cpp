@@ -1,10 +1,8 @@
 /// A thread's part of a tile may lie in pieces, such as two times two rows far apart: only the pieces are
 /// loaded, kept in registers and written back.
 
-#include "lowering/lower.h"
-#include "runtime/check/check.h"
-#include "runtime/check/sim_executor.h"
 #include "tests/dsl/support.h"
+#include "tests/runtime/check/right.h"
 
 #include <gtest/gtest.h>
 
@@ -48,16 +46,13 @@ TEST(SplitTiles, KeepTheirPiecesOnly) {
 }
 
 TEST(SplitTiles, AreRightAtEverySize) {
-  SimExecutor simulator;
   for (std::int64_t m : {1, 5, 8, 11})
     for (std::int64_t n : {3, 8, 14})
       for (std::int64_t k : {1, 4, 7}) {
         Schedule s = in_pieces(m, n, k);
         EXPECT_TRUE(test::same_meaning(s));
-        CheckResult result = check(s, lower(s), simulator);
-        EXPECT_TRUE(result.passed) << m << " " << n << " " << k;
-        for (const std::string &message : result.messages())
-          ADD_FAILURE() << message;
+        SCOPED_TRACE(testing::Message() << m << " " << n << " " << k);
+        test::expect_right(s);
       }
 }
 
