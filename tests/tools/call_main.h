@@ -29,17 +29,22 @@ struct Called {
   std::string out, err;
 };
 
+/// Calls `f`, which returns an exit code.
+template <class F> Called captured(const F &f) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  int code = f();
+  std::string out = testing::internal::GetCapturedStdout();
+  return {code, out, testing::internal::GetCapturedStderr()};
+}
+
 inline Called call_main(std::vector<std::string> words, const std::vector<Rung> &own,
                         const std::vector<Tutorial> &tutorials = {}) {
   words.insert(words.begin(), "mine");
   std::vector<char *> argv;
   for (std::string &word : words)
     argv.push_back(word.data());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  int code = cli_main(static_cast<int>(argv.size()), argv.data(), own, tutorials);
-  std::string out = testing::internal::GetCapturedStdout();
-  return {code, out, testing::internal::GetCapturedStderr()};
+  return captured([&] { return cli_main(static_cast<int>(argv.size()), argv.data(), own, tutorials); });
 }
 
 } // namespace nestsmith::test

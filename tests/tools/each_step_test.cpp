@@ -5,12 +5,14 @@
 #include "dsl/tensor.h"
 #include "dsl/trace.h"
 #include "tests/runtime/check/broken_passes.h"
+#include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
-#include "tools/cli.h"
 
 namespace nestsmith {
 namespace {
 
+using test::Called;
+using test::captured;
 using test::contains;
 using test::nestsmith;
 
@@ -32,24 +34,7 @@ template <bool broken> Schedule axpy(const Shape &shape, DType dtype, const Targ
 const std::vector<Rung> rungs = {{"", "good", "", axpy<false>, {64}, {1000}},
                                  {"", "broken", "", axpy<true>, {64}, {1000}}};
 
-struct Called {
-  int code;
-  std::string out, err;
-};
-template <class F> Called captured(const F &f) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  int code = f();
-  std::string out = testing::internal::GetCapturedStdout();
-  return {code, out, testing::internal::GetCapturedStderr()};
-}
-Called call(std::vector<std::string> words) {
-  words.insert(words.begin(), "mine");
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  return captured([&] { return cli_main(static_cast<int>(argv.size()), argv.data(), rungs); });
-}
+Called call(std::vector<std::string> words) { return test::call_main(std::move(words), rungs); }
 /// The command with passes of its own.
 Called call_with(const std::vector<Pass> &passes, const std::vector<std::string> &words) {
   std::vector<cli::Option> options = {
@@ -134,13 +119,7 @@ TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
   test::TemporaryFolder folder;
   std::string file = (folder / "even.json").string();
   std::vector<Rung> own = {{"", "even", "", even_only, {64}, {1000}}};
-  auto run = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), "mine");
-    std::vector<char *> argv;
-    for (std::string &word : words)
-      argv.push_back(word.data());
-    return captured([&] { return cli_main(static_cast<int>(argv.size()), argv.data(), own); });
-  };
+  auto run = [&](std::vector<std::string> words) { return test::call_main(std::move(words), own); };
   test::write_file(file, run({"show", "even", "--shape", "64", "--trace", "json"}).out);
   EXPECT_EQ(run({"check", file, "--shape", "66", "--device", "sim"}).code, 0);
   Called refused = run({"check", file, "--shape", "67", "--device", "sim"});
