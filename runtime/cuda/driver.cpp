@@ -138,8 +138,6 @@ void Device::read_info() {
   check(functions_.device_total_mem(&info_.memory_bytes, number_), "cannot read the memory size of GPU 0");
   check(functions_.driver_get_version(&info_.driver_version), "cannot read the version of the CUDA driver");
   info_.sm_count = attribute(Attribute::sm_count, 0);
-  info_.clock_khz = attribute(Attribute::clock_khz, 0);
-  info_.memory_clock_khz = attribute(Attribute::memory_clock_khz, 0);
   info_.memory_bus_bits = attribute(Attribute::memory_bus_bits, 0);
   info_.l2_bytes = static_cast<std::size_t>(attribute(Attribute::l2_bytes, 0));
 }

@@ -27,9 +27,7 @@ struct DeviceInfo {
   std::string name;
   int major = 0, minor = 0; ///< compute capability
   int sm_count = 0;
-  int clock_khz = 0; ///< 0 if the driver does not report it
-  int memory_clock_khz = 0;
-  int memory_bus_bits = 0;
+  int memory_bus_bits = 0; ///< 0 if the driver does not report it
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
   int driver_version = 0; ///< CUDA version: 13000

@@ -60,9 +60,7 @@ struct DriverFunctions {
 
 /// CUdevice_attribute.
 enum class Attribute : int {
-  clock_khz = 13,
   sm_count = 16,
-  memory_clock_khz = 36,
   memory_bus_bits = 37,
   l2_bytes = 38,
   major = 75,

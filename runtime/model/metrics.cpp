@@ -275,9 +275,4 @@ std::vector<Metric> metrics(const Measured &measured) {
   return result;
 }
 
-const Metric *find_metric(const std::vector<Metric> &metrics, std::string_view name) {
-  auto found = std::ranges::find(metrics, name, &Metric::name);
-  return found == metrics.end() ? nullptr : &*found;
-}
-
 } // namespace nestsmith

@@ -51,7 +51,5 @@ struct Measured {
 /// All metrics in display order: global memory, shared memory, instructions, caches and DRAM, launch, and
 /// metrics that need a GPU.
 std::vector<Metric> metrics(const Measured &measured);
-/// The metric of this name, or null.
-const Metric *find_metric(const std::vector<Metric> &metrics, std::string_view name);
 
 } // namespace nestsmith

@@ -19,7 +19,7 @@
 
 namespace nestsmith::sim {
 
-inline constexpr std::uint32_t lane_bits = 5, many_lanes = 1u << 5, many_warps = 1u << 6, stamp_shift = 7;
+inline constexpr std::uint32_t many_lanes = 1u << 5, many_warps = 1u << 6, stamp_shift = 7;
 inline constexpr std::uint32_t max_stamp = (1u << 24) - 1;
 
 /// The stamps of one block.

@@ -73,8 +73,7 @@ Result cuDeviceGetName(char *name, int length, DeviceNumber) {
 }
 Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber) {
   ENTER(cuDeviceGetAttribute);
-  static const std::map<int, int> values = {{75, 9},     {76, 0},       {16, 132},
-                                            {38, 65536}, {13, 1700000}, {36, 2600000}};
+  static const std::map<int, int> values = {{75, 9}, {76, 0}, {16, 132}, {38, 65536}};
   auto found = values.find(attribute);
   if (found == values.end())
     return invalid_value;

@@ -7,6 +7,7 @@
 #include "tests/runtime/model/cupti.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -49,6 +50,12 @@ Counters naive() {
   counters.divergent = 1;
   counters.blocks = 3;
   return counters;
+}
+
+/// The metric of this name, or null.
+const Metric *find_metric(const std::vector<Metric> &metrics, std::string_view name) {
+  auto found = std::ranges::find(metrics, name, &Metric::name);
+  return found == metrics.end() ? nullptr : &*found;
 }
 
 double value(const std::vector<Metric> &all, std::string_view name, MetricKind kind = MetricKind::exact) {
