@@ -1,7 +1,6 @@
 #include "dsl/directive.h"
 
 #include "dsl/axis.h"
-#include "dsl/error.h"
 #include "dsl/expr.h"
 #include "dsl/identifier.h"
 #include "dsl/primitives/registry.h"

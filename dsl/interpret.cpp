@@ -2,7 +2,6 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
-#include "dsl/printer.h"
 
 #include <fmt/format.h>
 #include <list>

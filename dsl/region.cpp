@@ -1,6 +1,5 @@
 #include "dsl/region.h"
 
-#include "dsl/error.h"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,6 @@
 #include "dsl/primitives/compute_inline.h"
 #include "dsl/primitives/decompose_reduction.h"
 #include "dsl/primitives/double_buffer.h"
-#include "dsl/primitives/edit.h"
 #include "dsl/primitives/fuse.h"
 #include "dsl/primitives/launch_bounds.h"
 #include "dsl/primitives/partition.h"

@@ -9,7 +9,6 @@
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 #include <map>
-#include <set>
 
 namespace nestsmith {
 

@@ -1,7 +1,7 @@
 #include "dsl/verify.h"
 
 #include "dsl/printer.h"
-#include "dsl/region.h"
+#include "dsl/simplify.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 #include "dsl/primitives/double_buffer.h"
 
 #include "dsl/allocation.h"
-#include "dsl/pipeline.h"
 #include "dsl/primitives/edit.h"
 
 #include <algorithm>

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <numeric>
 #include <set>
 
 namespace nestsmith {

@@ -2,7 +2,6 @@
 
 #include "dsl/primitives/edit.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::primitives {

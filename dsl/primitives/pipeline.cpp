@@ -3,7 +3,6 @@
 #include "dsl/pipeline.h"
 #include "dsl/primitives/edit.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
