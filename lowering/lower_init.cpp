@@ -1,9 +1,7 @@
-#include "dsl/error.h"
 #include "dsl/primitives/decompose_reduction.h"
 #include "dsl/region.h"
 #include "lowering/unit.h"
 
-#include <algorithm>
 
 namespace nestsmith {
 

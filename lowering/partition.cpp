@@ -1,4 +1,3 @@
-#include "dsl/error.h"
 #include "dsl/simplify.h"
 #include "lowering/unit.h"
 

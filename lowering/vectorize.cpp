@@ -2,7 +2,6 @@
 
 #include "dsl/error.h"
 #include "dsl/intrinsic.h"
-#include "dsl/printer.h"
 #include "lowering/unit.h"
 
 #include <algorithm>

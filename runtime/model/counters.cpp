@@ -1,7 +1,6 @@
 #include "runtime/model/counters.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace nestsmith::model {
 

@@ -3,7 +3,6 @@
 #include "runtime/sim/decoder.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace nestsmith::sim {

@@ -1,6 +1,5 @@
 #include "runtime/sim/machine.h"
 
-#include "dsl/error.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 

@@ -1,4 +1,3 @@
-#include "dsl/error.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/trace.h"
 

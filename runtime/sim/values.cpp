@@ -3,7 +3,6 @@
 #include "dsl/error.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace nestsmith::sim {
