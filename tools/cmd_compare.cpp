@@ -82,7 +82,7 @@ ExitCode compare(const Context &context) {
                                  chosen.gpu.product, to_string(chosen.gpu.arch));
   text = style.bold(folded_lines(text)) + "\n" +
          (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n") + "\n" + table.text(style);
-  text += "\n" + paragraph_text(step, style);
+  text += "\n" + paragraph_text(step);
   for (const Analysed *it : {&a, &b})
     if (!it->note.empty() && (it == &a || it->note != a.note))
       text += "\n" + style.dim(folded_lines(it->note)) + "\n";

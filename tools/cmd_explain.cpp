@@ -75,9 +75,9 @@ ExitCode explain(const Context &context) {
   }
   const Style &style = context.style;
   std::string text = heading(it, chosen, style) + analysis_text(it, style);
-  text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone, style);
+  text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone);
   if (before)
-    text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step, style);
+    text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);
   if (context.arguments.has("metrics"))
     text += metrics_text(it.analysis, style);
   std::string remarks =

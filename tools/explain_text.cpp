@@ -146,7 +146,7 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
 
 } // namespace
 
-std::string paragraph_text(const std::string &text, const Style &) { return folded(text, "  ", "  "); }
+std::string paragraph_text(const std::string &text) { return folded(text, "  ", "  "); }
 
 std::string analysis_text(const Analysed &it, const Style &style) {
   const PlanAnalysis &whole = it.analysis;

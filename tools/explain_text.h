@@ -13,7 +13,7 @@ std::string analysis_text(const Analysed &it, const Style &style);
 /// All metrics, under the profiler's names.
 std::string metrics_text(const PlanAnalysis &whole, const Style &style);
 /// A paragraph, wrapped and indented.
-std::string paragraph_text(const std::string &text, const Style &style);
+std::string paragraph_text(const std::string &text);
 
 /// Writes the attributes of an open JSON object.
 void write_analysis(llvm::json::OStream &json, const Analysed &it);
