@@ -14,7 +14,7 @@ struct NamedExtent {
   std::int64_t value;
 };
 
-/// Information for the file that the plan does not contain.
+/// Inputs of `emit` that are not part of the plan.
 struct EmitInfo {
   std::string title;              ///< "deep_dive/shared: C = alpha*A*B + beta*C through shared memory"
   std::string target;             ///< "sm_90"
@@ -49,8 +49,9 @@ std::string workspace_bytes_name(const kernel::Plan &plan);
 /// launcher uses it. It has no state and needs no device.
 ///
 /// If the plan has workspaces, the launcher takes `void *workspace, size_t workspace_bytes` before the stream,
-/// as CUDA libraries do. The workspace has at least NAME_workspace_bytes() bytes and the alignment of
-/// cudaMalloc. Its content is undefined before and after the launch.
+/// as CUDA libraries do, and NAME_requirement takes both after the sizes. The workspace has at least
+/// NAME_workspace_bytes() bytes and the alignment of cudaMalloc. Its content is undefined before and after the
+/// launch.
 std::string emit(const EmitInfo &info, const kernel::Plan &plan);
 
 /// The header of that file, which declares its functions for C and C++.

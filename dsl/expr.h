@@ -91,7 +91,8 @@ public:
   /// The node as kind T, or null.
   template <class T> const T *as() const;
 
-  // Hidden friends, found for expressions only: a Var is a pointer and has operators of its own.
+  // Hidden friends: overload resolution considers them only for an Expr. A Var is a shared_ptr, so `!var` still
+  // tests for null.
   friend Expr operator!(Expr a) { return logical_not(std::move(a)); }
   friend Expr operator&&(Expr a, bool b) { return std::move(a) && Expr(b); }
   friend Expr operator&&(bool a, Expr b) { return Expr(a) && std::move(b); }
@@ -122,7 +123,8 @@ struct Binary { ///< operands have one dtype; comparisons and logic yield boolea
 struct Not {
   Expr a;
 };
-/// Both values are in bounds whatever the condition is. Only the mask of a Load protects an address.
+/// Both values must be in bounds for either value of the condition, even if `branches` is set: only the mask of
+/// a Load protects an address.
 struct Select {
   Expr condition, when_true, when_false;
   bool branches = false; ///< evaluate only the selected value: an if/else in the kernel
@@ -227,7 +229,7 @@ Expr shift_right(Expr a, int bits); ///< integers only; rounds down; 0 <= bits <
 /// The value of an integer constant; none for other expressions.
 std::optional<std::int64_t> as_int(const Expr &e);
 bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
-/// x where the expression is the floating-point negation of x, which is represented as -0.0 - x; else null.
+/// If `e` is -0.0 - x, the representation of a floating-point negation, returns x; otherwise null.
 const Expr *negated(const Binary &e);
 
 /// Structural equality. Symbols and buffers compare by identity.

@@ -18,9 +18,9 @@
 
 namespace nestsmith {
 
-/// A map from logical to physical indices. Each physical index is a sum of digits of logical indices:
-/// permutations, splits such as "i, j -> i//4, j, i%4", and sums. A map is given as text, the form in which a
-/// trace stores it, or as a lambda over Exprs:
+/// A map from logical to physical indices. A physical index is a sum of digits of logical indices
+/// (`scale * (i // div % mod)`). This covers permutations, splits ("i, j -> i//4, j, i%4") and linearizations.
+/// A map is given as text, the form in which a trace stores it, or as a lambda over Exprs:
 ///     [](Expr i, Expr k) { return std::vector<Expr>{k, i}; }
 /// Throws UserError (illegal_schedule) for anything else. Callers check invertibility with `not_invertible`
 /// once the extents are known.
@@ -99,7 +99,9 @@ public:
   std::vector<std::int64_t> extents() const;
   /// The element offset of logical indices, in canonical form. For a swizzled layout it is the sum
   ///     high*2^(base + bits) + (middle ^ source)*2^base + x % 2^base
-  /// so that consecutive offsets whose first is a multiple of 2^base differ in the last term only.
+  /// where x is the flat offset, `middle` its bits [base, base + bits), `source` its bits
+  /// [base + shift, base + shift + bits), and `high` the bits above `middle`. So consecutive offsets whose
+  /// first is a multiple of 2^base differ in the last term only.
   Expr offset(const std::vector<Expr> &indices, const Bounds &bounds) const;
 
 private:

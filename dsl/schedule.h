@@ -26,7 +26,8 @@ struct BlockRef {
   BlockId id;
 };
 
-/// Stage and order of a block of a pipelined loop: step t executes stage s for iteration t - s, by orders.
+/// Stage and order of a block of a pipelined loop. Step t executes the blocks of stage s for iteration t - s,
+/// in increasing `order`.
 struct Stage {
   BlockRef block;
   std::int64_t stage, order;
@@ -93,7 +94,7 @@ public:
   void storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset);
   void swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift);
 
-  // Hardware.
+  // Launch.
   void launch_bounds(std::int64_t min_blocks);
 
   // Time.
@@ -104,7 +105,7 @@ public:
   BlockRef decompose_reduction(BlockRef block, Loop loop);
   BlockRef rfactor(Loop loop);
 
-  // Hardware.
+  // Intrinsics.
   void tensorize(Loop loop, const std::string &intrinsic);
 
   // Results.

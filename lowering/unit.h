@@ -28,7 +28,8 @@ void check_obligations(Unit &unit);
 /// Moves every init to a block of its own before the outermost reduction loop.
 void lower_init(Unit &unit);
 
-/// See dsl/fill_tails.h.
+/// Fills caches with zeros past the end of their source, and removes the guards that their readers then do not
+/// need (dsl/fill_tails.h).
 inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
 /// Turns bound loops into indices and blocks into stores, shrinks temporaries to their live part, and merges

@@ -58,8 +58,8 @@ struct BlameOptions {
   bool exact_only = false;                ///< skip floating point
   std::vector<std::int64_t> extents = {}; ///< for a computation with sizes: the extents of the runs
   std::vector<Pass> passes = standard_passes();
-  /// Limit on the interpreted block instances. Programs are skipped until it is met, except those that are
-  /// never skipped.
+  /// Limit on the interpreted block instances. Programs are skipped until it is met. The computation and the
+  /// last program, from which the kernels are extracted, are never skipped.
   double most_instances = std::numeric_limits<double>::infinity();
   std::function<void(const BlamedStep &)> about_to_run = {}; ///< for progress messages; `text` is not set yet
 };
@@ -87,7 +87,7 @@ struct BlamedCase {
 /// Limits for all cases but the first, in interpreted block instances.
 struct CaseLimits {
   double thinned = 1e7;  ///< above this, programs are skipped
-  double left_out = 2e9; ///< if the programs that are never skipped exceed this, the case is skipped
+  double left_out = 2e9; ///< if the computation and the last program exceed this, the case is skipped
 };
 
 /// Finds the blame for all shapes and dtypes until one has a fault. Cases for which `build` throws UserError
@@ -101,7 +101,7 @@ std::string replay_command(const std::string &file, const BlamedCase &it);
 
 /// The number of block instances that the interpreter executes for all steps on all inputs.
 double interpreted_instances(const Schedule &schedule, const BlameOptions &options = {});
-/// The same for the programs that are never skipped.
+/// The same for the programs that are never skipped: the computation and the last program.
 double least_instances(const Schedule &schedule, const BlameOptions &options = {});
 
 /// The interpreter as a candidate implementation. An error of the interpreter becomes a finding.
@@ -114,8 +114,8 @@ double block_instances(const Stmt &stmt);
 /// Small shapes that expose errors in a schedule with this block tile: ones, primes, one tile, one element more
 /// and less along each axis, and four tiles along the last axis, the reduction axis of a product, so that a
 /// pipeline reaches its steady state and reuses its buffers. In one of those the last tile has one element; in
-/// another the extents are multiples of four but not of the tile, for vectors. Extents are distinct, except the
-/// ones and where the tile's are equal. The first shape is the best choice if only one is checked.
+/// another the extents are multiples of four but not of the tile, for vectors. The extents of a shape differ,
+/// unless they are 1 or the tile has equal extents. The first shape is the best choice if only one is checked.
 std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int64_t> &tile);
 
 } // namespace nestsmith

@@ -24,8 +24,8 @@ namespace nestsmith {
 ///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
 ///     is missing on one factor of a masked product: 0 times infinity is NaN
 ///   opposite  like `infinite`, with the two halves exchanged
-///   switched  like `integers` or `ring`, with the scalar that disables a read of an inout parameter (beta) set
-///     to 0 and that parameter full of NaN, or of poison in u32; bit for bit
+///   switched  like `integers` or `ring`, with the scalar that disables the read of an inout parameter (beta)
+///     set to 0, and the inout parameter filled with NaN (integers: poison); bit for bit
 enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite, opposite };
 
 struct WrongElement {

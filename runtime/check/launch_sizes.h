@@ -10,8 +10,8 @@
 
 namespace nestsmith {
 
-/// The sizes of `symbolic` with their values at these extents. Empty unless `symbolic` at these extents has the
-/// parameters of `constant`.
+/// The names of the sizes of `symbolic`, with their values for `extents`. Empty if `symbolic` has other
+/// parameters than `constant` for these extents.
 std::vector<NamedExtent> launch_sizes(const Program &constant, const Program &symbolic,
                                       std::span<const std::int64_t> extents);
 

@@ -31,8 +31,8 @@ struct Reference {
   /// single precision.
   double largest = 0;
   bool divides = false; ///< divides floating-point numbers: results are not integers
-  /// Fraction bits that constants add to integers: 1 for 0.5. `endless_fraction` if a constant such as 0.1 has
-  /// more than a product can hold exactly.
+  /// Number of fraction bits that constants introduce into otherwise integer data: 1 for 0.5.
+  /// `endless_fraction` if a constant such as 0.1 needs more bits than a product represents exactly.
   int fraction_bits = 0;
 };
 

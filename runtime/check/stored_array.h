@@ -11,7 +11,7 @@
 namespace nestsmith {
 
 /// Values for all sizes of a program whose first sizes, the extents, are given. Each leading dimension is the
-/// smallest stated multiple that exceeds the row length by `gap` or more.
+/// smallest multiple of `Size::multiple_of` that is at least the row length + `gap`, and at least `Size::min`.
 std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::int64_t> extents,
                                     std::int64_t gap);
 
