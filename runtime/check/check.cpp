@@ -88,8 +88,10 @@ Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
   return Scalar::from_double(dtype, with_infinities(run) ? std::abs(number) : number);
 }
 
-/// What lies between the rows: as floating point a NaN, so that reading it shows.
-std::uint32_t gap_of(const Buffer &buffer) { return is_float(buffer->dtype) ? float_poison : integer_poison; }
+/// The filler between the rows. For floating point it is a NaN, so that the result shows a read of it.
+std::uint32_t filler_of(const Buffer &buffer) {
+  return is_float(buffer->dtype) ? float_poison : integer_poison;
+}
 
 std::string label_of(CheckRun run, const Program &source) {
   switch (run) {
@@ -273,12 +275,12 @@ CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Ex
   auto compute = [&](std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
     std::vector<Array> memory;
     for (std::size_t n = 0; n < stored.size(); ++n)
-      memory.push_back(stored[n].spread(arrays[n], gap_of(source.params[n])));
+      memory.push_back(stored[n].spread(arrays[n], filler_of(source.params[n])));
     Execution execution = executor.run(plan, memory, scalars);
     for (std::size_t n = 0; n < stored.size(); ++n) {
       const Buffer &param = source.params[n];
       arrays[n] = stored[n].gather(memory[n]);
-      if (memory[n] != stored[n].spread(arrays[n], gap_of(param)))
+      if (memory[n] != stored[n].spread(arrays[n], filler_of(param)))
         execution.findings.push_back(fmt::format("{} was written between its rows", param->name));
     }
     return execution;

@@ -46,12 +46,12 @@ template <class F> void StoredArray::for_each_row(const F &f) const {
   }
 }
 
-Array StoredArray::spread(const Array &array, std::uint32_t gap) const {
+Array StoredArray::spread(const Array &array, std::uint32_t filler) const {
   if (!has_gaps())
     return array;
   Array memory(dtype_, {span_});
   for (std::size_t byte = 0; byte < memory.bytes(); ++byte)
-    memory.data()[byte] = static_cast<std::byte>(gap >> (8 * (byte % 4)) & 0xFF);
+    memory.data()[byte] = static_cast<std::byte>(filler >> (8 * (byte % 4)) & 0xFF);
   auto width = static_cast<std::size_t>(byte_size(dtype_));
   for_each_row([&](std::int64_t first, std::int64_t place, std::int64_t length) {
     std::memcpy(memory.data() + static_cast<std::size_t>(place) * width,

@@ -21,8 +21,8 @@ public:
   explicit StoredArray(const Buffer &buffer);
 
   bool has_gaps() const { return span_ > elements_; }
-  /// The array in storage format, with `gap` in every word between the rows.
-  Array spread(const Array &array, std::uint32_t gap) const;
+  /// The array in storage format, with `filler` in every word between the rows.
+  Array spread(const Array &array, std::uint32_t filler) const;
   /// The elements of an array in storage format.
   Array gather(const Array &memory) const;
   /// Whether an element is stored at this offset.
