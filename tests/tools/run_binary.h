@@ -32,6 +32,20 @@ inline Ran nestsmith(const std::string &arguments, const std::string &environmen
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
 
+/// The names of the commands that `nestsmith --help` lists.
+inline std::vector<std::string> commands() {
+  std::vector<std::string> names;
+  std::istringstream lines(nestsmith("--help").out);
+  std::string line;
+  while (std::getline(lines, line) && line != "commands:")
+    continue;
+  while (std::getline(lines, line) && !line.empty())
+    if (line.starts_with("  ") && line[2] != ' ') // not the rest of a folded summary
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  EXPECT_GE(names.size(), 12U);
+  return names;
+}
+
 inline testing::AssertionResult contains(const std::string &text, const std::string &part) {
   if (text.find(part) != std::string::npos)
     return testing::AssertionSuccess() << "'" << part << "' is in:\n" << text;

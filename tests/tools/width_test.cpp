@@ -24,19 +24,21 @@ testing::AssertionResult fits(const std::string &text, std::size_t most) {
 
 class Width : public testing::TestWithParam<const char *> {};
 
-TEST_P(Width, IsAtMostThatOfTheTerminal) {
-  Ran unset = nestsmith(GetParam(), "COLUMNS="), given = nestsmith(GetParam(), "COLUMNS=80");
+void expect_folded(const std::string &arguments) {
+  Ran unset = nestsmith(arguments, "COLUMNS="), given = nestsmith(arguments, "COLUMNS=80");
   EXPECT_NE(unset.out, "") << unset.err;
   EXPECT_TRUE(fits(unset.out, 80));
   EXPECT_TRUE(fits(given.out, 80));
-  EXPECT_TRUE(fits(nestsmith(GetParam(), "COLUMNS=100").out, 100));
+  EXPECT_TRUE(fits(nestsmith(arguments, "COLUMNS=100").out, 100));
 }
 
-INSTANTIATE_TEST_SUITE_P(Help, Width,
-                         testing::Values("--help", "run --help", "list --help", "show --help", "diff --help",
-                                         "emit --help", "compile --help", "check --help", "explain --help",
-                                         "compare --help", "lint --help", "figures --help", "doctor --help"),
-                         [](const auto &info) { return "Help" + std::to_string(info.index); });
+TEST(Width, OfTheHelpIsAtMostThatOfTheTerminal) {
+  expect_folded("--help");
+  for (const std::string &command : test::commands())
+    expect_folded(command + " --help");
+}
+
+TEST_P(Width, IsAtMostThatOfTheTerminal) { expect_folded(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Output, Width,
