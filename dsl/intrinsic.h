@@ -14,16 +14,12 @@
 
 namespace nestsmith {
 
-/// The threads that execute one call together.
-enum class Group : std::uint8_t { thread };
-
 struct Intrinsic {
   std::string name;            ///< the name of the function, and the argument of `tensorize`
   DType result;                ///< dtype of the result, a scalar
   std::vector<Var> parameters; ///< a vector parameter takes consecutive elements
   Expr meaning;                ///< the result as an expression of the parameters, without side effects
   std::int64_t extent;         ///< iterations of the loop that one call replaces
-  Group group = Group::thread;
   std::int64_t alignment = 0; ///< bytes, for each vector operand in memory
   Arch minimum_arch = {};     ///< the first architecture that supports it
   std::string prelude;        ///< definition of the function in CUDA C++; empty: CUDA has it
