@@ -7,7 +7,6 @@
 #include "runtime/check/stored_array.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

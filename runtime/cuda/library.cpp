@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <link.h>
-#include <memory>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -155,8 +154,9 @@ Places toolkit_places(const Expand &expand) {
   for (const fs::path &folder : subfolders("/usr/local"))
     if (folder.filename().string().starts_with("cuda-"))
       versions.push_back(folder);
-  std::stable_sort(versions.begin(), versions.end(),
-                   [](const fs::path &a, const fs::path &b) { return version_in_name(a) > version_in_name(b); });
+  std::stable_sort(versions.begin(), versions.end(), [](const fs::path &a, const fs::path &b) {
+    return version_in_name(a) > version_in_name(b);
+  });
   return {place("/usr/local/cuda", {"/usr/local/cuda"}, expand), place("/usr/local/cuda-*", versions, expand),
           place("/opt/cuda", {"/opt/cuda"}, expand)};
 }

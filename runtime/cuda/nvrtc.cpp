@@ -4,7 +4,6 @@
 #include "runtime/cuda/driver.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <climits>
 #include <tuple>

@@ -6,7 +6,6 @@
 #include "runtime/model/count.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace nestsmith::figure {
 

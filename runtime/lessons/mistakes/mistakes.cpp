@@ -1,7 +1,6 @@
 #include "runtime/lessons/mistakes/mistakes.h"
 
 #include "codegen/cuda.h"
-#include "dsl/directive.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
