@@ -1,0 +1,90 @@
+#pragma once
+/// What dsl/simplify.h is made of: one expression rewritten under fixed bounds.
+
+#include "dsl/simplify.h"
+
+#include <initializer_list>
+#include <llvm/ADT/SmallVector.h>
+
+namespace nestsmith {
+
+/// A linear form in the making. Most have few terms, which need no memory of their own here.
+struct LinearForm {
+  llvm::SmallVector<Term, 4> terms;
+  std::int64_t constant = 0;
+
+  LinearForm() = default;
+  LinearForm(std::initializer_list<Term> list, std::int64_t plus) : terms(list), constant(plus) {}
+  explicit LinearForm(const Linear &linear)
+      : terms(linear.terms.begin(), linear.terms.end()), constant(linear.constant) {}
+};
+
+Expr to_expr(const LinearForm &form, DType dtype = DType::i64);
+
+/// A size is a multiple of its unit: M = unit * (M // unit) exactly, and is kept as such, so that what divides
+/// the unit divides M. Terms of sizes come back as M in `to_expr`.
+/// [rule.size.unit] M = u*(M//u) where u > 0, M % u = 0
+std::int64_t unit_of(const Expr &e);
+bool is_whole_size(const Digit &digit);
+/// Whether its value is one for the whole launch and known only then.
+bool is_of_sizes(const Expr &e);
+
+/// Rewrites one expression under fixed bounds. Each rule is written beside its code, in integers without
+/// bounds, with a name in brackets, and tests/proofs/rule.h proves it as it stands there.
+///
+/// A linear form is kept by:
+/// [rule.linear.collect] k*x + l*x = (k + l)*x
+/// [rule.linear.scale] f*(k*x + n) = (f*k)*x + f*n
+class IndexRewriter {
+public:
+  explicit IndexRewriter(const Bounds &bounds) : bounds_(bounds) {}
+
+  LinearForm linearize(const Expr &e);
+  Expr simplify(const Expr &e);
+
+  std::optional<Range> range(const Expr &e);
+  std::optional<Range> range(const LinearForm &linear);
+  std::optional<LinearForm> at_ends(const LinearForm &x);
+  bool depends_on_sizes(const LinearForm &x) const;
+
+private:
+  // ---- linear forms (simplify_linear.cpp)
+
+  LinearForm linearize_term(const Expr &e);
+  LinearForm rest_of(const Expr &e);
+  Expr compare(const Binary &op, const Expr &e);
+  void gather(const Expr &e, std::int64_t factor, LinearForm &into);
+  LinearForm atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }
+  LinearForm scale(LinearForm linear, std::int64_t factor);
+  LinearForm sum(LinearForm a, const LinearForm &b, std::int64_t sign);
+  void add(LinearForm &linear, Term term);
+  void merge(LinearForm &linear);
+  bool merge(LinearForm &linear, std::size_t low, std::size_t high);
+  static bool same_digit(const Digit &a, const Digit &b);
+
+  // ---- ranges (simplify_ranges.cpp)
+
+  std::optional<Range> interval(const LinearForm &linear);
+  std::optional<Range> range(const Digit &digit);
+  std::optional<Range> base_range(const Expr &base);
+  std::optional<std::int64_t> highest_constant(const LinearForm &x);
+  std::optional<LinearForm> at_end(const Term &term);
+  LinearForm without_divisions(const LinearForm &x);
+  bool is_positive(const Expr &e);
+
+  // ---- division and modulo (simplify_divisions.cpp)
+
+  static std::pair<LinearForm, LinearForm> split(const LinearForm &x, std::int64_t c);
+  std::pair<LinearForm, LinearForm> split(const LinearForm &x, const LinearForm &y);
+  std::optional<LinearForm> divide(const Binary &e);
+  LinearForm divide(const LinearForm &x, std::int64_t c);
+  LinearForm modulo(const LinearForm &x, std::int64_t c);
+  std::optional<std::pair<LinearForm, LinearForm>> common_factor(const LinearForm &x, std::int64_t c,
+                                                                 std::int64_t &factor);
+  LinearForm digit_of(const LinearForm &rest, std::int64_t div, std::int64_t mod);
+  LinearForm one(Digit digit);
+
+  const Bounds &bounds_;
+};
+
+} // namespace nestsmith

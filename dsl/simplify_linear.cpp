@@ -1,0 +1,193 @@
+#include "dsl/index_rewriter.h"
+
+#include "dsl/printer.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+
+LinearForm IndexRewriter::linearize(const Expr &e) {
+  LinearForm result;
+  gather(e, 1, result);
+  merge(result);
+  return result;
+}
+
+/// The same where `e` is no sum and no multiple of anything by a constant.
+LinearForm IndexRewriter::linearize_term(const Expr &e) {
+  const auto *op = e.as<Binary>();
+  if (!op)
+    return rest_of(e);
+  auto divisor = as_int(op->b);
+  switch (op->op) {
+  case BinaryOp::mul: {
+    LinearForm a = linearize(op->a), b = linearize(op->b);
+    if (b.terms.empty())
+      return scale(std::move(a), b.constant);
+    if (a.terms.empty())
+      return scale(std::move(b), a.constant);
+    Expr x = to_expr(a), y = to_expr(b);
+    if (is_of_sizes(x) && is_of_sizes(y) && to_string(y) < to_string(x))
+      std::swap(x, y); // [rule.mul.order] x*y = y*x
+    return atom(x * y);
+  }
+  case BinaryOp::floordiv:
+    if (divisor && *divisor > 0)
+      return divide(linearize(op->a), *divisor);
+    if (auto result = divide(*op))
+      return *result;
+    break;
+  case BinaryOp::floormod:
+    if (divisor && *divisor > 0)
+      return modulo(linearize(op->a), *divisor);
+    if (auto result = divide(*op))
+      return *result;
+    break;
+  case BinaryOp::min:
+  case BinaryOp::max: {
+    auto difference = range(sum(linearize(op->a), linearize(op->b), -1));
+    bool is_min = op->op == BinaryOp::min;
+    // [rule.order.below] min(x, y) = x, max(x, y) = y where x - y <= 0
+    if (difference && difference->high <= 0)
+      return linearize(is_min ? op->a : op->b);
+    // [rule.order.above] min(x, y) = y, max(x, y) = x where x - y >= 0
+    if (difference && difference->low >= 0)
+      return linearize(is_min ? op->b : op->a);
+    break;
+  }
+  default:
+    break;
+  }
+  return rest_of(e);
+}
+
+/// Simplifies the operands only, which may leave something of another kind: min(3, 4).
+LinearForm IndexRewriter::rest_of(const Expr &e) {
+  Expr result = map_children(e, [&](const Expr &child) { return simplify(child); });
+  const auto *before = e.as<Binary>(), *after = result.as<Binary>();
+  bool same_kind =
+      before ? after && after->op == before->op : result.node().kind.index() == e.node().kind.index();
+  return same_kind ? atom(result) : linearize(result);
+}
+
+/// Adds factor * e, term by term.
+void IndexRewriter::gather(const Expr &e, std::int64_t factor, LinearForm &into) {
+  const auto *op = e.as<Binary>();
+  bool adds = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub);
+  auto multiplier = op && op->op == BinaryOp::mul ? as_int(op->b) : std::nullopt;
+  if (factor == 0)
+    return;
+  if (auto value = as_int(e)) {
+    into.constant += factor * *value;
+  } else if (adds) {
+    gather(op->a, factor, into);
+    gather(op->b, op->op == BinaryOp::add ? factor : -factor, into);
+  } else if (multiplier) {
+    gather(op->a, factor * *multiplier, into);
+  } else if (e.as<Var>()) {
+    std::int64_t unit = unit_of(e);
+    add(into, {factor * unit, {e, unit, 0}});
+  } else {
+    LinearForm terms = linearize_term(e);
+    for (Term &term : terms.terms)
+      add(into, {factor * term.coefficient, std::move(term.digit)});
+    into.constant += factor * terms.constant;
+  }
+}
+
+LinearForm IndexRewriter::scale(LinearForm linear, std::int64_t factor) {
+  if (factor == 0)
+    return {};
+  for (Term &term : linear.terms)
+    term.coefficient *= factor;
+  linear.constant *= factor;
+  return linear;
+}
+
+bool IndexRewriter::same_digit(const Digit &a, const Digit &b) {
+  return a.div == b.div && a.mod == b.mod && same(a.base, b.base);
+}
+
+LinearForm IndexRewriter::sum(LinearForm a, const LinearForm &b, std::int64_t sign) {
+  for (const Term &term : b.terms)
+    add(a, {term.coefficient * sign, term.digit});
+  a.constant += sign * b.constant;
+  merge(a);
+  return a;
+}
+
+void IndexRewriter::add(LinearForm &linear, Term term) {
+  for (auto it = linear.terms.begin(); it != linear.terms.end(); ++it)
+    if (same_digit(it->digit, term.digit)) {
+      it->coefficient += term.coefficient;
+      if (it->coefficient == 0)
+        linear.terms.erase(it);
+      return;
+    }
+  linear.terms.push_back(std::move(term));
+}
+
+/// [rule.digits.join] x//d//m = x//(d*m), k*(x//d % m) + k*m*(x//(d*m)) = k*(x//d) where d > 0, m > 0
+/// [rule.digits.join_within] x//d//m = x//(d*m), x//d//(m*n) = x//(d*m)//n,
+///     k*(x//d % m) + k*m*(x//(d*m) % n) = k*(x//d % (m*n)) where d > 0, m > 0, n > 0
+void IndexRewriter::merge(LinearForm &linear) {
+  bool changed = std::ranges::any_of(linear.terms, [](const Term &term) { return term.digit.mod != 0; });
+  while (changed) {
+    changed = false;
+    for (std::size_t low = 0; low < linear.terms.size() && !changed; ++low)
+      if (linear.terms[low].digit.mod != 0)
+        for (std::size_t high = 0; high < linear.terms.size() && !changed; ++high)
+          changed = merge(linear, low, high);
+  }
+}
+
+bool IndexRewriter::merge(LinearForm &linear, std::size_t low, std::size_t high) {
+  const Term &first = linear.terms[low], &second = linear.terms[high];
+  if (low == high || first.digit.mod == 0 || second.coefficient != first.coefficient * first.digit.mod ||
+      second.digit.div != first.digit.div * first.digit.mod || !same(first.digit.base, second.digit.base))
+    return false;
+  Term a = first, b = second;
+  linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
+  linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));
+  Digit joined{a.digit.base, a.digit.div, b.digit.mod == 0 ? 0 : a.digit.mod * b.digit.mod};
+  LinearForm whole = joined.div == 1 && joined.mod == 0 ? linearize(joined.base) : LinearForm{{{1, joined}}, 0};
+  linear = sum(std::move(linear), scale(std::move(whole), a.coefficient), 1);
+  return true;
+}
+
+Expr IndexRewriter::simplify(const Expr &e) {
+  if (!e.exists() || e.as<IntImm>() || e.as<Var>())
+    return e;
+  if (const auto *op = e.as<Binary>(); op && is_comparison(op->op) && is_index(op->a.dtype()))
+    return compare(*op, e);
+  if (!is_index(e.dtype()))
+    return map_children(e, [&](const Expr &child) { return simplify(child); });
+  Expr result = to_expr(linearize(e), e.dtype());
+  return same(result, e) ? e : result;
+}
+
+/// [rule.compare.lt] x < y where x - y < 0
+/// [rule.compare.not_lt] y <= x where 0 <= x - y
+/// [rule.compare.le] x <= y where x - y <= 0
+/// [rule.compare.not_le] y < x where 0 < x - y
+/// [rule.compare.eq] x = y where x - y <= 0, 0 <= x - y
+/// [rule.compare.above] x != y where 0 < x - y
+/// [rule.compare.below] x != y where x - y < 0
+Expr IndexRewriter::compare(const Binary &op, const Expr &e) {
+  auto difference = range(sum(linearize(op.a), linearize(op.b), -1));
+  if (difference) {
+    auto [low, high] = *difference;
+    if (op.op == BinaryOp::lt && (high < 0 || low >= 0))
+      return boolean(high < 0);
+    if (op.op == BinaryOp::le && (high <= 0 || low > 0))
+      return boolean(high <= 0);
+    bool apart = low > 0 || high < 0, equal = low == 0 && high == 0;
+    if (op.op == BinaryOp::eq && (apart || equal))
+      return boolean(equal);
+    if (op.op == BinaryOp::ne && (apart || equal))
+      return boolean(apart);
+  }
+  return map_children(e, [&](const Expr &child) { return simplify(child); });
+}
+
+} // namespace nestsmith

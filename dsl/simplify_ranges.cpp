@@ -1,0 +1,212 @@
+#include "dsl/index_rewriter.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace nestsmith {
+
+static std::optional<Range> product(Range a, Range b) {
+  Range result{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  for (std::int64_t x : {a.low, a.high})
+    for (std::int64_t y : {b.low, b.high}) {
+      std::int64_t xy = 0;
+      if (__builtin_mul_overflow(x, y, &xy))
+        return std::nullopt;
+      result = {std::min(result.low, xy), std::max(result.high, xy)};
+    }
+  return result;
+}
+
+std::optional<Range> IndexRewriter::range(const Expr &e) {
+  if (auto value = as_int(e))
+    return Range{*value, *value};
+  const Var *var = e.as<Var>();
+  return var && !(*var)->size ? bounds_.find(*var) : range(linearize(e));
+}
+
+/// The interval of the terms one by one, and, where sizes are in it, that of what is left when variables have
+/// gone to the ends of their extents and the sizes have cancelled: i - M < 0 where i runs over M.
+std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
+  auto result = interval(linear);
+  if (linear.terms.size() < 2 || !depends_on_sizes(linear))
+    return result;
+  auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
+  if (high && (!result || *high < result->high))
+    result = Range{result ? result->low : std::numeric_limits<std::int64_t>::min(), *high};
+  if (low && (!result || -*low > result->low))
+    result = Range{-*low, result ? result->high : std::numeric_limits<std::int64_t>::max()};
+  bool known = result && result->low != std::numeric_limits<std::int64_t>::min() &&
+               result->high != std::numeric_limits<std::int64_t>::max();
+  return known ? result : std::nullopt;
+}
+
+/// [rule.interval.term] n + k*l <= n + k*x, n + k*x <= n + k*h where k >= 0, l <= x, x <= h
+/// [rule.interval.subtracted] n + k*h <= n + k*x, n + k*x <= n + k*l where k < 0, l <= x, x <= h
+std::optional<Range> IndexRewriter::interval(const LinearForm &linear) {
+  Range total{linear.constant, linear.constant};
+  for (const Term &term : linear.terms) {
+    auto r = range(term.digit);
+    std::int64_t a = 0, b = 0;
+    if (!r || __builtin_mul_overflow(r->low, term.coefficient, &a) ||
+        __builtin_mul_overflow(r->high, term.coefficient, &b) ||
+        __builtin_add_overflow(total.low, std::min(a, b), &total.low) ||
+        __builtin_add_overflow(total.high, std::max(a, b), &total.high))
+      return std::nullopt;
+  }
+  return total;
+}
+
+/// At least x, with every variable that has an extent of sizes at its end, or at 0 where it is subtracted.
+/// Terms of sizes alone stay.
+std::optional<LinearForm> IndexRewriter::at_ends(const LinearForm &x) {
+  LinearForm result{{}, x.constant};
+  for (const Term &term : x.terms) {
+    auto end = at_end(term);
+    if (!end)
+      return std::nullopt;
+    result = sum(std::move(result), *end, 1);
+  }
+  return result;
+}
+
+bool IndexRewriter::depends_on_sizes(const LinearForm &x) const {
+  return std::any_of(x.terms.begin(), x.terms.end(), [&](const Term &term) {
+    bool found = false;
+    walk(term.digit.base, [&](const Expr &node) {
+      if (const Var *var = node.as<Var>())
+        found = found || (*var)->size || bounds_.find_extent(*var);
+    });
+    return found;
+  });
+}
+
+std::optional<std::int64_t> IndexRewriter::highest_constant(const LinearForm &x) {
+  auto ends = at_ends(x);
+  if (!ends)
+    return std::nullopt;
+  auto best = interval(*ends);
+  if (auto without = interval(without_divisions(*ends)); without && (!best || without->high < best->high))
+    best = without;
+  return best ? std::optional(best->high) : std::nullopt;
+}
+
+/// [rule.end.extent] x//d <= (n - 1)//d, k*(x//d) <= k*((n - 1)//d) where k > 0, d > 0, 0 <= x, x < n
+/// [rule.end.modulo] k*(x % y) <= k*(y - 1) where k > 0, y > 0
+/// [rule.end.quotient] x//y <= e//y, k*(x//y) <= k*(e//y) where k > 0, y > 0, x <= e
+/// [rule.end.range] k*x <= max(k*l, k*h) where l <= x, x <= h
+std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
+  auto [factor, digit] = term;
+  if (is_of_sizes(digit.base))
+    return LinearForm{{term}, 0};
+  const Var *var = digit.base.as<Var>();
+  const Expr *extent = var ? bounds_.find_extent(*var) : nullptr;
+  const auto *op = digit.base.as<Binary>();
+  bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.div == 1 && digit.mod == 0 &&
+                 is_positive(op->b);
+  if (factor > 0 && digit.mod == 0 && extent)
+    return scale(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
+  if (factor > 0 && divides && op->op == BinaryOp::floormod)
+    return scale(sum(linearize(op->b), {{}, 1}, -1), factor);
+  if (factor > 0 && divides && op->op == BinaryOp::floordiv)
+    if (auto end = at_ends(linearize(op->a)))
+      return scale(linearize(floordiv(to_expr(*end), op->b)), factor);
+  auto r = range(digit);
+  std::int64_t most = 0;
+  if (!r || __builtin_mul_overflow(factor > 0 ? r->high : r->low, factor, &most))
+    return std::nullopt;
+  return LinearForm{{}, most};
+}
+
+bool IndexRewriter::is_positive(const Expr &e) {
+  auto r = range(linearize(e));
+  return r && r->low > 0;
+}
+
+/// At least x, which is of sizes.
+/// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
+/// [rule.end.undivided_subtracted] k*c*(y//c) <= k*y - k*(c - 1) where k < 0, c > 0
+LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
+  LinearForm result{{}, x.constant};
+  for (const Term &term : x.terms) {
+    auto [factor, digit] = term;
+    if (digit.mod != 0 || digit.div == 1 || is_whole_size(digit) || factor % digit.div != 0) {
+      result = sum(std::move(result), {{term}, 0}, 1);
+      continue;
+    }
+    std::int64_t k = factor / digit.div;
+    result = sum(std::move(result), scale(linearize(digit.base), k), 1);
+    result.constant += k < 0 ? -k * (digit.div - 1) : 0;
+  }
+  return result;
+}
+
+/// [rule.range.quotient] l//d <= x//d, x//d <= h//d where d > 0, l <= x, x <= h
+/// [rule.range.same_turn] x//m = l//m, l % m <= x % m, x % m <= h % m
+///     where m > 0, l <= x, x <= h, l//m = h//m
+/// [rule.range.remainder] 0 <= x % m, x % m <= m - 1 where m > 0
+std::optional<Range> IndexRewriter::range(const Digit &digit) {
+  auto r = base_range(digit.base);
+  if (r)
+    r = Range{floor_div(r->low, digit.div), floor_div(r->high, digit.div)};
+  if (digit.mod == 0)
+    return r;
+  if (r && floor_div(r->low, digit.mod) == floor_div(r->high, digit.mod))
+    return Range{floor_mod(r->low, digit.mod), floor_mod(r->high, digit.mod)};
+  return Range{0, digit.mod - 1};
+}
+
+/// [rule.range.min] min(a, b) <= min(x, y), min(x, y) <= min(c, d) where a <= x, x <= c, b <= y, y <= d
+/// [rule.range.max] max(a, b) <= max(x, y), max(x, y) <= max(c, d) where a <= x, x <= c, b <= y, y <= d
+/// [rule.range.mul] min(min(a*b, a*d), min(c*b, c*d)) <= x*y, x*y <= max(max(a*b, a*d), max(c*b, c*d))
+///     where a <= x, x <= c, b <= y, y <= d
+/// [rule.range.xor] 0 <= x ^ y, x ^ y <= h where h & (h + 1) = 0, 0 <= x, x <= h, 0 <= y, y <= h
+/// [rule.range.shift] l >> s <= x >> s, x >> s <= h >> s where l <= x, x <= h, 0 <= s, s < 64
+/// [rule.range.by_sizes.negative] l//a < 0, l//a <= x//y where 0 < a, a <= y, l <= x, l < 0
+/// [rule.range.by_sizes.low] 0 <= l//b, l//b <= x//y where 0 < y, y <= b, l <= x, 0 <= l
+/// [rule.range.by_sizes.below_0] h//b < 0, x//y <= h//b where 0 < y, y <= b, x <= h, h < 0
+/// [rule.range.by_sizes.high] 0 <= h//a, x//y <= h//a where 0 < a, a <= y, x <= h, 0 <= h
+/// [rule.range.modulo_sizes] 0 <= x % y, x % y <= b - 1 where 0 < y, y <= b
+/// [rule.range.modulo_sizes.small] 0 <= x//y, x % y <= h where 0 < y, 0 <= x, x <= h
+/// [rule.range.select] min(a, b) <= select(q, x, y), select(q, x, y) <= max(c, d)
+///     where a <= x, x <= c, b <= y, y <= d
+/// [rule.range.cast] (x + 2147483648) % 4294967296 - 2147483648 = x where x + 2147483648 >= 0, x < 2147483648
+std::optional<Range> IndexRewriter::base_range(const Expr &base) {
+  if (const Var *var = base.as<Var>())
+    return bounds_.find(*var);
+  if (const auto *op = base.as<Binary>()) {
+    auto a = range_of(op->a, bounds_), b = range_of(op->b, bounds_);
+    if (!a || !b)
+      return std::nullopt;
+    if (op->op == BinaryOp::min)
+      return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
+    if (op->op == BinaryOp::max)
+      return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
+    if (op->op == BinaryOp::mul)
+      return product(*a, *b);
+    if (op->op == BinaryOp::bit_xor && a->low >= 0 && b->low >= 0)
+      return Range{0, fill_bits(std::max(a->high, b->high))};
+    if (op->op == BinaryOp::shift_right && b->low == b->high)
+      return Range{a->low >> b->low, a->high >> b->low};
+    if (op->op == BinaryOp::floordiv && b->low > 0)
+      return Range{floor_div(a->low, a->low < 0 ? b->low : b->high),
+                   floor_div(a->high, a->high < 0 ? b->high : b->low)};
+    if (op->op == BinaryOp::floormod && b->low > 0)
+      return Range{0, a->low < 0 ? b->high - 1 : std::min(a->high, b->high - 1)};
+    if (op->op == BinaryOp::add || op->op == BinaryOp::sub)
+      return range(linearize(base));
+  }
+  if (const auto *choice = base.as<Select>()) {
+    auto a = range_of(choice->when_true, bounds_), b = range_of(choice->when_false, bounds_);
+    if (a && b)
+      return Range{std::min(a->low, b->low), std::max(a->high, b->high)};
+  }
+  if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype())) {
+    auto r = range_of(conversion->a, bounds_);
+    constexpr Range i32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    bool kept = r && (conversion->dtype == DType::i64 || (i32.low <= r->low && r->high <= i32.high));
+    return kept ? r : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+} // namespace nestsmith
