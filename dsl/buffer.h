@@ -2,6 +2,7 @@
 /// Buffers: named, typed, shaped storage.
 
 #include "dsl/dtype.h"
+#include "dsl/serial.h"
 
 #include <memory>
 #include <string>
@@ -32,8 +33,13 @@ struct BufferNode {
   /// Stride of each dimension in elements; null: rows without gaps. Parameters only: it describes the caller's
   /// memory.
   std::shared_ptr<const std::vector<Expr>> strides = nullptr;
+  SerialNumber serial = {};
 };
 using Buffer = std::shared_ptr<const BufferNode>;
+/// By serial number, null first: so maps and sets of buffers have one order in every run.
+inline std::strong_ordering operator<=>(const Buffer &a, const Buffer &b) {
+  return a && b ? a->serial <=> b->serial : (a != nullptr) <=> (b != nullptr);
+}
 
 /// The stride of each dimension in elements. A buffer without `strides` has row-major strides without gaps.
 std::vector<Expr> strides_of(const BufferNode &buffer);

@@ -5,7 +5,6 @@
 #include "dsl/numbers.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -381,51 +380,6 @@ bool is_true(const Expr &e) { return !e.exists() || (e.dtype() == DType::boolean
 const Expr *negated(const Binary &e) {
   const auto *zero = e.a.as<FloatImm>();
   return e.op == BinaryOp::sub && zero && zero->value == 0 && std::signbit(zero->value) ? &e.b : nullptr;
-}
-
-static bool same(const std::vector<Expr> &a, const std::vector<Expr> &b) {
-  if (a.size() != b.size())
-    return false;
-  for (std::size_t n = 0; n < a.size(); ++n)
-    if (!same(a[n], b[n]))
-      return false;
-  return true;
-}
-
-bool same(const Expr &a, const Expr &b) {
-  if (a.get() == b.get())
-    return true;
-  if (!a.exists() || !b.exists() || a.node().kind.index() != b.node().kind.index())
-    return false;
-  return a.visit(Overloaded{
-      [&](const IntImm &x) { return x.value == b.as<IntImm>()->value && x.dtype == b.as<IntImm>()->dtype; },
-      [&](const FloatImm &x) {
-        auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); }; // 0.0 is not -0.0
-        return bits(x.value) == bits(b.as<FloatImm>()->value) && x.dtype == b.as<FloatImm>()->dtype;
-      },
-      [&](const Var &x) { return x == *b.as<Var>(); },
-      [&](const Binary &x) {
-        const auto &y = *b.as<Binary>();
-        return x.op == y.op && same(x.a, y.a) && same(x.b, y.b);
-      },
-      [&](const Not &x) { return same(x.a, b.as<Not>()->a); },
-      [&](const Select &x) {
-        const auto &y = *b.as<Select>();
-        return x.branches == y.branches && same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
-               same(x.when_false, y.when_false);
-      },
-      [&](const Cast &x) { return x.dtype == b.as<Cast>()->dtype && same(x.a, b.as<Cast>()->a); },
-      [&](const Load &x) {
-        const auto &y = *b.as<Load>();
-        return x.buffer == y.buffer && same(x.indices, y.indices) && same(x.mask, y.mask) &&
-               same(x.fill, y.fill) && x.lanes == y.lanes;
-      },
-      [&](const Lane &x) { return x.vector == b.as<Lane>()->vector && x.index == b.as<Lane>()->index; },
-      [&](const Pack &x) { return same(x.lanes, b.as<Pack>()->lanes); },
-      [&](const Call &x) {
-        return x.intrinsic == b.as<Call>()->intrinsic && same(x.arguments, b.as<Call>()->arguments);
-      },
-  });
 }
 
 /// The results of `f`, or none where it changed nothing.

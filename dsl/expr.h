@@ -13,6 +13,7 @@
 #include "dsl/function_ref.h"
 #include "dsl/ops.h"
 
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -38,8 +39,13 @@ struct Symbol {
   DType dtype;                             ///< of one lane
   int lanes = 1;                           ///< more than 1: a vector, in kernels only
   std::optional<Size> size = std::nullopt; ///< set exactly for sizes, whose value is fixed for a launch
+  SerialNumber serial = {};
 };
 using Var = std::shared_ptr<const Symbol>;
+/// By serial number, null first: so maps and sets of symbols have one order in every run.
+inline std::strong_ordering operator<=>(const Var &a, const Var &b) {
+  return a && b ? a->serial <=> b->serial : (a != nullptr) <=> (b != nullptr);
+}
 Var make_var(std::string name, DType dtype = DType::i64, int lanes = 1);
 Var make_size(std::string name, Size size, DType dtype = DType::i64);
 
@@ -234,6 +240,9 @@ const Expr *negated(const Binary &e);
 
 /// Structural equality. Symbols and buffers compare by identity.
 bool same(const Expr &a, const Expr &b);
+/// A total order of trees, null first, in which symbols and buffers stand in the order in which they were made.
+/// `equal` exactly where they are the same.
+std::strong_ordering order(const Expr &a, const Expr &b);
 
 /// Rebuilds `e` with `f` applied to its direct children. Returns the same node where nothing changed.
 Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f);

@@ -1,11 +1,11 @@
 #include "dsl/index_rewriter.h"
 
-#include "dsl/printer.h"
 #include "dsl/watch_answers.h"
 
 #include <algorithm>
 #include <llvm/ADT/ArrayRef.h>
 #include <numeric>
+#include <tuple>
 
 namespace nestsmith {
 
@@ -47,14 +47,27 @@ static Term in_lowest_terms(Term term) {
   return term;
 }
 
-static bool comes_before(const Term &a, const Term &b) {
-  Term x = in_lowest_terms(a), y = in_lowest_terms(b);
-  return x.coefficient != y.coefficient
-             ? x.coefficient > y.coefficient
-             : to_string(to_expr(x.digit, DType::i64)) < to_string(to_expr(y.digit, DType::i64));
+/// The variable that the text of a product begins with; null where it begins with a sum in parentheses.
+static Expr leading_variable(const Expr &e) {
+  if (e.as<Var>())
+    return e;
+  const auto *op = e.as<Binary>();
+  return op && op->op == BinaryOp::mul ? leading_variable(op->a) : Expr();
 }
 
-/// Larger coefficients first, then by spelling: equal sums come out in the same order.
+/// Larger coefficients first, then what is computed from sums, then by variable: equal sums come out in the
+/// same order.
+static bool comes_before(const Term &a, const Term &b) {
+  Term x = in_lowest_terms(a), y = in_lowest_terms(b);
+  if (x.coefficient != y.coefficient)
+    return x.coefficient > y.coefficient;
+  const Expr &p = x.digit.base, &q = y.digit.base;
+  if (auto by = order(leading_variable(p), leading_variable(q)); by != 0)
+    return by < 0;
+  auto by = order(p, q);
+  return by != 0 ? by < 0 : std::tie(x.digit.div, x.digit.mod) < std::tie(y.digit.div, y.digit.mod);
+}
+
 static llvm::SmallVector<const Term *, 8> ordered(llvm::ArrayRef<Term> terms) {
   llvm::SmallVector<const Term *, 8> result;
   for (const Term &term : terms)

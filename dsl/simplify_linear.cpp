@@ -1,7 +1,5 @@
 #include "dsl/index_rewriter.h"
 
-#include "dsl/printer.h"
-
 #include <algorithm>
 
 namespace nestsmith {
@@ -27,7 +25,7 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
     if (a.terms.empty())
       return scale(std::move(b), a.constant);
     Expr x = to_expr(a), y = to_expr(b);
-    if (is_of_sizes(x) && is_of_sizes(y) && to_string(y) < to_string(x))
+    if (is_of_sizes(x) && is_of_sizes(y) && order(y, x) < 0)
       std::swap(x, y); // [rule.mul.order] x*y = y*x
     return atom(x * y);
   }

@@ -1,0 +1,23 @@
+#pragma once
+/// Numbers that tell named things apart: names are not unique, and addresses differ from run to run.
+
+#include <compare>
+#include <cstdint>
+
+namespace nestsmith {
+
+/// The place of a thing among all that were made. Things that one thread makes are in the order in which it
+/// made them, whatever other threads do meanwhile.
+class SerialNumber {
+public:
+  SerialNumber();
+  SerialNumber(const SerialNumber &) : SerialNumber() {} ///< a copy is another thing
+  SerialNumber &operator=(const SerialNumber &) { return *this; }
+  ~SerialNumber() = default;
+  std::strong_ordering operator<=>(const SerialNumber &) const = default;
+
+private:
+  std::uint64_t value_;
+};
+
+} // namespace nestsmith
