@@ -50,12 +50,7 @@ public:
           types_.insert(allocation.buffer->dtype);
       for (const Var &scalar : kernel.scalars)
         types_.insert(scalar->dtype);
-      kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-        kernel::map_exprs(stmt, [&](const Expr &e) {
-          walk(e, [&](const Expr &sub) { note(sub); });
-          return e;
-        });
-      });
+      kernel::walk_exprs(kernel.body, [&](const Expr &e) { note(e); });
     }
   }
 

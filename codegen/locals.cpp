@@ -4,21 +4,14 @@ namespace nestsmith {
 
 namespace {
 
-bool reads(const Expr &e, const Buffer &buffer) {
-  bool found = false;
-  walk(e, [&](const Expr &sub) {
-    const Load *load = sub.as<Load>();
-    found |= load && load->buffer == buffer;
-  });
-  return found;
-}
-
-/// Whether the statement itself reads the buffer, ignoring nested statements.
+/// The accesses of the statement itself, without nested statements.
 bool reads_directly(const kernel::Stmt &stmt, const Buffer &buffer) {
   bool found = false;
-  kernel::map_exprs(stmt, [&](const Expr &e) {
-    found |= reads(e, buffer);
-    return e;
+  kernel::each_expr(stmt, [&](const Expr &e) {
+    found = found || any_node(e, [&](const Expr &node) {
+              const Load *load = node.as<Load>();
+              return load && load->buffer == buffer;
+            });
   });
   return found;
 }

@@ -1,7 +1,6 @@
 #include "dsl/expr.h"
 
 #include "dsl/error.h"
-#include "dsl/intrinsic.h"
 #include "dsl/numbers.h"
 
 #include <array>
@@ -13,22 +12,7 @@ namespace nestsmith {
 
 namespace {
 
-DType dtype_of(const IntImm &e) { return e.dtype; }
-DType dtype_of(const FloatImm &e) { return e.dtype; }
-DType dtype_of(const Var &e) { return e->dtype; }
-DType dtype_of(const Binary &e) { return yields_boolean(e.op) ? DType::boolean : e.a.dtype(); }
-DType dtype_of(const Not &) { return DType::boolean; }
-DType dtype_of(const Select &e) { return e.when_true.dtype(); }
-DType dtype_of(const Cast &e) { return e.dtype; }
-DType dtype_of(const Load &e) { return e.buffer->dtype; }
-DType dtype_of(const Lane &e) { return e.vector->dtype; }
-DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
-DType dtype_of(const Call &e) { return e.intrinsic->result; }
-
-template <class T> Expr make(T kind) {
-  DType dtype = dtype_of(kind);
-  return Expr(std::make_shared<const ExprNode>(std::move(kind), dtype));
-}
+template <class T> Expr make(T kind) { return Expr(std::make_shared<const ExprNode>(std::move(kind))); }
 
 /// An integer as `dtype` keeps it; u64 as the i64 of the same bits.
 std::int64_t truncate(DType dtype, std::int64_t value) {
@@ -380,130 +364,6 @@ bool is_true(const Expr &e) { return !e.exists() || (e.dtype() == DType::boolean
 const Expr *negated(const Binary &e) {
   const auto *zero = e.a.as<FloatImm>();
   return e.op == BinaryOp::sub && zero && zero->value == 0 && std::signbit(zero->value) ? &e.b : nullptr;
-}
-
-/// The results of `f`, or none where it changed nothing.
-static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
-                                               FunctionRef<Expr(const Expr &)> f) {
-  std::optional<std::vector<Expr>> changed;
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    Expr result = f(list[n]);
-    if (!changed && result.get() != list[n].get())
-      changed = list; // those before it are kept
-    if (changed)
-      (*changed)[n] = std::move(result);
-  }
-  return changed;
-}
-
-Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
-  return e.visit(Overloaded{
-      [&](const IntImm &) { return e; },
-      [&](const FloatImm &) { return e; },
-      [&](const Var &) { return e; },
-      [&](const Binary &x) {
-        Expr a = f(x.a), b = f(x.b);
-        return a.get() == x.a.get() && b.get() == x.b.get() ? e : binary(x.op, a, b);
-      },
-      [&](const Not &x) {
-        Expr a = f(x.a);
-        return a.get() == x.a.get() ? e : logical_not(a);
-      },
-      [&](const Select &x) {
-        Expr c = f(x.condition), t = f(x.when_true), u = f(x.when_false);
-        bool kept =
-            c.get() == x.condition.get() && t.get() == x.when_true.get() && u.get() == x.when_false.get();
-        return kept ? e : make_select(c, t, u, x.branches);
-      },
-      [&](const Cast &x) {
-        Expr a = f(x.a);
-        return a.get() == x.a.get() ? e : cast(x.dtype, a);
-      },
-      [&](const Load &x) {
-        auto indices = mapped(x.indices, f);
-        Expr mask = x.mask.exists() ? f(x.mask) : x.mask, fill = x.fill.exists() ? f(x.fill) : x.fill;
-        bool kept = !indices && mask.get() == x.mask.get() && fill.get() == x.fill.get();
-        return kept ? e : load(x.buffer, std::move(indices).value_or(x.indices), mask, fill, x.lanes);
-      },
-      [&](const Lane &) { return e; },
-      [&](const Pack &x) {
-        auto lanes = mapped(x.lanes, f);
-        return lanes ? pack(std::move(*lanes)) : e;
-      },
-      [&](const Call &x) {
-        auto arguments = mapped(x.arguments, f);
-        return arguments ? call(*x.intrinsic, std::move(*arguments)) : e;
-      },
-  });
-}
-
-void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f) {
-  auto each = [&](const std::vector<Expr> &children) {
-    for (const Expr &child : children)
-      f(child);
-  };
-  e.visit(Overloaded{
-      [](const IntImm &) {},
-      [](const FloatImm &) {},
-      [](const Var &) {},
-      [&](const Binary &x) {
-        f(x.a);
-        f(x.b);
-      },
-      [&](const Not &x) { f(x.a); },
-      [&](const Select &x) {
-        f(x.condition);
-        f(x.when_true);
-        f(x.when_false);
-      },
-      [&](const Cast &x) { f(x.a); },
-      [&](const Load &x) {
-        each(x.indices);
-        for (const Expr *child : {&x.mask, &x.fill})
-          if ((*child).exists())
-            f(*child);
-      },
-      [](const Lane &) {},
-      [&](const Pack &x) { each(x.lanes); },
-      [&](const Call &x) { each(x.arguments); },
-  });
-}
-
-void walk(const Expr &e, FunctionRef<void(const Expr &)> f) {
-  f(e);
-  for_each_child(e, [&](const Expr &child) { walk(child, f); });
-}
-
-Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) {
-  if (const Var *var = e.as<Var>()) {
-    Expr replacement = f(*var);
-    return replacement.exists() ? replacement : e;
-  }
-  if (const auto *element = e.as<Lane>()) {
-    Expr replacement = f(element->vector);
-    return replacement.exists() ? lane(*replacement.as<Var>(), element->index) : e;
-  }
-  return map_children(e, [&](const Expr &child) { return substitute(child, f); });
-}
-
-bool uses(const Expr &e, const Var &var) {
-  bool found = false;
-  walk(e, [&](const Expr &node) {
-    if (const Var *other = node.as<Var>())
-      found = found || *other == var;
-    if (const auto *element = node.as<Lane>())
-      found = found || element->vector == var;
-  });
-  return found;
-}
-
-bool uses_size(const Expr &e) {
-  bool found = false;
-  walk(e, [&](const Expr &node) {
-    if (const Var *var = node.as<Var>())
-      found = found || (*var)->size.has_value();
-  });
-  return found;
 }
 
 } // namespace nestsmith

@@ -89,6 +89,8 @@ public:
   /// `node`, `visit` and `dtype` throw UserError (usage) for the null expression.
   const ExprNode &node() const { return node_ ? *node_ : refuse_null(); }
   const ExprNode *get() const { return node_.get(); }
+  /// Whether a walk may meet the node again: others hold it too, and it has operands.
+  bool may_recur() const;
   DType dtype() const; ///< of one lane
   int lanes() const;   ///< 1 except for vectors
 
@@ -106,6 +108,7 @@ public:
   friend Expr operator||(bool a, Expr b) { return Expr(a) || std::move(b); }
 
 private:
+  friend struct ExprNode;
   [[noreturn]] static const ExprNode &refuse_null();
   static Expr from_bool(bool value);
   static Expr from_integer(std::int64_t value);
@@ -164,13 +167,25 @@ struct Call {
 
 struct ExprNode {
   std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load, Lane, Pack, Call> kind;
-  DType dtype; ///< of one lane; cached, since it is used very often
+  // Facts that follow from the kind. They are stored because they are used very often.
+  DType dtype;             ///< of one lane
+  std::uint32_t depth = 1; ///< nodes on the longest path to a leaf
+  std::uint64_t size = 1;  ///< nodes of the tree, where a shared node counts at each use; at most 2^62
 
-  template <class Kind>
-  ExprNode(Kind node, DType type) : kind(std::in_place_type<Kind>, std::move(node)), dtype(type) {}
+  template <class Kind> explicit ExprNode(Kind node) : kind(std::in_place_type<Kind>, std::move(node)) {
+    measure();
+  }
+  ExprNode(const ExprNode &) = delete;
+  ExprNode &operator=(const ExprNode &) = delete;
+  ~ExprNode();
+
+private:
+  void measure();
+  void release(std::vector<Expr> &children); ///< moves the children there
 };
 
 inline DType Expr::dtype() const { return node().dtype; }
+inline bool Expr::may_recur() const { return node_.use_count() > 1 && node_->depth > 1; }
 
 /// Builds a visitor from one lambda per kind: Overloaded{[](const IntImm &) …, [](const Binary &) …}.
 template <class... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
@@ -247,8 +262,21 @@ std::strong_ordering order(const Expr &a, const Expr &b);
 /// Rebuilds `e` with `f` applied to its direct children. Returns the same node where nothing changed.
 Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f);
 void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f);
-/// Visits the whole tree in pre-order.
+
+// An expression is a graph: a node may be the operand of several others. The functions below, like `order` and
+// `same`, visit a shared node once, and rewrites keep it shared. Their time is linear in the number of nodes.
+
+/// Visits each node before its operands.
 void walk(const Expr &e, FunctionRef<void(const Expr &)> f);
+/// Visits each node after its operands.
+void walk_up(const Expr &e, FunctionRef<void(const Expr &)> f);
+/// Whether `f` holds for a node.
+bool any_node(const Expr &e, FunctionRef<bool(const Expr &)> f);
+bool reads_memory(const Expr &e); ///< whether the expression contains a load
+/// Replaces nodes: `f` returns the replacement, or null to continue with the operands. Null stays null.
+Expr replace_nodes(const Expr &e, FunctionRef<Expr(const Expr &)> f);
+/// Rebuilds from the operands up: `f` receives each node with its new operands. Null stays null.
+Expr rebuild(const Expr &e, FunctionRef<Expr(const Expr &)> f);
 /// Replaces variables: `f` returns the replacement, or null to keep the variable.
 Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f);
 bool uses(const Expr &e, const Var &var);

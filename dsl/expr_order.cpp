@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 namespace nestsmith {
 
@@ -10,78 +11,94 @@ namespace {
 
 using Order = std::strong_ordering;
 
-Order order(const std::vector<Expr> &a, const std::vector<Expr> &b) {
-  for (std::size_t n = 0; n < std::min(a.size(), b.size()); ++n)
-    if (Order by = nestsmith::order(a[n], b[n]); by != 0)
-      return by;
-  return a.size() <=> b.size();
-}
+class Comparison {
+public:
+  Order order(const Expr &a, const Expr &b) {
+    if (a.get() == b.get())
+      return Order::equal;
+    if (!a.exists() || !b.exists())
+      return a.exists() <=> b.exists();
+    if (a.node().kind.index() != b.node().kind.index())
+      return b.node().kind.index() <=> a.node().kind.index(); // a variable stands behind what is computed
+    bool recurs = a.may_recur() && b.may_recur();
+    if (recurs && equal_.contains({a.get(), b.get()}))
+      return Order::equal;
+    Order result = a.visit([&]<class Kind>(const Kind &kind) { return order_of(kind, *b.as<Kind>()); });
+    if (recurs && result == 0)
+      equal_.emplace(a.get(), b.get());
+    return result;
+  }
 
-/// Two nodes of one kind, part by part: the first that differs decides.
-Order order_of(const IntImm &a, const IntImm &b) {
-  return a.value != b.value ? a.value <=> b.value : a.dtype <=> b.dtype;
-}
-Order order_of(const FloatImm &a, const FloatImm &b) {
-  auto bits = [](double value) { return std::bit_cast<std::int64_t>(value); }; // 0.0 is not -0.0
-  return a.value != b.value || bits(a.value) != bits(b.value) ? bits(a.value) <=> bits(b.value)
-                                                              : a.dtype <=> b.dtype;
-}
-/// By name, as a reader expects it; those of one name in the order in which they were made.
-Order order_of(const Var &a, const Var &b) {
-  Order by = a->name <=> b->name;
-  return by != 0 ? by : a <=> b;
-}
-Order order_of(const Binary &a, const Binary &b) {
-  if (Order by = order(a.a, b.a); by != 0)
-    return by;
-  return a.op != b.op ? a.op <=> b.op : order(a.b, b.b);
-}
-Order order_of(const Not &a, const Not &b) { return order(a.a, b.a); }
-Order order_of(const Select &a, const Select &b) {
-  if (a.branches != b.branches)
-    return a.branches <=> b.branches;
-  if (Order by = order(a.condition, b.condition); by != 0)
-    return by;
-  Order by = order(a.when_true, b.when_true);
-  return by != 0 ? by : order(a.when_false, b.when_false);
-}
-Order order_of(const Cast &a, const Cast &b) {
-  return a.dtype != b.dtype ? a.dtype <=> b.dtype : order(a.a, b.a);
-}
-Order order_of(const Load &a, const Load &b) {
-  if (a.buffer != b.buffer)
-    return a.buffer <=> b.buffer;
-  if (a.lanes != b.lanes)
-    return a.lanes <=> b.lanes;
-  if (Order by = order(a.indices, b.indices); by != 0)
-    return by;
-  Order by = order(a.mask, b.mask);
-  return by != 0 ? by : order(a.fill, b.fill);
-}
-Order order_of(const Lane &a, const Lane &b) {
-  Order by = order_of(a.vector, b.vector);
-  return by != 0 ? by : a.index <=> b.index;
-}
-Order order_of(const Pack &a, const Pack &b) { return order(a.lanes, b.lanes); }
-Order order_of(const Call &a, const Call &b) {
-  if (a.intrinsic == b.intrinsic)
-    return order(a.arguments, b.arguments);
-  Order by = a.intrinsic->name <=> b.intrinsic->name; // there is one of a name for each dtype
-  return by != 0 ? by : a.intrinsic->result <=> b.intrinsic->result;
-}
+private:
+  Order order(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+    for (std::size_t n = 0; n < std::min(a.size(), b.size()); ++n)
+      if (Order by = order(a[n], b[n]); by != 0)
+        return by;
+    return a.size() <=> b.size();
+  }
+
+  /// Two nodes of one kind, part by part: the first that differs decides.
+  Order order_of(const IntImm &a, const IntImm &b) {
+    return a.value != b.value ? a.value <=> b.value : a.dtype <=> b.dtype;
+  }
+  Order order_of(const FloatImm &a, const FloatImm &b) {
+    auto bits = [](double value) { return std::bit_cast<std::int64_t>(value); }; // 0.0 is not -0.0
+    return bits(a.value) != bits(b.value) ? bits(a.value) <=> bits(b.value) : a.dtype <=> b.dtype;
+  }
+  /// By name, as a reader expects it; those of one name in the order in which they were made.
+  Order order_of(const Var &a, const Var &b) {
+    Order by = a->name <=> b->name;
+    return by != 0 ? by : a <=> b;
+  }
+  Order order_of(const Binary &a, const Binary &b) {
+    if (Order by = order(a.a, b.a); by != 0)
+      return by;
+    return a.op != b.op ? a.op <=> b.op : order(a.b, b.b);
+  }
+  Order order_of(const Not &a, const Not &b) { return order(a.a, b.a); }
+  Order order_of(const Select &a, const Select &b) {
+    if (a.branches != b.branches)
+      return a.branches <=> b.branches;
+    if (Order by = order(a.condition, b.condition); by != 0)
+      return by;
+    Order by = order(a.when_true, b.when_true);
+    return by != 0 ? by : order(a.when_false, b.when_false);
+  }
+  Order order_of(const Cast &a, const Cast &b) {
+    return a.dtype != b.dtype ? a.dtype <=> b.dtype : order(a.a, b.a);
+  }
+  Order order_of(const Load &a, const Load &b) {
+    if (a.buffer != b.buffer)
+      return a.buffer <=> b.buffer;
+    if (a.lanes != b.lanes)
+      return a.lanes <=> b.lanes;
+    if (Order by = order(a.indices, b.indices); by != 0)
+      return by;
+    Order by = order(a.mask, b.mask);
+    return by != 0 ? by : order(a.fill, b.fill);
+  }
+  Order order_of(const Lane &a, const Lane &b) {
+    Order by = order_of(a.vector, b.vector);
+    return by != 0 ? by : a.index <=> b.index;
+  }
+  Order order_of(const Pack &a, const Pack &b) { return order(a.lanes, b.lanes); }
+  Order order_of(const Call &a, const Call &b) {
+    if (a.intrinsic == b.intrinsic)
+      return order(a.arguments, b.arguments);
+    Order by = a.intrinsic->name <=> b.intrinsic->name; // there is one of a name for each dtype
+    return by != 0 ? by : a.intrinsic->result <=> b.intrinsic->result;
+  }
+
+  std::set<std::pair<const ExprNode *, const ExprNode *>> equal_; ///< found before: what differs ends it all
+};
 
 } // namespace
 
-Order order(const Expr &a, const Expr &b) {
-  if (a.get() == b.get())
-    return Order::equal;
-  if (!a.exists() || !b.exists())
-    return a.exists() <=> b.exists();
-  if (a.node().kind.index() != b.node().kind.index())
-    return b.node().kind.index() <=> a.node().kind.index(); // a variable stands behind what is computed
-  return a.visit([&]<class Kind>(const Kind &kind) { return order_of(kind, *b.as<Kind>()); });
-}
+Order order(const Expr &a, const Expr &b) { return Comparison().order(a, b); }
 
-bool same(const Expr &a, const Expr &b) { return order(a, b) == 0; }
+bool same(const Expr &a, const Expr &b) {
+  bool alike = a.get() == b.get() || (a.exists() && b.exists() && a.node().size == b.node().size);
+  return alike && order(a, b) == 0;
+}
 
 } // namespace nestsmith

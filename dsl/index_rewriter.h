@@ -1,10 +1,12 @@
 #pragma once
 /// What dsl/simplify.h is made of: one expression rewritten under fixed bounds.
 
+#include "dsl/shared_results.h"
 #include "dsl/simplify.h"
 
 #include <initializer_list>
 #include <llvm/ADT/SmallVector.h>
+#include <set>
 
 namespace nestsmith {
 
@@ -54,10 +56,13 @@ private:
   LinearForm rest_of(const Expr &e);
   Expr compare(const Binary &op, const Expr &e);
   void gather(const Expr &e, std::int64_t factor, LinearForm &into);
-  LinearForm atom(Expr e) { return {{{1, {std::move(e), 1, 0}}}, 0}; }
+  void gather_operand(const Expr &e, std::int64_t factor, LinearForm &into);
+  LinearForm atom(Expr e) { return {{{1, {interned(std::move(e)), 1, 0}}}, 0}; }
+  Expr interned(Expr e);
   LinearForm scale(LinearForm linear, std::int64_t factor);
   LinearForm sum(LinearForm a, const LinearForm &b, std::int64_t sign);
   void add(LinearForm &linear, Term term);
+  void add(LinearForm &linear, const LinearForm &more, std::int64_t factor);
   void merge(LinearForm &linear);
   bool merge(LinearForm &linear, std::size_t low, std::size_t high);
   static bool same_digit(const Digit &a, const Digit &b);
@@ -84,7 +89,18 @@ private:
   LinearForm digit_of(const LinearForm &rest, std::int64_t div, std::int64_t mod);
   LinearForm one(Digit digit);
 
+  /// That of an operand, which is an answer of its own.
+  std::optional<Range> operand_range(const Expr &e);
+  Expr simplify_node(const Expr &e);
+
   const Bounds &bounds_;
+  struct Before {
+    bool operator()(const Expr &a, const Expr &b) const { return order(a, b) < 0; }
+  };
+  std::set<Expr, Before> interned_;
+  SharedResults<Expr> simplified_;
+  SharedResults<LinearForm> linear_;
+  SharedResults<std::optional<Range>> ranges_, base_ranges_;
 };
 
 } // namespace nestsmith

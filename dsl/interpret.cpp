@@ -2,6 +2,8 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
+#include "dsl/printer.h"
+#include "dsl/shared_results.h"
 
 #include <fmt/format.h>
 #include <list>
@@ -39,8 +41,14 @@ using Indices = llvm::SmallVector<std::int64_t, 4>;
 using Reader = llvm::function_ref<Scalar(const Load &, const Indices &)>;
 using Environment = llvm::DenseMap<const Symbol *, Scalar>;
 
-Scalar eval(const Expr &e, const Environment &env, Reader read) {
-  auto go = [&](const Expr &child) { return eval(child, env, read); };
+using Known = SharedResults<Scalar>;
+
+Scalar eval(const Expr &e, const Environment &env, Reader read, Known &known) {
+  auto go = [&](const Expr &child) {
+    // Few have so much below them that it is worth while to remember their values.
+    return child.node().size < 64 ? eval(child, env, read, known)
+                                  : known(child, [&] { return eval(child, env, read, known); });
+  };
   return e.visit(Overloaded{
       [](const IntImm &x) {
         return byte_size(x.dtype) == 8 ? Scalar::of(x.dtype, x.value)
@@ -81,6 +89,11 @@ Scalar eval(const Expr &e, const Environment &env, Reader read) {
       [](const Pack &) -> Scalar { internal_error("a program has no vectors"); },
       [](const Call &) -> Scalar { internal_error("a program has no calls"); },
   });
+}
+
+Scalar eval(const Expr &e, const Environment &env, Reader read) {
+  Known known;
+  return eval(e, env, read, known);
 }
 
 class Interpreter {

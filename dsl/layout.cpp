@@ -4,6 +4,7 @@
 #include "dsl/interpret.h"
 #include "dsl/printer.h"
 #include "dsl/region.h"
+#include "dsl/shared_results.h"
 
 #include <algorithm>
 #include <cctype>
@@ -137,14 +138,16 @@ private:
 };
 
 /// Bounds the coefficients and divisors that canonical forms of `e` can hold, for indices below 2^31.
-double magnitude(const Expr &e) {
+double magnitude(const Expr &e, SharedResults<double> &known) {
   if (auto value = as_int(e))
     return std::abs(static_cast<double>(*value));
   const auto *op = e.as<Binary>();
   if (!op)
     return 0x1p31;
-  double a = magnitude(op->a), b = magnitude(op->b);
-  return op->op == BinaryOp::add || op->op == BinaryOp::sub ? a + b : a * std::max(b, 1.0);
+  return known(e, [&] {
+    double a = magnitude(op->a, known), b = magnitude(op->b, known);
+    return op->op == BinaryOp::add || op->op == BinaryOp::sub ? a + b : a * std::max(b, 1.0);
+  });
 }
 
 /// "(0, 4)"
@@ -241,7 +244,7 @@ void IndexMap::check() const {
         fail(fmt::format("{} is no sum, no product with a constant and no division by a positive one",
                          nestsmith::to_string(e)));
     });
-    if (magnitude(index) > 0x1p62)
+    if (SharedResults<double> known; magnitude(index, known) > 0x1p62)
       fail("its numbers are too large for index arithmetic");
   }
 }

@@ -45,10 +45,10 @@ auto is_block(const BlockId &id) {
 }
 
 Expr replace_buffer(const Expr &e, const Buffer &from, const Buffer &to) {
-  Expr result = map_children(e, [&](const Expr &child) { return replace_buffer(child, from, to); });
-  if (const auto *x = result.as<Load>(); x && x->buffer == from)
-    return load(to, x->indices, x->mask, x->fill);
-  return result;
+  return rebuild(e, [&](const Expr &node) {
+    const auto *x = node.as<Load>();
+    return x && x->buffer == from ? load(to, x->indices, x->mask, x->fill) : node;
+  });
 }
 
 Store replace_buffer(const Store &store, const Buffer &from, const Buffer &to) {

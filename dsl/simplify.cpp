@@ -18,13 +18,11 @@ bool is_whole_size(const Digit &digit) {
   return var && (*var)->size && digit.div == unit_of(digit.base) && digit.mod == 0;
 }
 bool is_of_sizes(const Expr &e) {
-  bool sizes = false, others = false;
-  walk(e, [&](const Expr &node) {
-    if (const Var *var = node.as<Var>())
-      ((*var)->size ? sizes : others) = true;
-    others = others || node.as<Load>() || node.as<Lane>() || node.as<Call>();
+  bool others = any_node(e, [](const Expr &node) {
+    const Var *var = node.as<Var>();
+    return (var && !(*var)->size) || node.as<Load>() || node.as<Lane>() || node.as<Call>();
   });
-  return sizes && !others;
+  return !others && uses_size(e);
 }
 
 static Expr to_expr(const Digit &digit, DType dtype) {

@@ -148,6 +148,7 @@ LinearForm IndexRewriter::digit_of(const LinearForm &rest, std::int64_t div, std
 /// A digit whose range is a single value is that value.
 /// [rule.digit.whole] x//m = 0, x % m = x where m > 0, 0 <= x, x < m
 LinearForm IndexRewriter::one(Digit digit) {
+  digit.base = interned(std::move(digit.base));
   if (auto r = range(digit); r && r->low == r->high)
     return {{}, r->low};
   if (digit.mod != 0)

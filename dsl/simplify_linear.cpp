@@ -5,11 +5,17 @@
 namespace nestsmith {
 
 LinearForm IndexRewriter::linearize(const Expr &e) {
-  LinearForm result;
-  gather(e, 1, result);
-  merge(result);
-  return result;
+  return linear_(e, [&] {
+    LinearForm result;
+    gather(e, 1, result);
+    merge(result);
+    return result;
+  });
 }
+
+/// The node that was first made for this value: canonical forms are made again and again, and what is known of
+/// a node is found only by the same one. Small values are not worth it.
+Expr IndexRewriter::interned(Expr e) { return e.node().size < 64 ? e : *interned_.insert(std::move(e)).first; }
 
 /// The same where `e` is no sum and no multiple of anything by a constant.
 LinearForm IndexRewriter::linearize_term(const Expr &e) {
@@ -24,7 +30,7 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
       return scale(std::move(a), b.constant);
     if (a.terms.empty())
       return scale(std::move(b), a.constant);
-    Expr x = to_expr(a), y = to_expr(b);
+    Expr x = to_expr(a), y = op->a.get() == op->b.get() ? x : to_expr(b);
     if (is_of_sizes(x) && is_of_sizes(y) && order(y, x) < 0)
       std::swap(x, y); // [rule.mul.order] x*y = y*x
     return atom(x * y);
@@ -78,19 +84,24 @@ void IndexRewriter::gather(const Expr &e, std::int64_t factor, LinearForm &into)
   if (auto value = as_int(e)) {
     into.constant += factor * *value;
   } else if (adds) {
-    gather(op->a, factor, into);
-    gather(op->b, op->op == BinaryOp::add ? factor : -factor, into);
+    gather_operand(op->a, factor, into);
+    gather_operand(op->b, op->op == BinaryOp::add ? factor : -factor, into);
   } else if (multiplier) {
-    gather(op->a, factor * *multiplier, into);
+    gather_operand(op->a, factor * *multiplier, into);
   } else if (e.as<Var>()) {
     std::int64_t unit = unit_of(e);
     add(into, {factor * unit, {e, unit, 0}});
   } else {
-    LinearForm terms = linearize_term(e);
-    for (Term &term : terms.terms)
-      add(into, {factor * term.coefficient, std::move(term.digit)});
-    into.constant += factor * terms.constant;
+    add(into, linearize_term(e), factor);
   }
+}
+
+/// What is large and shared is gone through once.
+void IndexRewriter::gather_operand(const Expr &e, std::int64_t factor, LinearForm &into) {
+  if (e.may_recur() && e.node().size > 64)
+    add(into, linearize(e), factor);
+  else
+    gather(e, factor, into);
 }
 
 LinearForm IndexRewriter::scale(LinearForm linear, std::int64_t factor) {
@@ -107,11 +118,15 @@ bool IndexRewriter::same_digit(const Digit &a, const Digit &b) {
 }
 
 LinearForm IndexRewriter::sum(LinearForm a, const LinearForm &b, std::int64_t sign) {
-  for (const Term &term : b.terms)
-    add(a, {term.coefficient * sign, term.digit});
-  a.constant += sign * b.constant;
+  add(a, b, sign);
   merge(a);
   return a;
+}
+
+void IndexRewriter::add(LinearForm &linear, const LinearForm &more, std::int64_t factor) {
+  for (const Term &term : more.terms)
+    add(linear, {factor * term.coefficient, term.digit});
+  linear.constant += factor * more.constant;
 }
 
 void IndexRewriter::add(LinearForm &linear, Term term) {
@@ -156,6 +171,10 @@ bool IndexRewriter::merge(LinearForm &linear, std::size_t low, std::size_t high)
 Expr IndexRewriter::simplify(const Expr &e) {
   if (!e.exists() || e.as<IntImm>() || e.as<Var>())
     return e;
+  return simplified_(e, [&] { return simplify_node(e); });
+}
+
+Expr IndexRewriter::simplify_node(const Expr &e) {
   if (const auto *op = e.as<Binary>(); op && is_comparison(op->op) && is_index(op->a.dtype()))
     return compare(*op, e);
   if (!is_index(e.dtype()))

@@ -1,5 +1,7 @@
 #include "dsl/index_rewriter.h"
 
+#include "dsl/watch_answers.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -22,6 +24,15 @@ std::optional<Range> IndexRewriter::range(const Expr &e) {
     return Range{*value, *value};
   const Var *var = e.as<Var>();
   return var && !(*var)->size ? bounds_.find(*var) : range(linearize(e));
+}
+
+std::optional<Range> IndexRewriter::operand_range(const Expr &e) {
+  return ranges_(e, [&] {
+    auto result = range(e);
+    if (result)
+      AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(e, *result, bounds_); });
+    return result;
+  });
 }
 
 /// The interval of the terms one by one, and, where sizes are in it, that of what is left when variables have
@@ -71,12 +82,10 @@ std::optional<LinearForm> IndexRewriter::at_ends(const LinearForm &x) {
 
 bool IndexRewriter::depends_on_sizes(const LinearForm &x) const {
   return std::any_of(x.terms.begin(), x.terms.end(), [&](const Term &term) {
-    bool found = false;
-    walk(term.digit.base, [&](const Expr &node) {
-      if (const Var *var = node.as<Var>())
-        found = found || (*var)->size || bounds_.find_extent(*var);
+    return any_node(term.digit.base, [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      return var && ((*var)->size || bounds_.find_extent(*var));
     });
-    return found;
   });
 }
 
@@ -145,7 +154,7 @@ LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
 ///     where m > 0, l <= x, x <= h, l//m = h//m
 /// [rule.range.remainder] 0 <= x % m, x % m <= m - 1 where m > 0
 std::optional<Range> IndexRewriter::range(const Digit &digit) {
-  auto r = base_range(digit.base);
+  auto r = base_ranges_(digit.base, [&] { return base_range(digit.base); });
   if (r)
     r = Range{floor_div(r->low, digit.div), floor_div(r->high, digit.div)};
   if (digit.mod == 0)
@@ -174,7 +183,7 @@ std::optional<Range> IndexRewriter::base_range(const Expr &base) {
   if (const Var *var = base.as<Var>())
     return bounds_.find(*var);
   if (const auto *op = base.as<Binary>()) {
-    auto a = range_of(op->a, bounds_), b = range_of(op->b, bounds_);
+    auto a = operand_range(op->a), b = operand_range(op->b);
     if (!a || !b)
       return std::nullopt;
     if (op->op == BinaryOp::min)
@@ -196,12 +205,12 @@ std::optional<Range> IndexRewriter::base_range(const Expr &base) {
       return range(linearize(base));
   }
   if (const auto *choice = base.as<Select>()) {
-    auto a = range_of(choice->when_true, bounds_), b = range_of(choice->when_false, bounds_);
+    auto a = operand_range(choice->when_true), b = operand_range(choice->when_false);
     if (a && b)
       return Range{std::min(a->low, b->low), std::max(a->high, b->high)};
   }
   if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype())) {
-    auto r = range_of(conversion->a, bounds_);
+    auto r = operand_range(conversion->a);
     constexpr Range i32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
     bool kept = r && (conversion->dtype == DType::i64 || (i32.low <= r->low && r->high <= i32.high));
     return kept ? r : std::nullopt;

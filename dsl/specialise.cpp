@@ -5,19 +5,17 @@
 namespace nestsmith {
 
 Expr Specialiser::operator()(const Expr &e) {
-  if (!e.exists())
-    return e;
-  if (const Var *var = e.as<Var>()) {
-    auto it = values_.find(*var);
-    return it == values_.end() ? e : it->second;
-  }
-  Expr result = map_children(e, [&](const Expr &child) { return (*this)(child); });
-  const Load *access = result.as<Load>();
-  if (!access)
-    return result;
-  Buffer buffer = (*this)(access->buffer);
-  return buffer == access->buffer ? result
-                                  : load(buffer, access->indices, access->mask, access->fill, access->lanes);
+  return rebuild(e, [&](const Expr &node) {
+    if (const Var *var = node.as<Var>()) {
+      auto it = values_.find(*var);
+      return it == values_.end() ? node : it->second;
+    }
+    const Load *access = node.as<Load>();
+    Buffer buffer = access ? (*this)(access->buffer) : nullptr;
+    return !access || buffer == access->buffer
+               ? node
+               : load(buffer, access->indices, access->mask, access->fill, access->lanes);
+  });
 }
 
 Buffer Specialiser::operator()(const Buffer &buffer) {

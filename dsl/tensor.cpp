@@ -50,8 +50,7 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
 
 /// Floor division and floor modulo of signed data. Indices are known not to be negative, or how far they are;
 /// of data nothing is known, and CUDA's / and % round towards zero.
-void check_divisions(const std::string &stage, const Expr &e, const Bounds &bounds) {
-  for_each_child(e, [&](const Expr &child) { check_divisions(stage, child, bounds); });
+void check_division(const std::string &stage, const Expr &e, const Bounds &bounds) {
   const auto *op = e.as<Binary>();
   if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
     return;
@@ -276,7 +275,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
     bounds.set_extent(*indices[n].as<Var>(), buffer->shape[n]);
   for (const Reduce &axis : definition.axes)
     bounds.set_extent(axis.var(), axis.extent());
-  check_divisions(name, definition.value, bounds);
+  walk_up(definition.value, [&](const Expr &e) { check_division(name, e, bounds); });
   for (const Reduce &axis : definition.axes)
     add_axis(axis.var()->name, axis.extent(), IterKind::reduction, axis.var());
   Expr value = definition.value;

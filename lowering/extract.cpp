@@ -320,16 +320,16 @@ private:
   }
 
   Expr value(const Expr &e, const Block &block, const Values &axes) {
-    if (const auto *access = e.as<Load>()) {
-      Expr mask = access->mask.exists() ? simplify(value(access->mask, block, axes), bounds_) : Expr();
-      Expr fill = access->fill.exists() ? value(access->fill, block, axes) : Expr();
-      return load(storage(access->buffer), indices(access->buffer, access->indices, block, axes), mask, fill);
-    }
-    if (const Var *var = e.as<Var>()) {
-      auto it = axes.find(*var);
-      return it == axes.end() ? e : it->second;
-    }
-    return map_children(e, [&](const Expr &child) { return value(child, block, axes); });
+    return replace_nodes(e, [&](const Expr &node) {
+      if (const auto *access = node.as<Load>()) {
+        Expr mask = access->mask.exists() ? simplify(value(access->mask, block, axes), bounds_) : Expr();
+        Expr fill = access->fill.exists() ? value(access->fill, block, axes) : Expr();
+        return load(storage(access->buffer), indices(access->buffer, access->indices, block, axes), mask, fill);
+      }
+      const Var *var = node.as<Var>();
+      auto it = var ? axes.find(*var) : axes.end();
+      return it == axes.end() ? Expr() : it->second;
+    });
   }
 
   const Program &program_;

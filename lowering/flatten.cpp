@@ -58,12 +58,13 @@ public:
   }
 
   Expr rewrite(const Expr &e) const {
-    Expr result = map_children(e, [&](const Expr &child) { return rewrite(child); });
-    const auto *access = result.as<Load>();
-    if (!access)
-      return result;
-    return load(storage(access->buffer), {flat_offset(access->buffer, access->indices)}, access->mask,
-                access->fill);
+    return rebuild(e, [&](const Expr &node) {
+      const auto *access = node.as<Load>();
+      if (!access)
+        return node;
+      return load(storage(access->buffer), {flat_offset(access->buffer, access->indices)}, access->mask,
+                  access->fill);
+    });
   }
 
   Stmt rewrite(const Stmt &stmt) const {

@@ -112,6 +112,22 @@ void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
                          [](const Store &) {}, [](const Barrier &) {}});
 }
 
+void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
+  visit(stmt,
+        Overloaded{[&](const Declare &declare) { f(declare.value); }, [&](const Loop &loop) { f(loop.extent); },
+                   [&](const If &branch) { f(branch.condition); }, [](const Seq &) {},
+                   [&](const Store &store) {
+                     f(store.value);
+                     for (const Expr &index : store.indices)
+                       f(index);
+                   },
+                   [](const Barrier &) {}});
+}
+
+void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
+  walk(stmt, [&](const Stmt &node) { each_expr(node, [&](const Expr &e) { walk(e, f); }); });
+}
+
 Range ThreadIndex::range() const {
   auto range = range_of(extent, {});
   return {0, range ? std::min(range->high, most) - 1 : most - 1};

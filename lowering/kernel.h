@@ -118,6 +118,10 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
 /// Rewrites every expression of one statement, but not those of its sub-statements.
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f);
 void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f); ///< pre-order
+/// Every expression of one statement, not of its sub-statements, in the order of `map_exprs`.
+void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
+/// Every node of every expression in a statement and below it.
+void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
 
 /// Limit in bytes of shared memory in arrays that are declared `__shared__`. A kernel that needs more uses one
 /// dynamic arena: the launch passes its size, and the host must opt in to it.

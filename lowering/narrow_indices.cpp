@@ -1,5 +1,6 @@
 #include "dsl/error.h"
 #include "dsl/printer.h"
+#include "dsl/shared_results.h"
 #include "dsl/simplify.h"
 #include "lowering/unit.h"
 
@@ -39,35 +40,8 @@ public:
   /// i32 if this value and all its operands provably fit, else i64. An i32 in the program is data: indices are
   /// i64 there.
   Expr rewrite(const Expr &e) const {
-    if (!e.exists())
-      return e;
-    if (const Var *var = e.as<Var>())
-      return narrowed(*var);
-    if (const auto *imm = e.as<IntImm>(); imm && imm->dtype == DType::i64)
-      return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
-    if (Expr shifted = from_zero(e); shifted.exists())
-      return rewrite(shifted);
-    if (const auto *op = e.as<Binary>(); op && op->a.dtype() == DType::i64) {
-      Expr a = rewrite(op->a), b = rewrite(op->b);
-      bool wide_shift = op->op == BinaryOp::shift_right && as_int(op->b).value_or(0) >= 32;
-      bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 && !wide_shift &&
-                    (is_comparison(op->op) || fits(range_of(e, bounds_)));
-      return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
-    }
-    if (const auto *vector = e.as<Pack>()) {
-      std::vector<Expr> lanes;
-      for (const Expr &element : vector->lanes)
-        lanes.push_back(cast(e.dtype(), rewrite(element)));
-      return pack(std::move(lanes));
-    }
-    if (const auto *choice = e.as<Select>(); choice && e.dtype() == DType::i64)
-      return map_children(e, [&](const Expr &child) { return cast(child.dtype(), rewrite(child)); });
-    if (const auto *access = e.as<Load>();
-        access && access->fill.exists() && access->buffer->dtype == DType::i64)
-      return map_children(e, [&](const Expr &child) {
-        return child.get() == access->fill.get() ? cast(child.dtype(), rewrite(child)) : rewrite(child);
-      });
-    return map_children(e, [&](const Expr &child) { return rewrite(child); });
+    Done done;
+    return rewrite(e, done);
   }
 
   /// Shifts the dividend of a floor operator that may be negative by a multiple of the divisor, so that it is
@@ -122,6 +96,43 @@ public:
   }
 
 private:
+  using Done = SharedResults<Expr>;
+
+  Expr rewrite(const Expr &e, Done &done) const {
+    return e.exists() ? done(e, [&] { return rewrite_node(e, done); }) : e;
+  }
+
+  Expr rewrite_node(const Expr &e, Done &done) const {
+    if (const Var *var = e.as<Var>())
+      return narrowed(*var);
+    if (const auto *imm = e.as<IntImm>(); imm && imm->dtype == DType::i64)
+      return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
+    if (Expr shifted = from_zero(e); shifted.exists())
+      return rewrite(shifted, done);
+    if (const auto *op = e.as<Binary>(); op && op->a.dtype() == DType::i64) {
+      Expr a = rewrite(op->a, done), b = rewrite(op->b, done);
+      bool wide_shift = op->op == BinaryOp::shift_right && as_int(op->b).value_or(0) >= 32;
+      bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 && !wide_shift &&
+                    (is_comparison(op->op) || fits(range_of(e, bounds_)));
+      return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
+    }
+    if (const auto *vector = e.as<Pack>()) {
+      std::vector<Expr> lanes;
+      for (const Expr &element : vector->lanes)
+        lanes.push_back(cast(e.dtype(), rewrite(element, done)));
+      return pack(std::move(lanes));
+    }
+    if (const auto *choice = e.as<Select>(); choice && e.dtype() == DType::i64)
+      return map_children(e, [&](const Expr &child) { return cast(child.dtype(), rewrite(child, done)); });
+    if (const auto *access = e.as<Load>();
+        access && access->fill.exists() && access->buffer->dtype == DType::i64)
+      return map_children(e, [&](const Expr &child) {
+        return child.get() == access->fill.get() ? cast(child.dtype(), rewrite(child, done))
+                                                 : rewrite(child, done);
+      });
+    return map_children(e, [&](const Expr &child) { return rewrite(child, done); });
+  }
+
   Bounds bounds_;
   std::map<Var, Var> narrowed_;
 };

@@ -80,14 +80,13 @@ private:
       auto it = values_.find(var);
       return it == values_.end() ? Expr() : it->second;
     });
-    return without_masks(result);
+    return rebuild(result, [&](const Expr &node) { return without_mask(node); });
   }
 
-  Expr without_masks(const Expr &e) {
-    Expr result = map_children(e, [&](const Expr &child) { return without_masks(child); });
-    const auto *access = result.as<Load>();
+  Expr without_mask(const Expr &e) {
+    const auto *access = e.as<Load>();
     if (!access || !access->mask.exists())
-      return result;
+      return e;
     Expr mask = left_of(access->mask);
     conditions += !is_true(mask);
     return is_true(mask) ? load(access->buffer, access->indices)

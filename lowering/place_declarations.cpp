@@ -14,12 +14,6 @@ struct Level {
   std::vector<Declare> declares;
 };
 
-bool reads_memory(const Expr &e) {
-  bool found = false;
-  walk(e, [&](const Expr &node) { found = found || node.as<Load>() != nullptr; });
-  return found;
-}
-
 class Placer {
 public:
   Stmt run(const Kernel &kernel) {
@@ -87,19 +81,16 @@ private:
       return nullptr;
     }
     std::set<Var> used;
-    auto note = [&](const Expr &e) {
-      walk(e, [&](const Expr &node) {
-        if (const Var *var = node.as<Var>())
-          used.insert(*var);
-      });
-      return e;
+    auto note = [&](const Expr &node) {
+      if (const Var *var = node.as<Var>())
+        used.insert(*var);
     };
-    walk(body, [&](const Stmt &stmt) { map_exprs(stmt, note); });
+    walk_exprs(body, note);
     std::vector<Stmt> stmts;
     auto &declares = levels_.back().declares;
     for (auto declare = declares.rbegin(); declare != declares.rend(); ++declare)
       if (used.count(declare->var)) {
-        note(declare->value);
+        walk(declare->value, note);
         stmts.push_back(make(*declare));
       }
     std::reverse(stmts.begin(), stmts.end());

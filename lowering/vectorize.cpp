@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace nestsmith::kernel {
 
@@ -23,6 +24,8 @@ public:
 
 private:
   // ---- statements
+
+  using Gathered = std::set<const ExprNode *>;
 
   Stmt rewrite(const Stmt &stmt) {
     return visit(stmt, Overloaded{
@@ -63,7 +66,8 @@ private:
 
   Stmt store(const Store &x) {
     std::vector<Stmt> stmts;
-    gather(x.value, stmts, {});
+    Gathered gathered;
+    gather(x.value, stmts, {}, gathered);
     auto motion = x.buffer->scope == Scope::local ? std::nullopt : motion_of(x.indices[0]);
     if (motion && motion->contiguous() && is_aligned(x.buffer, x.indices[0])) {
       Store vector = x;
@@ -86,11 +90,13 @@ private:
   Stmt call_for(const Intrinsic &intrinsic, const Store &x) {
     std::vector<Stmt> stmts;
     Expr old = load(x.buffer, x.indices);
-    gather(x.value, stmts, old);
+    Gathered gathered;
+    gather(x.value, stmts, old, gathered);
     old = at(old, 0);
     Expr unrolled = old;
     for (std::int64_t n = 0; n < lanes_; ++n)
-      unrolled = put(at(x.value, n), old, unrolled);
+      unrolled =
+          replace_nodes(at(x.value, n), [&](const Expr &node) { return same(node, old) ? unrolled : Expr(); });
     auto operands = match(intrinsic, unrolled);
     internal_check(operands.has_value(), "a nest does not mean what its intrinsic means");
     std::vector<Expr> arguments;
@@ -101,10 +107,6 @@ private:
     result.value = call(intrinsic, std::move(arguments));
     stmts.push_back(make(std::move(result)));
     return make_seq(std::move(stmts));
-  }
-
-  static Expr put(const Expr &e, const Expr &from, const Expr &to) {
-    return same(e, from) ? to : map_children(e, [&](const Expr &child) { return put(child, from, to); });
   }
 
   /// The argument for these lanes: a vector variable that consists of them in order, else a pack.
@@ -134,20 +136,23 @@ private:
 
   /// The value in lane n.
   Expr at(const Expr &e, std::int64_t n) const {
-    if (!e.exists())
-      return e;
-    for (const auto &[known, var] : vectors_)
-      if (known.get() == e.get())
-        return var->lanes == 1 ? Expr(var) : lane(var, static_cast<int>(n));
-    if (const Var *var = e.as<Var>()) {
-      auto own = in_lanes_.find(*var);
-      return *var == loop_.var        ? Expr(n)
-             : own == in_lanes_.end() ? e
-                                      : own->second[static_cast<std::size_t>(n)];
-    }
+    return replace_nodes(e, [&](const Expr &node) {
+      for (const auto &[known, var] : vectors_)
+        if (known.get() == node.get())
+          return var->lanes == 1 ? Expr(var) : lane(var, static_cast<int>(n));
+      if (const Var *var = node.as<Var>()) {
+        auto own = in_lanes_.find(*var);
+        return *var == loop_.var        ? Expr(n)
+               : own == in_lanes_.end() ? Expr()
+                                        : own->second[static_cast<std::size_t>(n)];
+      }
+      return node.as<Load>() ? load_at(node, n) : Expr();
+    });
+  }
+  Expr load_at(const Expr &e, std::int64_t n) const {
     Expr result = map_children(e, [&](const Expr &child) { return at(child, n); });
     const auto *access = result.as<Load>();
-    if (!access || result.get() == e.get())
+    if (result.get() == e.get())
       return result;
     bool tile = access->buffer->role == Role::temporary; // offsets into parameters keep their readable form
     Expr offset = tile ? simplify(access->indices[0], bounds_) : access->indices[0];
@@ -167,14 +172,16 @@ private:
 
   /// Emits each load from memory that forms a vector, or is equal in all lanes, once before the statement.
   /// `own` stays in place.
-  void gather(const Expr &e, std::vector<Stmt> &stmts, const Expr &own) {
+  void gather(const Expr &e, std::vector<Stmt> &stmts, const Expr &own, Gathered &gathered) {
+    if (e.may_recur() && !gathered.insert(e.get()).second)
+      return;
     if (const auto *op = e.as<Binary>(); op && is_logical(op->op))
-      return gather(op->a, stmts, own); // the right operand's loads are conditional
+      return gather(op->a, stmts, own, gathered); // the right operand's loads are conditional
     if (const auto *choice = e.as<Select>(); choice && choice->branches)
-      return gather(choice->condition, stmts, own); // loads of both values are conditional
+      return gather(choice->condition, stmts, own, gathered); // loads of both values are conditional
     const auto *access = e.as<Load>();
     if (!access)
-      return for_each_child(e, [&](const Expr &child) { gather(child, stmts, own); });
+      return for_each_child(e, [&](const Expr &child) { gather(child, stmts, own, gathered); });
     if (access->buffer->scope == Scope::local || (own.exists() && same(e, own)))
       return;
     for (const auto &[known, var] : vectors_)

@@ -68,14 +68,16 @@ private:
 
   /// The index as computed in 64 bits, with sizes as stated.
   Expr widened(const Expr &e) const {
-    if (const auto *imm = e.as<IntImm>(); imm && is_index(imm->dtype))
-      return int_imm(imm->value);
-    if (const auto *conversion = e.as<Cast>();
-        conversion && is_index(e.dtype()) && is_index(conversion->a.dtype()))
-      return widened(conversion->a);
-    if (const Var *var = e.as<Var>(); var && is_index(e.dtype()))
-      return wide_.count(*var) ? Expr(wide_.at(*var)) : e;
-    return e.as<Load>() ? e : map_children(e, [&](const Expr &child) { return widened(child); });
+    return replace_nodes(e, [&](const Expr &node) {
+      if (const auto *imm = node.as<IntImm>(); imm && is_index(imm->dtype))
+        return int_imm(imm->value);
+      if (const auto *conversion = node.as<Cast>();
+          conversion && is_index(node.dtype()) && is_index(conversion->a.dtype()))
+        return widened(conversion->a);
+      if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
+        return wide_.count(*var) ? Expr(wide_.at(*var)) : node;
+      return node.as<Load>() ? node : Expr();
+    });
   }
   std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
 
@@ -108,7 +110,7 @@ private:
     walk(e, [&](const Expr &node) {
       const auto *op = node.as<Binary>();
       bool narrow = (op && !yields_boolean(op->op)) || node.as<Cast>();
-      if (!narrow || node.dtype() != DType::i32 || reads_memory(node))
+      if (!narrow || node.dtype() != DType::i32 || is_data(node))
         return;
       auto values = range(node);
       if (!values || values->low < std::numeric_limits<std::int32_t>::min() ||
@@ -117,10 +119,12 @@ private:
     });
   }
 
-  static bool reads_memory(const Expr &e) {
-    bool reads = false;
-    walk(e, [&](const Expr &node) { reads = reads || node.as<Load>() || node.as<Lane>(); });
-    return reads;
+  /// Whether it depends on what memory holds.
+  bool is_data(const Expr &e) const {
+    return any_node(e, [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      return node.as<Load>() || node.as<Lane>() || (var && data_.contains(var->get()));
+    });
   }
 
   /// Checks that tiles do not overlap in the arena, and that alignments suffice for the vector accesses.
@@ -205,6 +209,8 @@ private:
                       if (x.var->dtype == DType::i32)
                         check_width(x.value);
                       define(x.var);
+                      if (is_data(x.value))
+                        data_.insert(x.var.get());
                       if (finished_ && is_index(x.var->dtype))
                         if (auto values = range(x.value))
                           bounds_.set(wide_.at(x.var), *values);
@@ -258,7 +264,7 @@ private:
 
   bool finished_;
   UniformValues uniform_;
-  llvm::DenseSet<const Symbol *> visible_;
+  llvm::DenseSet<const Symbol *> visible_, data_;
   std::vector<const Symbol *> declared_; ///< in order
   std::set<Buffer> buffers_;
   std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access

@@ -26,21 +26,27 @@ Expr with_values(const Expr &e, const Values &values) {
 }
 
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f) {
-  if (!e.exists())
-    return e;
-  Expr result = map_children(e, [&](const Expr &child) { return replace_loads(child, buffer, f); });
-  const auto *access = result.as<Load>();
-  return access && access->buffer == buffer ? f(*access) : result;
+  std::vector<std::pair<Expr, Expr>> replaced; // what is loaded twice stays one value
+  return rebuild(e, [&](const Expr &node) {
+    const auto *access = node.as<Load>();
+    if (!access || access->buffer != buffer)
+      return node;
+    for (const auto &[known, value] : replaced)
+      if (same(known, node))
+        return value;
+    return replaced.emplace_back(node, f(*access)).second;
+  });
 }
 
 /// The loads of `e` under a mask, whatever they give where it does not hold.
 static Expr protect(const Expr &e, const Expr &mask) {
-  Expr result = map_children(e, [&](const Expr &child) { return protect(child, mask); });
-  const auto *access = result.as<Load>();
-  if (!access)
-    return result;
-  return load(access->buffer, access->indices, access->mask.exists() ? mask && access->mask : mask,
-              access->fill.exists() ? access->fill : constant(access->buffer->dtype, 0));
+  return rebuild(e, [&](const Expr &node) {
+    const auto *access = node.as<Load>();
+    if (!access)
+      return node;
+    return load(access->buffer, access->indices, access->mask.exists() ? mask && access->mask : mask,
+                access->fill.exists() ? access->fill : constant(access->buffer->dtype, 0));
+  });
 }
 
 Expr masked(const Expr &e, const Expr &mask, const Expr &fill) {

@@ -28,17 +28,15 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, D
 
 /// The value with loads in terms of the loops, as it is in iteration n.
 Expr in_iteration(const Expr &e, const Block &block, const Var &loop, std::int64_t n, const Bounds &bounds) {
-  const auto *access = e.as<Load>();
-  if (!access)
-    return map_children(e, [&](const Expr &child) { return in_iteration(child, block, loop, n, bounds); });
-  std::vector<Expr> indices;
-  for (const Expr &index : access->indices)
-    indices.push_back(in_lane(in_loops(index, block, bounds), loop, n, bounds));
-  return load(access->buffer, std::move(indices), access->mask, access->fill);
-}
-
-Expr put(const Expr &e, const Expr &from, const Expr &to) {
-  return same(e, from) ? to : map_children(e, [&](const Expr &child) { return put(child, from, to); });
+  return replace_nodes(e, [&](const Expr &node) {
+    const auto *access = node.as<Load>();
+    if (!access)
+      return Expr();
+    std::vector<Expr> indices;
+    for (const Expr &index : access->indices)
+      indices.push_back(in_lane(in_loops(index, block, bounds), loop, n, bounds));
+    return load(access->buffer, std::move(indices), access->mask, access->fill);
+  });
 }
 
 void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &block,
@@ -53,7 +51,8 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
                               "tensorize a loop that is summed over",
                               loop.var->name, block.body.buffer->name, intrinsic.name),
                   {loop.var->name, block.id->name});
-    result = put(in_iteration(block.body.value, block, loop.var, n, bounds), old, result);
+    result = replace_nodes(in_iteration(block.body.value, block, loop.var, n, bounds),
+                           [&](const Expr &node) { return same(node, old) ? result : Expr(); });
   }
   if (!match(intrinsic, result))
     edit.refuse(

@@ -183,9 +183,15 @@ int ElementProgram::variable(const Var &var) {
 }
 
 int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes) {
+  Compiled compiled;
+  return compile_position(plane, indices, planes, compiled);
+}
+
+int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes,
+                                     Compiled &compiled) {
   int position = fresh({0, 0, 0});
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    Instruction step{&Operations::advance, 0, position, compile(indices[d], planes)};
+    Instruction step{&Operations::advance, 0, position, compile(indices[d], planes, compiled)};
     step.extent = plane.shape[d];
     position = emit(step);
   }
@@ -193,7 +199,16 @@ int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> i
 }
 
 int ElementProgram::compile(const Expr &e, const Planes &planes) {
-  auto operand = [&](const Expr &child) { return compile(child, planes); };
+  Compiled compiled;
+  return compile(e, planes, compiled);
+}
+
+int ElementProgram::compile(const Expr &e, const Planes &planes, Compiled &compiled) {
+  return compiled(e, [&] { return compile_node(e, planes, compiled); });
+}
+
+int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &compiled) {
+  auto operand = [&](const Expr &child) { return compile(child, planes, compiled); };
   return e.visit(Overloaded{
       [&](const IntImm &node) {
         return fresh({0, 0, node.value});
@@ -222,7 +237,7 @@ int ElementProgram::compile(const Expr &e, const Planes &planes) {
       [&](const Load &node) {
         auto found = planes.find(node.buffer.get());
         internal_check(found != planes.end(), "a buffer is read after it was written");
-        int position = compile_position(found->second, node.indices, planes);
+        int position = compile_position(found->second, node.indices, planes, compiled);
         int mask = is_true(node.mask) ? -1 : operand(node.mask);
         int fill = mask < 0 ? -1 : operand(node.fill);
         Run run = is_float(node.buffer->dtype) ? &Operations::load_float : &Operations::load_integer;

@@ -2,7 +2,7 @@
 /// Expressions compiled to a flat list of instructions over registers, for evaluation at many points. Each
 /// register holds a value and its magnitude, the value of the same expression on absolute values.
 
-#include "dsl/expr.h"
+#include "dsl/shared_results.h"
 
 #include <cstdint>
 #include <map>
@@ -54,6 +54,11 @@ private:
     std::int64_t extent = 0;
   };
   struct Operations;
+  using Compiled = SharedResults<int>;
+  int compile(const Expr &e, const Planes &planes, Compiled &compiled);
+  int compile_node(const Expr &e, const Planes &planes, Compiled &compiled);
+  int compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes,
+                       Compiled &compiled);
   int fresh(Cell cell = {});
   int emit(Instruction instruction);
 

@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
+#include "dsl/shared_results.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/element_program.h"
 
@@ -60,24 +61,54 @@ int fraction_bits(double value) {
   return endless_fraction;
 }
 
-/// Bits behind the binary point of an expression of integers; `of` has those of the stages that it reads.
-int fraction_bits(const Expr &e, const std::map<const BufferNode *, int> &of) {
+/// Bits behind the binary point of an expression of integers.
+class FractionBits {
+public:
+  /// `of` has those of the stages that it reads.
+  explicit FractionBits(const std::map<const BufferNode *, int> &of) : of_(of) {}
+  int operator()(const Expr &e) {
+    return known_(e, [&] { return bits_of(e); });
+  }
+
+private:
+  int bits_of(const Expr &e);
+
+  const std::map<const BufferNode *, int> &of_;
+  SharedResults<int> known_;
+};
+
+int FractionBits::bits_of(const Expr &e) {
   int bits = 0;
   if (const auto *number = e.as<FloatImm>())
     return std::isfinite(number->value) ? fraction_bits(number->value) : 0;
   if (const auto *access = e.as<Load>()) {
-    auto known = of.find(access->buffer.get());
-    bits = known == of.end() ? 0 : known->second;
-    return access->fill.exists() ? std::max(bits, fraction_bits(access->fill, of)) : bits;
+    auto known = of_.find(access->buffer.get());
+    bits = known == of_.end() ? 0 : known->second;
+    return access->fill.exists() ? std::max(bits, (*this)(access->fill)) : bits;
   }
   if (const auto *choice = e.as<Select>())
-    return std::max(fraction_bits(choice->when_true, of), fraction_bits(choice->when_false, of));
+    return std::max((*this)(choice->when_true), (*this)(choice->when_false));
   const auto *binary = e.as<Binary>();
   if (binary && binary->op == BinaryOp::mul)
-    bits = fraction_bits(binary->a, of) + fraction_bits(binary->b, of);
+    bits = (*this)(binary->a) + (*this)(binary->b);
   else
-    for_each_child(e, [&](const Expr &child) { bits = std::max(bits, fraction_bits(child, of)); });
+    for_each_child(e, [&](const Expr &child) { bits = std::max(bits, (*this)(child)); });
   return is_float(e.dtype()) ? std::min(bits, endless_fraction) : 0;
+}
+
+/// The operations that round on all ways from the operands to the value: a shared node is on several. At most
+/// 2^40, which is far more than any error bound allows.
+std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counted) {
+  return counted(e, [&] {
+    std::int64_t operations = 0;
+    // Both the reference and the kernel round, from values that may differ: two units in the last place.
+    if (const auto *cast = e.as<Cast>(); cast && is_narrow(cast->dtype) && !is_given(cast->a))
+      operations = 2 << (cast->dtype == DType::bf16 ? 16 : 13);
+    if (e.as<Binary>() && is_float(e.dtype()))
+      operations = 1;
+    for_each_child(e, [&](const Expr &child) { operations += count_operations(child, counted); });
+    return std::min(operations, std::int64_t{1} << 40);
+  });
 }
 
 class Evaluator {
@@ -287,19 +318,15 @@ private:
       return;
     int &bits = fraction_bits_[block.body.buffer.get()];
     for (const Store *store : {&block.body, block.init ? &*block.init : &block.body})
-      bits = std::max(bits, fraction_bits(store->value, fraction_bits_));
+      bits = std::max(bits, FractionBits(fraction_bits_)(store->value));
     result.fraction_bits = std::max(result.fraction_bits, bits);
-    std::int64_t operations = 0, terms = 1;
+    std::int64_t operations, terms = 1;
     bool reduces = false;
-    walk(block.body.value, [&](const Expr &e) {
-      // Both the reference and the kernel round, from values that may differ: two units in the last place.
-      if (const auto *cast = e.as<Cast>(); cast && is_narrow(cast->dtype) && !is_given(cast->a))
-        operations += 2 << (cast->dtype == DType::bf16 ? 16 : 13);
+    SharedResults<std::int64_t> counted;
+    operations = count_operations(block.body.value, counted);
+    result.divides |= any_node(block.body.value, [](const Expr &e) {
       const auto *binary = e.as<Binary>();
-      if (!binary || !is_float(e.dtype()))
-        return;
-      ++operations;
-      result.divides |= binary->op == BinaryOp::div;
+      return binary && is_float(e.dtype()) && binary->op == BinaryOp::div;
     });
     for (const IterVar &iter : block.iters)
       if (iter.kind == IterKind::reduction) {
@@ -330,8 +357,8 @@ double error_bound(std::int64_t roundings, double magnitude) {
   double mu = static_cast<double>(roundings) * u;
   if (mu >= 1)
     throw UserError(ExitCode::usage,
-                    fmt::format("a reduction of {} roundings has no error bound in f32: make it "
-                                "shorter than 2^24",
+                    fmt::format("a value of {} roundings has no error bound in f32, expected fewer than 2^24; "
+                                "make its sums and products shorter",
                                 roundings));
   return mu / (1 - mu) * magnitude;
 }

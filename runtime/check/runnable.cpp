@@ -44,13 +44,10 @@ private:
     kernel::walk(stmt, [&](const Stmt &node) {
       const auto *store = as<Store>(node);
       found = found || (store && store->buffer->scope != Scope::local);
-      (void)map_exprs(node, [&](const Expr &e) {
-        nestsmith::walk(e, [&](const Expr &part) {
-          const auto *access = part.as<Load>();
-          found = found || (access && access->buffer->scope != Scope::local);
-        });
-        return e;
-      });
+    });
+    walk_exprs(stmt, [&](const Expr &e) {
+      const auto *access = e.as<Load>();
+      found = found || (access && access->buffer->scope != Scope::local);
     });
     return found;
   }
@@ -71,10 +68,12 @@ Expr row_major(const Buffer &buffer, const std::vector<Expr> &indices) {
 }
 
 Expr with_offsets(const Expr &e) {
-  Expr result = map_children(e, [](const Expr &child) { return with_offsets(child); });
-  const auto *access = result.as<Load>();
-  return access ? load(access->buffer, {row_major(access->buffer, access->indices)}, access->mask, access->fill)
-                : result;
+  return rebuild(e, [](const Expr &node) {
+    const auto *access = node.as<Load>();
+    return access
+               ? load(access->buffer, {row_major(access->buffer, access->indices)}, access->mask, access->fill)
+               : node;
+  });
 }
 
 Stmt with_offsets(const Stmt &stmt) {

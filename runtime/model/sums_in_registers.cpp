@@ -15,19 +15,12 @@ std::vector<Stmt> children(const Stmt &body) {
 
 /// Every load in the statement's own expressions.
 void for_each_load(const Stmt &stmt, const std::function<void(const Load &)> &f) {
-  (void)kernel::map_exprs(stmt, [&](const Expr &e) {
+  kernel::each_expr(stmt, [&](const Expr &e) {
     walk(e, [&](const Expr &sub) {
       if (const Load *load = sub.as<Load>())
         f(*load);
     });
-    return e;
   });
-}
-
-bool has_load(const Expr &e) {
-  bool found = false;
-  walk(e, [&](const Expr &sub) { found |= sub.as<Load>() != nullptr; });
-  return found;
 }
 
 class Promoter {
@@ -52,7 +45,7 @@ private:
 
 Stmt Promoter::promote(const kernel::Loop &loop) {
   if (const auto *guard = kernel::as<kernel::If>(loop.body)) {
-    if (guard->otherwise || uses(guard->condition, loop.var) || has_load(guard->condition))
+    if (guard->otherwise || uses(guard->condition, loop.var) || reads_memory(guard->condition))
       return nullptr;
     kernel::Loop inner = loop;
     inner.body = guard->body;
@@ -70,7 +63,7 @@ bool Promoter::is_sum(const Stmt &stmt, const kernel::Loop &loop) {
   if (!store || store->buffer->scope == Scope::local || store->lanes != 1)
     return false;
   const Expr &index = store->indices.front();
-  bool fixed = !uses(index, loop.var) && !has_load(index), reads = false, alone = true;
+  bool fixed = !uses(index, loop.var) && !reads_memory(index), reads = false, alone = true;
   kernel::walk(loop.body, [&](const Stmt &other) {
     if (const auto *declare = kernel::as<kernel::Declare>(other))
       fixed &= !uses(index, declare->var);
@@ -97,12 +90,11 @@ Stmt Promoter::moved(const kernel::Loop &loop, const Stmt &sum) {
   if (std::ranges::find(result_.buffers, store.buffer->name) == result_.buffers.end())
     result_.buffers.push_back(store.buffer->name);
 
-  std::function<Expr(const Expr &)> in_register = [&](const Expr &e) {
-    const Load *load = e.as<Load>();
-    return load && load->buffer == store.buffer ? nestsmith::load(sum_buffer, {0})
-                                                : map_children(e, in_register);
-  };
-  Stmt add = kernel::make(kernel::Store{sum_buffer, {0}, in_register(store.value), ""});
+  Expr in_register = replace_nodes(store.value, [&](const Expr &node) {
+    const Load *load = node.as<Load>();
+    return load && load->buffer == store.buffer ? nestsmith::load(sum_buffer, {0}) : Expr();
+  });
+  Stmt add = kernel::make(kernel::Store{sum_buffer, {0}, in_register, ""});
   Stmt before = kernel::make(kernel::Store{sum_buffer, {0}, nestsmith::load(store.buffer, store.indices), ""});
   Stmt after = kernel::make(kernel::Store{store.buffer, store.indices, nestsmith::load(sum_buffer, {0}), ""});
   for (const Stmt &made : {add, before, after})

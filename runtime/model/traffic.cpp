@@ -72,7 +72,7 @@ bool touches_global(const kernel::Stmt &body) {
     const auto *store = kernel::as<kernel::Store>(stmt);
     found = found || (store && store->buffer->scope == Scope::global);
   });
-  sim::walk_exprs(body, [&](const Expr &e) {
+  kernel::walk_exprs(body, [&](const Expr &e) {
     const Load *load = e.as<Load>();
     found = found || (load && load->buffer->scope == Scope::global);
   });

@@ -44,15 +44,6 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
 
 } // namespace
 
-void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f) {
-  kernel::walk(body, [&](const kernel::Stmt &stmt) {
-    (void)kernel::map_exprs(stmt, [&](const Expr &e) {
-      walk(e, f);
-      return e;
-    });
-  });
-}
-
 // ---- what there is -------------------------------------------------------------------------------
 
 void Decoder::shape() {

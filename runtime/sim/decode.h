@@ -3,8 +3,6 @@
 
 #include "runtime/sim/program.h"
 
-#include <functional>
-
 namespace nestsmith::sim {
 
 class Observer;
@@ -23,8 +21,5 @@ struct DecodeOptions {
 /// of each parameter and whether it is initialised.
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options);
-
-/// Calls `f` for every expression of the statements below `body` and for its sub-expressions.
-void walk_exprs(const kernel::Stmt &body, const std::function<void(const Expr &)> &f);
 
 } // namespace nestsmith::sim

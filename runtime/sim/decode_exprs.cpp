@@ -9,12 +9,6 @@ namespace nestsmith::sim {
 
 namespace {
 
-bool has_load(const Expr &e) {
-  bool found = false;
-  walk(e, [&](const Expr &node) { found = found || node.as<Load>() != nullptr; });
-  return found;
-}
-
 Pattern make_pattern(const std::int64_t *offsets, std::uint32_t live) {
   Pattern p{};
   p.low = p.high = offsets[0];
@@ -110,7 +104,7 @@ ValueId Decoder::call(const Call &e, Guard guard) {
 ValueId Decoder::binary(const Binary &e, Guard guard) {
   if (is_logical(e.op)) {
     ValueId a = value(e.a, guard);
-    if (!has_load(e.b))
+    if (!reads_memory(e.b))
       return values_.binary(e.op, a, value(e.b, guard));
     // The right side's loads happen where the left side does not decide.
     Guard undecided = both(guard, e.op == BinaryOp::logical_and ? a : values_.complement(a));
@@ -149,10 +143,10 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
   if (e.mask.exists()) {
     mask = value(e.mask, guard);
     inner = both(guard, *mask);
-    fill = value(e.fill, has_load(e.fill) ? both(guard, values_.complement(*mask)) : guard);
+    fill = value(e.fill, reads_memory(e.fill) ? both(guard, values_.complement(*mask)) : guard);
     if (values_.is_constant(*mask, 0)) {
       // Arithmetic counts as it stands in the text, however much of it is known while decoding.
-      if (!has_load(e.indices[0]))
+      if (!reads_memory(e.indices[0]))
         (void)value(e.indices[0], inner);
       return *fill;
     }

@@ -49,13 +49,10 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *store = kernel::as<kernel::Store>(stmt);
       verdict.vector = verdict.vector || (store && store->lanes > 1);
-      (void)kernel::map_exprs(stmt, [&](const Expr &e) {
-        walk(e, [&](const Expr &node) {
-          verdict.vector = verdict.vector || (node.as<Load>() && node.lanes() > 1);
-          verdict.intrinsic = verdict.intrinsic || node.as<Call>();
-        });
-        return e;
-      });
+    });
+    kernel::walk_exprs(kernel.body, [&](const Expr &node) {
+      verdict.vector = verdict.vector || (node.as<Load>() && node.lanes() > 1);
+      verdict.intrinsic = verdict.intrinsic || node.as<Call>();
     });
   }
 }

@@ -146,21 +146,6 @@ Expr rewrite_nodes(const Expr &e, const std::function<Expr(const Expr &)> &f) {
 
 Stmt nothing() { return kernel::make(kernel::Seq{}); }
 
-bool any_node(const Expr &e, const std::function<bool(const Expr &)> &f) {
-  bool found = false;
-  walk(e, [&](const Expr &node) { found = found || f(node); });
-  return found;
-}
-
-void walk_exprs(const Stmt &stmt, const std::function<void(const Expr &)> &f) {
-  kernel::walk(stmt, [&](const Stmt &child) {
-    (void)kernel::map_exprs(child, [&](const Expr &e) {
-      walk(e, f);
-      return e;
-    });
-  });
-}
-
 bool uses(const Stmt &stmt, const Var &var) {
   bool found = false;
   walk_exprs(stmt, [&](const Expr &e) {

@@ -56,9 +56,6 @@ kernel::Stmt rewrite_offsets(const kernel::Stmt &body, const Buffer &buffer, Sid
 Expr rewrite_nodes(const Expr &e, const std::function<Expr(const Expr &)> &f);
 
 kernel::Stmt nothing(); ///< a statement that does nothing
-bool any_node(const Expr &e, const std::function<bool(const Expr &)> &f);
-/// `f` sees every expression of the statement and of those in it.
-void walk_exprs(const kernel::Stmt &stmt, const std::function<void(const Expr &)> &f);
 bool uses(const kernel::Stmt &stmt, const Var &var);
 bool touches_shared(const kernel::Stmt &stmt);
 std::string brief(const kernel::Stmt &stmt); ///< its first line

@@ -120,7 +120,7 @@ TEST(SharedMemory, OfATransposedTileMeetsInOneBankUnlessPaddedOrSwizzled) {
         kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
           if (const auto *loop = kernel::as<kernel::Loop>(stmt))
             values[loop->var] = Scalar::of<std::int32_t>(DType::i32, 5);
-          kernel::map_exprs(stmt, [&](const Expr &e) {
+          kernel::each_expr(stmt, [&](const Expr &e) {
             walk(e, [&](const Expr &node) {
               const auto *access = node.as<Load>();
               if (!access || access->buffer->name != "B_shared")
@@ -130,7 +130,6 @@ TEST(SharedMemory, OfATransposedTileMeetsInOneBankUnlessPaddedOrSwizzled) {
                 banks.insert(evaluate(access->indices[0], values).as<std::int32_t>() % 32);
               }
             });
-            return e;
           });
         });
         return banks.size();

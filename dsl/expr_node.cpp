@@ -1,0 +1,149 @@
+#include "dsl/expr.h"
+
+#include "dsl/intrinsic.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace nestsmith {
+
+namespace {
+
+DType dtype_of(const IntImm &e) { return e.dtype; }
+DType dtype_of(const FloatImm &e) { return e.dtype; }
+DType dtype_of(const Var &e) { return e->dtype; }
+DType dtype_of(const Binary &e) { return yields_boolean(e.op) ? DType::boolean : e.a.dtype(); }
+DType dtype_of(const Not &) { return DType::boolean; }
+DType dtype_of(const Select &e) { return e.when_true.dtype(); }
+DType dtype_of(const Cast &e) { return e.dtype; }
+DType dtype_of(const Load &e) { return e.buffer->dtype; }
+DType dtype_of(const Lane &e) { return e.vector->dtype; }
+DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
+DType dtype_of(const Call &e) { return e.intrinsic->result; }
+
+/// Calls `f` with each operand of a node, which is given as its kind.
+template <class F> struct Operands {
+  F f;
+  void operator()(const IntImm &) {}
+  void operator()(const FloatImm &) {}
+  void operator()(const Var &) {}
+  void operator()(const Lane &) {}
+  void operator()(auto &x) requires requires { x.b; }
+  {
+    f(x.a);
+    f(x.b);
+  }
+  void operator()(auto &x) requires(
+      requires { x.a; } && !requires { x.b; }) {
+    f(x.a);
+  }
+  void operator()(auto &x) requires requires { x.condition; }
+  {
+    f(x.condition);
+    f(x.when_true);
+    f(x.when_false);
+  }
+  void operator()(auto &x) requires requires { x.indices; }
+  {
+    std::ranges::for_each(x.indices, f);
+    for (auto *operand : {&x.mask, &x.fill})
+      if (operand->exists())
+        f(*operand);
+  }
+  void operator()(auto &x) requires requires { x.lanes.front(); }
+  { std::ranges::for_each(x.lanes, f); }
+  void operator()(auto &x) requires requires { x.arguments; }
+  { std::ranges::for_each(x.arguments, f); }
+};
+
+} // namespace
+
+void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f) { e.visit(Operands{f}); }
+
+void ExprNode::measure() {
+  std::visit([&](const auto &x) { dtype = dtype_of(x); }, kind);
+  std::visit(Operands{[&](const Expr &operand) {
+               depth = std::max(depth, operand.node().depth + 1);
+               size = std::min(size + operand.node().size, std::uint64_t{1} << 62);
+             }},
+             kind);
+}
+
+void ExprNode::release(std::vector<Expr> &children) {
+  std::visit(Operands{[&](Expr &operand) { children.push_back(std::move(operand)); }}, kind);
+}
+
+/// The operands of a deep node are freed one after the other here: each within the one above it, as members are
+/// freed, would overflow the stack.
+ExprNode::~ExprNode() {
+  constexpr std::uint32_t deep = 256;
+  if (depth < deep)
+    return;
+  std::vector<Expr> children;
+  release(children);
+  while (!children.empty()) {
+    Expr last = std::move(children.back());
+    children.pop_back();
+    if (last.exists() && last.node_.use_count() == 1 && last.node().depth >= deep) {
+      std::atomic_thread_fence(std::memory_order_acquire); // after what other threads did with the node
+      const_cast<ExprNode *>(last.get())->release(children);
+    }
+  }
+}
+
+/// The results of `f`, or none where it changed nothing.
+static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
+                                               FunctionRef<Expr(const Expr &)> f) {
+  std::optional<std::vector<Expr>> changed;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    Expr result = f(list[n]);
+    if (!changed && result.get() != list[n].get())
+      changed = list; // those before it are kept
+    if (changed)
+      (*changed)[n] = std::move(result);
+  }
+  return changed;
+}
+
+Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
+  return e.visit(Overloaded{
+      [&](const IntImm &) { return e; },
+      [&](const FloatImm &) { return e; },
+      [&](const Var &) { return e; },
+      [&](const Binary &x) {
+        Expr a = f(x.a), b = f(x.b);
+        return a.get() == x.a.get() && b.get() == x.b.get() ? e : binary(x.op, a, b);
+      },
+      [&](const Not &x) {
+        Expr a = f(x.a);
+        return a.get() == x.a.get() ? e : logical_not(a);
+      },
+      [&](const Select &x) {
+        Expr c = f(x.condition), t = f(x.when_true), u = f(x.when_false);
+        bool kept =
+            c.get() == x.condition.get() && t.get() == x.when_true.get() && u.get() == x.when_false.get();
+        return kept ? e : x.branches ? branch(c, t, u) : select(c, t, u);
+      },
+      [&](const Cast &x) {
+        Expr a = f(x.a);
+        return a.get() == x.a.get() ? e : cast(x.dtype, a);
+      },
+      [&](const Load &x) {
+        auto indices = mapped(x.indices, f);
+        Expr mask = x.mask.exists() ? f(x.mask) : x.mask, fill = x.fill.exists() ? f(x.fill) : x.fill;
+        bool kept = !indices && mask.get() == x.mask.get() && fill.get() == x.fill.get();
+        return kept ? e : load(x.buffer, std::move(indices).value_or(x.indices), mask, fill, x.lanes);
+      },
+      [&](const Lane &) { return e; },
+      [&](const Pack &x) {
+        auto lanes = mapped(x.lanes, f);
+        return lanes ? pack(std::move(*lanes)) : e;
+      },
+      [&](const Call &x) {
+        auto arguments = mapped(x.arguments, f);
+        return arguments ? call(*x.intrinsic, std::move(*arguments)) : e;
+      },
+  });
+}
+
+} // namespace nestsmith

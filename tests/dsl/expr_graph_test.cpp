@@ -1,0 +1,151 @@
+/// Expressions whose nodes are operands of several others: what goes through them takes as long as there are
+/// nodes.
+
+#include "dsl/simplify.h"
+#include "dsl/specialise.h"
+#include "tests/dsl/support.h"
+
+#include <cmath>
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+/// x^(2^times): `times` nodes above x.
+Expr squared(Expr x, int times) {
+  for (int n = 0; n < times; ++n)
+    x = x * x;
+  return x;
+}
+std::size_t nodes_of(const Expr &e) {
+  std::set<const ExprNode *> nodes;
+  walk(e, [&](const Expr &node) { nodes.insert(node.get()); });
+  return nodes.size();
+}
+
+TEST(ExprGraph, NodesKnowHowDeepAndHowLargeTheyAre) {
+  Expr x = make_var("x", DType::f32);
+  EXPECT_EQ(x.node().depth, 1U);
+  EXPECT_EQ(squared(x, 3).node().depth, 4U);
+  EXPECT_EQ(squared(x, 3).node().size, 15U) << "as a tree";
+  EXPECT_EQ(squared(x, 100).node().size, std::uint64_t{1} << 62) << "and no more than that";
+  Buffer a = std::make_shared<const BufferNode>(BufferNode{"a", DType::f32, {8}, Scope::global, Role::input});
+  Expr i = make_var("i");
+  EXPECT_EQ(load(a, {i * 2 + 1}, i < 4, 0.0F).node().depth, 4U);
+  EXPECT_EQ(load(a, {i * 2 + 1}, i < 4, 0.0F).node().size, 10U);
+}
+
+TEST(ExprGraph, WalksMeetASharedNodeOnce) {
+  Var x = make_var("x", DType::f32);
+  Expr e = squared(x, 40);
+  int down = 0, up = 0;
+  std::uint32_t last = 0;
+  walk(e, [&](const Expr &) { ++down; });
+  walk_up(e, [&](const Expr &node) {
+    EXPECT_LE(last, node.node().depth) << "operands first";
+    last = node.node().depth;
+    ++up;
+  });
+  EXPECT_EQ(down, 42) << "the leaf is the operand of one node twice";
+  EXPECT_EQ(up, down);
+  EXPECT_TRUE(uses(e, x));
+  EXPECT_FALSE(reads_memory(e));
+  EXPECT_FALSE(any_node(e, [](const Expr &node) { return node.as<Select>() != nullptr; }));
+}
+
+TEST(ExprGraph, RewritesKeepSharing) {
+  Var x = make_var("x", DType::f32), y = make_var("y", DType::f32);
+  Expr e = squared(x, 40);
+  auto y_for_x = [&](const Expr &node) { return node.as<Var>() ? Expr(y) : Expr(); };
+  Expr expected = squared(y, 40);
+  for (const Expr &result : {substitute(e, [&](const Var &) { return Expr(y); }), replace_nodes(e, y_for_x),
+                             rebuild(e, [&](const Expr &node) { return node.as<Var>() ? Expr(y) : node; })}) {
+    EXPECT_TRUE(same(result, expected));
+    EXPECT_FALSE(same(result, e));
+    EXPECT_LE(nodes_of(result), 42U);
+  }
+  EXPECT_EQ(replace_nodes(e, [](const Expr &) { return Expr(); }).get(), e.get()) << "nothing changed";
+  EXPECT_EQ(nodes_of(simplify(e)), 41U);
+  Specialiser specialiser;
+  EXPECT_EQ(specialiser(e).get(), e.get());
+}
+
+TEST(ExprGraph, IndexArithmeticIsDoneOnceForEachNode) {
+  Var i = make_var("i");
+  Bounds bounds;
+  bounds.set(i, {0, 7});
+  Expr doubled = i;
+  for (int n = 0; n < 40; ++n)
+    doubled = doubled + doubled;
+  Linear form = linearize(doubled, bounds);
+  ASSERT_EQ(form.terms.size(), 1U);
+  EXPECT_EQ(form.terms[0].coefficient, std::int64_t{1} << 40);
+  EXPECT_EQ(range_of(doubled, bounds)->high, std::int64_t{7} << 40);
+
+  Expr mixed = i;
+  for (int n = 0; n < 40; ++n)
+    mixed = floormod(mixed * mixed + mixed * 3, 64);
+  EXPECT_EQ(range_of(mixed, bounds)->high, 63);
+  EXPECT_LT(nodes_of(simplify(mixed, bounds)), 1000U);
+  EXPECT_TRUE(proves(mixed < 64, bounds));
+}
+
+TEST(ExprGraph, ComparesGraphsThatShareNothing) {
+  Var x = make_var("x", DType::f32), y = make_var("y", DType::f32);
+  EXPECT_TRUE(same(squared(x, 60), squared(x, 60)));
+  EXPECT_FALSE(same(squared(x, 60), squared(y, 60)));
+  EXPECT_FALSE(same(squared(x, 60), squared(x, 61)));
+}
+
+TEST(ExprGraph, LongChainsAreFreedWithoutTheStack) {
+  Expr x = make_var("x", DType::f32), sum = x, right = x, both = x;
+  for (int n = 0; n < 1'000'000; ++n) {
+    sum = sum + x;
+    right = x + right;
+    both = both * both;
+  }
+  EXPECT_EQ(sum.node().depth, 1'000'001U);
+  Expr kept = sum;
+  sum = {};
+  EXPECT_EQ(kept.node().depth, 1'000'001U) << "others hold it";
+}
+
+/// y[i] = value(x[i], i)
+Program elementwise(const std::function<Expr(Expr, Expr)> &value) {
+  Workload w("w");
+  Tensor x = w.placeholder("x", {8}, DType::u32);
+  return w.output({w.compute("y", {8}, {"i"}, [&](Expr i) { return value(x(i), i); })});
+}
+
+TEST(ExprGraph, HasTheValueOfTheTree) {
+  Program p = elementwise([](const Expr &x, const Expr &) {
+    Expr y = x;
+    for (int n = 0; n < 40; ++n)
+      y = y * y + shift_right(y, 1);
+    return y;
+  });
+  std::vector<Array> got = test::results_of(p);
+  for (std::int64_t n = 0; n < 8; ++n) {
+    auto y = got[0].at(n).as<std::uint32_t>();
+    for (int times = 0; times < 40; ++times)
+      y = y * y + (y >> 1);
+    EXPECT_EQ(got[1].at(n).as<std::uint32_t>(), y);
+  }
+}
+
+TEST(ExprGraph, InliningKeepsSharing) {
+  Workload w("w");
+  Tensor x = w.placeholder("x", {8}, DType::u32), y = x;
+  for (int n = 0; n < 40; ++n)
+    y = w.compute("y" + std::to_string(n), {8}, {"i"}, [&, from = y](Expr i) { return from(i) * from(i) + 1; });
+  Program p = w.output({y});
+  Schedule s(p);
+  for (int n = 0; n < 39; ++n)
+    s.compute_inline(s.block("y" + std::to_string(n)));
+  const Block *block = blocks_of(s.program().body).front();
+  EXPECT_LT(nodes_of(block->body.value), 200U);
+  EXPECT_TRUE(test::results_of(s.program())[1] == test::results_of(p)[1]);
+}
+
+} // namespace
+} // namespace nestsmith
