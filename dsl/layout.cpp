@@ -1,6 +1,7 @@
 #include "dsl/layout.h"
 
 #include "dsl/error.h"
+#include "dsl/expr_limits.h"
 #include "dsl/interpret.h"
 #include "dsl/printer.h"
 #include "dsl/region.h"
@@ -227,6 +228,8 @@ void IndexMap::check() const {
   for (const Expr &index : physical_) {
     if (!index.exists())
       fail("an index is a null expression");
+    if (auto reason = too_large(index))
+      no_map(fmt::format("of {} indices", logical_.size()), "an index " + *reason);
     walk(index, [&](const Expr &e) {
       if (as_int(e) && e.dtype() == DType::i64)
         return;

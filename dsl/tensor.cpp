@@ -1,6 +1,7 @@
 #include "dsl/tensor.h"
 
 #include "dsl/error.h"
+#include "dsl/expr_limits.h"
 #include "dsl/identifier.h"
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
@@ -65,6 +66,22 @@ void check_division(const std::string &stage, const Expr &e, const Bounds &bound
                      divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
 }
 
+/// The time for proofs about nested divisions grows with the fourth power of their number.
+void check_divisions(const std::string &stage, const Expr &value, const Bounds &bounds) {
+  constexpr int most = 100;
+  int divisions = 0;
+  walk(value, [&](const Expr &e) {
+    const auto *op = e.as<Binary>();
+    divisions +=
+        op && is_index(op->a.dtype()) && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod);
+  });
+  if (divisions > most)
+    refuse(fmt::format("stage '{}' divides indices {} times, expected at most {}; compute a part of them in a "
+                       "stage of its own",
+                       stage, divisions, most));
+  walk_up(value, [&](const Expr &e) { check_division(stage, e, bounds); });
+}
+
 } // namespace
 
 /// A kernel's caller has f32; what is rounded to tf32 is a decision of the computation.
@@ -103,6 +120,8 @@ Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier
 
 /// An extent is made of sizes of this workload.
 void Workload::check_sizes(const std::string &whose, const Expr &extent) const {
+  if (auto reason = too_large(extent))
+    refuse(fmt::format("the extent of {} {}", whose, *reason));
   walk(extent, [&](const Expr &e) {
     const Var *var = e.as<Var>();
     if (var && (*var)->size && std::find(sizes_.begin(), sizes_.end(), *var) == sizes_.end())
@@ -265,6 +284,8 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
     add_axis(axes[n], buffer->shape[n], IterKind::spatial, inside);
   }
   Definition definition = element(indices);
+  if (auto reason = too_large(definition.value))
+    refuse(fmt::format("the value of stage '{}' {}", name, *reason));
   if (definition.value.dtype() != buffer->dtype)
     refuse(fmt::format("stage '{}' computes {}, but its tensor holds {}", name,
                        nestsmith::name(definition.value.dtype()), nestsmith::name(buffer->dtype)));
@@ -275,7 +296,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
     bounds.set_extent(*indices[n].as<Var>(), buffer->shape[n]);
   for (const Reduce &axis : definition.axes)
     bounds.set_extent(axis.var(), axis.extent());
-  walk_up(definition.value, [&](const Expr &e) { check_division(name, e, bounds); });
+  check_divisions(name, definition.value, bounds);
   for (const Reduce &axis : definition.axes)
     add_axis(axis.var()->name, axis.extent(), IterKind::reduction, axis.var());
   Expr value = definition.value;

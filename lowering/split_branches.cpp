@@ -1,49 +1,60 @@
+#include "dsl/error.h"
 #include "lowering/unit.h"
+
+#include <fmt/format.h>
 
 namespace nestsmith::kernel {
 
 namespace {
 
+/// The limit on the stores that one store is split into.
+constexpr int most_stores = 1024;
+
 /// The `branch` to evaluate first, whose condition contains no other `branch`; null if there is none.
 const Select *find_branch(const Expr &e) {
-  if (!e.exists())
-    return nullptr;
-  if (const auto *choice = e.as<Select>(); choice && choice->branches) {
-    const Select *earlier = find_branch(choice->condition);
-    return earlier ? earlier : choice;
-  }
-  const Select *found = nullptr;
-  for_each_child(e, [&](const Expr &child) {
-    if (!found)
-      found = find_branch(child);
+  const Select *outer = nullptr;
+  any_node(e, [&](const Expr &node) {
+    const auto *choice = node.as<Select>();
+    outer = choice && choice->branches ? choice : nullptr;
+    return outer != nullptr;
   });
-  return found;
-}
-
-Expr replace(const Expr &e, const Select *from, const Expr &to) {
-  if (!e.exists() || e.as<Select>() == from)
-    return e.exists() ? to : e;
-  return map_children(e, [&](const Expr &child) { return replace(child, from, to); });
+  const Select *earlier = outer ? find_branch(outer->condition) : nullptr;
+  return earlier ? earlier : outer;
 }
 
 /// x = f(branch(c, a, b))   =>   if (c) x = f(a); else x = f(b);
-Stmt split(const Stmt &stmt) {
+Stmt split(const Stmt &stmt, int &stores) {
   const Select *choice = nullptr;
-  map_exprs(stmt, [&](const Expr &e) {
+  each_expr(stmt, [&](const Expr &e) {
     if (!choice)
       choice = find_branch(e);
-    return e;
   });
-  if (!choice)
+  if (!choice) {
+    if (++stores > most_stores)
+      throw UserError(
+          ExitCode::illegal_schedule,
+          fmt::format("the branches in the value that is stored to {} combine in more than {} ways, "
+                      "each of which is code of its own; use select for some of them",
+                      as<Store>(stmt)->buffer->name, most_stores));
     return stmt;
+  }
   auto side = [&](const Expr &taken) {
-    return split(map_exprs(stmt, [&](const Expr &e) { return replace(e, choice, taken); }));
+    return split(map_exprs(stmt,
+                           [&](const Expr &e) {
+                             return replace_nodes(e, [&](const Expr &node) {
+                               return node.as<Select>() == choice ? taken : Expr();
+                             });
+                           }),
+                 stores);
   };
   std::string note = "where lanes of a warp differ, it runs both sides";
   return make(If{choice->condition, note, side(choice->when_true), side(choice->when_false)});
 }
 
-Stmt rewrite(const Stmt &stmt) { return as<Store>(stmt) ? split(stmt) : map_children(stmt, rewrite); }
+Stmt rewrite(const Stmt &stmt) {
+  int stores = 0;
+  return as<Store>(stmt) ? split(stmt, stores) : map_children(stmt, rewrite);
+}
 
 } // namespace
 

@@ -1,5 +1,6 @@
 #include "dsl/primitives/compute_inline.h"
 
+#include "dsl/expr_limits.h"
 #include "dsl/primitives/inline.h"
 #include "dsl/primitives/move.h"
 
@@ -49,10 +50,10 @@ void check_definition(const Schedule::Edit &edit, const Block &block) {
 }
 
 /// The statement with the definition in the place of the temporary.
-Stmt inlined(const Stmt &stmt, const Block &definition) {
+Stmt inlined(const Schedule::Edit &edit, const Stmt &stmt, const Block &definition) {
   const auto *block = as<Block>(stmt);
   if (!block)
-    return map_children(stmt, [&](const Stmt &child) { return inlined(child, definition); });
+    return map_children(stmt, [&](const Stmt &child) { return inlined(edit, child, definition); });
   if (!reads(*block, definition.body.buffer))
     return stmt;
   auto element = [&](const Load &access) {
@@ -72,6 +73,11 @@ Stmt inlined(const Stmt &stmt, const Block &definition) {
   rewrite(copy.body);
   if (copy.init)
     rewrite(*copy.init);
+  if (auto reason = too_large(copy.body.value))
+    edit.refuse(
+        "compute_inline.limits",
+        fmt::format("with {} in it, the value of block {} {}", definition.id->name, block->id->name, *reason),
+        {definition.id->name, block->id->name});
   return make_block(std::move(copy));
 }
 
@@ -81,7 +87,7 @@ void compute_inline(Schedule &schedule, BlockRef handle) {
   Schedule::Edit edit(schedule, "compute_inline", {BlockName{block_name(handle)}});
   const Block &block = edit.block(handle);
   check_definition(edit, block);
-  edit.commit(inlined(remove_block(edit.body(), block.id), block));
+  edit.commit(inlined(edit, remove_block(edit.body(), block.id), block));
 }
 
 } // namespace nestsmith::primitives

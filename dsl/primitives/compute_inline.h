@@ -16,6 +16,8 @@ namespace nestsmith::primitives {
 /// Requires [compute_inline.read]: at least one block reads the temporary.
 /// Requires [compute_inline.inputs]: no later block overwrites the inputs of T, as one may do to an inout
 ///   parameter.
+/// Requires [compute_inline.limits]: the depth and the number of operations of the resulting value are within the limits of
+///   dsl/expr_limits.h.
 /// Ensures: every reader reads the same values.
 void compute_inline(Schedule &schedule, BlockRef block);
 

@@ -1,5 +1,6 @@
 #include "dsl/primitives/reverse_compute_inline.h"
 
+#include "dsl/expr_limits.h"
 #include "dsl/primitives/inline.h"
 #include "dsl/primitives/move.h"
 
@@ -140,6 +141,11 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
                       "another tensor",
                       producer.id->name, access->buffer->name, consumer.id->name),
           {producer.id->name, consumer.id->name});
+  if (auto reason = too_large(fused.body.value))
+    edit.refuse(
+        "reverse_compute_inline.limits",
+        fmt::format("with {} in it, the value of block {} {}", consumer.id->name, producer.id->name, *reason),
+        {producer.id->name, consumer.id->name});
   Stmt body = remove_block(edit.body(), consumer.id);
   edit.commit(replace(body, path_to(body, producer.id).back(), make_block(std::move(fused))));
 }

@@ -17,6 +17,8 @@ namespace nestsmith::primitives {
 ///   exactly once.
 /// Requires [reverse_compute_inline.inputs]: the other inputs of R are complete before P, and no block from P
 ///   to R uses the buffer that R writes, except that R may read the element that it writes.
+/// Requires [reverse_compute_inline.limits]: the depth and the number of operations of the resulting value are within the limits of
+///   dsl/expr_limits.h.
 /// Ensures: R's buffer receives the same values.
 void reverse_compute_inline(Schedule &schedule, BlockRef consumer);
 

@@ -1,6 +1,8 @@
 /// Expressions whose nodes are operands of several others: what goes through them takes as long as there are
 /// nodes.
 
+#include "dsl/error.h"
+#include "dsl/layout.h"
 #include "dsl/simplify.h"
 #include "dsl/specialise.h"
 #include "tests/dsl/support.h"
@@ -10,6 +12,9 @@
 
 namespace nestsmith {
 namespace {
+
+using test::expect_refused;
+using test::expect_user_error;
 
 /// x^(2^times): `times` nodes above x.
 Expr squared(Expr x, int times) {
@@ -145,6 +150,84 @@ TEST(ExprGraph, InliningKeepsSharing) {
   const Block *block = blocks_of(s.program().body).front();
   EXPECT_LT(nodes_of(block->body.value), 200U);
   EXPECT_TRUE(test::results_of(s.program())[1] == test::results_of(p)[1]);
+}
+
+Expr chain(const Expr &x, std::uint32_t depth) {
+  Expr sum = x;
+  while (sum.node().depth < depth)
+    sum = sum + x;
+  return sum;
+}
+
+TEST(ExprGraph, DepthHasALimit) {
+  auto deep = [](std::uint32_t depth) { return [=](const Expr &x, const Expr &) { return chain(x, depth); }; };
+  Program p = elementwise(deep(1000));
+  std::vector<Array> got = test::results_of(p);
+  EXPECT_EQ(got[1].at(0).as<std::uint32_t>(), 999 * got[0].at(0).as<std::uint32_t>()) << "x[i] is 2 deep";
+  expect_user_error(
+      [&] { elementwise(deep(1001)); }, ExitCode::usage,
+      "the value of stage 'y' is 1001 operations deep, expected at most 1000; write a long sum as a "
+      "sum of sums of about equal length, or compute a part of it in a stage of its own");
+  expect_user_error([&] { elementwise(deep(1'000'000)); }, ExitCode::usage, "is 1000000 operations deep");
+  expect_user_error(
+      [] { elementwise([](const Expr &, const Expr &i) { return cast(DType::u32, chain(i, 2000)); }); },
+      ExitCode::usage, "the value of stage 'y' is 2001 operations deep");
+
+  Workload w("w");
+  expect_user_error([&] { w.placeholder("x", {chain(w.size("M"), 5000)}); }, ExitCode::usage,
+                    "the extent of 'x' is 5000 operations deep");
+  expect_user_error([] { IndexMap([](Expr i) { return std::vector<Expr>{chain(i, 5000)}; }); },
+                    ExitCode::illegal_schedule, "an index is 5000 operations deep");
+}
+
+TEST(ExprGraph, NodesHaveALimit) {
+  auto balanced = [](const Expr &x, int terms) {
+    std::vector<Expr> sums;
+    for (int n = 0; n < terms; ++n)
+      sums.push_back(x * (n + 1));
+    for (; sums.size() > 1; sums.resize((sums.size() + 1) / 2))
+      for (std::size_t n = 0; n + 1 < sums.size(); n += 2)
+        sums[n / 2] = sums[n] + sums[n + 1];
+    return sums.front();
+  };
+  auto of = [&](int terms) {
+    return elementwise([&](const Expr &x, const Expr &) { return balanced(x, terms); });
+  };
+  std::vector<Array> got = test::results_of(of(4096));
+  EXPECT_EQ(got[1].at(0).as<std::uint32_t>(), 4096U * 4097U / 2 * got[0].at(0).as<std::uint32_t>());
+  expect_user_error([&] { of(8192); }, ExitCode::usage,
+                    "the value of stage 'y' is made of 24575 operations and operands, expected at most 20000; "
+                    "compute a part of it in a stage of its own");
+}
+
+TEST(ExprGraph, DivisionsOfIndicesHaveALimit) {
+  auto divided = [](int times) {
+    return [=](const Expr &, const Expr &i) {
+      Expr at = i;
+      for (int n = 0; n < times; ++n)
+        at = floormod(at * at + 1, 64);
+      return cast(DType::u32, at);
+    };
+  };
+  Program p = elementwise(divided(60));
+  expect_user_error([&] { elementwise(divided(240)); }, ExitCode::usage,
+                    "stage 'y' divides indices 240 times, expected at most 100; compute a part of them in a "
+                    "stage of its own");
+}
+
+TEST(ExprGraph, InliningHasTheLimitToo) {
+  Workload w("w");
+  Tensor x = w.placeholder("x", {8}, DType::u32);
+  Tensor t = w.compute("t", {8}, {"i"}, [&](Expr i) { return chain(x(i), 700); });
+  Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) { return chain(t(i), 700); });
+  Program p = w.output({y});
+  Schedule s(p), r(p);
+  expect_refused(s, "compute_inline.limits", [&] { s.compute_inline(s.block("t")); },
+                 "with t in it, the value of block y is 1398 operations deep, expected at most 1000",
+                 {"t", "y"});
+  expect_refused(r, "reverse_compute_inline.limits", [&] { r.reverse_compute_inline(r.block("y")); },
+                 "with y in it, the value of block t is 1398 operations deep, expected at most 1000",
+                 {"t", "y"});
 }
 
 } // namespace

@@ -1,0 +1,20 @@
+#pragma once
+/// How large an expression may be.
+
+#include "dsl/expr.h"
+
+#include <optional>
+#include <string>
+
+namespace nestsmith {
+
+/// Recursions over an expression use the stack: with 8 MiB of it they reach several times as far, also in a
+/// build with sanitizers.
+inline constexpr std::uint32_t max_depth = 1000;
+/// Nodes, a shared one once: the emitted text has a few characters for each.
+inline constexpr std::size_t max_nodes = 20000;
+
+/// "is 20001 operations deep, expected at most 1000; …" where it is too large.
+std::optional<std::string> too_large(const Expr &e);
+
+} // namespace nestsmith
