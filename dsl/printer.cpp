@@ -2,9 +2,12 @@
 
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
+#include "dsl/shared_results.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <unordered_map>
 
 namespace nestsmith {
 
@@ -225,10 +228,34 @@ std::string header(const Program &program) {
 
 } // namespace
 
-std::string to_string(const Expr &e) { return e.exists() ? text(e, 0) : "true"; }
+/// "let %1 = x*x, %2 = %1*%1 in %2*%2": what several operands share is printed once.
+static std::string text_with_lets(const Expr &e) {
+  std::unordered_map<const ExprNode *, int> uses;
+  walk(e, [&](const Expr &node) { for_each_child(node, [&](const Expr &child) { ++uses[child.get()]; }); });
+  std::string lets;
+  int count = 0;
+  SharedResults<Expr> done;
+  std::function<Expr(const Expr &)> named = [&](const Expr &node) {
+    return done(node, [&] {
+      Expr result = map_children(node, named);
+      if (uses[node.get()] < 2 || node.node().size < 3)
+        return result;
+      Var var = make_var(fmt::format("%{}", ++count), node.dtype(), node.lanes());
+      lets += fmt::format("{}{} = {}", lets.empty() ? "let " : ", ", var->name, text(result, 0));
+      return Expr(var);
+    });
+  };
+  std::string body = text(named(e), 0);
+  return lets.empty() ? body : lets + " in " + body;
+}
+
+std::string to_string(const Expr &e) {
+  constexpr std::uint64_t small_tree = 500;
+  return !e.exists() ? "true" : e.node().size <= small_tree ? text(e, 0) : text_with_lets(e);
+}
 
 std::string to_string(const Store &store) {
-  return fmt::format("{}[{}] = {}", store.buffer->name, join(store.indices), text(store.value, 0));
+  return fmt::format("{}[{}] = {}", store.buffer->name, join(store.indices), to_string(store.value));
 }
 
 std::string print(const Stmt &stmt) {

@@ -115,6 +115,15 @@ TEST(ExprGraph, LongChainsAreFreedWithoutTheStack) {
   EXPECT_EQ(kept.node().depth, 1'000'001U) << "others hold it";
 }
 
+TEST(ExprGraph, IsPrintedWithNamesForWhatIsShared) {
+  Expr x = make_var("x", DType::f32);
+  EXPECT_EQ(to_string(squared(x, 2)), "x*x*(x*x)") << "short ones as they are";
+  std::string text = to_string(squared(x, 12));
+  EXPECT_EQ(text.substr(0, 44), "let %1 = x*x, %2 = %1*%1, %3 = %2*%2, %4 = %");
+  EXPECT_EQ(text.substr(text.size() - 11), " in %11*%11");
+  EXPECT_LT(to_string(squared(x, 60)).size(), 1100U);
+}
+
 /// y[i] = value(x[i], i)
 Program elementwise(const std::function<Expr(Expr, Expr)> &value) {
   Workload w("w");
@@ -210,6 +219,7 @@ TEST(ExprGraph, DivisionsOfIndicesHaveALimit) {
     };
   };
   Program p = elementwise(divided(60));
+  EXPECT_LT(print(p).size(), 4000U);
   expect_user_error([&] { elementwise(divided(240)); }, ExitCode::usage,
                     "stage 'y' divides indices 240 times, expected at most 100; compute a part of them in a "
                     "stage of its own");
