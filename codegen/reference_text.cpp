@@ -4,6 +4,7 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/error.h"
+#include "lowering/share_values.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -165,6 +166,7 @@ private:
   void operators();
   void members();
   void stage(const Block &block, ReferenceStage &stage);
+  std::string value(const Expr &e, const std::string &stage);
   void note_operators(const Expr &e);
 
   const Program &program_;
@@ -284,6 +286,19 @@ void ReferenceWriter::members() {
     out_.line(scalar);
 }
 
+/// The value, in terms of locals that are written here for what it shares.
+std::string ReferenceWriter::value(const Expr &e, const std::string &stage) {
+  int count = 0;
+  kernel::SharedValues shared = kernel::share_values(
+      {e}, [&] { return fmt::format("t{}", ++count); }, "the value of " + stage);
+  for (const kernel::Declare &declare : shared.declares) {
+    std::string local = names_.declare(declare.var);
+    out_.line(
+        fmt::format("const {} {} = {};", element_type(declare.var->dtype), local, (*this)(declare.value)));
+  }
+  return (*this)(shared.exprs.front());
+}
+
 /// `Real AB_at(long long i, long long j) const`: one element of a stage.
 void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
   NameTable::Nested scope(names_);
@@ -311,7 +326,8 @@ void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
   out_.call(fmt::format("__host__ __device__ {} {}", stage.type, stage.function), parameters, " const {");
   out_.indent();
   if (!block.init) {
-    out_.line(fmt::format("return {};", (*this)(block.body.value)));
+    std::string result = value(block.body.value, block.id->name);
+    out_.line(fmt::format("return {};", result));
   } else {
     sum_ = names_.claim("sum");
     out_.line(fmt::format("{} {} = {};", stage.type, sum_, (*this)(block.init->value)));
@@ -321,7 +337,8 @@ void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
       out_.open(
           fmt::format("for (long long {} = 0; {} < {}; ++{})", var, var, constant_extent(iter->extent), var));
     }
-    out_.line(fmt::format("{} = {};", sum_, (*this)(block.body.value)));
+    std::string next = value(block.body.value, block.id->name);
+    out_.line(fmt::format("{} = {};", sum_, next));
     for (std::size_t n = 0; n < reductions.size(); ++n)
       out_.close();
     accumulated_ = nullptr;

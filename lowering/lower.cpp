@@ -25,7 +25,8 @@ const std::vector<Pass> &standard_passes() {
       {"flatten", kernel::flatten, Form::flat},
       {"vectorize", kernel::vectorize, Form::flat}, // proves alignment of offsets
       {"narrow_indices", kernel::narrow_indices, Form::flat},
-      {"split_branches", kernel::split_branches, Form::flat}, // last: until here a block is one store
+      {"split_branches", kernel::split_branches, Form::flat}, // until here a block is one store
+      {"share_values", kernel::share_values, Form::flat},     // last: until here sharing costs nothing
   };
   return passes;
 }

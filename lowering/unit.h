@@ -65,6 +65,8 @@ void narrow_indices(Unit &unit);
 
 /// Turns a store of a `branch` into an if with one store on each side.
 void split_branches(Unit &unit);
+/// Operands that a large value shares are declared before its statement (share_values.h).
+void share_values(Unit &unit);
 
 } // namespace kernel
 

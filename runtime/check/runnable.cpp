@@ -2,6 +2,7 @@
 
 #include "dsl/allocation.h"
 #include "dsl/error.h"
+#include "lowering/share_values.h"
 #include "lowering/uniform.h"
 
 namespace nestsmith {
@@ -110,6 +111,7 @@ kernel::Kernel runnable(const kernel::Kernel &given, Form form) {
     result.body = kernel::with_offsets(result.body);
     kernel::place_shared(result);
   }
+  result.body = kernel::share_values(result.body);
   return result;
 }
 

@@ -2,7 +2,9 @@
 
 #include "codegen/standalone.h"
 
+#include "dsl/schedule.h"
 #include "dsl/tensor.h"
+#include "lowering/lower.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/host_text.h"
 #include "tests/gemm_sizes.h"
@@ -76,6 +78,27 @@ TEST(Standalone, an_element_that_nobody_writes_is_found) {
   kernel::Stmt all = set(e.out, e.i, e.at_a() + e.at_b());
   EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({all}), program)), 0);
   EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({when(Expr(e.i) < i32(99), "", {all})}), program)), 1);
+}
+
+/// The text of the kernel and that of the reference have one local for each square.
+TEST(Standalone, shared_operands_are_computed_once) {
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Workload w("powers");
+    Tensor a = w.placeholder("a", {100}, dtype);
+    Tensor b = w.compute("b", {100}, {"i"}, [&](Expr i) {
+      Expr x = a(i);
+      for (int n = 0; n < 14; ++n)
+        x = dtype == DType::u32 ? x * x + 1 : x + x;
+      return x;
+    });
+    Schedule s(w.output({b}));
+    s.bind(s.loop("i"), Axis::thread_x);
+    std::string text = emit_standalone({}, lower(s), s.source());
+    EXPECT_LT(text.size(), 12000U);
+    EXPECT_NE(text.find(dtype == DType::u32 ? "const unsigned int t14 = " : "const Real t14 = "),
+              std::string::npos);
+    EXPECT_EQ(run_on_host(text), 0);
+  }
 }
 
 TEST(Standalone, the_reference_on_the_device_is_the_same) {

@@ -54,7 +54,7 @@ TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
       EXPECT_EQ(cases[n].dtype, n % 2 == 0 ? DType::u32 : DType::f32);
       EXPECT_EQ(cases[n].left_out, "");
       EXPECT_FALSE(blame.fault) << to_string(blame);
-      EXPECT_EQ(blame.steps.back().name, "split_branches");
+      EXPECT_EQ(blame.steps.back().name, "share_values");
       EXPECT_LT(blame.steps_run(), blame.steps.size());
       if (cases[n].dtype == DType::u32)
         EXPECT_THAT(blame.runs, Contains("ring mode"));

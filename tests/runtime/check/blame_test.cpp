@@ -40,7 +40,7 @@ TEST(Blame, FindsNoneWhereAllIsRight) {
     EXPECT_FALSE(blame.fault) << to_string(blame);
     EXPECT_EQ(blame.refusal, "");
     EXPECT_EQ(blame.steps.size(), 1 + schedule.trace().size() + standard_passes().size());
-    EXPECT_EQ(blame.steps.back().name, "split_branches");
+    EXPECT_EQ(blame.steps.back().name, "share_values");
     EXPECT_EQ(blame.runs,
               dtype == DType::u32
                   ? (std::vector<std::string>{"ring mode", "beta = 0, C full of poison"})
@@ -181,7 +181,7 @@ TEST(Blame, DirectivesAreLeftOutWhereTimeIsShort) {
     EXPECT_EQ(blame.steps.size(), 1 + s.trace().size() + standard_passes().size());
     EXPECT_FALSE(blame.steps.front().left_out);
     EXPECT_EQ(told.front(), "the computation");
-    EXPECT_EQ(told.back(), "split_branches");
+    EXPECT_EQ(told.back(), "share_values");
     std::vector<std::string> left_out = names_of_left_out(blame);
     EXPECT_THAT(left_out, testing::Not(testing::Contains("fill_tails")));
     EXPECT_THAT(left_out, testing::Not(testing::Contains("extract")));
