@@ -42,7 +42,7 @@ Buffer Specialiser::operator()(const Buffer &buffer) {
 
 namespace {
 
-Store put(Specialiser &specialiser, Store store) {
+Store specialised(Specialiser &specialiser, Store store) {
   store.buffer = specialiser(store.buffer);
   for (Expr &index : store.indices)
     index = specialiser(index);
@@ -50,16 +50,16 @@ Store put(Specialiser &specialiser, Store store) {
   return store;
 }
 
-Stmt put(Specialiser &specialiser, const Stmt &stmt) {
+Stmt specialised(Specialiser &specialiser, const Stmt &stmt) {
   if (const auto *loop = as<For>(stmt)) {
     For copy = *loop;
     copy.extent = specialiser(loop->extent);
-    copy.body = put(specialiser, loop->body);
+    copy.body = specialised(specialiser, loop->body);
     return make_for(std::move(copy));
   }
   const auto *block = as<Block>(stmt);
   if (!block)
-    return map_children(stmt, [&](const Stmt &child) { return put(specialiser, child); });
+    return map_children(stmt, [&](const Stmt &child) { return specialised(specialiser, child); });
   Block copy = *block;
   for (IterVar &iter : copy.iters) {
     iter.extent = specialiser(iter.extent);
@@ -67,8 +67,8 @@ Stmt put(Specialiser &specialiser, const Stmt &stmt) {
     iter.first = specialiser(iter.first);
   }
   if (copy.init)
-    copy.init = put(specialiser, *copy.init);
-  copy.body = put(specialiser, copy.body);
+    copy.init = specialised(specialiser, *copy.init);
+  copy.body = specialised(specialiser, copy.body);
   return make_block(std::move(copy));
 }
 
@@ -85,7 +85,7 @@ Program specialise(const Program &program, std::span<const std::int64_t> sizes) 
   result.sizes.clear();
   for (Buffer &param : result.params)
     param = specialiser(param);
-  result.body = put(specialiser, program.body);
+  result.body = specialised(specialiser, program.body);
   return result;
 }
 

@@ -114,7 +114,7 @@ public:
 private:
   using Values = std::map<Var, Expr>;
 
-  static Expr put(const Expr &e, const Values &values) {
+  static Expr with_values(const Expr &e, const Values &values) {
     return substitute(e, [&](const Var &var) {
       auto it = values.find(var);
       return it == values.end() ? Expr() : it->second;
@@ -253,7 +253,7 @@ private:
     Expr guard;
     std::string guarded;
     for (const IterVar &iter : block.iters) {
-      Expr value = simplify(put(iter.binding, loops_), bounds_);
+      Expr value = simplify(with_values(iter.binding, loops_), bounds_);
       if (!value.as<Var>() && !as_int(value)) {
         Var var = make_var(iter.var->name);
         bounds_.set(var, range_of(value, bounds_).value());
@@ -292,15 +292,15 @@ private:
     }
     if (placement == placements_.end()) {
       for (const Expr &index : logical)
-        result.push_back(simplify(put(index, axes), bounds_));
+        result.push_back(simplify(with_values(index, axes), bounds_));
       return result;
     }
     Values bindings;
     for (const IterVar &iter : block.iters)
-      bindings[iter.var] = put(iter.binding, loops_);
+      bindings[iter.var] = with_values(iter.binding, loops_);
     for (std::size_t d = 0; d < logical.size(); ++d) {
-      Expr start = put(placement->second.region[d].min, loops_);
-      Expr distance = simplify(put(logical[d], bindings) - start, bounds_);
+      Expr start = with_values(placement->second.region[d].min, loops_);
+      Expr distance = simplify(with_values(logical[d], bindings) - start, bounds_);
       result.push_back(packed(distance, placement->second.region[d].runs));
     }
     return result;

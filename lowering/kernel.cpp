@@ -177,14 +177,14 @@ void set_sizes(Specialiser &specialiser, const Kernel &kernel, std::span<const s
       specialiser.set(var, sizes[n]);
 }
 
-Stmt put(Specialiser &specialiser, const Stmt &stmt) {
+Stmt specialised(Specialiser &specialiser, const Stmt &stmt) {
   Stmt result = map_exprs(stmt, [&](const Expr &e) { return specialiser(e); });
   if (const Store *store = as<Store>(result)) {
     Store copy = *store;
     copy.buffer = specialiser(store->buffer);
     return make(std::move(copy));
   }
-  return map_children(result, [&](const Stmt &child) { return put(specialiser, child); });
+  return map_children(result, [&](const Stmt &child) { return specialised(specialiser, child); });
 }
 
 } // namespace
@@ -220,7 +220,7 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Spe
     result.aligned[specialiser(buffer)] = bytes;
   for (ThreadIndex &index : result.indices)
     index.extent = specialiser(index.extent);
-  result.body = put(specialiser, kernel.body);
+  result.body = specialised(specialiser, kernel.body);
   return result;
 }
 

@@ -43,7 +43,7 @@ private:
                      [&](const Declare &x) -> Stmt {
                        Expr value = rewrite(x.value);
                        Var var = fresh(x.var);
-                       definitions_[var] = in_full(value);
+                       definitions_[var] = expanded(value);
                        if (auto range = range_of(value, bounds_))
                          bounds_.set(var, *range);
                        return make(Declare{var, value});
@@ -99,12 +99,12 @@ private:
       Expr a = left_of(both->a), b = left_of(both->b);
       return is_true(a) ? b : (is_true(b) ? a : a && b);
     }
-    return proves(condition, bounds_) || proves(in_full(condition), bounds_) ? boolean(true) : condition;
+    return proves(condition, bounds_) || proves(expanded(condition), bounds_) ? boolean(true) : condition;
   }
 
   /// Substitutes the definitions of declared variables. For comparisons with sizes, intervals are not precise
   /// enough.
-  Expr in_full(const Expr &e) const {
+  Expr expanded(const Expr &e) const {
     return substitute(e, [&](const Var &var) {
       auto it = definitions_.find(var);
       return it == definitions_.end() ? Expr() : it->second;

@@ -60,7 +60,7 @@ private:
       in_lanes_[x.var].push_back(motion ? Expr(first) + Expr(motion->steps[static_cast<std::size_t>(n)])
                                         : at(x.value, n));
     own_[x.var] = x.value;
-    bounds_.set(first, range_of(full(value), bounds_).value());
+    bounds_.set(first, range_of(expanded(value), bounds_).value());
     return make(Declare{first, value});
   }
 
@@ -125,12 +125,12 @@ private:
   // ---- expressions
 
   /// Expands declared variables: an expression of loops and thread indices only.
-  Expr full(const Expr &e) const {
+  Expr expanded(const Expr &e) const {
     return substitute(e, [&](const Var &var) {
       if (auto own = own_.find(var); own != own_.end())
-        return full(own->second);
+        return expanded(own->second);
       auto outer = definitions_.find(var);
-      return outer == definitions_.end() ? Expr() : full(outer->second);
+      return outer == definitions_.end() ? Expr() : expanded(outer->second);
     });
   }
 
@@ -160,13 +160,14 @@ private:
   }
 
   std::optional<Motion> motion_of(const Expr &e) const {
-    return motion_along(full(e), loop_.var, lanes_, bounds_);
+    return motion_along(expanded(e), loop_.var, lanes_, bounds_);
   }
 
   Expr uniform(const Expr &condition) const {
     if (!condition.exists())
       return condition;
-    internal_check(is_uniform(full(condition), loop_.var, lanes_, bounds_), "a guard differs between lanes");
+    internal_check(is_uniform(expanded(condition), loop_.var, lanes_, bounds_),
+                   "a guard differs between lanes");
     return at(condition, 0);
   }
 
@@ -207,7 +208,7 @@ private:
   /// accesses they find contiguous. Further tile accesses may become contiguous here, where the first
   /// iterations of a loop are peeled; those are done lane by lane if they are not aligned.
   bool is_aligned(const Buffer &buffer, const Expr &offset) const {
-    bool aligned = is_multiple(in_lane(full(offset), loop_.var, 0, bounds_), lanes_, bounds_);
+    bool aligned = is_multiple(in_lane(expanded(offset), loop_.var, 0, bounds_), lanes_, bounds_);
     internal_check(aligned || buffer->role == Role::temporary, "a vector access is not aligned");
     return aligned;
   }
