@@ -49,12 +49,10 @@ private:
         if (touches(*block, buffer))
           (block->body.buffer == buffer ? writer : reader) = block;
       if (writer && reader)
-        owe(writer->id->name,
-            fmt::format(
-                "the temporary {} is in global memory, and block {} reads it in the nest in which block "
-                "{} writes it, where nothing orders the blocks of the grid; give it shared or local "
-                "memory with set_scope",
-                buffer->name, reader->id->name, writer->id->name));
+        owe(writer->id->name, fmt::format("the temporary {} is in global memory, and block {} reads it in the "
+                                          "nest in which block {} writes it, but the thread blocks of a grid "
+                                          "are unordered; move it to shared or local memory with set_scope",
+                                          buffer->name, reader->id->name, writer->id->name));
     }
   }
 
@@ -102,8 +100,8 @@ private:
       return maker(schedule_, a->id->name) < maker(schedule_, b->id->name);
     });
     owe(latest->id->name,
-        fmt::format("{} is {} memory, which ends with its kernel, but the blocks {} and {} use it in separate "
-                    "nests, and each nest is a kernel; bring them together with compute_at or "
+        fmt::format("{} is in {} memory, which does not outlive its kernel, but the blocks {} and {} use it in "
+                    "separate nests, and each nest is a kernel; move them into one nest with compute_at or "
                     "reverse_compute_at",
                     buffer->name, name(buffer->scope), users.front()->id->name, users.back()->id->name));
   }

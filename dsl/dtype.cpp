@@ -15,8 +15,8 @@ static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64,  D
 /// An enumerator that a cast from an integer made.
 template <class Enum>
 [[noreturn]] static void refuse_value(const char *type, Enum value, const char *enumerators) {
-  throw UserError(ExitCode::usage,
-                  fmt::format("the value {} is no {}; use {}", static_cast<int>(value), type, enumerators));
+  throw UserError(ExitCode::usage, fmt::format("the value {} is not an enumerator of {}; use {}",
+                                               static_cast<int>(value), type, enumerators));
 }
 
 std::string_view name(DType type) {

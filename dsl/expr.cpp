@@ -94,10 +94,9 @@ Expr adopted(std::int64_t value, DType dtype) {
   if (is_float(dtype)) {
     auto number = static_cast<double>(value);
     if (rounded(dtype, number) != number || static_cast<std::int64_t>(number) != value)
-      refuse(
-          fmt::format("the constant {0} has no exact value in {1}, the dtype of the other operand; write the "
-                      "number that is meant, such as {2:.1f}",
-                      value, name(dtype), rounded(dtype, number)));
+      refuse(fmt::format("the constant {0} is not exact in {1}, the dtype of the other operand; write an exact "
+                         "value, such as {2:.1f}",
+                         value, name(dtype), rounded(dtype, number)));
     return float_imm(number, dtype);
   }
   std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
@@ -168,8 +167,8 @@ void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
                     spelling(op), name(a.dtype()), name(b.dtype())));
   for (DType type : {a.dtype(), b.dtype()})
     if (is_narrow(type))
-      refuse(fmt::format("{} is stored and converted but not computed in; convert with cast(DType::{}, …)",
-                         name(type), is_float(type) ? "f32" : "u32"));
+      refuse(fmt::format("{} is a storage type without arithmetic; convert with cast(DType::{}, …)", name(type),
+                         is_float(type) ? "f32" : "u32"));
   bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
   if (bitwise && is_float(a.dtype()))
     refuse(fmt::format("bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",

@@ -18,9 +18,11 @@ bool is_identifier(const std::string &name) {
 
 void check_identifier(const std::string &name, const char *what) {
   if (!is_identifier(name))
-    throw UserError(ExitCode::usage, fmt::format("{} becomes a C identifier, got '{}'; use letters, digits and "
-                                                 "'_', and no digit first",
-                                                 what, name));
+    throw UserError(
+        ExitCode::usage,
+        fmt::format(
+            "{} must be a C identifier, got '{}'; use letters, digits and '_', not starting with a digit", what,
+            name));
 }
 
 bool is_cpp_keyword(const std::string &word) {

@@ -22,7 +22,7 @@ constexpr std::int64_t too_many_elements = std::int64_t{1} << 60;
 
 [[noreturn]] void no_map(const std::string &text, const std::string &what) {
   throw UserError(ExitCode::illegal_schedule,
-                  fmt::format("'{}' is no index map: {}; write it as \"i, k -> k, i\", with + - * // % on "
+                  fmt::format("'{}' is not an index map: {}; write it as \"i, k -> k, i\", with + - * // % on "
                               "indices and whole numbers",
                               text, what));
 }
@@ -37,7 +37,7 @@ public:
     do {
       Var var = make_var(name());
       if (!vars_.emplace(var->name, var).second)
-        fail(fmt::format("the index {} stands twice before ->", var->name));
+        fail(fmt::format("the index {} appears twice before ->", var->name));
       vars.push_back(var);
     } while (take(","));
     if (!take("->"))
@@ -120,7 +120,7 @@ private:
     std::string word = name();
     auto it = vars_.find(word);
     if (it == vars_.end())
-      fail(fmt::format("{} is none of the logical indices, before", word));
+      fail(fmt::format("{} is not a logical index,", word));
     return it->second;
   }
   Expr number() {
@@ -179,7 +179,7 @@ std::optional<std::string> find_collision(const IndexMap &map, std::vector<std::
       place.push_back(evaluate(e, environment).as<std::int64_t>());
     auto [other, first] = seen.emplace(place, index);
     if (!first)
-      return fmt::format("{} and {} both lie at {}", tuple_text(other->second), tuple_text(index),
+      return fmt::format("{} and {} both map to {}", tuple_text(other->second), tuple_text(index),
                          tuple_text(place));
   }
   return std::nullopt;
@@ -235,7 +235,7 @@ void IndexMap::check() const {
         return;
       if (const Var *var = e.as<Var>()) {
         if (std::find(logical_.begin(), logical_.end(), *var) == logical_.end())
-          fail(fmt::format("{} is none of the logical indices", (*var)->name));
+          fail(fmt::format("{} is not a logical index", (*var)->name));
         return;
       }
       const auto *op = e.as<Binary>();
@@ -244,7 +244,7 @@ void IndexMap::check() const {
       bool divides =
           op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) && as_int(op->b).value_or(0) > 0;
       if (!sums && !scales && !divides)
-        fail(fmt::format("{} is no sum, no product with a constant and no division by a positive one",
+        fail(fmt::format("{} is not a sum, a product with a constant or a division by a positive constant",
                          nestsmith::to_string(e)));
     });
     if (SharedResults<double> known; magnitude(index, known) > 0x1p62)
@@ -291,7 +291,7 @@ std::optional<std::string> not_invertible(const IndexMap &map, const std::vector
     return collision;
   if (whole)
     return std::nullopt;
-  return "it cannot be shown that no two elements lie at one place";
+  return "it cannot be proven that all elements map to distinct places";
 }
 
 std::string to_string(const Layout &layout) {

@@ -94,17 +94,18 @@ private:
                         name(axis)));
     }
     if (placement.elements == 0)
-      return owe(culprit,
-                 fmt::format("{} is {} elements in {} memory, which depends on sizes that are known only at "
-                             "launch; bring it under a loop over a constant tile with compute_at, and split "
-                             "the loops of its readers first",
-                             buffer->name, box_text(placement.region), name(buffer->scope)));
+      return owe(
+          culprit,
+          fmt::format("{} has {} elements in {} memory, which depends on sizes known only at launch; split the "
+                      "loops of its readers, then move it below a loop over a constant tile with compute_at",
+                      buffer->name, box_text(placement.region), name(buffer->scope)));
     if (buffer->layout && buffer->layout->map)
       if (auto collision = not_invertible(*buffer->layout->map, placement.box()))
         return owe({"transform_layout"}, culprit,
-                   fmt::format("the layout of {} is not invertible over the {} elements that are in memory "
-                               "together: {}; transform after compute_at, or keep what the map divides away",
-                               buffer->name, fmt::join(placement.box(), " x "), *collision));
+                   fmt::format(
+                       "the layout of {} is not invertible over the {} elements in memory at one time: {}; use "
+                       "transform_layout after compute_at, or keep the remainder of each division in the map",
+                       buffer->name, fmt::join(placement.box(), " x "), *collision));
     if (buffer->scope == Scope::local)
       check_owner(buffer, placement);
   }
@@ -125,15 +126,13 @@ private:
       auto loops = loops_of(path_to(program_.body, block->id));
       for (std::size_t n = placement.loops.size(); n < loops.size(); ++n)
         if (loops[n]->axis() && !placement.filled_by_owner)
-          return owe(
-              block->id->name,
-              fmt::format(
-                  "{} is local, one copy for each thread, but block {} uses it below {}, which is bound to "
-                  "{} again and runs on other threads; use shared memory, leave {} serial, or fuse, split and "
-                  "bind "
-                  "the loops of all blocks that use {} alike, so that each thread fills what it reads",
-                  buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis()),
-                  loops[n]->var->name, buffer->name));
+          return owe(block->id->name,
+                     fmt::format("{} is local, one copy for each thread, but block {} uses it below {}, which "
+                                 "is bound to {} again and runs on other threads; use shared memory, leave {} "
+                                 "serial, or fuse, split and bind the loops of all blocks that use {} in the "
+                                 "same way, so that each thread reads only elements that it wrote",
+                                 buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis()),
+                                 loops[n]->var->name, buffer->name));
     }
     std::int64_t bytes = placement.elements * byte_size(buffer->dtype);
     std::int64_t limit = schedule_.target().register_bytes_per_thread;
@@ -183,8 +182,8 @@ private:
       if (!determine(bindings, {(*loop)->var}, outside, bounds_))
         return owe(
             block.id->name,
-            fmt::format("block {} sums over {} and is computed anew for iterations of {}, so no place is "
-                        "left for its init; do not fuse a loop of the sum with one that only repeats it",
+            fmt::format("block {} sums over {} and is recomputed in iterations of {}, so there is no place for "
+                        "its init; do not fuse a loop of the sum with a loop that only repeats it",
                         block.id->name, (*first)->var->name, (*loop)->var->name));
   }
 
@@ -204,15 +203,15 @@ private:
       if (!loop || std::none_of(element.begin(), element.end(),
                                 [var = loop ? loop->var : nullptr](const Expr &e) { return uses(e, var); }))
         owe(block.id->name,
-            fmt::format("block {} writes {} ({} memory) alike for all {} indices of {}, which would race; bind "
-                        "one of its loops to {}",
+            fmt::format("block {} writes the same elements of {} ({} memory) for all {} indices of {}, which "
+                        "is a data race; bind one of its loops to {}",
                         block.id->name, buffer->name, scope, extents_.at(axis), name(axis), name(axis)));
       else if (!determine(
                    element, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, bounds_))
         owe(block.id->name,
             fmt::format(
-                "block {} writes some elements of {} ({} memory) for several indices of {}, which would "
-                "race; bring it under a loop outside of {} with compute_at, and bind one of its own loops",
+                "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "
+                "race; move it below a loop outside of {} with compute_at, and bind one of its own loops",
                 block.id->name, buffer->name, scope, name(axis), loop->var->name));
     }
   }
@@ -226,11 +225,10 @@ private:
       if (first || buffer->scope == Scope::local || owners(*init->second) == owners(*block))
         continue;
       owe(block->id->name,
-          fmt::format(
-              "the blocks {} and {} write the elements of {} ({} memory) by different threads, which would "
-              "race; bind the loops of both to the same axes in the same way, or use decompose_reduction "
-              "after bind",
-              init->second->id->name, block->id->name, buffer->name, name(buffer->scope)));
+          fmt::format("the blocks {} and {} write the elements of {} ({} memory) from different threads, which "
+                      "is a data race; bind the loops of both to the same axes in the same way, or use "
+                      "decompose_reduction after bind",
+                      init->second->id->name, block->id->name, buffer->name, name(buffer->scope)));
     }
   }
 
@@ -353,13 +351,14 @@ private:
     const Target &target = schedule_.target();
     if (blocks * threads > target.threads_per_sm)
       owe({"launch_bounds"}, "",
-          fmt::format("{} blocks of {} threads are {}, but an SM of {} holds {}; ask for fewer", blocks,
-                      threads, blocks * threads, to_string(target.arch), target.threads_per_sm));
+          fmt::format(
+              "{} blocks of {} threads are {} threads, but an SM of {} holds at most {}; request fewer blocks",
+              blocks, threads, blocks * threads, to_string(target.arch), target.threads_per_sm));
     std::int64_t each = bytes + target.shared_bytes_reserved;
     if (blocks > 1 && blocks * each > target.shared_bytes_per_sm)
       owe({"launch_bounds"}, "",
-          fmt::format("{} blocks with {} bytes of shared memory each, {} of them the system's, need {}, but an "
-                      "SM of {} has {}; ask for fewer, or use smaller tiles",
+          fmt::format("{} blocks with {} bytes of shared memory each, {} of them reserved by the system, need "
+                      "{}, but an SM of {} has {}; request fewer blocks, or use smaller tiles",
                       blocks, each, target.shared_bytes_reserved, blocks * each, to_string(target.arch),
                       target.shared_bytes_per_sm));
   }

@@ -68,8 +68,8 @@ private:
     for (const Block *block : below_)
       if (!staged(loop_, block->id))
         fail("pipeline.blocks",
-             fmt::format("block {} stands below {} and has no stage; name every block below it once, and bring "
-                         "them there before this",
+             fmt::format("block {} is below {} but has no stage; name every block below the loop once, and "
+                         "move blocks there before pipeline",
                          block->id->name, name()),
              {block->id->name, name()});
     for (const Staged &x : loop_.pipeline())
@@ -85,13 +85,13 @@ private:
         if (reads(*outside, block->body.buffer) && sums_over_loop(*block))
           return fail(
               "pipeline.blocks",
-              fmt::format("block {} reads {}, which {} sums over {}: it is complete only after the last "
-                          "iteration, so {} is no part of the loop; leave it after the loop and out of "
-                          "the pipeline",
-                          id->name, block->body.buffer->name, block->id->name, name(), id->name),
+              fmt::format(
+                  "block {} reads {}, which {} sums over {}: it is complete only after the last iteration, so "
+                  "{} does not belong to the loop; keep it after the loop and out of the pipeline",
+                  id->name, block->body.buffer->name, block->id->name, name(), id->name),
               {id->name, block->id->name, name()});
     fail("pipeline.blocks",
-         fmt::format("block {} does not stand below {}; name the blocks below it only", id->name, name()),
+         fmt::format("block {} is not below {}; name only the blocks below the loop", id->name, name()),
          {id->name, name()});
   }
 
@@ -104,8 +104,8 @@ private:
   void check_nests() {
     if (children_.size() < 2)
       return fail("pipeline.nests",
-                  fmt::format("the body of {} is one nest, expected at least 2 that can overlap; bring the "
-                              "producers of what it reads under {} with compute_at first",
+                  fmt::format("the body of {} is one nest, expected at least 2 that can overlap; first move "
+                              "the producers of its operands below {} with compute_at",
                               name(), name()),
                   {name()});
     for (const auto &blocks : nests_) {
@@ -114,7 +114,7 @@ private:
         if (const Staged &own = *staged(loop_, block->id); own.stage != first.stage || own.order != first.order)
           fail("pipeline.together",
                fmt::format("the blocks {} and {} share a nest below {}, so they run together, but have the "
-                           "stages {} and {} and the orders {} and {}; give both the same",
+                           "stages {} and {} and the orders {} and {}; give both the same stage and order",
                            blocks.front()->id->name, block->id->name, name(), first.stage, own.stage,
                            first.order, own.order),
                {blocks.front()->id->name, block->id->name});
@@ -176,13 +176,13 @@ private:
     auto verb = [&](const Block &block) { return block.body.buffer == buffer ? "writes" : "reads"; };
     fail(distance == 0 ? "pipeline.order" : "pipeline.carried",
          fmt::format(
-             "block {} {} {} in the iteration {} = 0 before block {} {} it in {} = {}, but with stage {}, "
-             "order {} against stage {}, order {} it would run after it; {}",
+             "block {} {} {} in the iteration {} = 0 before block {} {} it in {} = {}, but stage {}, order {} "
+             "against stage {}, order {} would reverse the two; {}",
              early.id->name, verb(early), buffer->name, name(), late.id->name, verb(late), name(), distance,
              a.stage, a.order, b.stage, b.order,
              distance == 0
                  ? fmt::format("give {} a later stage, or the same stage and a later order", late.id->name)
-                 : fmt::format("{} is one for all iterations: give both the same stage", buffer->name)),
+                 : fmt::format("{} is shared by all iterations: give both the same stage", buffer->name)),
          {early.id->name, late.id->name});
   }
 
@@ -220,9 +220,9 @@ private:
     Slots slots = slots_of(buffer, {&loop_});
     if (slots.count > 1 && !loop_.is<Unrolled>())
       fail("pipeline.registers",
-           fmt::format("{} is local and would need {} copies, chosen by {}, but registers cannot be indexed by "
-                       "an iteration; order its readers before its writers and one stage apart, use the same "
-                       "stage, or unroll {} before this",
+           fmt::format("{} is local and would need {} copies, selected by {}, but registers have no dynamic "
+                       "index; order its readers before its writers and one stage apart, use the same stage, "
+                       "or unroll {} before pipeline",
                        buffer->name, slots.count, name(), name()),
            {name()});
   }

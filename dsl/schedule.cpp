@@ -109,10 +109,9 @@ std::string Schedule::why_missing(Loop loop) const {
     return "the handle of a loop is empty; take one from loop(), loops(), or a directive that returns loops";
   bool own = std::any_of(steps_.begin(), steps_.end(),
                          [&](const Program &step) { return find_loop(step.body, loop.var) != nullptr; });
-  return own ? fmt::format(
-                   "the loop {} is not in the program any more; a split, fuse or compute_at replaced it: "
-                   "use the handles that those returned, or ask loops() again",
-                   name(loop))
+  return own ? fmt::format("the loop {} is no longer in the program; a split, fuse or compute_at replaced it: "
+                           "use the handles that the directive returned, or call loops() again",
+                           name(loop))
              : fmt::format(
                    "the loop {} belongs to another schedule; take a handle of this one from loop(), loops(), "
                    "or a directive that returns loops",
@@ -124,7 +123,7 @@ std::string Schedule::why_missing(BlockRef block) const {
     return "the handle of a block is empty; take one from block(), or a directive that returns a block";
   bool own = std::any_of(steps_.begin(), steps_.end(),
                          [&](const Program &step) { return find_block(step.body, block.id) != nullptr; });
-  return own ? fmt::format("the block {} is not in the program any more; ask block() again", name(block))
+  return own ? fmt::format("the block {} is no longer in the program; call block() again", name(block))
              : fmt::format(
                    "the block {} belongs to another schedule; take a handle of this one from block(), or a "
                    "directive that returns a block",
@@ -149,7 +148,7 @@ std::vector<Loop> Schedule::loops(BlockRef block, std::size_t expected) const {
     names.push_back(name(handle));
   throw UserError(
       ExitCode::illegal_schedule,
-      fmt::format("block {} has {} loops around it ({}), but loops<{}> was asked for; ask for as many",
+      fmt::format("block {} has {} loops around it ({}), got loops<{}>; request as many loops as the block has",
                   block.id->name, handles.size(), fmt::join(names, ", "), expected));
 }
 
@@ -170,11 +169,10 @@ std::int64_t Schedule::extent(Loop handle) const {
     throw UserError(ExitCode::illegal_schedule, why_missing(handle));
   if (auto extent = as_int(loop->extent))
     return *extent;
-  throw UserError(
-      ExitCode::illegal_schedule,
-      fmt::format("the loop {} has {} iterations, which is known only at launch; ask for the extent of a "
-                  "loop inside of a tile",
-                  name(handle), to_string(loop->extent)));
+  throw UserError(ExitCode::illegal_schedule,
+                  fmt::format("the loop {} has {} iterations, a number known only at launch; query the extent "
+                              "of a loop inside of a tile",
+                              name(handle), to_string(loop->extent)));
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {

@@ -59,11 +59,11 @@ void check_division(const std::string &stage, const Expr &e, const Bounds &bound
   if (dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op->b)))
     return;
   bool divides = op->op == BinaryOp::floordiv;
-  refuse(fmt::format("stage '{}' divides {} data: {} rounds down, but CUDA's {} rounds towards zero where a "
-                     "value is negative; "
-                     "where none is, divide as u32 with cast(DType::u32, …); else {}convert to f32 and back",
-                     stage, name(op->a.dtype()), to_string(e), divides ? "/" : "%",
-                     divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
+  refuse(fmt::format(
+      "stage '{}' divides {} data: {} rounds down, but CUDA's {} rounds negative values towards zero; if no "
+      "value is negative, divide as u32 with cast(DType::u32, …); else {}convert to f32 and back",
+      stage, name(op->a.dtype()), to_string(e), divides ? "/" : "%",
+      divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
 }
 
 /// The time for proofs about nested divisions grows with the fourth power of their number.
@@ -88,10 +88,9 @@ void check_divisions(const std::string &stage, const Expr &value, const Bounds &
 static void refuse_compute_type(const std::string &name, DType dtype) {
   nestsmith::name(dtype); // refuses a value that is none
   if (dtype == DType::tf32)
-    refuse(
-        fmt::format("'{}' is a parameter of tf32, which is a compute type; make it f32 and round what is read "
-                    "with cast(DType::tf32, …)",
-                    name));
+    refuse(fmt::format("'{}' is a parameter of tf32, which is a compute type; declare it as f32 and round each "
+                       "value read with cast(DType::tf32, …)",
+                       name));
 }
 
 /// One for each dimension.
@@ -125,10 +124,9 @@ void Workload::check_sizes(const std::string &whose, const Expr &extent) const {
   walk(extent, [&](const Expr &e) {
     const Var *var = e.as<Var>();
     if (var && (*var)->size && std::find(sizes_.begin(), sizes_.end(), *var) == sizes_.end())
-      refuse(fmt::format(
-          "{} has the extent {}, and {} is no size of workload '{}'; make it one with size(\"{}\") of "
-          "this workload",
-          whose, to_string(extent), (*var)->name, name_, (*var)->name));
+      refuse(fmt::format("{} has the extent {}, but {} is not a size of workload '{}'; declare it with "
+                         "size(\"{}\") of this workload",
+                         whose, to_string(extent), (*var)->name, name_, (*var)->name));
   });
 }
 
@@ -165,12 +163,11 @@ Expr Workload::size(std::string name, Size stated) {
   claim(name, {});
   std::int64_t unit = stated.multiple_of, most = std::int64_t{1} << 40;
   if (unit < 1 || unit > most)
-    refuse(fmt::format("the size '{}' is to be a multiple of {}, expected 1 to 2^40", name, unit));
+    refuse(fmt::format("the size '{}' has .multiple_of = {}, expected 1 to 2^40", name, unit));
   if (stated.min < 1 || stated.max > most || stated.max / unit * unit < stated.min)
-    refuse(
-        fmt::format("the size '{}' is to be from {} to {} and a multiple of {}, which no number from 1 to 2^40 "
-                    "is; state another range",
-                    name, stated.min, stated.max, unit));
+    refuse(fmt::format("the size '{}' has the range {} to {} and must be a multiple of {}, but no number from "
+                       "1 to 2^40 satisfies both; state another range",
+                       name, stated.min, stated.max, unit));
   sizes_.push_back(make_size(std::move(name), stated));
   return sizes_.back();
 }
@@ -180,13 +177,12 @@ Workload::strides(const std::string &name, const std::vector<Expr> &shape, const
   if (!stored.leading.exists())
     return nullptr;
   if (shape.size() < 2)
-    refuse(
-        fmt::format("'{}' has {} dimensions, and only a tensor of rows has a leading dimension; leave it out",
-                    name, shape.size()));
+    refuse(fmt::format("'{}' has {} dimensions, expected at least 2 for a leading dimension; leave it out",
+                       name, shape.size()));
   const Var *size = stored.leading.as<Var>();
   if (!(size && (*size)->size) && !as_int(stored.leading))
-    refuse(
-        fmt::format("the leading dimension of '{}' is no size and no constant; make it one with size()", name));
+    refuse(fmt::format("the leading dimension of '{}' is neither a size nor a constant; declare it with size()",
+                       name));
   if (as_int(simplify(stored.leading < shape.back())) == 1)
     refuse(fmt::format("the leading dimension of '{}' is {}, expected at least the length of a row, {}", name,
                        to_string(stored.leading), to_string(shape.back())));
@@ -229,16 +225,14 @@ void Workload::check_origin(const std::string &stage, const Definition &definiti
   walk(definition.value, [&](const Expr &e) {
     const auto *access = e.as<Load>();
     if (access && std::find(buffers.begin(), buffers.end(), access->buffer) == buffers.end())
-      refuse(fmt::format(
-          "stage '{}' reads '{}', which is no tensor of workload '{}'; make it one with placeholder, "
-          "inout or compute of this workload",
-          stage, access->buffer->name, name_));
+      refuse(fmt::format("stage '{}' reads '{}', which is not a tensor of workload '{}'; declare it with "
+                         "placeholder, inout or compute of this workload",
+                         stage, access->buffer->name, name_));
     const Var *var = e.as<Var>();
     if (var && std::find(known.begin(), known.end(), *var) == known.end())
-      refuse(
-          fmt::format("stage '{0}' uses {1}, which is none of its axes ({2}) and no scalar or size of workload "
-                      "'{3}'; if {1} is a reduction axis, sum over it: sum(…, {1})",
-                      stage, (*var)->name, fmt::join(axes, ", "), name_));
+      refuse(fmt::format("stage '{0}' uses {1}, which is neither one of its axes ({2}) nor a scalar or size of "
+                         "workload '{3}'; if {1} is a reduction axis, sum over it: sum(…, {1})",
+                         stage, (*var)->name, fmt::join(axes, ", "), name_));
   });
 }
 
@@ -366,7 +360,7 @@ Program Workload::output(std::vector<Result> outputs) const {
     const Buffer &old = result.tensor.buffer();
     bool ours = std::ranges::any_of(stages_, [&](const Stmt &made) { return buffer_of(made) == old; });
     if (old->role != Role::temporary || !ours)
-      refuse(fmt::format("'{}' is no stage of this workload and cannot be its output", old->name));
+      refuse(fmt::format("'{}' is not a stage of this workload and cannot be its output", old->name));
     if (std::ranges::count(outputs, old, [](const Result &it) { return it.tensor.buffer(); }) > 1)
       refuse(fmt::format("'{}' is named twice as an output; name it once", old->name));
     refuse_compute_type(old->name, old->dtype);

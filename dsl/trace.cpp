@@ -254,14 +254,14 @@ static int depth_of(const std::string &text) {
 
 TraceFile parse_trace(const std::string &text, const std::string &where) {
   if (depth_of(text) > 64)
-    refuse_trace(where, "is no trace: its brackets nest more than 64 deep");
+    refuse_trace(where, "is not a trace: its brackets nest more than 64 deep");
   auto parsed = json::parse(text);
   if (!parsed)
-    refuse_trace(where, fmt::format("is no JSON: {}", llvm::toString(parsed.takeError())));
+    refuse_trace(where, fmt::format("is not JSON: {}", llvm::toString(parsed.takeError())));
   const json::Object *root = parsed->getAsObject();
   auto version = whole(root, "nestsmith_trace");
   if (!version)
-    refuse_trace(where, "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
+    refuse_trace(where, "is JSON, but not a nestsmith trace: it has no 'nestsmith_trace'");
   if (*version != format_version)
     refuse_trace(where, fmt::format("is a trace of version {}, expected {}", *version, format_version));
   TraceFile trace;
@@ -302,7 +302,7 @@ void apply(Schedule &schedule, const Directive &directive, const std::string &wh
 
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where) {
   if (sizes_of(program) != trace.sizes)
-    refuse_trace(where, "its sizes are not those of the computation; it was made for another");
+    refuse_trace(where, "its sizes differ from those of the computation; it was made for another one");
   Schedule schedule(std::move(program), std::move(target));
   for (const Directive &directive : trace.directives) {
     apply(schedule, directive, where);

@@ -163,8 +163,8 @@ public:
       check_access(block_.body.buffer, block_.body.indices, "writes", lasting);
     if (!found_ && !vectors_ && !lasting && !intrinsic_)
       fail("vectorize.memory",
-           "nothing that block {} accesses in memory is contiguous along {}, so there is no vector; lay out a "
-           "tile along it with transform_layout, or leave the loop serial",
+           "no memory access of block {} is contiguous along {}, so there is no vector; lay out a tile along "
+           "the loop with transform_layout, or leave the loop serial",
            block_.id->name, loop_.var->name);
     return std::move(found_);
   }
@@ -202,18 +202,16 @@ private:
       return;
     const Var *axis = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr;
     if (!axis)
-      return fail(
-          "vectorize.uniform",
-          "block {} reads only where {}, which may differ between the {} lanes of {}; vectorize another "
-          "loop",
-          block_.id->name, to_string(condition), lanes_, loop_.var->name);
+      return fail("vectorize.uniform",
+                  "block {} reads under the mask {}, which may differ between the {} lanes of {}; vectorize "
+                  "another loop",
+                  block_.id->name, to_string(condition), lanes_, loop_.var->name);
     Expr start = in_lane(in_loops(op->a, block_, bounds_), loop_.var, 0, bounds_);
-    fail(
-        "vectorize.uniform",
-        "block {} runs only where {}, and the {} lanes of {} start at {} = {}: lanes of one vector may fall on "
-        "both sides; expected {} and each start to be multiples of {}: take a scalar loop for this shape",
-        block_.id->name, to_string(condition), lanes_, loop_.var->name, (*axis)->name, to_string(start),
-        to_string(op->b), lanes_);
+    fail("vectorize.uniform",
+         "block {} has the guard {}, which may differ between the {} lanes of {} that start at {} = {}; "
+         "expected {} and each start to be multiples of {}: use a scalar loop for this shape",
+         block_.id->name, to_string(condition), lanes_, loop_.var->name, (*axis)->name, to_string(start),
+         to_string(op->b), lanes_);
   }
 
   void check_access(const Buffer &buffer, const std::vector<Expr> &indices, const char *verb, bool lasting) {
@@ -226,12 +224,11 @@ private:
     auto motion = motion_along(offset, loop_.var, lanes_, bounds_);
     if (!motion || !(motion->still() || motion->contiguous())) {
       if (intrinsic_)
-        fail(
-            "vectorize.contiguous",
-            "block {} {} {} with a stride of {} along {}, and {} takes elements side by side; lay it out along "
-            "{} with transform_layout",
-            block_.id->name, verb, buffer->name, motion ? std::to_string(motion->steps[1]) : "unknown length",
-            loop_.var->name, intrinsic_->name, loop_.var->name);
+        fail("vectorize.contiguous",
+             "block {} {} {} with a stride of {} along {}, but {} needs contiguous elements; lay it out along "
+             "{} with transform_layout",
+             block_.id->name, verb, buffer->name, motion ? std::to_string(motion->steps[1]) : "unknown length",
+             loop_.var->name, intrinsic_->name, loop_.var->name);
       else if (parameter)
         fail("vectorize.contiguous",
              "block {} {} {} with a stride of {} along {}, expected contiguous elements; vectorize the loop "
@@ -243,29 +240,32 @@ private:
     }
     if (intrinsic_ && !motion->contiguous() && buffer != block_.body.buffer)
       fail("vectorize.contiguous",
-           "block {} {} {} without moving along {}, and {} takes elements side by side; tensorize another loop",
+           "block {} {} {} with a stride of 0 along {}, but {} needs contiguous elements; tensorize another "
+           "loop",
            block_.id->name, verb, buffer->name, loop_.var->name, intrinsic_->name);
     if (motion->still())
       return;
     if (!is_vector(buffer->dtype, lanes_))
       fail("vectorize.width",
-           "block {} {} {} by {} elements of {} at once, and a vector has 8 or 16 bytes of elements of 4 or 8; "
-           "{}",
+           "block {} {} {} in vectors of {} elements of {}, but a vector has 8 or 16 bytes, in elements of 4 "
+           "or 8 bytes; {}",
            block_.id->name, verb, buffer->name, lanes_, name(buffer->dtype),
-           intrinsic_ ? "bring them into registers with cache_read first" : "leave the loop serial");
+           intrinsic_ ? "load them into registers with cache_read first" : "leave the loop serial");
     vectors_ = true;
     Expr first = in_lane(offset, loop_.var, 0, bounds_);
     if (!is_multiple(first, lanes_, bounds_))
-      fail("vectorize.aligned",
-           "block {} {} {} by {} elements at once from the offset {}, which is not always a multiple of {}{}",
-           block_.id->name, verb, buffer->name, lanes_, to_string(first), lanes_,
-           parameter
-               ? fmt::format(": rows of {} elements do not start at one; take a scalar loop for this shape",
-                             to_string(buffer->strides && buffer->shape.size() > 1
-                                           ? (*buffer->strides)[buffer->shape.size() - 2]
-                                           : buffer->shape.back()))
-               : fmt::format("; pad or lay out {} so that its rows start at one, or leave {} serial",
-                             buffer->name, loop_.var->name));
+      fail(
+          "vectorize.aligned",
+          "block {} {} {} in vectors of {} elements from the offset {}, which is not always a multiple of {}{}",
+          block_.id->name, verb, buffer->name, lanes_, to_string(first), lanes_,
+          parameter
+              ? fmt::format(": rows of {} elements are not aligned to it; use a scalar loop for this shape",
+                            to_string(buffer->strides && buffer->shape.size() > 1
+                                          ? (*buffer->strides)[buffer->shape.size() - 2]
+                                          : buffer->shape.back()))
+              : fmt::format(
+                    "; pad {} or change its layout so that its rows are aligned to it, or leave {} serial",
+                    buffer->name, loop_.var->name));
   }
 
   Placements &placements_;

@@ -156,7 +156,7 @@ private:
         fail("block {} binds {} to {}, which is not a loop around it", block.id->name, iter.var->name,
              (*var)->name);
       if (node.as<Load>() || node.as<Select>())
-        fail("block {} binds {} to what is not quasi-affine", block.id->name, iter.var->name);
+        fail("block {} binds {} to an expression that is not quasi-affine", block.id->name, iter.var->name);
     });
     auto range = range_of(iter.binding, bounds);
     if (!range)

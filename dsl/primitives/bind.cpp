@@ -88,13 +88,11 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
 /// Loops on one axis are merged in the kernel: what is below both must not depend on both.
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
   if (!is_thread(axis))
-    edit.refuse(
-        "bind.nested",
-        fmt::format(
-            "the loops {} and {} are nested, and only thread axes can be bound again in a nest; bind one "
-            "of them to another axis",
-            outer.var->name, inner.var->name),
-        {outer.var->name, inner.var->name});
+    edit.refuse("bind.nested",
+                fmt::format("the loops {} and {} are nested, and only a thread axis may be bound twice in a "
+                            "nest; bind one of them to another axis",
+                            outer.var->name, inner.var->name),
+                {outer.var->name, inner.var->name});
   for (const Block *block : blocks_of(inner.body)) {
     bool uses_outer = false, uses_inner = false;
     for (const IterVar &iter : block->iters) {
@@ -102,13 +100,12 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
       uses_inner = uses_inner || uses(iter.binding, inner.var);
     }
     if (uses_outer && uses_inner)
-      edit.refuse(
-          "bind.nested",
-          fmt::format(
-              "block {} uses both {} and {}, and on one axis a thread has one index: the iterations with "
-              "{} != {} would be lost; bind one of them to another axis",
-              block->id->name, outer.var->name, inner.var->name, outer.var->name, inner.var->name),
-          {outer.var->name, inner.var->name, block->id->name});
+      edit.refuse("bind.nested",
+                  fmt::format("block {} uses both {} and {}, but a thread has one index on an axis, so the "
+                              "iterations with {} != {} would be lost; bind one of the loops to another axis",
+                              block->id->name, outer.var->name, inner.var->name, outer.var->name,
+                              inner.var->name),
+                  {outer.var->name, inner.var->name, block->id->name});
   }
 }
 

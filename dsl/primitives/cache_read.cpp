@@ -22,12 +22,11 @@ const Load &find_read(const Schedule::Edit &edit, const Block &block, const std:
     if (!found)
       found = access;
     if (access->mask.exists())
-      edit.refuse(
-          "cache_read.unmasked",
-          fmt::format("block {} reads {} under a mask, and a copy of all of it would read what the mask "
-                      "protects; read it in place",
-                      block.id->name, name),
-          {block.id->name});
+      edit.refuse("cache_read.unmasked",
+                  fmt::format("block {} reads {} under a mask, and an unmasked copy would also read the "
+                              "masked-out elements; leave this read uncached",
+                              block.id->name, name),
+                  {block.id->name});
   }
   if (!found)
     edit.refuse("cache_read.reads",
@@ -52,22 +51,21 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
   const Load &access = find_read(edit, reader, buffer_name);
   Buffer buffer = access.buffer;
   if (scope == Scope::global)
-    edit.refuse("cache_read.scope",
-                "got the scope global, expected shared or local: a cache is to be faster than what it caches");
+    edit.refuse(
+        "cache_read.scope",
+        "got the scope global, expected shared or local: a cache must be in faster memory than its source");
   if (reader.body.buffer == buffer)
     edit.refuse("cache_read.unwritten",
-                fmt::format("block {} writes {} itself, and would read an old copy; use cache_write",
+                fmt::format("block {} also writes {}, so a copy made before it would be stale; use cache_write",
                             reader.id->name, buffer_name),
                 {reader.id->name});
   for (const Block *writer : writers_of(edit.body(), buffer))
     if (top_of(edit.body(), writer->id) == top_of(edit.body(), reader.id))
-      edit.refuse(
-          "cache_read.before",
-          fmt::format(
-              "block {} writes {} in the same nest as {} reads it, so it is not complete before that nest "
-              "begins; cache it before you bring the two together",
-              writer->id->name, buffer_name, reader.id->name),
-          {writer->id->name, reader.id->name});
+      edit.refuse("cache_read.before",
+                  fmt::format("block {} writes {} in the nest in which {} reads it, so the copy would precede "
+                              "the writes; use cache_read before moving the blocks into one nest",
+                              writer->id->name, buffer_name, reader.id->name),
+                  {writer->id->name, reader.id->name});
 
   std::string cache_name = edit.name(fmt::format("{}_{}", buffer_name, name(scope)));
   auto cache = std::make_shared<const BufferNode>(

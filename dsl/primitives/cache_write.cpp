@@ -11,33 +11,29 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
   const Block &writer = edit.block(handle);
   Buffer buffer = writer.body.buffer;
   if (scope == Scope::global)
-    edit.refuse("cache_write.scope",
-                "got the scope global, expected shared or local: a cache is to be faster than what it caches");
+    edit.refuse("cache_write.scope", "got the scope global, expected shared or local: a cache must be in "
+                                     "faster memory than its destination");
   if (buffer->role == Role::inout)
-    edit.refuse(
-        "cache_write.pure",
-        fmt::format(
-            "{} is an inout parameter whose old content is read, which the cache would not hold; compute "
-            "the new part into a stage of its own",
-            buffer->name),
-        {writer.id->name});
+    edit.refuse("cache_write.pure",
+                fmt::format("{} is an inout parameter, and the cache would not hold its old values; compute "
+                            "the update in a stage of its own",
+                            buffer->name),
+                {writer.id->name});
   Path path = path_to(edit.body(), writer.id);
   const Stmt &top = path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0];
   for (const Block *other : writers_of(edit.body(), buffer))
     if (!find_block(top, other->id))
       edit.refuse("cache_write.writers",
-                  fmt::format("block {} also writes {}, in a nest of its own, and would still write there; use "
+                  fmt::format("block {} also writes {}, in another nest, and would bypass the cache; use "
                               "cache_write before decompose_reduction",
                               other->id->name, buffer->name),
                   {other->id->name, writer.id->name});
   for (const Block *reader : readers_of(top, buffer))
-    edit.refuse(
-        "cache_write.readers",
-        fmt::format(
-            "block {} reads {} in the same nest, before the copy would be made; use cache_write before you "
-            "bring the two together",
-            reader->id->name, buffer->name),
-        {reader->id->name});
+    edit.refuse("cache_write.readers",
+                fmt::format("block {} reads {} in the same nest, before the cache is copied back; use "
+                            "cache_write before moving the blocks into one nest",
+                            reader->id->name, buffer->name),
+                {reader->id->name});
 
   std::string cache_name = edit.name(fmt::format("{}_{}", buffer->name, name(scope)));
   std::string copy_name = edit.name(fmt::format("{}_writeback", buffer->name));

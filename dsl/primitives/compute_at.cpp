@@ -29,7 +29,8 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
   if (all.empty())
     edit.refuse(
         "compute_at.read",
-        fmt::format("nothing reads {}; only what is read can be computed where it is needed", buffer->name),
+        fmt::format("no block reads {}, so there is no reader to move the producer to; leave it in place",
+                    buffer->name),
         {producer.id->name});
 }
 
@@ -44,8 +45,7 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
         if (writer->id != producer.id)
           edit.refuse(
               "compute_at.inputs",
-              fmt::format("block {} reads {}, which {} computes below {}, a loop of its present place; move {} "
-                          "first",
+              fmt::format("block {} reads {}, which {} computes in the same nest, below {}; move {} first",
                           producer.id->name, access->buffer->name, writer->id->name, outer->var->name,
                           writer->id->name),
               {writer->id->name, producer.id->name});
@@ -85,16 +85,16 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
       Region read = *region_read(nest, buffer, varies, bounds);
       for (std::size_t d = 0; d < read.size(); ++d)
         if (!lies_in(read[d], made[d], buffer->shape[d], bounds))
-          edit.refuse(
-              "compute_at.pieces",
-              fmt::format(
-                  "block {0} would read {1} elements of {2} from {3} on in dimension {4}, but {5} makes "
-                  "only {6} from {7} on in each iteration of {8}; bring {0} to {9} before {5} comes "
-                  "below {8}",
-                  producer.id->name, to_string(read[d].extent), buffer->name, to_string(read[d].min), d,
-                  writer->id->name, to_string(made[d].extent), to_string(made[d].min),
-                  loops_of(path_to(edit.body(), writer->id))[common.size() - 1]->var->name, loop.var->name),
-              {writer->id->name, producer.id->name});
+          edit.refuse("compute_at.pieces",
+                      fmt::format("block {0} would read {1} elements of {2} from index {3} in dimension {4}, "
+                                  "but {5} produces only {6} from index {7} in each iteration of {8}; move {0} "
+                                  "to {9} before moving {5} below {8}",
+                                  producer.id->name, to_string(read[d].extent), buffer->name,
+                                  to_string(read[d].min), d, writer->id->name, to_string(made[d].extent),
+                                  to_string(made[d].min),
+                                  loops_of(path_to(edit.body(), writer->id))[common.size() - 1]->var->name,
+                                  loop.var->name),
+                      {writer->id->name, producer.id->name});
     }
 }
 
@@ -123,18 +123,16 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   if (buffer->role != Role::temporary)
     edit.refuse(
         "compute_at.temporary",
-        fmt::format("block {} writes {}, a parameter, all of which is needed; only a temporary can be computed "
-                    "where it is read",
-                    producer.id->name, buffer->name),
+        fmt::format(
+            "block {} writes {}, a parameter that must be computed in full; use compute_at on a temporary",
+            producer.id->name, buffer->name),
         {producer.id->name});
   if (writers_of(edit.body(), buffer).size() != 1)
-    edit.refuse(
-        "compute_at.whole",
-        fmt::format(
-            "{} has an init and an update, which would have to move together; use decompose_reduction after "
-            "this",
-            buffer->name),
-        {producer.id->name});
+    edit.refuse("compute_at.whole",
+                fmt::format("{} has separate blocks for init and update, which would have to move together; "
+                            "use compute_at before decompose_reduction",
+                            buffer->name),
+                {producer.id->name});
   check_readers(edit, producer, loop);
   require_plain_nest(edit, "compute_at.serial", producer);
 

@@ -17,34 +17,32 @@ void check_definition(const Schedule::Edit &edit, const Block &block) {
   if (buffer->role != Role::temporary)
     edit.refuse(
         "compute_inline.temporary",
-        fmt::format("block {} writes {}, a parameter, which the caller is to have; only a temporary can "
-                    "be inlined",
+        fmt::format("block {} writes {}, a parameter that the caller receives; only a temporary can be inlined",
                     name, buffer->name),
         {name});
   bool reduces = std::any_of(block.iters.begin(), block.iters.end(),
                              [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
   if (reduces || writers_of(edit.body(), buffer).size() > 1)
-    edit.refuse(
-        "compute_inline.elementwise",
-        fmt::format("block {} is part of a sum, which each reader would have to compute anew; bring it to "
-                    "its readers with compute_at",
-                    name),
-        {name});
+    edit.refuse("compute_inline.elementwise",
+                fmt::format("block {} is part of a sum, which each reader would recompute; move it to its "
+                            "readers with compute_at",
+                            name),
+                {name});
   if (!is_plain(block, buffer, block.body.indices))
-    edit.refuse(
-        "compute_inline.index",
-        fmt::format("block {} does not index {} by just its own axes, each once and over its whole extent, "
-                    "so what an element holds is not one expression; use compute_at",
-                    name, buffer->name),
-        {name});
+    edit.refuse("compute_inline.index",
+                fmt::format("block {} does not index {} by exactly its own axes, each once and over its whole "
+                            "extent, so an element has no single defining expression; use compute_at",
+                            name, buffer->name),
+                {name});
   if (readers_of(edit.body(), buffer).empty())
     edit.refuse("compute_inline.read",
-                fmt::format("nothing reads {}, so there is nothing to inline it into", buffer->name), {name});
+                fmt::format("no block reads {}, so there is no reader to inline it into", buffer->name),
+                {name});
   for (const Load *access : loads_of(block))
     if (const Block *writer = writer_after(edit.body(), access->buffer, block.id))
       edit.refuse("compute_inline.inputs",
-                  fmt::format("block {} reads {}, which {} overwrites later: its readers might find the new "
-                              "content; keep {} in a temporary",
+                  fmt::format("block {} reads {}, which {} overwrites later, so an inlined read could see the "
+                              "new values; keep {} in a temporary",
                               name, access->buffer->name, writer->id->name, buffer->name),
                   {name, writer->id->name});
 }

@@ -101,23 +101,21 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
   const Block &block = edit.block(handle);
   const For &loop = edit.loop(at);
   if (!block.init)
-    edit.refuse(
-        "decompose_reduction.init",
-        fmt::format("block {} has no init; only a sum that is still whole can be decomposed", block.id->name),
-        {block.id->name});
+    edit.refuse("decompose_reduction.init",
+                fmt::format("block {} has no init, expected a sum that is not yet decomposed", block.id->name),
+                {block.id->name});
   if (!find_block(loop.body, block.id))
     edit.refuse("decompose_reduction.encloses",
-                fmt::format("the loop {} does not enclose block {}; name one of its own loops", loop.var->name,
-                            block.id->name),
+                fmt::format("the loop {} does not enclose block {}; name a loop around the block",
+                            loop.var->name, block.id->name),
                 {loop.var->name, block.id->name});
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     if (outer->var != loop.var && sums_over(block, outer->var))
-      edit.refuse(
-          "decompose_reduction.outermost",
-          fmt::format("block {} sums over {}, which is outside of {}: the init would run again for each of its "
-                      "iterations; decompose at {}",
-                      block.id->name, outer->var->name, loop.var->name, outer->var->name),
-          {outer->var->name, loop.var->name});
+      edit.refuse("decompose_reduction.outermost",
+                  fmt::format("block {} sums over {}, a loop outside of {}, so the init would run again in "
+                              "each iteration of the outer loop; decompose at {}",
+                              block.id->name, outer->var->name, loop.var->name, outer->var->name),
+                  {outer->var->name, loop.var->name});
   std::vector<Var> repeated;
   for (const For *inner : loops_of(path_to(edit.body(), block.id)))
     if (find_loop(loop.body, inner->var) || inner->var == loop.var)
@@ -130,13 +128,11 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
   };
   for (const Var &var : repeated)
     if (!determine(bindings, {var}, outside, loop_bounds(edit.body())))
-      edit.refuse(
-          "decompose_reduction.once",
-          fmt::format(
-              "block {} is computed anew for each {}, and without its init would add to the same elements "
-              "again; decompose at a loop inside of {}",
-              block.id->name, var->name, var->name),
-          {var->name, block.id->name});
+      edit.refuse("decompose_reduction.once",
+                  fmt::format("block {} is recomputed in each iteration of {}, and without its init would add "
+                              "to the same elements again; decompose at a loop inside of {}",
+                              block.id->name, var->name, var->name),
+                  {var->name, block.id->name});
   auto init =
       std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
   Stmt body = decompose(edit.body(), block.id, loop.var, init,

@@ -52,8 +52,8 @@ void double_buffer(Schedule &schedule, Loop handle) {
   std::vector<Nest> nests = staged(loop);
   if (std::all_of(nests.begin(), nests.end(), [](const Nest &nest) { return nest.stage == 0; }))
     edit.refuse("double_buffer.tiles",
-                fmt::format("no nest below {} writes a shared tile that another one reads, so there is nothing "
-                            "to fetch ahead; bring shared caches under it with compute_at",
+                fmt::format("no nest below {} writes a shared tile that another nest reads, so there is "
+                            "nothing to prefetch; move shared caches below the loop with compute_at",
                             loop.var->name),
                 {loop.var->name});
   std::vector<Staged> stages;

@@ -93,8 +93,8 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
     refuse(breach->requirement, breach->message, breach->culprits);
   if (const For *lanes = find_crowded_lanes(next))
     refuse("any.lanes",
-           fmt::format("the loop {0} is {1} and so has one block, but this would bring other loops or blocks "
-                       "below it; do this before {0} is {1}, or choose a loop outside of it",
+           fmt::format("the loop {0} is {1} and must contain exactly one block, but this directive would add "
+                       "loops or blocks below it; apply it before {0} is {1}, or choose a loop outside of {0}",
                        lanes->var->name, nestsmith::name(lanes->form)),
            {lanes->var->name});
   directive_.results = std::move(results);
@@ -136,12 +136,11 @@ std::int64_t Schedule::Edit::require_constant(const char *requirement, const For
                                               const std::string &done) const {
   if (auto extent = as_int(loop.extent))
     return *extent;
-  refuse(
-      requirement,
-      fmt::format("the loop {} has {} iterations, which is known only at launch, and only a loop of a constant "
-                  "extent can be {}; split it and take the inner part",
-                  loop.var->name, to_string(loop.extent), done),
-      {loop.var->name});
+  refuse(requirement,
+         fmt::format("the loop {} has {} iterations, a number known only at launch, and only a loop of a "
+                     "constant extent can be {}; split it and use the inner loop",
+                     loop.var->name, to_string(loop.extent), done),
+         {loop.var->name});
 }
 
 std::string loop_name(const Loop &loop) { return loop.var ? loop.var->name : "(no loop)"; }
@@ -216,8 +215,8 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
     edit.refuse(
         "compute_at.steps",
         fmt::format(
-            "the loops of block {} do not take its sum over {} from where it begins, {}, in even steps, "
-            "so it cannot be made anew; do this before they are fused or split further",
+            "the loops of block {} do not advance its sum over {} from the first index, {}, in equal steps, so "
+            "they cannot be rebuilt; apply this directive before they are fused or split further",
             block.id->name, axis.var->name, to_string(axis.first)),
         {block.id->name});
   return {simplify(floordiv(*last, Expr(size)) + Expr(1)), size};

@@ -16,9 +16,9 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
   if (!child || child->var != inner.var)
     edit.refuse(
         "fuse.nested",
-        fmt::format("the body of {} is not just the loop {}; bring them next to each other with reorder, outer "
-                    "loop first",
-                    outer.var->name, inner.var->name),
+        fmt::format(
+            "the body of {} is not exactly the loop {}; make them adjacent with reorder, outer loop first",
+            outer.var->name, inner.var->name),
         {outer.var->name, inner.var->name});
 
   auto most = [](const For &loop) { return range_of(loop.extent, {}).value().high; };

@@ -11,13 +11,13 @@ void launch_bounds(Schedule &schedule, std::int64_t min_blocks) {
   Schedule::Edit edit(schedule, "launch_bounds", {min_blocks});
   const Target &target = schedule.target();
   if (min_blocks < 1 || min_blocks > target.blocks_per_sm)
-    edit.refuse("launch_bounds.count",
-                fmt::format("got {} blocks on an SM, expected 1 to {}, which is what {} holds", min_blocks,
-                            target.blocks_per_sm, to_string(target.arch)));
+    edit.refuse("launch_bounds.count", fmt::format("got {} blocks on an SM, expected 1 to {}, the limit of {}",
+                                                   min_blocks, target.blocks_per_sm, to_string(target.arch)));
   std::int64_t threads = threads_of(edit.program());
   if (min_blocks * threads > target.threads_per_sm)
     edit.refuse("launch_bounds.threads",
-                fmt::format("{} blocks of {} threads are {}, but an SM of {} holds {}; ask for at most {}",
+                fmt::format("{} blocks of {} threads are {} threads, but an SM of {} "
+                            "holds at most {}; request at most {} blocks",
                             min_blocks, threads, min_blocks * threads, to_string(target.arch),
                             target.threads_per_sm, target.threads_per_sm / threads));
   Program next = edit.program();

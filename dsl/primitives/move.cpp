@@ -12,14 +12,13 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
     if (!loop || blocks_of(loop->body).size() > 1)
       continue;
     if (!loop->is<Serial>())
-      edit.refuse(
-          requirement,
-          fmt::format(
-              "the loop {} of block {} is {}, and the loops are made anew, so that would be lost; bind and "
-              "unroll after this",
-              loop->var->name, block.id->name,
-              loop->axis() ? fmt::format("bound to {}", name(*loop->axis())) : std::string(name(loop->form))),
-          {loop->var->name});
+      edit.refuse(requirement,
+                  fmt::format("the loop {} of block {} is {}, which would be lost because this directive "
+                              "rebuilds the loops; bind and unroll afterwards",
+                              loop->var->name, block.id->name,
+                              loop->axis() ? fmt::format("bound to {}", name(*loop->axis()))
+                                           : std::string(name(loop->form))),
+                  {loop->var->name});
     if (!loop->pipeline().empty() || loop->partitioned())
       edit.require_serial(requirement, *loop);
     edit.release(stmt);

@@ -23,12 +23,12 @@ void partition(Schedule &schedule, Loop handle) {
   const For &loop = edit.loop(handle);
   if (loop.partitioned())
     edit.refuse("partition.kind",
-                fmt::format("the loop {} is partitioned already; once is enough", loop.var->name),
+                fmt::format("the loop {} is already partitioned; partition it once", loop.var->name),
                 {loop.var->name});
   if (loop.axis() && is_thread(*loop.axis()))
     edit.refuse("partition.kind",
-                fmt::format("the loop {} is bound to {}, and the threads of a block run one code together; "
-                            "partition a serial loop or one that is bound to a block axis",
+                fmt::format("the loop {} is bound to {}, and all threads of a block share one version of the "
+                            "code; partition a serial loop or one that is bound to a block axis",
                             loop.var->name, name(*loop.axis())),
                 {loop.var->name});
   if (!loop.is<Serial>() && !loop.is<BoundTo>())
@@ -39,8 +39,8 @@ void partition(Schedule &schedule, Loop handle) {
                 {loop.var->name});
   if (!guards(loop))
     edit.refuse("partition.guarded",
-                fmt::format("no block below {} is guarded by it: all its tiles are full for this shape; leave "
-                            "the partition out",
+                fmt::format("no guard of a block below {} depends on it: all its tiles are full for this "
+                            "shape; leave the partition out",
                             loop.var->name),
                 {loop.var->name});
   For copy = loop;

@@ -27,26 +27,26 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
     stages.insert(nest.stage);
     if (!orders.insert(nest.order).second || nest.order < 0 ||
         nest.order >= static_cast<std::int64_t>(nests.size()))
-      edit.refuse(
-          "pipeline.orders",
-          fmt::format("the {} nests below {} have the order {} twice or out of range, expected each of 0 "
-                      "to {} once",
-                      nests.size(), loop.var->name, nest.order, nests.size() - 1),
-          {blocks_of(nest.stmt).front()->id->name});
+      edit.refuse("pipeline.orders",
+                  fmt::format("the {} nests below {} have the order {} twice or out of range, expected each "
+                              "number from 0 to {} once",
+                              nests.size(), loop.var->name, nest.order, nests.size() - 1),
+                  {blocks_of(nest.stmt).front()->id->name});
   }
   std::int64_t expected = 0;
   for (std::int64_t stage : stages) {
     if (stage != expected)
-      edit.refuse("pipeline.stages",
-                  fmt::format("got the stage {}, but none is {}; number the stages from 0 without a gap", stage,
-                              expected),
-                  {loop.var->name});
+      edit.refuse(
+          "pipeline.stages",
+          fmt::format("got the stage {}, but no nest has the stage {}; number the stages from 0 without a gap",
+                      stage, expected),
+          {loop.var->name});
     ++expected;
   }
   if (stages.size() < 2)
     edit.refuse("pipeline.stages",
-                fmt::format("all blocks below {} have stage 0, so nothing would overlap; give what reads the "
-                            "tiles a later stage than what fills them",
+                fmt::format("all blocks below {} have stage 0, so nothing would overlap; give the readers of "
+                            "the tiles a later stage than the writers",
                             loop.var->name),
                 {loop.var->name});
 }

@@ -32,8 +32,8 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
     if (as<For>(chain[n]->body) != chain[n + 1])
       edit.refuse(
           "reorder.chain",
-          fmt::format("between the loops {} and {} stand other statements, which depend on their order (block "
-                      "{}); reorder before they are put there, or reorder the loops on one side of them only",
+          fmt::format("other statements between the loops {} and {} depend on their order (block {}); reorder "
+                      "before adding those statements, or reorder the loops on one side of them only",
                       chain[n]->var->name, chain[n + 1]->var->name,
                       blocks_of(chain[n]->body).front()->id->name),
           {chain[n]->var->name, chain[n + 1]->var->name});
@@ -59,10 +59,9 @@ void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &bef
         if (auto mixed = used_in(term.digit.base, before); mixed != used_in(term.digit.base, after))
           edit.refuse(
               "reorder.init",
-              fmt::format(
-                  "block {} sums over {} and {} at once, and its init must run first of them; keep their "
-                  "order, or use decompose_reduction before this",
-                  block->id->name, mixed[0]->var->name, mixed[1]->var->name),
+              fmt::format("block {} sums over an index that mixes {} and {}, and their order decides whether "
+                          "its init runs first; keep the order, or use decompose_reduction before reorder",
+                          block->id->name, mixed[0]->var->name, mixed[1]->var->name),
               {mixed[0]->var->name, mixed[1]->var->name, block->id->name});
     }
 }
@@ -91,8 +90,8 @@ void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &
         };
         if (block->init && first(before) != first(after) && is_summed(sums) && is_repeated(repeats))
           edit.refuse("reorder.repeated",
-                      fmt::format("{} repeats block {} as a whole, init included, and {} is a loop of its sum; "
-                                  "keep their order",
+                      fmt::format("the loop {} repeats all of block {}, including its init, and {} is a loop "
+                                  "of its sum; keep their order",
                                   repeats->var->name, block->id->name, sums->var->name),
                       {repeats->var->name, sums->var->name, block->id->name});
       }

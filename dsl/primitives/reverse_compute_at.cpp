@@ -62,7 +62,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
       if (position(writer->id) >= first)
         edit.refuse(
             "reverse_compute_at.inputs",
-            fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} there first",
+            fmt::format("block {} also reads {}, which {} writes after the start of {}; move {} there first",
                         consumer.id->name, access->buffer->name, writer->id->name, loop.var->name,
                         writer->id->name),
             {loop.var->name, writer->id->name});
@@ -88,13 +88,11 @@ std::vector<std::size_t> identity_map(const Schedule::Edit &edit, const Block &c
     good = good && access->indices.size() == consumer.iters.size();
   }
   if (!good)
-    edit.refuse(
-        "reverse_compute_at.identity",
-        fmt::format(
-            "block {} does not read {} at just its own axes, so what it can compute in one iteration is no "
-            "box; use compute_at on the producer",
-            consumer.id->name, link->name),
-        {consumer.id->name});
+    edit.refuse("reverse_compute_at.identity",
+                fmt::format("block {} does not read {} at exactly its own axes, so the elements that it can "
+                            "compute in one iteration are not a box; use compute_at on the producer",
+                            consumer.id->name, link->name),
+                {consumer.id->name});
   return map;
 }
 
@@ -128,13 +126,12 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   for (const IterVar &iter : find_block(nest, consumer.id)->iters)
     bindings.push_back(iter.binding);
   if (!bijective(bindings, around, loop_bounds(make_seq({edit.body(), nest}))))
-    edit.refuse(
-        "reverse_compute_at.partition",
-        fmt::format(
-            "the iterations from {} outwards do not make disjoint boxes of {}, so block {} would run more "
-            "than once for some elements; choose a loop at which each iteration finishes a tile of its own",
-            loop.var->name, link->name, consumer.id->name),
-        {loop.var->name, consumer.id->name});
+    edit.refuse("reverse_compute_at.partition",
+                fmt::format("the iterations of {} and of the loops around it do not produce disjoint boxes of "
+                            "{}, so block {} would run more than once for some elements; choose a loop whose "
+                            "iterations each complete a separate tile",
+                            loop.var->name, link->name, consumer.id->name),
+                {loop.var->name, consumer.id->name});
   Stmt body =
       insert_into(remove_block(edit.body(), consumer.id), loop.var, nest, [](const Stmt &) { return false; });
   require_kept_order(edit, "reverse_compute_at.order", consumer.id, body, consumer.id, loop.var->name);

@@ -20,39 +20,35 @@ bool is_sum(const Block &block) {
 const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
   const std::string &name = consumer.id->name;
   if (consumer.init || is_sum(consumer))
-    edit.refuse(
-        "reverse_compute_inline.elementwise",
-        fmt::format("block {} is a sum, which no element of a producer completes; use reverse_compute_at",
-                    name),
-        {name});
+    edit.refuse("reverse_compute_inline.elementwise",
+                fmt::format("block {} is a sum, expected an elementwise block; use reverse_compute_at", name),
+                {name});
   const Load *link = nullptr;
   for (const Load *access : loads_of(consumer)) {
     if (access->buffer->role != Role::temporary || access->buffer == consumer.body.buffer ||
         readers_of(edit.body(), access->buffer).size() != 1)
       continue;
     if (link && link->buffer != access->buffer)
-      edit.refuse(
-          "reverse_compute_inline.reads",
-          fmt::format("block {} reads both {} and {}, and can be put into the producer of one only; use "
-                      "compute_inline for the other first",
-                      name, link->buffer->name, access->buffer->name),
-          {name});
+      edit.refuse("reverse_compute_inline.reads",
+                  fmt::format("block {} reads both {} and {}, but can be inlined into one producer only; use "
+                              "compute_inline for the other first",
+                              name, link->buffer->name, access->buffer->name),
+                  {name});
     if (!is_plain(consumer, access->buffer, access->indices) ||
         (link && !std::equal(link->indices.begin(), link->indices.end(), access->indices.begin(), same)))
-      edit.refuse(
-          "reverse_compute_inline.reads",
-          fmt::format("block {} does not read {} at just its own axes, each once and over its whole extent, "
-                      "so it does not use each element once; use compute_inline",
-                      name, access->buffer->name),
-          {name});
+      edit.refuse("reverse_compute_inline.reads",
+                  fmt::format("block {} does not read {} at exactly its own axes, each once and over its whole "
+                              "extent, so it does not use each element exactly once; use compute_inline",
+                              name, access->buffer->name),
+                  {name});
     link = access;
   }
   if (!link)
-    edit.refuse(
-        "reverse_compute_inline.reads",
-        fmt::format("block {} reads no temporary that it alone reads; use compute_inline on what it reads",
-                    name),
-        {name});
+    edit.refuse("reverse_compute_inline.reads",
+                fmt::format("block {} is not the only reader of any temporary; use compute_inline on the "
+                            "producers of its operands",
+                            name),
+                {name});
   return *link;
 }
 
@@ -60,22 +56,21 @@ const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, co
   std::vector<const Block *> writers = writers_of(edit.body(), link);
   const Block &producer = *writers.back();
   if (writers.size() > 1 || producer.init || is_sum(producer))
-    edit.refuse("reverse_compute_inline.complete",
-                fmt::format("block {} sums up {}, and {} would be applied to its partial sums; use "
-                            "reverse_compute_at",
-                            producer.id->name, link->name, consumer.id->name),
-                {producer.id->name, consumer.id->name});
+    edit.refuse(
+        "reverse_compute_inline.complete",
+        fmt::format("block {} accumulates {}, and {} would be applied to partial sums; use reverse_compute_at",
+                    producer.id->name, link->name, consumer.id->name),
+        {producer.id->name, consumer.id->name});
   std::vector<Expr> bindings;
   for (const IterVar &iter : producer.iters)
     bindings.push_back(iter.binding);
   if (!is_plain(producer, link, producer.body.indices) ||
       !bijective(bindings, loops_of(path_to(edit.body(), producer.id)), loop_bounds(edit.body())))
-    edit.refuse(
-        "reverse_compute_inline.once",
-        fmt::format("block {} does not compute each element of {} just once, at its own axes, so {} would "
-                    "run more than once for some; use reverse_compute_at",
-                    producer.id->name, link->name, consumer.id->name),
-        {producer.id->name, consumer.id->name});
+    edit.refuse("reverse_compute_inline.once",
+                fmt::format("block {} does not compute each element of {} exactly once, at its own axes, so {} "
+                            "would run more than once for some elements; use reverse_compute_at",
+                            producer.id->name, link->name, consumer.id->name),
+                {producer.id->name, consumer.id->name});
   return producer;
 }
 
@@ -97,15 +92,14 @@ void check_between(const Schedule::Edit &edit, const Block &producer, const Bloc
       if (access->buffer != link && (*block)->body.buffer == access->buffer)
         edit.refuse(
             "reverse_compute_inline.inputs",
-            fmt::format("block {} also reads {}, which {} writes later than {} begins; bring {} before it",
+            fmt::format("block {} also reads {}, which {} writes after the start of {}; move {} before it",
                         consumer.id->name, access->buffer->name, name, producer.id->name, name),
             {consumer.id->name, name});
     if ((*block)->body.buffer == consumer.body.buffer || reads(**block, consumer.body.buffer))
-      edit.refuse(
-          "reverse_compute_inline.inputs",
-          fmt::format("block {} uses {}, which {} would overwrite before it; compute into another tensor", name,
-                      consumer.body.buffer->name, consumer.id->name),
-          {consumer.id->name, name});
+      edit.refuse("reverse_compute_inline.inputs",
+                  fmt::format("block {} uses {}, which {} would overwrite first; compute into another tensor",
+                              name, consumer.body.buffer->name, consumer.id->name),
+                  {consumer.id->name, name});
   }
 }
 

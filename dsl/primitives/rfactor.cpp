@@ -62,12 +62,11 @@ std::int64_t step_of(const Schedule::Edit &edit, const For &loop, const Summed &
         continue;
       bool whole = term.digit.base.as<Var>() && term.digit.div == 1 && term.digit.mod == 0;
       if (n != sum.axis || !whole || step != 0)
-        edit.refuse(
-            "rfactor.part",
-            fmt::format("{} is not just a part of the axis {} of block {}, so its iterations are no parts "
-                        "of the sum; use rfactor before fuse",
-                        loop.var->name, sum.block.iters[sum.axis].var->name, sum.block.id->name),
-            {loop.var->name, sum.block.id->name});
+        edit.refuse("rfactor.part",
+                    fmt::format("the loop {} runs over more than the axis {} of block {}, so its iterations "
+                                "are not parts of the sum; use rfactor before fuse",
+                                loop.var->name, sum.block.iters[sum.axis].var->name, sum.block.id->name),
+                    {loop.var->name, sum.block.id->name});
       step = term.coefficient;
     }
   }
@@ -79,12 +78,11 @@ void check_alone(const Schedule::Edit &edit, const Summed &sum) {
   const Stmt &nest = path.size() > 1 && as<Seq>(path.front()) ? path[1] : path.front();
   for (const Block *other : blocks_of(nest))
     if (other->id != sum.block.id && touches(*other, sum.block.body.buffer))
-      edit.refuse(
-          "rfactor.alone",
-          fmt::format("block {} uses {} in the nest of {}, and the sum is complete only after that nest; use "
-                      "rfactor before you bring the two together",
-                      other->id->name, sum.block.body.buffer->name, sum.block.id->name),
-          {other->id->name, sum.block.id->name});
+      edit.refuse("rfactor.alone",
+                  fmt::format("block {} uses {} in the nest of {}, and the sum is complete only after that "
+                              "nest; use rfactor before moving the blocks into one nest",
+                              other->id->name, sum.block.body.buffer->name, sum.block.id->name),
+                  {other->id->name, sum.block.id->name});
 }
 
 /// The block that makes the partial sums: the sum with the loop as its first, spatial axis.

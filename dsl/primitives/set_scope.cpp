@@ -13,7 +13,7 @@ void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
     edit.refuse(
         "set_scope.temporary",
         fmt::format(
-            "block {} writes {}, a parameter, which is global; use cache_write to compute it in {} memory",
+            "block {} writes {}, a parameter in global memory; use cache_write to compute it in {} memory",
             handle.id->name, old->name, name(scope)),
         {handle.id->name});
   if (old->layout && scope != old->scope)

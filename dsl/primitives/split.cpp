@@ -39,17 +39,18 @@ std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
   if (!extent && inferred != std::size_t{0})
     edit.refuse(
         "split.outermost",
-        fmt::format("the loop {} has {} iterations, which is known only at launch, so the first factor, and "
-                    "no other, is to be inferred",
-                    loop.var->name, to_string(loop.extent)),
+        fmt::format(
+            "the loop {} has {} iterations, a number known only at launch; infer the first factor and no other",
+            loop.var->name, to_string(loop.extent)),
         {loop.var->name});
   if (inferred)
     result[*inferred] = simplify(ceildiv(loop.extent, Expr(product)));
   else if (product < *extent)
-    edit.refuse("split.covers",
-                fmt::format("the factors give {} iterations, but {} has {}; give more, or let one be inferred",
-                            product, loop.var->name, *extent),
-                {loop.var->name});
+    edit.refuse(
+        "split.covers",
+        fmt::format("the factors give {} iterations, but {} has {}; use larger factors, or infer one of them",
+                    product, loop.var->name, *extent),
+        {loop.var->name});
   return result;
 }
 

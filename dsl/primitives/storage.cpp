@@ -8,7 +8,7 @@ const Buffer &require_temporary(const Schedule::Edit &edit, const char *requirem
   const Buffer &buffer = block.body.buffer;
   if (buffer->role != Role::temporary)
     edit.refuse(requirement,
-                fmt::format("block {} writes {}, a parameter, whose layout is the caller's; name the writer of "
+                fmt::format("block {} writes {}, a parameter whose layout the caller fixes; name the writer of "
                             "a temporary, such as a cache",
                             block.id->name, buffer->name),
                 {block.id->name});
@@ -19,11 +19,12 @@ void require_shared(const Schedule::Edit &edit, const char *requirement, const B
                     const std::string &what) {
   const Buffer &buffer = block.body.buffer;
   if (buffer->scope != Scope::shared)
-    edit.refuse(requirement,
-                fmt::format("{} is {}, but {} is for the banks of shared memory; use set_scope or cache_read "
-                            "first",
-                            buffer->name, name(buffer->scope), what),
-                {block.id->name});
+    edit.refuse(
+        requirement,
+        fmt::format(
+            "{} is in {} memory, but {} applies to shared memory only; use set_scope or cache_read first",
+            buffer->name, name(buffer->scope), what),
+        {block.id->name});
 }
 
 Layout layout_of(const Buffer &buffer) { return buffer->layout ? *buffer->layout : Layout{}; }

@@ -15,8 +15,8 @@ void storage_align(Schedule &schedule, BlockRef handle, std::int64_t dim, std::i
   auto rank = static_cast<std::int64_t>(physical_rank(buffer));
   if (dim < 0 || dim >= rank - 1)
     edit.refuse("storage_align.dim",
-                fmt::format("got the dimension {}, expected one of the {} before the innermost of {}, whose "
-                            "stride is 1",
+                fmt::format("got the dimension {}, expected one of the {} outer dimensions of {}, because the "
+                            "innermost has stride 1",
                             dim, rank - 1, buffer->name),
                 {writer.id->name});
   if (factor < 1 || factor > 65536 || offset < 0 || offset >= factor)
@@ -28,8 +28,8 @@ void storage_align(Schedule &schedule, BlockRef handle, std::int64_t dim, std::i
   Layout layout = layout_of(buffer);
   if (layout.swizzle)
     edit.refuse("storage_align.first",
-                fmt::format("{} is swizzled already, which counts in the offsets that this would change; pad "
-                            "first",
+                fmt::format("{} is already swizzled, and padding would change the offsets that the swizzle "
+                            "permutes; use storage_align before swizzle",
                             buffer->name),
                 {writer.id->name});
   auto at = static_cast<std::size_t>(dim);

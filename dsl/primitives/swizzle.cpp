@@ -21,10 +21,9 @@ void swizzle(Schedule &schedule, BlockRef handle, std::int64_t bits, std::int64_
                 {writer.id->name});
   Layout layout = layout_of(buffer);
   if (layout.swizzle)
-    edit.refuse(
-        "swizzle.once",
-        fmt::format("{} is swizzled already ({}); one swizzle is enough", buffer->name, to_string(layout)),
-        {writer.id->name});
+    edit.refuse("swizzle.once",
+                fmt::format("{} is already swizzled ({}); use one swizzle", buffer->name, to_string(layout)),
+                {writer.id->name});
   layout.swizzle = Swizzle{bits, base, shift};
   commit_layout(edit, buffer, std::move(layout));
 }

@@ -47,8 +47,8 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
   for (std::int64_t n = 0; n < intrinsic.extent; ++n) {
     if (!same(in_iteration(stored, block, loop.var, n, bounds), old))
       edit.refuse("tensorize.meaning",
-                  fmt::format("the iterations of {} write different elements of {}, and {} gives one result; "
-                              "tensorize a loop that is summed over",
+                  fmt::format("the iterations of {} write different elements of {}, but {} has one result; "
+                              "tensorize a loop of a sum",
                               loop.var->name, block.body.buffer->name, intrinsic.name),
                   {loop.var->name, block.id->name});
     result = replace_nodes(in_iteration(block.body.value, block, loop.var, n, bounds),
@@ -71,12 +71,11 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   edit.require_serial("tensorize.serial", loop);
   const Block *block = only_block(loop);
   if (!block)
-    edit.refuse(
-        "tensorize.innermost",
-        fmt::format("below {} there are other loops or several blocks, and {} takes the innermost loop of "
-                    "one block; reorder or split so that {} is innermost",
-                    loop.var->name, name, loop.var->name),
-        {loop.var->name});
+    edit.refuse("tensorize.innermost",
+                fmt::format("the loop {} contains other loops or several blocks, but {} needs the innermost "
+                            "loop of a single block; reorder or split so that {} is innermost",
+                            loop.var->name, name, loop.var->name),
+                {loop.var->name});
   const Intrinsic &intrinsic = declared(edit, name, block->body.buffer->dtype);
   if (as_int(loop.extent) != intrinsic.extent)
     edit.refuse(

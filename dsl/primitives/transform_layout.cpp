@@ -24,8 +24,8 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
                 {writer.id->name});
   if (!layout.strides.empty() || layout.swizzle)
     edit.refuse("transform_layout.first",
-                fmt::format("{} is {} already, which counts in the order that this would change; transform "
-                            "first",
+                fmt::format("{} is already {}, which depends on the order of dimensions that transform_layout "
+                            "would change; use transform_layout first",
                             buffer->name, layout.swizzle ? "swizzled" : "padded"),
                 {writer.id->name});
   layout.map = layout.map ? compose(*layout.map, map) : map;
@@ -36,8 +36,8 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
     return commit_layout(edit, buffer, std::move(layout));
   if (auto collision = not_invertible(*layout.map, box))
     edit.refuse("transform_layout.invertible",
-                fmt::format("the layout is not invertible over the {} elements of {}: {}; keep what the map "
-                            "divides away, as in \"i -> i//4, i%4\"",
+                fmt::format("the layout is not invertible over the {} elements of {}: {}; keep the remainder "
+                            "of each division, as in \"i -> i//4, i%4\"",
                             fmt::join(box, " x "), buffer->name, *collision),
                 {writer.id->name});
   commit_layout(edit, buffer, std::move(layout));

@@ -15,21 +15,21 @@ void check_width(const Schedule::Edit &edit, const For &loop, const Block &block
   DType dtype = block.body.buffer->dtype;
   for (const Load *access : loads_of(block))
     if (access->buffer->scope != Scope::local && byte_size(access->buffer->dtype) < 4)
-      edit.refuse(
-          "vectorize.width",
-          fmt::format("block {} reads {}, whose elements of {} bytes have no vectors; unroll {} instead, or "
-                      "store {} as f32",
-                      block.id->name, access->buffer->name, byte_size(access->buffer->dtype), loop.var->name,
-                      access->buffer->name),
-          {loop.var->name, block.id->name});
+      edit.refuse("vectorize.width",
+                  fmt::format("block {} reads {}, but elements of {} bytes have no vector type; unroll {} "
+                              "instead, or store {} as f32",
+                              block.id->name, access->buffer->name, byte_size(access->buffer->dtype),
+                              loop.var->name, access->buffer->name),
+                  {loop.var->name, block.id->name});
   if (is_vector(dtype, lanes))
     return;
   std::int64_t bytes = byte_size(dtype);
   if (bytes < 4)
-    edit.refuse("vectorize.width",
-                fmt::format("block {} writes {}, whose elements of {} bytes have no vectors; unroll {} instead",
-                            block.id->name, block.body.buffer->name, bytes, loop.var->name),
-                {loop.var->name, block.id->name});
+    edit.refuse(
+        "vectorize.width",
+        fmt::format("block {} writes {}, but elements of {} bytes have no vector type; unroll {} instead",
+                    block.id->name, block.body.buffer->name, bytes, loop.var->name),
+        {loop.var->name, block.id->name});
   edit.refuse(
       "vectorize.width",
       fmt::format("the loop {} has {} iterations of {} bytes each, and a vector has 8 or 16 bytes; split it so "
@@ -49,7 +49,7 @@ void check_lanes(const Schedule::Edit &edit, const For &loop, const Block &block
   }
   if (!own)
     edit.refuse("vectorize.spatial",
-                fmt::format("the iterations of {} do not each write their own element of {}, as the lanes of a "
+                fmt::format("the iterations of {} do not write distinct elements of {}, as the lanes of a "
                             "vector must; vectorize a loop over one of its dimensions",
                             loop.var->name, block.body.buffer->name),
                 {loop.var->name, block.id->name});
@@ -72,10 +72,11 @@ void check_memory(const Schedule::Edit &edit, const For &loop, const Block &bloc
                 std::any_of(loads.begin(), loads.end(),
                             [](const Load *access) { return access->buffer->scope != Scope::local; });
   if (!memory)
-    edit.refuse("vectorize.memory",
-                fmt::format("block {} accesses registers only, and they have no vectors; unroll {} instead",
-                            block.id->name, loop.var->name),
-                {loop.var->name, block.id->name});
+    edit.refuse(
+        "vectorize.memory",
+        fmt::format("block {} accesses registers only, and vector accesses need memory; unroll {} instead",
+                    block.id->name, loop.var->name),
+        {loop.var->name, block.id->name});
 }
 
 } // namespace
@@ -86,12 +87,11 @@ void vectorize(Schedule &schedule, Loop handle) {
   edit.require_serial("vectorize.serial", loop);
   const Block *block = only_block(loop);
   if (!block)
-    edit.refuse(
-        "vectorize.innermost",
-        fmt::format("below {} there are other loops or several blocks, and a vector is the innermost loop "
-                    "of one block; reorder or split so that {} is innermost",
-                    loop.var->name, loop.var->name),
-        {loop.var->name});
+    edit.refuse("vectorize.innermost",
+                fmt::format("the loop {} contains other loops or several blocks, but a vectorized loop is the "
+                            "innermost loop of a single block; reorder or split so that {} is innermost",
+                            loop.var->name, loop.var->name),
+                {loop.var->name});
   check_width(edit, loop, *block);
   check_lanes(edit, loop, *block);
   check_memory(edit, loop, *block);

@@ -30,14 +30,14 @@ TEST(CacheReadRefuses, BufferThatTheReaderWrites) {
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   expect_refused(s, "cache_read.unwritten", [&] { s.cache_read(ab, "AB", Scope::shared); },
-                 "block AB writes AB itself, and would read an old copy; use cache_write", {"AB"});
+                 "block AB also writes AB, so a copy made before it would be stale; use cache_write", {"AB"});
 }
 
 TEST(CacheReadRefuses, ReadUnderAMask) {
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   expect_refused(s, "cache_read.unmasked", [&] { s.cache_read(c, "C", Scope::shared); },
-                 "block C reads C under a mask, and a copy of all of it would read what the mask protects",
+                 "block C reads C under a mask, and an unmasked copy would also read the masked-out elements",
                  {"C"});
 }
 
@@ -45,11 +45,10 @@ TEST(CacheReadRefuses, BufferThatIsNotCompleteBefore) {
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
   s.reverse_compute_at(c, s.loop("i"));
-  expect_refused(
-      s, "cache_read.before", [&] { s.cache_read(c, "AB", Scope::local); },
-      "block AB writes AB in the same nest as C reads it, so it is not complete before that nest begins; cache "
-      "it before you bring the two together",
-      {"AB", "C"});
+  expect_refused(s, "cache_read.before", [&] { s.cache_read(c, "AB", Scope::local); },
+                 "block AB writes AB in the nest in which C reads it, so the copy would precede the writes; "
+                 "use cache_read before moving the blocks into one nest",
+                 {"AB", "C"});
 }
 
 TEST(CacheWriteRefuses, GlobalScope) {
@@ -62,33 +61,30 @@ TEST(CacheWriteRefuses, GlobalScope) {
 TEST(CacheWriteRefuses, BufferWhoseOldContentIsRead) {
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");
-  expect_refused(
-      s, "cache_write.pure", [&] { s.cache_write(c, Scope::local); },
-      "C is an inout parameter whose old content is read, which the cache would not hold; compute the new part "
-      "into a stage of its own",
-      {"C"});
+  expect_refused(s, "cache_write.pure", [&] { s.cache_write(c, Scope::local); },
+                 "C is an inout parameter, and the cache would not hold its old values; compute the update in "
+                 "a stage of its own",
+                 {"C"});
 }
 
 TEST(CacheWriteRefuses, WriterInAnotherNest) {
   Schedule s(product(8, 5, 4));
   BlockRef c = s.block("C");
   s.decompose_reduction(c, s.loop("i"));
-  expect_refused(
-      s, "cache_write.writers", [&] { s.cache_write(c, Scope::local); },
-      "block C_init also writes C, in a nest of its own, and would still write there; use cache_write before "
-      "decompose_reduction",
-      {"C", "C_init"});
+  expect_refused(s, "cache_write.writers", [&] { s.cache_write(c, Scope::local); },
+                 "block C_init also writes C, in another nest, and would bypass the cache; use cache_write "
+                 "before decompose_reduction",
+                 {"C", "C_init"});
 }
 
 TEST(CacheWriteRefuses, ReaderInTheSameNest) {
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   s.reverse_compute_at(s.block("C"), s.loop("i"));
-  expect_refused(
-      s, "cache_write.readers", [&] { s.cache_write(ab, Scope::local); },
-      "block C reads AB in the same nest, before the copy would be made; use cache_write before you bring the "
-      "two together",
-      {"C"});
+  expect_refused(s, "cache_write.readers", [&] { s.cache_write(ab, Scope::local); },
+                 "block C reads AB in the same nest, before the cache is copied back; use cache_write before "
+                 "moving the blocks into one nest",
+                 {"C"});
 }
 
 TEST(SetScopeRefuses, Parameter) {
@@ -96,7 +92,7 @@ TEST(SetScopeRefuses, Parameter) {
   BlockRef c = s.block("C");
   expect_refused(
       s, "set_scope.temporary", [&] { s.set_scope(c, Scope::local); },
-      "block C writes C, a parameter, which is global; use cache_write to compute it in local memory", {"C"});
+      "block C writes C, a parameter in global memory; use cache_write to compute it in local memory", {"C"});
 }
 
 TEST(ComputeAtRefuses, Parameter) {
@@ -104,8 +100,7 @@ TEST(ComputeAtRefuses, Parameter) {
   BlockRef c = s.block("C");
   Loop i = s.loop("i");
   expect_refused(s, "compute_at.temporary", [&] { s.compute_at(c, i); },
-                 "block C writes C, a parameter, all of which is needed; only a temporary can be computed "
-                 "where it is read",
+                 "block C writes C, a parameter that must be computed in full; use compute_at on a temporary",
                  {"C"});
 }
 
@@ -114,10 +109,10 @@ TEST(ComputeAtRefuses, SumWhoseInitStandsAlone) {
   BlockRef ab = s.block("AB");
   s.decompose_reduction(ab, s.loop("k"));
   Loop at = s.loop("C_i");
-  expect_refused(
-      s, "compute_at.whole", [&] { s.compute_at(ab, at); },
-      "AB has an init and an update, which would have to move together; use decompose_reduction after this",
-      {"AB"});
+  expect_refused(s, "compute_at.whole", [&] { s.compute_at(ab, at); },
+                 "AB has separate blocks for init and update, which would have to move together; use "
+                 "compute_at before decompose_reduction",
+                 {"AB"});
 }
 
 TEST(ComputeAtRefuses, LoopThatDoesNotEncloseTheReaders) {
@@ -143,7 +138,7 @@ TEST(ComputeAtRefuses, StageThatNothingReads) {
   BlockRef t = s.block("T");
   Loop at = s.loop("Y_i");
   expect_refused(s, "compute_at.read", [&] { s.compute_at(t, at); },
-                 "nothing reads T; only what is read can be computed where it is needed", {"T"});
+                 "no block reads T, so there is no reader to move the producer to; leave it in place", {"T"});
 }
 
 TEST(ComputeAtRefuses, NestWithABoundLoop) {
@@ -154,9 +149,8 @@ TEST(ComputeAtRefuses, NestWithABoundLoop) {
   Loop k = s.loop("k");
   expect_refused(s, "compute_at.serial", [&] { s.compute_at(tile, k); },
                  "the loop " + s.name(row) +
-                     " of block A_shared is bound to threadIdx.x, and the loops are made anew, so that would "
-                     "be lost; bind "
-                     "and unroll after this",
+                     " of block A_shared is bound to threadIdx.x, which would be lost because this directive "
+                     "rebuilds the loops; bind and unroll afterwards",
                  {s.name(row)});
 
   Schedule t(gemm(8, 5, 4));
@@ -164,7 +158,8 @@ TEST(ComputeAtRefuses, NestWithABoundLoop) {
   t.unroll(t.loops(other)[1]);
   Loop at = t.loop("k");
   expect_refused(t, "compute_at.serial", [&] { t.compute_at(other, at); },
-                 "of block A_shared is unrolled, and the loops are made anew", {t.name(t.loops(other)[1])});
+                 "of block A_shared is unrolled, which would be lost because this directive rebuilds the loops",
+                 {t.name(t.loops(other)[1])});
 }
 
 TEST(ComputeAtRefuses, InputThatIsNotComplete) {
@@ -173,8 +168,7 @@ TEST(ComputeAtRefuses, InputThatIsNotComplete) {
   s.reverse_compute_at(u, s.loop("i"));
   Loop last = s.loop("Y_i");
   expect_refused(s, "compute_at.inputs", [&] { s.compute_at(u, last); },
-                 "block U reads T, which T computes below i, a loop of its present place; move T first",
-                 {"T", "U"});
+                 "block U reads T, which T computes in the same nest, below i; move T first", {"T", "U"});
 }
 
 TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
@@ -188,8 +182,7 @@ TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
   s.bind(i, Axis::thread_x);
   Loop at = s.loops(y)[1];
   expect_refused(s, "compute_at.inputs", [&] { s.compute_at(u, at); },
-                 "block U reads T, which T computes below i, a loop of its present place; move T first",
-                 {"T", "U"});
+                 "block U reads T, which T computes in the same nest, below i; move T first", {"T", "U"});
 }
 
 /// Y[i] = the sum of T[i + r]*W[r]. A tile of T_shared in iteration r comes from T_local, which has just that
@@ -224,8 +217,8 @@ TEST(ComputeAtRefuses, TailsPastThePieceThatIsThere) {
   Loop tile = p.s.split(p.s.loop("Y_i"), {infer, 4})[0];
   expect_refused(
       p.s, "compute_at.pieces", [&] { p.s.compute_at(p.shared, tile); },
-      "block T_shared would read 8 elements of T_local from r on in dimension 0, but T_local makes only "
-      "5 from r on in each iteration of r; bring T_shared to Y_i_outer before T_local comes below r",
+      "block T_shared would read 8 elements of T_local from index r in dimension 0, but T_local produces only "
+      "5 from index r in each iteration of r; move T_shared to Y_i_outer before moving T_local below r",
       {"T_shared", "T_local"});
 
   Pieces before; // as the message says
@@ -257,10 +250,10 @@ TEST(ReverseComputeAtRefuses, NestWithABoundLoop) {
   BlockRef c = s.block("C");
   s.bind(s.loop("C_j"), Axis::thread_x);
   Loop i = s.loop("i");
-  expect_refused(
-      s, "reverse_compute_at.serial", [&] { s.reverse_compute_at(c, i); },
-      "the loop C_j of block C is bound to threadIdx.x, and the loops are made anew, so that would be lost",
-      {"C_j"});
+  expect_refused(s, "reverse_compute_at.serial", [&] { s.reverse_compute_at(c, i); },
+                 "the loop C_j of block C is bound to threadIdx.x, which would be lost because this directive "
+                 "rebuilds the loops",
+                 {"C_j"});
 }
 
 TEST(ReverseComputeAtRefuses, PartialSum) {
@@ -287,11 +280,10 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
     Schedule s(w.output({y}));
     BlockRef r = s.block("Y");
     Loop i = s.loop("i");
-    expect_refused(
-        s, "reverse_compute_at.identity", [&] { s.reverse_compute_at(r, i); },
-        "block Y does not read T at just its own axes, so what it can compute in one iteration is no box; use "
-        "compute_at on the producer",
-        {"Y"});
+    expect_refused(s, "reverse_compute_at.identity", [&] { s.reverse_compute_at(r, i); },
+                   "block Y does not read T at exactly its own axes, so the elements that it can compute in "
+                   "one iteration are not a box; use compute_at on the producer",
+                   {"Y"});
   };
   refused([](Workload &w, const Tensor &t) {
     Reduce j = reduce_axis("r", 5);
@@ -313,11 +305,11 @@ TEST(ReverseComputeAtRefuses, IterationsThatShareElements) {
   auto [outer, inner] = s.split(s.fuse(s.loop("i"), s.loop("j")), {infer, 7});
   (void)outer;
   BlockRef c = s.block("C");
-  expect_refused(
-      s, "reverse_compute_at.partition", [&, at = inner] { s.reverse_compute_at(c, at); },
-      "the iterations from i_j_inner outwards do not make disjoint boxes of AB, so block C would run more than "
-      "once for some elements; choose a loop at which each iteration finishes a tile of its own",
-      {"i_j_inner", "C"});
+  expect_refused(s, "reverse_compute_at.partition", [&, at = inner] { s.reverse_compute_at(c, at); },
+                 "the iterations of i_j_inner and of the loops around it do not produce disjoint boxes of AB, "
+                 "so block C would run more than once for some elements; choose a loop whose iterations each "
+                 "complete a separate tile",
+                 {"i_j_inner", "C"});
 }
 
 TEST(ReverseComputeAtRefuses, OtherInputThatComesLater) {
@@ -330,7 +322,7 @@ TEST(ReverseComputeAtRefuses, OtherInputThatComesLater) {
   BlockRef r = s.block("Y");
   Loop first = s.loop("i");
   expect_refused(s, "reverse_compute_at.inputs", [&] { s.reverse_compute_at(r, first); },
-                 "block Y also reads U, which U writes later than i begins; bring U there first", {"i", "U"});
+                 "block Y also reads U, which U writes after the start of i; move U there first", {"i", "U"});
   s.reverse_compute_at(r, s.loop("U_i"));
   EXPECT_TRUE(test::same_meaning(s));
 }
@@ -346,8 +338,8 @@ TEST(ReverseComputeAtRefuses, OtherInputThatIsMadeRowByRow) {
   BlockRef r = s.block("Y");
   Loop column = s.loops(s.block("U"))[2];
   expect_refused(s, "reverse_compute_at.inputs", [&] { s.reverse_compute_at(r, column); },
-                 "block Y also reads T, which T writes later than " + s.name(column) +
-                     " begins; bring T there first",
+                 "block Y also reads T, which T writes after the start of " + s.name(column) +
+                     "; move T there first",
                  {s.name(column), "T"});
 }
 
@@ -356,7 +348,7 @@ TEST(DecomposeReductionRefuses, BlockWithoutAnInit) {
   BlockRef ab = s.block("AB"), c = s.block("C");
   Loop k = s.loop("k"), i = s.loop("C_i");
   expect_refused(s, "decompose_reduction.init", [&] { s.decompose_reduction(c, i); },
-                 "block C has no init; only a sum that is still whole can be decomposed", {"C"});
+                 "block C has no init, expected a sum that is not yet decomposed", {"C"});
   s.decompose_reduction(ab, k);
   expect_refused(s, "decompose_reduction.init", [&] { s.decompose_reduction(ab, k); }, "block AB has no init",
                  {"AB"});
@@ -367,7 +359,7 @@ TEST(DecomposeReductionRefuses, LoopOfAnotherBlock) {
   BlockRef ab = s.block("AB");
   Loop other = s.loop("C_i");
   expect_refused(s, "decompose_reduction.encloses", [&] { s.decompose_reduction(ab, other); },
-                 "the loop C_i does not enclose block AB; name one of its own loops", {"C_i", "AB"});
+                 "the loop C_i does not enclose block AB; name a loop around the block", {"C_i", "AB"});
 }
 
 TEST(DecomposeReductionRefuses, LoopInsideASum) {
@@ -375,11 +367,10 @@ TEST(DecomposeReductionRefuses, LoopInsideASum) {
   BlockRef ab = s.block("AB");
   Loop k = s.loop("k"), i = s.loop("i");
   s.reorder({k, i});
-  expect_refused(
-      s, "decompose_reduction.outermost", [&] { s.decompose_reduction(ab, i); },
-      "block AB sums over k, which is outside of i: the init would run again for each of its iterations; "
-      "decompose at k",
-      {"k", "i"});
+  expect_refused(s, "decompose_reduction.outermost", [&] { s.decompose_reduction(ab, i); },
+                 "block AB sums over k, a loop outside of i, so the init would run again in each iteration of "
+                 "the outer loop; decompose at k",
+                 {"k", "i"});
 }
 
 TEST(DecomposeReductionRefuses, LoopThatRepeatsTheSum) {
@@ -394,14 +385,13 @@ TEST(DecomposeReductionRefuses, LoopThatRepeatsTheSum) {
   s.compute_at(sums, l);
   for (Loop at : {row, l})
     expect_refused(s, "decompose_reduction.once", [&] { s.decompose_reduction(sums, at); },
-                   "block T is computed anew for each l, and without its init would add to the same elements "
-                   "again; decompose "
-                   "at a loop inside of l",
+                   "block T is recomputed in each iteration of l, and without its init would add to the same "
+                   "elements again; decompose at a loop inside of l",
                    {"l", "T"});
   Schedule fused = s;
   Loop both = fused.fuse(row, l);
   expect_refused(fused, "decompose_reduction.once", [&] { fused.decompose_reduction(sums, both); },
-                 "block T is computed anew for each Y_i_l", {"Y_i_l"});
+                 "block T is recomputed in each iteration of Y_i_l", {"Y_i_l"});
   s.decompose_reduction(sums, s.loops(sums).back());
   EXPECT_TRUE(test::same_meaning(s));
 }

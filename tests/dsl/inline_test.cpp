@@ -72,15 +72,14 @@ TEST(ComputeInline, ComposesMasksAndKeepsFills) {
 TEST(ComputeInlineRefuses, AParameter) {
   Schedule s(chain(3, 4));
   expect_refused(s, "compute_inline.temporary", [&] { s.compute_inline(s.block("Y")); },
-                 "block Y writes Y, a parameter, which the caller is to have; only a temporary can be inlined",
+                 "block Y writes Y, a parameter that the caller receives; only a temporary can be inlined",
                  {"Y"});
 }
 
 TEST(ComputeInlineRefuses, ASum) {
   Schedule s(gemm(3, 4, 5));
   std::string message =
-      "is part of a sum, which each reader would have to compute anew; bring it to its readers "
-      "with compute_at";
+      "is part of a sum, which each reader would recompute; move it to its readers with compute_at";
   expect_refused(s, "compute_inline.elementwise", [&] { s.compute_inline(s.block("AB")); },
                  "block AB " + message, {"AB"});
   s.decompose_reduction(s.block("AB"), s.loop("k"));
@@ -105,7 +104,8 @@ TEST(ComputeInlineRefuses, AnIndexThatIsNoAxis) {
   program.body = make_seq({nest, replace_buffer(program.body, x.buffer(), t)});
   Schedule s(program);
   expect_refused(s, "compute_inline.index", [&] { s.compute_inline(s.block("t")); },
-                 "block t does not index t by just its own axes, each once and over its whole extent", {"t"});
+                 "block t does not index t by exactly its own axes, each once and over its whole extent",
+                 {"t"});
 }
 
 TEST(ComputeInlineRefuses, WhatNobodyReads) {
@@ -115,7 +115,7 @@ TEST(ComputeInlineRefuses, WhatNobodyReads) {
   Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition { return x(i); });
   Schedule s(w.output({y}));
   expect_refused(s, "compute_inline.read", [&] { s.compute_inline(s.block("t")); },
-                 "nothing reads t, so there is nothing to inline it into", {"t"});
+                 "no block reads t, so there is no reader to inline it into", {"t"});
 }
 
 /// T = C + 1, C = 2*C, Y = T: T is to hold the old C.
@@ -131,7 +131,7 @@ Program overwriting() {
 TEST(ComputeInlineRefuses, WhatIsOverwrittenLater) {
   Schedule s(overwriting());
   expect_refused(s, "compute_inline.inputs", [&] { s.compute_inline(s.block("T")); },
-                 "block T reads C, which C overwrites later: its readers might find the new content",
+                 "block T reads C, which C overwrites later, so an inlined read could see the new values",
                  {"T", "C"});
 }
 
@@ -171,17 +171,17 @@ TEST(ReverseComputeInlineRefuses, AConsumerThatSums) {
   Tensor y = w.compute("y", {3}, {"i"}, [&](Expr i) { return sum(t(i, k), k); });
   Schedule s(w.output({y}));
   expect_refused(s, "reverse_compute_inline.elementwise", [&] { s.reverse_compute_inline(s.block("y")); },
-                 "block y is a sum, which no element of a producer completes; use reverse_compute_at", {"y"});
+                 "block y is a sum, expected an elementwise block; use reverse_compute_at", {"y"});
 }
 
 TEST(ReverseComputeInlineRefuses, WhatIsNoPlainReadOfOneTemporary) {
   Schedule s(test::stencil(4));
   expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("U")); },
-                 "block U does not read T at just its own axes, each once and over its whole extent", {"U"});
+                 "block U does not read T at exactly its own axes, each once and over its whole extent", {"U"});
   expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("T")); },
-                 "block T reads no temporary that it alone reads", {"T"});
+                 "block T is not the only reader of any temporary", {"T"});
   expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("V")); },
-                 "block V reads no temporary that it alone reads", {"V"});
+                 "block V is not the only reader of any temporary", {"V"});
 
   Workload w("two");
   Tensor x = w.placeholder("x", {8}, DType::u32);
@@ -190,7 +190,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNoPlainReadOfOneTemporary) {
   Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition { return t(i) + u(i); });
   Schedule two(w.output({y}));
   expect_refused(two, "reverse_compute_inline.reads", [&] { two.reverse_compute_inline(two.block("y")); },
-                 "block y reads both t and u, and can be put into the producer of one only", {"y"});
+                 "block y reads both t and u, but can be inlined into one producer only", {"y"});
   two.compute_inline(two.block("u"));
   two.reverse_compute_inline(two.block("y"));
   EXPECT_TRUE(same_meaning(two));
@@ -199,7 +199,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNoPlainReadOfOneTemporary) {
 TEST(ReverseComputeInlineRefuses, AProducerThatSums) {
   Schedule s(gemm(3, 4, 5));
   expect_refused(s, "reverse_compute_inline.complete", [&] { s.reverse_compute_inline(s.block("C")); },
-                 "block AB sums up AB, and C would be applied to its partial sums; use reverse_compute_at",
+                 "block AB accumulates AB, and C would be applied to partial sums; use reverse_compute_at",
                  {"AB", "C"});
 }
 
@@ -219,7 +219,7 @@ TEST(ReverseComputeInlineRefuses, AProducerThatRunsMoreThanOnce) {
   r.compute_at(r.block("u"), r.loop("j"));
   r.compute_at(r.block("t"), r.loop("j"));
   expect_refused(r, "reverse_compute_inline.once", [&] { r.reverse_compute_inline(r.block("u")); },
-                 "block t does not compute each element of t just once, at its own axes", {"t", "u"});
+                 "block t does not compute each element of t exactly once, at its own axes", {"t", "u"});
 }
 
 TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
@@ -231,7 +231,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
   Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition { return v(i) + u(i); });
   Schedule s(w.output({y}));
   expect_refused(s, "reverse_compute_inline.inputs", [&] { s.reverse_compute_inline(s.block("v")); },
-                 "block v also reads u, which u writes later than t begins; bring u before it", {"v", "u"});
+                 "block v also reads u, which u writes after the start of t; move u before it", {"v", "u"});
 
   Workload o("old");
   Tensor c = o.inout("C", {8}, DType::u32);
@@ -241,7 +241,7 @@ TEST(ReverseComputeInlineRefuses, WhatIsNotReadyOrStillInUse) {
   Tensor z = o.compute("Z", {8}, {"i"}, [&](Expr i) -> Definition { return b(i) + 1; });
   Schedule old(o.output({z}));
   expect_refused(old, "reverse_compute_inline.inputs", [&] { old.reverse_compute_inline(old.block("C")); },
-                 "block B uses C, which C would overwrite before it", {"C", "B"});
+                 "block B uses C, which C would overwrite first", {"C", "B"});
 
   Workload f("flip");
   Tensor d = f.inout("D", {8}, DType::u32);

@@ -39,16 +39,16 @@ TEST(IndexMap, RefusesWhatIsNone) {
   auto refused = [](const std::string &text, const std::string &message) {
     expect_user_error([&] { IndexMap map(text); }, ExitCode::illegal_schedule, message);
   };
-  refused("", "'' is no index map: expected an index at character 1; write it as \"i, k -> k, i\"");
+  refused("", "'' is not an index map: expected an index at character 1; write it as \"i, k -> k, i\"");
   refused("i", "expected -> after the logical indices at character 2");
   refused("i ->", "expected an index at character 5");
-  refused("i, i -> i", "the index i stands twice before -> at character");
-  refused("i -> j", "j is none of the logical indices, before at character 7");
+  refused("i, i -> i", "the index i appears twice before -> at character");
+  refused("i -> j", "j is not a logical index, at character 7");
   refused("i -> i i", "expected the end at character 8");
   refused("i -> (i", "expected ) at character 8");
-  refused("i -> i*i", "i*i is no sum, no product with a constant and no division by a positive one");
-  refused("i -> i//0", "i//0 is no sum");
-  refused("i, k -> i%k", "i%k is no sum");
+  refused("i -> i*i", "i*i is not a sum, a product with a constant or a division by a positive constant");
+  refused("i -> i//0", "i//0 is not a sum");
+  refused("i, k -> i%k", "i%k is not a sum");
   refused("i -> i*99999999999", "a number does not fit in 32 bits, at character 17");
   refused("i -> i*2000000000*2000000000", "its numbers are too large for index arithmetic");
   refused("i -> i//2000000000//2000000000", "its numbers are too large for index arithmetic");
@@ -57,7 +57,7 @@ TEST(IndexMap, RefusesWhatIsNone) {
     expect_user_error([&] { IndexMap map(f); }, ExitCode::illegal_schedule, message);
   };
   Var other = make_var("x");
-  lambda([&](Expr i) { return std::vector<Expr>{i + Expr(other)}; }, "x is none of the logical indices");
+  lambda([&](Expr i) { return std::vector<Expr>{i + Expr(other)}; }, "x is not a logical index");
   lambda([](Expr) { return std::vector<Expr>{}; }, "it gives no index");
   lambda([](Expr i) { return std::vector<Expr>{i, Expr()}; }, "an index is a null expression");
 }
@@ -72,15 +72,15 @@ TEST(NotInvertible, NamesTwoIndicesThatCollide) {
   EXPECT_EQ(of("i, k -> k, i", {4096, 4096}), std::nullopt);
   EXPECT_EQ(of("i, k -> i//4, k, i%4", {4095, 77}), std::nullopt);
   EXPECT_EQ(of("i, k -> i*8 + k", {64, 8}), std::nullopt);
-  EXPECT_EQ(of("i, k -> i*8 + k", {64, 9}), "(0, 8) and (1, 0) both lie at (8)");
+  EXPECT_EQ(of("i, k -> i*8 + k", {64, 9}), "(0, 8) and (1, 0) both map to (8)");
   EXPECT_EQ(of("i -> i%8", {8}), std::nullopt);
-  EXPECT_EQ(of("i -> i%8", {9}), "(0) and (8) both lie at (0)");
+  EXPECT_EQ(of("i -> i%8", {9}), "(0) and (8) both map to (0)");
   EXPECT_EQ(of("i, k -> k", {1, 5}), std::nullopt);
-  EXPECT_EQ(of("i, k -> k", {2, 5}), "(0, 0) and (1, 0) both lie at (0)");
+  EXPECT_EQ(of("i, k -> k", {2, 5}), "(0, 0) and (1, 0) both map to (0)");
   EXPECT_EQ(of("i, k -> i + k, i - k", {9, 9}), std::nullopt); // no rule shows it; trying all does
   EXPECT_EQ(of("i -> 63 - i", {64}), std::nullopt);
-  EXPECT_EQ(of("i -> i%5000", {1000000}), "(0) and (5000) both lie at (0)");
-  EXPECT_EQ(of("i -> i%500000", {1000000}), "it cannot be shown that no two elements lie at one place");
+  EXPECT_EQ(of("i -> i%5000", {1000000}), "(0) and (5000) both map to (0)");
+  EXPECT_EQ(of("i -> i%500000", {1000000}), "it cannot be proven that all elements map to distinct places");
 }
 
 /// Where the elements of a box lie, by evaluating the offset that codegen gets.

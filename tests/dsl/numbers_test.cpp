@@ -186,15 +186,14 @@ TEST(Casts, OfNarrowFloatsGoThroughF32) {
 TEST(Casts, ArithmeticIsInWiderTypes) {
   Expr h = make_var("h", DType::f16), t = make_var("t", DType::tf32), u = make_var("u", DType::u16);
   expect_user_error([&] { h + h; }, ExitCode::usage,
-                    "f16 is stored and converted but not computed in; convert with cast(DType::f32, …)");
-  expect_user_error([&] { t < t; }, ExitCode::usage, "tf32 is stored and converted but not computed in");
+                    "f16 is a storage type without arithmetic; convert with cast(DType::f32, …)");
+  expect_user_error([&] { t < t; }, ExitCode::usage, "tf32 is a storage type without arithmetic");
   expect_user_error([&] { u *u; }, ExitCode::usage, "convert with cast(DType::u32, …)");
 }
 
 TEST(Workload, ParametersAreOfNoComputeType) {
-  const char *message =
-      "'x' is a parameter of tf32, which is a compute type; make it f32 and round what is read "
-      "with cast(DType::tf32, …)";
+  const char *message = "'x' is a parameter of tf32, which is a compute type; declare it as f32 and round each "
+                        "value read with cast(DType::tf32, …)";
   expect_user_error([] { Workload("w").placeholder("x", {4}, DType::tf32); }, ExitCode::usage, message);
   expect_user_error([] { Workload("w").inout("x", {4}, DType::tf32); }, ExitCode::usage, message);
   expect_user_error([] { Workload("w").scalar("x", DType::tf32); }, ExitCode::usage, message);

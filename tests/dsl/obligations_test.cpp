@@ -40,25 +40,26 @@ TEST(Obligations, SharedAndLocalMemoryStayInOneNest) {
   s.set_scope(s.block("AB"), Scope::local);
   expect_owed(
       s,
-      "AB is local memory, which ends with its kernel, but the blocks AB and C use it in separate nests, "
-      "and each nest is a kernel; bring them together with compute_at or reverse_compute_at",
+      "AB is in local memory, which does not outlive its kernel, but the blocks AB and C use it in separate "
+      "nests, and each nest is a kernel; move them into one nest with compute_at or reverse_compute_at",
       "s.set_scope(AB, Scope::local);", "AB");
   s.reverse_compute_at(s.block("C"), s.loop("i"));
   EXPECT_TRUE(s.obligations().empty());
 
   Schedule cached(product(3, 5, 4));
   cached.cache_write(cached.block("C"), Scope::shared);
-  expect_owed(cached, "C_shared is shared memory, which ends with its kernel, but the blocks C and C_writeback",
-              "auto C_writeback = s.cache_write(C, Scope::shared);", "C_writeback");
+  expect_owed(
+      cached,
+      "C_shared is in shared memory, which does not outlive its kernel, but the blocks C and C_writeback",
+      "auto C_writeback = s.cache_write(C, Scope::shared);", "C_writeback");
 }
 
 TEST(Obligations, GlobalMemoryIsReadByALaterNest) {
   Schedule s(gemm(3, 5, 4));
   s.reverse_compute_at(s.block("C"), s.loop("i"));
   std::string message =
-      "the temporary AB is in global memory, and block C reads it in the nest in which block AB "
-      "writes it, where nothing orders the blocks of the grid; give it shared or local memory "
-      "with set_scope";
+      "the temporary AB is in global memory, and block C reads it in the nest in which block AB writes it, but "
+      "the thread blocks of a grid are unordered; move it to shared or local memory with set_scope";
   expect_owed(s, message, "the computation", "AB");
   s.set_scope(s.block("AB"), Scope::local);
   EXPECT_TRUE(s.obligations().empty());
@@ -82,7 +83,7 @@ TEST(Obligations, SharedMemoryIsOneBlocks) {
   Schedule s(product(3, 5, 4));
   s.cache_read(s.block("C"), "A", Scope::shared);
   s.bind(s.loop("i"), Axis::block_x);
-  std::string message = "A_shared is shared memory, which ends with its kernel";
+  std::string message = "A_shared is in shared memory, which does not outlive its kernel";
   expect_owed(s, message, "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
   s.compute_at(s.block("A_shared"), s.loop("i"));
   EXPECT_TRUE(s.obligations().empty());
@@ -100,7 +101,7 @@ TEST(Obligations, LocalMemoryIsFilledByItsOwnThread) {
               "A_local is local, one copy for each thread, but block A_local uses it below " + s.name(again) +
                   ", which is bound to threadIdx.x again and runs on other threads; use shared memory, leave " +
                   s.name(again) +
-                  " serial, or fuse, split and bind the loops of all blocks that use A_local alike",
+                  " serial, or fuse, split and bind the loops of all blocks that use A_local in the same way",
               "auto A_local = s.cache_read(C, \"A\", Scope::local);", "A_local");
 }
 
@@ -141,11 +142,10 @@ TEST(Obligations, EveryIndexOfAnAxisWritesItsOwn) {
   BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
   s.compute_at(copy, s.loop("i"));
   s.bind(s.loop("j"), Axis::thread_x);
-  expect_owed(
-      s,
-      "block A_shared writes A_shared (shared memory) alike for all 4 indices of threadIdx.x, which would "
-      "race; bind one of its loops to threadIdx.x",
-      "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
+  expect_owed(s,
+              "block A_shared writes the same elements of A_shared (shared memory) for all 4 indices of "
+              "threadIdx.x, which is a data race; bind one of its loops to threadIdx.x",
+              "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
   s.bind(s.loops(copy).back(), Axis::thread_x);
   EXPECT_TRUE(s.obligations().empty());
 
@@ -153,7 +153,7 @@ TEST(Obligations, EveryIndexOfAnAxisWritesItsOwn) {
   blocks.set_scope(blocks.block("AB"), Scope::shared);
   blocks.reverse_compute_at(blocks.block("C"), blocks.loop("i"));
   blocks.bind(blocks.loop("j"), Axis::block_x);
-  expect_owed(blocks, "block C writes C (global memory) alike for all 4 indices of blockIdx.x",
+  expect_owed(blocks, "block C writes the same elements of C (global memory) for all 4 indices of blockIdx.x",
               "the computation", "C");
 }
 
@@ -164,11 +164,11 @@ TEST(Obligations, ElementsThatSeveralThreadsWrite) {
   BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
   s.compute_at(copy, element);
   s.bind(element, Axis::thread_x);
-  expect_owed(
-      s,
-      "block A_shared writes some elements of A_shared (shared memory) for several indices of threadIdx.x, "
-      "which would race; bring it under a loop outside of i_j with compute_at, and bind one of its own loops",
-      "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
+  expect_owed(s,
+              "block A_shared writes some elements of A_shared (shared memory) for several indices of "
+              "threadIdx.x, which is a data race; move it below a loop outside of i_j with compute_at, and "
+              "bind one of its own loops",
+              "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
 }
 
 TEST(Obligations, ElementsThatNeighboursWriteToo) {
@@ -195,7 +195,7 @@ TEST(Obligations, InitAndUpdateByOneThread) {
   s.bind(j, Axis::thread_x);
   expect_owed(
       s,
-      "the blocks C_init and C write the elements of C (global memory) by different threads, which would "
+      "the blocks C_init and C write the elements of C (global memory) from different threads, which is a data "
       "race; bind the loops of both to the same axes in the same way, or use decompose_reduction after bind",
       "the computation", "C");
 }
@@ -233,11 +233,11 @@ TEST(Obligations, MapThatIsNotInvertibleOverALargerTile) {
   s.transform_layout(copy, "i, k -> k");
   expect_not_owed(s, "invertible");
   s.bind(s.loop("i"), Axis::thread_x); // a row for each thread
-  expect_owed(
-      s,
-      "the layout of A_shared is not invertible over the 64 x 64 elements that are in memory together: "
-      "(0, 0) and (1, 0) both lie at (0); transform after compute_at, or keep what the map divides away",
-      "s.transform_layout(A_shared, \"i, k -> k\");", "A_shared");
+  expect_owed(s,
+              "the layout of A_shared is not invertible over the 64 x 64 elements in memory at one time: (0, "
+              "0) and (1, 0) both map to (0); use transform_layout after compute_at, or keep the remainder of "
+              "each division in the map",
+              "s.transform_layout(A_shared, \"i, k -> k\");", "A_shared");
 }
 
 TEST(Obligations, LaunchBoundsStillHold) {
@@ -247,14 +247,15 @@ TEST(Obligations, LaunchBoundsStillHold) {
   Schedule threads = s;
   threads.bind(threads.loop("i"), Axis::thread_x);
   threads.bind(threads.loop("j_outer"), Axis::thread_y);
-  expect_owed(threads, "32 blocks of 128 threads are 4096, but an SM of sm_80 holds 2048; ask for fewer",
-              "s.launch_bounds(32);", "");
-  s.storage_align(s.block("B_shared"), 0, 64, 0);
   expect_owed(
-      s,
-      "32 blocks with 9216 bytes of shared memory each, 1024 of them the system's, need 294912, but an SM "
-      "of sm_80 has 167936; ask for fewer, or use smaller tiles",
+      threads,
+      "32 blocks of 128 threads are 4096 threads, but an SM of sm_80 holds at most 2048; request fewer blocks",
       "s.launch_bounds(32);", "");
+  s.storage_align(s.block("B_shared"), 0, 64, 0);
+  expect_owed(s,
+              "32 blocks with 9216 bytes of shared memory each, 1024 of them reserved by the system, need "
+              "294912, but an SM of sm_80 has 167936; request fewer blocks, or use smaller tiles",
+              "s.launch_bounds(32);", "");
 }
 
 } // namespace

@@ -139,7 +139,7 @@ TEST(PipelineRefuses, BlocksThatAreNotThoseBelow) {
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.AB, 1, 1}});
                  },
-                 "block B_shared stands below k_outer and has no stage; name every block below it once",
+                 "block B_shared is below k_outer but has no stage; name every block below the loop once",
                  {"B_shared", "k_outer"});
   expect_refused(t.s, "pipeline.blocks",
                  [&] {
@@ -147,20 +147,19 @@ TEST(PipelineRefuses, BlocksThatAreNotThoseBelow) {
                  },
                  "block A_shared is named twice", {"A_shared"});
   BlockRef C = t.s.block("C");
-  expect_refused(
-      t.s, "pipeline.blocks",
-      [&] {
-        t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 1, 2}, {C, 2, 3}});
-      },
-      "block C reads AB, which AB sums over k_outer: it is complete only after the last iteration, so C is no "
-      "part of the loop; leave it after the loop and out of the pipeline",
-      {"C", "AB", "k_outer"});
+  expect_refused(t.s, "pipeline.blocks",
+                 [&] {
+                   t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 1, 2}, {C, 2, 3}});
+                 },
+                 "block C reads AB, which AB sums over k_outer: it is complete only after the last iteration, "
+                 "so C does not belong to the loop; keep it after the loop and out of the pipeline",
+                 {"C", "AB", "k_outer"});
   Loop k_inner = t.s.loops(t.AB).back();
   expect_refused(t.s, "pipeline.blocks",
                  [&] {
                    t.s.pipeline(k_inner, {{t.A, 0, 0}, {t.AB, 1, 1}});
                  },
-                 "block A_shared does not stand below k_inner; name the blocks below it only", {"A_shared"});
+                 "block A_shared is not below k_inner; name only the blocks below the loop", {"A_shared"});
 }
 
 TEST(PipelineRefuses, LoopOfOneNest) {
@@ -185,8 +184,7 @@ TEST(PipelineRefuses, BlocksOfOneNestApart) {
                    s.pipeline(k, {{A, 0, 0}, {fragment, 0, 1}, {AB, 1, 2}});
                  },
                  "the blocks A_shared_local and AB share a nest below k_outer, so they run together, but have "
-                 "the stages 0 "
-                 "and 1 and the orders 1 and 2; give both the same",
+                 "the stages 0 and 1 and the orders 1 and 2; give both the same stage and order",
                  {"A_shared_local", "AB"});
 }
 
@@ -196,12 +194,12 @@ TEST(PipelineRefuses, StagesWithAGap) {
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 2, 2}});
                  },
-                 "got the stage 2, but none is 1", {"k_outer"});
+                 "got the stage 2, but no nest has the stage 1", {"k_outer"});
   expect_refused(t.s, "pipeline.stages",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, -1, 0}, {t.B, 0, 1}, {t.AB, 1, 2}});
                  },
-                 "got the stage -1, but none is 0", {"k_outer"});
+                 "got the stage -1, but no nest has the stage 0", {"k_outer"});
   expect_refused(t.s, "pipeline.stages",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 0, 2}});
@@ -217,7 +215,7 @@ TEST(PipelineRefuses, OrdersThatAreNoPermutation) {
                      t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, order}, {t.AB, 1, 2}});
                    },
                    "the 3 nests below k_outer have the order " + std::to_string(order) +
-                       " twice or out of range, expected each of 0 to 2 once",
+                       " twice or out of range, expected each number from 0 to 2 once",
                    {"B_shared"});
 }
 
@@ -228,16 +226,14 @@ TEST(PipelineRefuses, OrderThatBreaksADependence) {
                    t.s.pipeline(t.k_outer, {{t.A, 1, 0}, {t.B, 0, 1}, {t.AB, 0, 2}});
                  },
                  "block A_shared writes A_shared in the iteration k_outer = 0 before block AB reads it in "
-                 "k_outer = 0, but "
-                 "with stage 1, order 0 against stage 0, order 2 it would run after it; give AB a later stage, "
-                 "or the same "
-                 "stage and a later order",
+                 "k_outer = 0, but stage 1, order 0 against stage 0, order 2 would reverse the two; give AB a "
+                 "later stage, or the same stage and a later order",
                  {"A_shared", "AB"});
   expect_refused(t.s, "pipeline.order",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 2}, {t.B, 1, 1}, {t.AB, 0, 0}});
                  },
-                 "with stage 0, order 2 against stage 0, order 0 it would run after it", {"A_shared", "AB"});
+                 "stage 0, order 2 against stage 0, order 0 would reverse the two", {"A_shared", "AB"});
 }
 
 /// for k < 4: T[i] = X[k, i]; S[i] += T[i]; Y[k, i] = S[i]: the write-back of a sum inside of its loop.
@@ -293,8 +289,8 @@ TEST(PipelineRefuses, WriteBackInsideThePipelinedLoop) {
       [&] {
         r.s.pipeline(k, {{T, 0, 0}, {S, 1, 1}, {Y, 2, 2}});
       },
-      "block Y reads S in the iteration k = 0 before block S writes it in k = 1, but with stage 2, order 2 "
-      "against stage 1, order 1 it would run after it; S is one for all iterations: give both the same stage",
+      "block Y reads S in the iteration k = 0 before block S writes it in k = 1, but stage 2, order 2 against "
+      "stage 1, order 1 would reverse the two; S is shared by all iterations: give both the same stage",
       {"Y", "S"});
   r.s.pipeline(k, {{T, 0, 0}, {S, 1, 1}, {Y, 1, 2}});
   EXPECT_TRUE(test::same_meaning(r.s));
@@ -303,15 +299,14 @@ TEST(PipelineRefuses, WriteBackInsideThePipelinedLoop) {
 TEST(PipelineRefuses, RegistersIndexedByTheIteration) {
   Tiled t;
   BlockRef local = t.through_registers();
-  expect_refused(
-      t.s, "pipeline.registers",
-      [&] {
-        t.s.pipeline(t.k_outer, {{local, 0, 0}, {t.B, 0, 1}, {t.A, 1, 2}, {t.AB, 1, 3}});
-      },
-      "A_local is local and would need 2 copies, chosen by k_outer, but registers cannot be indexed by an "
-      "iteration; order its readers before its writers and one stage apart, use the same stage, or unroll "
-      "k_outer before this",
-      {"k_outer"});
+  expect_refused(t.s, "pipeline.registers",
+                 [&] {
+                   t.s.pipeline(t.k_outer, {{local, 0, 0}, {t.B, 0, 1}, {t.A, 1, 2}, {t.AB, 1, 3}});
+                 },
+                 "A_local is local and would need 2 copies, selected by k_outer, but registers have no dynamic "
+                 "index; order its readers before its writers and one stage apart, use the same stage, or "
+                 "unroll k_outer before pipeline",
+                 {"k_outer"});
   Schedule readers_first = t.s;
   readers_first.pipeline(t.k_outer, {{t.A, 1, 0}, {local, 0, 1}, {t.B, 0, 2}, {t.AB, 1, 3}});
   t.s.unroll(t.k_outer);
@@ -328,11 +323,10 @@ TEST(PipelineRefuses, LaterDirectivesThatBreakIt) {
                  "the loop k_outer is pipelined, expected a serial loop; do this before it is pipelined",
                  {"k_outer"});
   BlockRef local = t.s.cache_read(t.A, "A", Scope::local);
-  expect_refused(
-      t.s, "pipeline.blocks", [&] { t.s.compute_at(local, t.k_outer); },
-      "block A_local stands below k_outer and has no stage; name every block below it once, and bring "
-      "them there before this",
-      {"A_local", "k_outer"});
+  expect_refused(t.s, "pipeline.blocks", [&] { t.s.compute_at(local, t.k_outer); },
+                 "block A_local is below k_outer but has no stage; name every block below the loop once, and "
+                 "move blocks there before pipeline",
+                 {"A_local", "k_outer"});
 }
 
 TEST(DoubleBufferRefuses, LoopThatIsNotSerial) {
@@ -347,7 +341,7 @@ TEST(DoubleBufferRefuses, LoopWithoutSharedTiles) {
   Loop i = t.s.loops(t.AB).front(), k_inner = t.s.loops(t.AB).back();
   for (Loop loop : {i, k_inner})
     expect_refused(t.s, "double_buffer.tiles", [&] { t.s.double_buffer(loop); },
-                   "no nest below " + t.s.name(loop) + " writes a shared tile that another one reads",
+                   "no nest below " + t.s.name(loop) + " writes a shared tile that another nest reads",
                    {t.s.name(loop)});
 }
 
@@ -367,11 +361,12 @@ TEST(PartitionRefuses, LoopsOfThreadsAndUnrolledOnes) {
   s.bind(inner, Axis::thread_x);
   s.split(k, {infer, 4});
   Loop k_outer = s.loop("k_outer");
-  expect_refused(s, "partition.kind", [&, x = inner] { s.partition(x); },
-                 "the loop i_inner is bound to threadIdx.x, and the threads of a block run one code together",
-                 {"i_inner"});
+  expect_refused(
+      s, "partition.kind", [&, x = inner] { s.partition(x); },
+      "the loop i_inner is bound to threadIdx.x, and all threads of a block share one version of the code",
+      {"i_inner"});
   s.partition(k_outer);
-  expect_refused(s, "partition.kind", [&] { s.partition(k_outer); }, "the loop k_outer is partitioned already",
+  expect_refused(s, "partition.kind", [&] { s.partition(k_outer); }, "the loop k_outer is already partitioned",
                  {"k_outer"});
   expect_refused(s, "unroll.serial", [&] { s.unroll(k_outer); },
                  "the loop k_outer is partitioned, expected a serial loop", {"k_outer"});
@@ -383,7 +378,8 @@ TEST(PartitionRefuses, LoopsOfThreadsAndUnrolledOnes) {
 TEST(PartitionRefuses, LoopThatGuardsNothing) {
   Tiled t(12);
   expect_refused(t.s, "partition.guarded", [&] { t.s.partition(t.k_outer); },
-                 "no block below k_outer is guarded by it: all its tiles are full for this shape", {"k_outer"});
+                 "no guard of a block below k_outer depends on it: all its tiles are full for this shape",
+                 {"k_outer"});
 }
 
 } // namespace

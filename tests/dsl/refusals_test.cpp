@@ -77,7 +77,7 @@ TEST(SplitRefuses, FactorsThatMissIterations) {
                  [&] {
                    s.split(i, {3, 2});
                  },
-                 "the factors give 6 iterations, but i has 8; give more, or let one be inferred", {"i"});
+                 "the factors give 6 iterations, but i has 8; use larger factors, or infer one of them", {"i"});
 }
 
 TEST(SplitRefuses, TailThatIsNotTheEndOfAnAxis) {
@@ -106,16 +106,17 @@ TEST(FuseRefuses, LoopThatIsNotSerial) {
 TEST(FuseRefuses, LoopsThatAreNotNested) {
   Schedule s(gemm(8, 5, 4));
   Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k"), other = s.loop("C_i");
-  std::string reason = "bring them next to each other with reorder, outer loop first";
-  expect_refused(s, "fuse.nested", [&] { s.fuse(j, i); }, "the body of j is not just the loop i; " + reason,
+  std::string reason = "make them adjacent with reorder, outer loop first";
+  expect_refused(s, "fuse.nested", [&] { s.fuse(j, i); }, "the body of j is not exactly the loop i; " + reason,
                  {"i", "j"});
-  expect_refused(s, "fuse.nested", [&] { s.fuse(i, k); }, "the body of i is not just the loop k; " + reason,
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, k); }, "the body of i is not exactly the loop k; " + reason,
                  {"i", "k"});
-  expect_refused(s, "fuse.nested", [&] { s.fuse(i, other); }, "the body of i is not just the loop C_i",
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, other); }, "the body of i is not exactly the loop C_i",
                  {"i", "C_i"});
-  expect_refused(s, "fuse.nested", [&] { s.fuse(i, i); }, "the body of i is not just the loop i", {"i"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, i); }, "the body of i is not exactly the loop i", {"i"});
   s.reverse_compute_at(s.block("C"), i);
-  expect_refused(s, "fuse.nested", [&] { s.fuse(i, j); }, "the body of i is not just the loop j", {"i", "j"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, j); }, "the body of i is not exactly the loop j",
+                 {"i", "j"});
 }
 
 TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
@@ -143,12 +144,13 @@ Schedule repeated_sum() {
 
 TEST(ReorderRefuses, ASumAcrossALoopThatRepeatsIt) {
   Schedule s = repeated_sum();
-  expect_refused(s, "reorder.repeated",
-                 [&] {
-                   s.reorder({s.loop("ax_k"), s.loop("j")});
-                 },
-                 "j repeats block S as a whole, init included, and ax_k is a loop of its sum; keep their order",
-                 {"j", "ax_k", "S"});
+  expect_refused(
+      s, "reorder.repeated",
+      [&] {
+        s.reorder({s.loop("ax_k"), s.loop("j")});
+      },
+      "the loop j repeats all of block S, including its init, and ax_k is a loop of its sum; keep their order",
+      {"j", "ax_k", "S"});
 }
 
 TEST(Obligations, ALoopThatSumsAndRepeatsIsNoPlaceForAnInit) {
@@ -156,9 +158,8 @@ TEST(Obligations, ALoopThatSumsAndRepeatsIsNoPlaceForAnInit) {
   s.fuse(s.loop("j"), s.fuse(s.loop("ax_i"), s.loop("ax_k")));
   bool said = false;
   for (const Obligation &one : s.obligations())
-    said =
-        said || test::contains(one.message, "block S sums over j_ax_i_ax_k and is computed anew for iterations "
-                                            "of j_ax_i_ax_k, so no place is left for its init");
+    said = said || test::contains(one.message, "block S sums over j_ax_i_ax_k and is recomputed in iterations "
+                                               "of j_ax_i_ax_k, so there is no place for its init");
   EXPECT_TRUE(said);
 }
 
@@ -183,13 +184,12 @@ TEST(ReorderRefuses, LoopsWithOtherStatementsBetween) {
                  },
                  "are in different nests; name loops of one nest", {"i", "C_i"});
   s.decompose_reduction(s.block("AB"), k);
-  expect_refused(
-      s, "reorder.chain",
-      [&] {
-        s.reorder({k, j});
-      },
-      "between the loops j and k stand other statements, which depend on their order (block AB_init)",
-      {"j", "k"});
+  expect_refused(s, "reorder.chain",
+                 [&] {
+                   s.reorder({k, j});
+                 },
+                 "other statements between the loops j and k depend on their order (block AB_init)",
+                 {"j", "k"});
   s.reorder({j, i});
   EXPECT_TRUE(test::same_meaning(s));
 }
@@ -202,9 +202,8 @@ TEST(ReorderRefuses, LoopsThatPlaceAnInit) {
                  [&s, a = outer, b = inner] {
                    s.reorder({b, a});
                  },
-                 "block C sums over j_k_outer and j_k_inner at once, and its init must run first of them; keep "
-                 "their order, "
-                 "or use decompose_reduction before this",
+                 "block C sums over an index that mixes j_k_outer and j_k_inner, and their order decides "
+                 "whether its init runs first; keep the order, or use decompose_reduction before reorder",
                  {"j_k_outer", "j_k_inner", "C"});
   s.reorder({outer, s.loop("i")});
   EXPECT_TRUE(test::same_meaning(s));
@@ -300,20 +299,18 @@ TEST(BindRefuses, NestedLoopsOnOneAxis) {
   Schedule s(product(8, 8, 4));
   Loop i = s.loop("i"), j = s.loop("j");
   s.bind(i, Axis::block_x);
-  expect_refused(
-      s, "bind.nested", [&] { s.bind(j, Axis::block_x); },
-      "the loops i and j are nested, and only thread axes can be bound again in a nest; bind one of them to "
-      "another axis",
-      {"i", "j"});
+  expect_refused(s, "bind.nested", [&] { s.bind(j, Axis::block_x); },
+                 "the loops i and j are nested, and only a thread axis may be bound twice in a nest; bind one "
+                 "of them to another axis",
+                 {"i", "j"});
 
   Schedule inner_first(product(8, 8, 4));
   Loop row = inner_first.loop("i"), column = inner_first.loop("j");
   inner_first.bind(column, Axis::thread_x);
-  expect_refused(
-      inner_first, "bind.nested", [&] { inner_first.bind(row, Axis::thread_x); },
-      "block C uses both i and j, and on one axis a thread has one index: the iterations with i != j would be "
-      "lost; bind one of them to another axis",
-      {"i", "j", "C"});
+  expect_refused(inner_first, "bind.nested", [&] { inner_first.bind(row, Axis::thread_x); },
+                 "block C uses both i and j, but a thread has one index on an axis, so the iterations with i "
+                 "!= j would be lost; bind one of the loops to another axis",
+                 {"i", "j", "C"});
 }
 
 TEST(AnyDirectiveRefuses, HandleThatIsGone) {
@@ -321,15 +318,14 @@ TEST(AnyDirectiveRefuses, HandleThatIsGone) {
   Loop i = s.loop("i");
   s.split(i, {infer, 4});
   expect_refused(s, "any.handle", [&] { s.unroll(i); },
-                 "the loop i is not in the program any more; a split, fuse or compute_at replaced it: use the "
-                 "handles that "
-                 "those returned, or ask loops() again",
+                 "the loop i is no longer in the program; a split, fuse or compute_at replaced it: use the "
+                 "handles that the directive returned, or call loops() again",
                  {});
   Schedule stages(chain(8, 5));
   BlockRef t = stages.block("T");
   stages.compute_inline(t);
   expect_refused(stages, "any.handle", [&] { stages.set_scope(t, Scope::local); },
-                 "the block T is not in the program any more; ask block() again", {});
+                 "the block T is no longer in the program; call block() again", {});
 }
 
 TEST(AnyDirectiveRefuses, HandleOfAnotherSchedule) {
@@ -379,8 +375,8 @@ TEST(Enums, ThatACastMadeAreRefused) {
     test::expect_user_error(f, ExitCode::usage, message);
   };
   auto dtype = static_cast<DType>(42);
-  std::string dtypes =
-      "the value 42 is no DType; use DType::boolean, i32, i64, u16, u32, u64, f16, bf16, tf32 or f32";
+  std::string dtypes = "the value 42 is not an enumerator of DType; use DType::boolean, i32, i64, u16, u32, "
+                       "u64, f16, bf16, tf32 or f32";
   refused([&] { Workload("w").placeholder("X", {4}, dtype); }, dtypes);
   refused([&] { Workload("w").inout("X", {4}, dtype); }, dtypes);
   refused([&] { Workload("w").scalar("x", dtype); }, dtypes);
@@ -392,9 +388,10 @@ TEST(Enums, ThatACastMadeAreRefused) {
   for (int value : {6, 255})
     refused([&] { s.bind(i, static_cast<Axis>(value)); },
             "the value " + std::to_string(value) +
-                " is no Axis; use Axis::block_x, block_y, block_z, thread_x, thread_y or thread_z");
+                " is not an enumerator of Axis; use Axis::block_x, block_y, block_z, thread_x, thread_y or "
+                "thread_z");
   auto scope = static_cast<Scope>(3);
-  std::string scopes = "the value 3 is no Scope; use Scope::global, shared or local";
+  std::string scopes = "the value 3 is not an enumerator of Scope; use Scope::global, shared or local";
   refused([&] { s.cache_read(c, "A", scope); }, scopes);
   refused([&] { s.cache_write(c, scope); }, scopes);
   refused([&] { s.set_scope(c, scope); }, scopes);
@@ -407,7 +404,7 @@ TEST(AnyDirectiveRefuses, NameThatIsUnknown) {
                           "there is no loop 'm'; the loops are i, j, k, C_i, C_j");
   test::expect_user_error(
       [&] { s.loops<2>(s.block("AB")); }, ExitCode::illegal_schedule,
-      "block AB has 3 loops around it (i, j, k), but loops<2> was asked for; ask for as many");
+      "block AB has 3 loops around it (i, j, k), got loops<2>; request as many loops as the block has");
   test::expect_user_error([&] { s.block("D"); }, ExitCode::illegal_schedule,
                           "there is no block 'D'; the blocks are AB, C");
 }

@@ -103,11 +103,10 @@ TEST(Sizes, OfTheRightMultipleNeedNoGuard) {
 TEST(Sizes, RefuseWhatNeedsAConstant) {
   Schedule s(product());
   Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
-  expect_refused(
-      s, "unroll.constant", [&] { s.unroll(k); },
-      "the loop k has K iterations, which is known only at launch, and only a loop of a constant extent can "
-      "be unrolled; split it and take the inner part",
-      {"k"});
+  expect_refused(s, "unroll.constant", [&] { s.unroll(k); },
+                 "the loop k has K iterations, a number known only at launch, and only a loop of a constant "
+                 "extent can be unrolled; split it and use the inner loop",
+                 {"k"});
   expect_refused(s, "bind.constant", [&] { s.bind(i, Axis::thread_x); },
                  "only a loop of a constant extent can be bound to threadIdx.x; split it", {"i"});
   expect_refused(
@@ -115,16 +114,14 @@ TEST(Sizes, RefuseWhatNeedsAConstant) {
       [&] {
         s.split(i, {4, infer});
       },
-      "the loop i has M iterations, which is known only at launch, so the first factor, and no other, is to "
-      "be inferred",
-      {"i"});
+      "the loop i has M iterations, a number known only at launch; infer the first factor and no other", {"i"});
   expect_refused(s, "split.outermost",
                  [&] {
                    s.split(i, {64, 32});
                  },
-                 "the first factor, and no other, is to be inferred", {"i"});
+                 "infer the first factor and no other", {"i"});
   expect_user_error([&] { s.extent(j); }, ExitCode::illegal_schedule,
-                    "the loop j has N iterations, which is known only at launch");
+                    "the loop j has N iterations, a number known only at launch");
   s.bind(i, Axis::block_x);
   expect_refused(s, "bind.extent", [&] { s.bind(j, Axis::block_x); },
                  "the loop j has N iterations, but i on blockIdx.x has M; split it so that they agree",
@@ -140,22 +137,22 @@ TEST(Sizes, OweAConstantTile) {
   s.compute_at(tile, i_outer);
   bool said = false;
   for (const Obligation &one : s.obligations())
-    said = said || test::contains(one.message, "A_shared is 32 x K elements in shared memory");
+    said = said || test::contains(one.message, "A_shared has 32 x K elements in shared memory");
   EXPECT_TRUE(said);
 }
 
 TEST(Sizes, AreStatedWithinReason) {
   auto state = [](Size size) { Workload("w").size("M", size); };
-  expect_user_error([&] { state({.min = 0}); }, ExitCode::usage, "the size 'M' is to be from 0 to 1073741824");
-  expect_user_error([&] { state({.min = 9, .max = 8}); }, ExitCode::usage, "from 9 to 8");
+  expect_user_error([&] { state({.min = 0}); }, ExitCode::usage, "the size 'M' has the range 0 to 1073741824");
+  expect_user_error([&] { state({.min = 9, .max = 8}); }, ExitCode::usage, "the range 9 to 8");
   expect_user_error([&] { state({.min = 5, .max = 7, .multiple_of = 4}); }, ExitCode::usage,
-                    "which no number from 1 to 2^40 is");
-  expect_user_error([&] { state({.multiple_of = 0}); }, ExitCode::usage, "is to be a multiple of 0");
+                    "but no number from 1 to 2^40 satisfies both");
+  expect_user_error([&] { state({.multiple_of = 0}); }, ExitCode::usage, "has .multiple_of = 0");
   Workload w("w");
   Expr M = w.size("M"), ld = w.size("ld", {.max = 8});
   expect_user_error([&] { w.size("M"); }, ExitCode::usage, "the name 'M' is taken");
   expect_user_error([&] { w.placeholder("x", {M}, DType::f32, {.leading = ld}); }, ExitCode::usage,
-                    "'x' has 1 dimensions, and only a tensor of rows has a leading dimension");
+                    "'x' has 1 dimensions, expected at least 2 for a leading dimension");
   expect_user_error(
       [&] {
         w.placeholder("y", {M, 16}, DType::f32, {.leading = ld});
@@ -165,7 +162,7 @@ TEST(Sizes, AreStatedWithinReason) {
       [&] {
         w.placeholder("z", {M, 16}, DType::f32, {.leading = M + 1});
       },
-      ExitCode::usage, "the leading dimension of 'z' is no size and no constant");
+      ExitCode::usage, "the leading dimension of 'z' is neither a size nor a constant");
   expect_user_error(
       [&] {
         w.placeholder("t", {M, M, 2}, DType::f32);
@@ -190,7 +187,7 @@ TEST(Sizes, StandInATraceThatReplays) {
   EXPECT_EQ(print(again.program()), print(s.program()));
   EXPECT_EQ(to_json(trace_file(again, {8, 8, 8}, DType::u32)), json);
   expect_user_error([&] { replay(file, product(), Target{}, "trace"); }, ExitCode::usage,
-                    "trace: its sizes are not those of the computation");
+                    "trace: its sizes differ from those of the computation");
 }
 
 } // namespace

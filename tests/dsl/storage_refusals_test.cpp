@@ -19,7 +19,7 @@ struct Tiled {
 TEST(TransformLayoutRefuses, Parameter) {
   Schedule s(product(8, 5, 4));
   expect_refused(s, "transform_layout.temporary", [&] { s.transform_layout(s.block("C"), "i, j -> j, i"); },
-                 "block C writes C, a parameter, whose layout is the caller's", {"C"});
+                 "block C writes C, a parameter whose layout the caller fixes", {"C"});
 }
 
 TEST(TransformLayoutRefuses, GlobalMemory) {
@@ -42,27 +42,27 @@ TEST(TransformLayoutRefuses, WrongRank) {
 TEST(TransformLayoutRefuses, PaddedOrSwizzled) {
   Tiled padded, swizzled;
   padded.s.storage_align(padded.tile, 0, 2, 1);
-  expect_refused(
-      padded.s, "transform_layout.first", [&] { padded.s.transform_layout(padded.tile, "k, j -> j, k"); },
-      "B_shared is padded already, which counts in the order that this would change; transform first",
-      {"B_shared"});
+  expect_refused(padded.s, "transform_layout.first",
+                 [&] { padded.s.transform_layout(padded.tile, "k, j -> j, k"); },
+                 "B_shared is already padded, which depends on the order of dimensions that transform_layout "
+                 "would change; use transform_layout first",
+                 {"B_shared"});
   swizzled.s.swizzle(swizzled.tile, 5, 0, 5);
   expect_refused(swizzled.s, "transform_layout.first",
                  [&] { swizzled.s.transform_layout(swizzled.tile, "k, j -> j, k"); },
-                 "B_shared is swizzled already", {"B_shared"});
+                 "B_shared is already swizzled", {"B_shared"});
 }
 
 TEST(TransformLayoutRefuses, MapThatIsNotInvertible) {
   Tiled made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
-  expect_refused(
-      s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k*8 + j"); },
-      "the layout is not invertible over the 64 x 64 elements of B_shared: (0, 8) and (1, 0) both lie "
-      "at (8); keep what the map divides away, as in \"i -> i//4, i%4\"",
-      {"B_shared"});
+  expect_refused(s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k*8 + j"); },
+                 "the layout is not invertible over the 64 x 64 elements of B_shared: (0, 8) and (1, 0) both "
+                 "map to (8); keep the remainder of each division, as in \"i -> i//4, i%4\"",
+                 {"B_shared"});
   expect_refused(s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k//2, j"); },
-                 "(0, 0) and (1, 0) both lie at (0, 0)", {"B_shared"});
+                 "(0, 0) and (1, 0) both map to (0, 0)", {"B_shared"});
   // The tile that compute_at leaves is 64 x 8.
   auto [j_outer, j_inner] = s.split(s.loop("j"), {infer, 8});
   (void)j_inner;
@@ -74,7 +74,7 @@ TEST(TransformLayoutRefuses, MapThatIsNotInvertible) {
 TEST(StorageAlignRefuses, Parameter) {
   Schedule s(product(8, 5, 4));
   expect_refused(s, "storage_align.temporary", [&] { s.storage_align(s.block("C"), 0, 2, 1); },
-                 "block C writes C, a parameter, whose layout is the caller's", {"C"});
+                 "block C writes C, a parameter whose layout the caller fixes", {"C"});
 }
 
 TEST(StorageAlignRefuses, LocalMemory) {
@@ -82,7 +82,8 @@ TEST(StorageAlignRefuses, LocalMemory) {
   s.set_scope(s.block("AB"), Scope::local);
   expect_refused(
       s, "storage_align.shared", [&] { s.storage_align(s.block("AB"), 0, 2, 1); },
-      "AB is local, but padding is for the banks of shared memory; use set_scope or cache_read first", {"AB"});
+      "AB is in local memory, but padding applies to shared memory only; use set_scope or cache_read first",
+      {"AB"});
 }
 
 TEST(StorageAlignRefuses, InnermostDimension) {
@@ -90,10 +91,11 @@ TEST(StorageAlignRefuses, InnermostDimension) {
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   for (std::int64_t dim : {-1, 1, 2})
-    expect_refused(s, "storage_align.dim", [&] { s.storage_align(tile, dim, 2, 1); },
-                   "got the dimension " + std::to_string(dim) +
-                       ", expected one of the 1 before the innermost of B_shared, whose stride is 1",
-                   {"B_shared"});
+    expect_refused(
+        s, "storage_align.dim", [&] { s.storage_align(tile, dim, 2, 1); },
+        "got the dimension " + std::to_string(dim) +
+            ", expected one of the 1 outer dimensions of B_shared, because the innermost has stride 1",
+        {"B_shared"});
 }
 
 TEST(StorageAlignRefuses, NumbersThatAreNoStride) {
@@ -118,21 +120,22 @@ TEST(StorageAlignRefuses, Swizzled) {
   BlockRef tile = made.tile;
   s.swizzle(tile, 5, 0, 5);
   expect_refused(s, "storage_align.first", [&] { s.storage_align(tile, 0, 2, 1); },
-                 "B_shared is swizzled already, which counts in the offsets that this would change; pad first",
+                 "B_shared is already swizzled, and padding would change the offsets that the swizzle "
+                 "permutes; use storage_align before swizzle",
                  {"B_shared"});
 }
 
 TEST(SwizzleRefuses, Parameter) {
   Schedule s(product(8, 5, 4));
   expect_refused(s, "swizzle.temporary", [&] { s.swizzle(s.block("C"), 3, 2, 3); },
-                 "block C writes C, a parameter, whose layout is the caller's", {"C"});
+                 "block C writes C, a parameter whose layout the caller fixes", {"C"});
 }
 
 TEST(SwizzleRefuses, LocalMemory) {
   Schedule s(gemm(8, 5, 4));
   s.set_scope(s.block("AB"), Scope::local);
   expect_refused(s, "swizzle.shared", [&] { s.swizzle(s.block("AB"), 3, 2, 3); },
-                 "AB is local, but a swizzle is for the banks of shared memory", {"AB"});
+                 "AB is in local memory, but a swizzle applies to shared memory only", {"AB"});
 }
 
 TEST(SwizzleRefuses, BitsThatOverlap) {
@@ -154,7 +157,7 @@ TEST(SwizzleRefuses, Twice) {
   BlockRef tile = made.tile;
   s.swizzle(tile, 3, 2, 3);
   expect_refused(s, "swizzle.once", [&] { s.swizzle(tile, 3, 2, 3); },
-                 "B_shared is swizzled already (swizzled 3, 2, 3); one swizzle is enough", {"B_shared"});
+                 "B_shared is already swizzled (swizzled 3, 2, 3); use one swizzle", {"B_shared"});
 }
 
 TEST(SetScopeRefuses, LayoutForAnotherMemory) {
@@ -172,16 +175,18 @@ TEST(SetScopeRefuses, LayoutForAnotherMemory) {
 TEST(LaunchBoundsRefuses, MoreBlocksThanAnSmHolds) {
   Schedule s(product(8, 5, 4));
   for (std::int64_t blocks : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{33}, std::int64_t{1} << 62})
-    expect_refused(
-        s, "launch_bounds.count", [&] { s.launch_bounds(blocks); },
-        "got " + std::to_string(blocks) + " blocks on an SM, expected 1 to 32, which is what sm_80 holds", {});
+    expect_refused(s, "launch_bounds.count", [&] { s.launch_bounds(blocks); },
+                   "got " + std::to_string(blocks) + " blocks on an SM, expected 1 to 32, the limit of sm_80",
+                   {});
 }
 
 TEST(LaunchBoundsRefuses, MoreThreadsThanAnSmHolds) {
   Schedule s(product(1024, 5, 4));
   s.bind(s.loop("i"), Axis::thread_x);
   expect_refused(s, "launch_bounds.threads", [&] { s.launch_bounds(3); },
-                 "3 blocks of 1024 threads are 3072, but an SM of sm_80 holds 2048; ask for at most 2", {});
+                 "3 blocks of 1024 threads are 3072 threads, but an SM of sm_80 holds at most 2048; request at "
+                 "most 2 blocks",
+                 {});
   s.launch_bounds(2);
   EXPECT_EQ(s.program().min_blocks, 2);
   EXPECT_TRUE(contains(print(s.program()), "at least 2 blocks on an SM\n"));

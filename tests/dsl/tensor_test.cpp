@@ -69,14 +69,14 @@ TEST(Workload, SumsOverSeveralAxes) {
 
 TEST(Workload, RefusesNames) {
   expect_user_error([] { Workload w("my kernel"); }, ExitCode::usage,
-                    "a workload's name becomes a C identifier, got 'my kernel'; use letters, digits and '_'");
+                    "a workload's name must be a C identifier, got 'my kernel'; use letters, digits and '_'");
   expect_user_error([] { Workload w(""); }, ExitCode::usage, "got ''");
   for (const char *name : {"", "2x", "a-b", "a b", "\xc3\xa4"})
     refused([&](Workload &w) { w.placeholder(name, {4}); },
-            "a name becomes a C identifier, got '" + std::string(name) + "'; use letters, digits and '_'");
+            "a name must be a C identifier, got '" + std::string(name) + "'; use letters, digits and '_'");
   for (const char *name : {"", "1x", "a-b", "a b", "\xc3\xa4", "i.0"}) {
-    std::string message = "an axis's name becomes a C identifier, got '" + std::string(name) +
-                          "'; use letters, digits and '_', and no digit first";
+    std::string message = "an axis's name must be a C identifier, got '" + std::string(name) +
+                          "'; use letters, digits and '_', not starting with a digit";
     refused([&](Workload &w) { w.compute("Y", {4}, {name}, one); }, message);
     refused(
         [&](Workload &w) {
@@ -151,24 +151,22 @@ TEST(Workload, RefusesWhatIsNotItsOwn) {
   Tensor foreign = other.placeholder("F", {4});
   Expr alpha = other.scalar("alpha");
   refused([&](Workload &w) { w.compute("Y", {4}, {"i"}, [&](Expr i) { return foreign(i); }); },
-          "stage 'Y' reads 'F', which is no tensor of workload 'work'; make it one with placeholder, inout or "
-          "compute "
-          "of this workload");
+          "stage 'Y' reads 'F', which is not a tensor of workload 'work'; declare it with placeholder, inout "
+          "or compute of this workload");
   refused(
       [&](Workload &w) {
         Tensor x = w.placeholder("X", {4});
         w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i) * alpha; });
       },
-      "stage 'Y' uses alpha, which is none of its axes (i) and no scalar or size of workload 'work'");
+      "stage 'Y' uses alpha, which is neither one of its axes (i) nor a scalar or size of workload 'work'");
   refused(
       [](Workload &w) {
         Tensor x = w.placeholder("X", {4, 3});
         Reduce k = reduce_axis("k", 3);
         w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i, k) * 2; });
       },
-      "stage 'Y' uses k, which is none of its axes (i) and no scalar or size of workload 'work'; if k is a "
-      "reduction "
-      "axis, sum over it: sum(…, k)");
+      "stage 'Y' uses k, which is neither one of its axes (i) nor a scalar or size of workload 'work'; if k is "
+      "a reduction axis, sum over it: sum(…, k)");
 }
 
 TEST(Workload, RefusesDivisionsOfSignedData) {
@@ -182,7 +180,7 @@ TEST(Workload, RefusesDivisionsOfSignedData) {
           },
           "stage 'Y' divides " + type + " data: " + what);
     };
-    std::string where = " rounds towards zero where a value is negative; where none is, divide as u32 with "
+    std::string where = " rounds negative values towards zero; if no value is negative, divide as u32 with "
                         "cast(DType::u32, …); else ";
     refuses([](Expr x, Expr) { return x / 2; },
             "x[i]//2 rounds down, but CUDA's /" + where +
@@ -242,7 +240,7 @@ TEST(Workload, RefusesOutputs) {
         w.compute("Y", {4}, {"i"}, one);
         w.output({x});
       },
-      "'X' is no stage of this workload and cannot be its output");
+      "'X' is not a stage of this workload and cannot be its output");
 }
 
 TEST(Schedule, RefusesAComputationThatIsNotWellFormed) {
@@ -266,8 +264,8 @@ TEST(Workload, RefusesSumsThatAreNone) {
   for (const Expr &extent : {Expr(0), Expr(-3), Expr(true), Expr(2.5F)})
     expect_user_error([&] { total(extent); }, ExitCode::usage, "the reduction axis k has the extent ");
   expect_user_error([&] { total(other.size("N")); }, ExitCode::usage,
-                    "the reduction axis k has the extent N, and N is no size of workload 'w'; make it one with "
-                    "size(\"N\") of this workload");
+                    "the reduction axis k has the extent N, but N is not a size of workload 'w'; declare it "
+                    "with size(\"N\") of this workload");
   Workload w("w");
   Tensor x = w.placeholder("X", {4, 4});
   Reduce k = reduce_axis("k", 4);
@@ -283,11 +281,11 @@ TEST(Workload, RefusesSizesAndOutputsOfAnother) {
       [&] {
         w.placeholder("X", {other.size("N"), 4});
       },
-      ExitCode::usage, "'X' has the extent N, and N is no size of workload 'w'");
+      ExitCode::usage, "'X' has the extent N, but N is not a size of workload 'w'");
   Tensor x = w.placeholder("X", {4}), z = other.placeholder("Z", {4});
   Tensor ours = w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i); });
   Tensor theirs = other.compute("T", {4}, {"i"}, [&](Expr i) { return z(i); });
-  expect_user_error([&] { w.output({ours, theirs}); }, ExitCode::usage, "'T' is no stage of this workload");
+  expect_user_error([&] { w.output({ours, theirs}); }, ExitCode::usage, "'T' is not a stage of this workload");
   expect_user_error([&] { w.output({ours, ours}); }, ExitCode::usage, "'Y' is named twice as an output");
 }
 

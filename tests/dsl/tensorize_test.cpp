@@ -68,7 +68,8 @@ TEST(TensorizeRefuses, LoopsWithMoreBelow) {
   Dots d(16);
   expect_refused(
       d.s, "tensorize.innermost", [&] { d.s.tensorize(d.s.loop("j"), "dot4"); },
-      "below j there are other loops or several blocks, and dot4 takes the innermost loop of one block", {"j"});
+      "the loop j contains other loops or several blocks, but dot4 needs the innermost loop of a single block",
+      {"j"});
 }
 
 TEST(TensorizeRefuses, OtherMeanings) {
@@ -88,8 +89,7 @@ TEST(TensorizeRefuses, OtherMeanings) {
   spatial.reorder({spatial.loop("i"), spatial.loop("k"), spatial.loop("j")});
   expect_refused(
       spatial, "tensorize.meaning", [&] { spatial.tensorize(spatial.loop("j"), "dot4"); },
-      "the iterations of j write different elements of C, and dot4 gives one result; tensorize a loop "
-      "that is summed over",
+      "the iterations of j write different elements of C, but dot4 has one result; tensorize a loop of a sum",
       {"j", "C"});
 }
 
@@ -97,11 +97,12 @@ TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {
   Schedule s(product(4, 8, 16));
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
   expect_refused(s, "tensorize.operands", [&] { s.tensorize(inner, "dot4"); },
-                 "block C reads B with a stride of 8 along k_inner, and dot4 takes elements side by side",
-                 {"C"});
+                 "block C reads B with a stride of 8 along k_inner, but dot4 needs contiguous elements", {"C"});
   Dots odd(18);
   expect_refused(odd.s, "tensorize.operands", [&] { odd.s.tensorize(odd.inner, "dot4"); },
-                 "block C runs only where k < 18, and the 4 lanes of k_inner start at k = k_outer*4", {"C"});
+                 "block C has the guard k < 18, which may differ between the 4 lanes of k_inner that start at "
+                 "k = k_outer*4",
+                 {"C"});
 }
 
 TEST(TensorizeRefuses, OperandsOfTwoBytes) {
@@ -114,9 +115,8 @@ TEST(TensorizeRefuses, OperandsOfTwoBytes) {
   Schedule s(w.output({c}));
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
   expect_refused(s, "tensorize.operands", [&] { s.tensorize(inner, "dot4"); },
-                 "block C reads A by 4 elements of f16 at once, and a vector has 8 or 16 bytes of elements of "
-                 "4 or 8; bring "
-                 "them into registers with cache_read first",
+                 "block C reads A in vectors of 4 elements of f16, but a vector has 8 or 16 bytes, in elements "
+                 "of 4 or 8 bytes; load them into registers with cache_read first",
                  {"C"});
 }
 
@@ -143,8 +143,8 @@ TEST(TensorizeOwes, TilesThatAreNotSideBySide) {
     if (owed.culprit == "k_inner") {
       found = true;
       EXPECT_TRUE(contains(owed.message,
-                           "block C reads B_shared with a stride of 8 along k_inner, and dot4 takes "
-                           "elements side by side; lay it out along k_inner with transform_layout"))
+                           "block C reads B_shared with a stride of 8 along k_inner, but dot4 needs "
+                           "contiguous elements; lay it out along k_inner with transform_layout"))
           << owed.message;
       EXPECT_EQ(to_cpp(s.trace()[owed.directive - 1]), "s.tensorize(k_inner, \"dot4\");");
     }

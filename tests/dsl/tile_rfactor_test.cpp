@@ -74,7 +74,7 @@ TEST(TileRefuses, LoopsOfTwoNests) {
                  [&] {
                    s.tile(i, s.loop("j"), {4, 4});
                  },
-                 "between the loops i_inner and j_outer stand other statements", {"i", "j"});
+                 "other statements between the loops i_inner and j_outer", {"i", "j"});
 }
 
 TEST(Rfactor, MakesPartialSumsAndAddsThemUp) {
@@ -138,7 +138,7 @@ TEST(Rfactor, PartialSumsOfAMiddleDigitStayWhereTheyAre) {
   BlockRef parts = s.rfactor(s.split(s.loop("k"), std::vector<std::int64_t>{infer, 2, 3})[1]);
   expect_refused(
       s, "compute_at.steps", [&] { s.compute_at(parts, s.loops(s.block("C"))[1]); },
-      "the loops of block C_rf do not take its sum over k from where it begins, k_1*3, in even steps",
+      "the loops of block C_rf do not advance its sum over k from the first index, k_1*3, in equal steps",
       {"C_rf"});
 }
 
@@ -181,11 +181,10 @@ TEST(RfactorRefuses, ALoopThatIsNotSerial) {
 TEST(RfactorRefuses, AMixedLoop) {
   Schedule s(product(3, 4, 8));
   Loop fused = s.fuse(s.loop("j"), s.loop("k"));
-  expect_refused(
-      s, "rfactor.part", [&] { s.rfactor(fused); },
-      "j_k is not just a part of the axis k of block C, so its iterations are no parts of the sum; use "
-      "rfactor before fuse",
-      {"j_k", "C"});
+  expect_refused(s, "rfactor.part", [&] { s.rfactor(fused); },
+                 "the loop j_k runs over more than the axis k of block C, so its iterations are not parts of "
+                 "the sum; use rfactor before fuse",
+                 {"j_k", "C"});
 }
 
 TEST(RfactorRefuses, ASumThatIsUsedInItsNest) {
@@ -193,7 +192,7 @@ TEST(RfactorRefuses, ASumThatIsUsedInItsNest) {
   s.reverse_compute_at(s.block("C"), s.loop("j"));
   expect_refused(s, "rfactor.alone", [&] { s.rfactor(s.loop("k")); },
                  "block C uses AB in the nest of AB, and the sum is complete only after that nest; use rfactor "
-                 "before you bring the two together",
+                 "before moving the blocks into one nest",
                  {"C", "AB"});
 }
 

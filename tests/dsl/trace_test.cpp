@@ -157,13 +157,13 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
     expect_user_error([&] { parse_trace(text, "t.json"); }, ExitCode::usage,
                       "; save one with `show RUNG --trace json`");
   };
-  refused("", "is no JSON: ");
-  refused("{\"directives\": [", "is no JSON: ");
-  refused("\x7f\x45\x4c\x46\x02\x01", "is no JSON: ");
-  refused("[]", "is JSON, but no nestsmith trace: it has no 'nestsmith_trace'");
-  refused("3", "is JSON, but no nestsmith trace");
-  refused("{\"op\": \"split\"}", "is JSON, but no nestsmith trace");
-  refused(R"({"nestsmith_trace": "1"})", "is JSON, but no nestsmith trace");
+  refused("", "is not JSON: ");
+  refused("{\"directives\": [", "is not JSON: ");
+  refused("\x7f\x45\x4c\x46\x02\x01", "is not JSON: ");
+  refused("[]", "is JSON, but not a nestsmith trace: it has no 'nestsmith_trace'");
+  refused("3", "is JSON, but not a nestsmith trace");
+  refused("{\"op\": \"split\"}", "is JSON, but not a nestsmith trace");
+  refused(R"({"nestsmith_trace": "1"})", "is JSON, but not a nestsmith trace");
   refused(R"({"nestsmith_trace": 2})", "is a trace of version 2, expected 1");
   refused(R"({"nestsmith_trace": 1})", "has no 'workload'");
   refused(R"({"nestsmith_trace": 1, "workload": "gemm"})", "has no 'target'");
@@ -213,7 +213,7 @@ TEST(Replay, RefusesWhatDoesNotFit) {
   refused({"transform_layout", {AB, Word{"i,j->j,i"}}, {}}, ExitCode::usage,
           "argument 2 of 'transform_layout': got the map 'i,j->j,i', expected it in the form 'i, j -> j, i'");
   refused({"transform_layout", {AB, Word{"i, j ->"}}, {}}, ExitCode::illegal_schedule,
-          "'i, j ->' is no index map: expected an index at character 8");
+          "'i, j ->' is not an index map: expected an index at character 8");
   refused({"storage_align", {AB, std::int64_t{0}, std::int64_t{2}}, {}}, ExitCode::usage,
           "argument 4 of 'storage_align': is missing, expected a whole number");
   refused({"unroll", {LoopName{"m"}}, {}}, ExitCode::illegal_schedule,

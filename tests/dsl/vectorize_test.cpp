@@ -71,25 +71,25 @@ TEST(VectorizeRefuses, ElementsOfTwoBytes) {
   Schedule reads = stored(DType::f16, DType::f32), writes = stored(DType::f32, DType::bf16);
   expect_refused(
       reads, "vectorize.width", [&] { reads.vectorize(reads.loop("i_inner")); },
-      "block y reads x, whose elements of 2 bytes have no vectors; unroll i_inner instead, or store x as f32",
+      "block y reads x, but elements of 2 bytes have no vector type; unroll i_inner instead, or store x as f32",
       {"i_inner", "y"});
   expect_refused(writes, "vectorize.width", [&] { writes.vectorize(writes.loop("i_inner")); },
-                 "block y writes y, whose elements of 2 bytes have no vectors; unroll i_inner instead",
+                 "block y writes y, but elements of 2 bytes have no vector type; unroll i_inner instead",
                  {"i_inner", "y"});
 }
 
 TEST(VectorizeRefuses, LoopsWithMoreBelow) {
   Schedule s(chain(4, 8));
   expect_refused(s, "vectorize.innermost", [&] { s.vectorize(s.loop("i")); },
-                 "below i there are other loops or several blocks, and a vector is the innermost loop of one "
-                 "block; reorder or split so that i is innermost",
+                 "the loop i contains other loops or several blocks, but a vectorized loop is the innermost "
+                 "loop of a single block; reorder or split so that i is innermost",
                  {"i"});
 }
 
 TEST(VectorizeRefuses, LanesThatShareAnElement) {
   Schedule s(product(4, 4, 4));
   expect_refused(s, "vectorize.spatial", [&] { s.vectorize(s.loop("k")); },
-                 "the iterations of k do not each write their own element of C, as the lanes of a vector must",
+                 "the iterations of k do not write distinct elements of C, as the lanes of a vector must",
                  {"k", "C"});
 }
 
@@ -110,16 +110,18 @@ TEST(VectorizeRefuses, Registers) {
   s.set_scope(s.block("U"), Scope::local);
   Loop j = s.loops(s.block("U")).back();
   expect_refused(s, "vectorize.memory", [&] { s.vectorize(j); },
-                 "block U accesses registers only, and they have no vectors; unroll U_j instead", {"U_j", "U"});
+                 "block U accesses registers only, and vector accesses need memory; unroll U_j instead",
+                 {"U_j", "U"});
 }
 
 TEST(VectorizeRefuses, GuardsThatSplitAVector) {
   Tiled t(16, 5, 1023);
   expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
-                 "block A_shared runs only where A_k < 1023, and the 4 lanes of ax_A_k_inner start at A_k = ",
+                 "block A_shared has the guard A_k < 1023, which may differ between the 4 lanes of "
+                 "ax_A_k_inner that start at A_k = ",
                  {t.s.name(t.lanes), "A_shared"});
   expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
-                 "expected 1023 and each start to be multiples of 4: take a scalar loop for this shape", {});
+                 "expected 1023 and each start to be multiples of 4: use a scalar loop for this shape", {});
 }
 
 TEST(VectorizeRefuses, ParametersThatAreNotAligned) {
@@ -130,8 +132,8 @@ TEST(VectorizeRefuses, ParametersThatAreNotAligned) {
   Loop lanes = s.split(s.loop("j"), {infer, 4})[1];
   expect_refused(
       s, "vectorize.aligned", [&] { s.vectorize(lanes); },
-      "block Y reads X by 4 elements at once from the offset i*13 + j_outer*4, which is not always a "
-      "multiple of 4: rows of 13 elements do not start at one; take a scalar loop for this shape",
+      "block Y reads X in vectors of 4 elements from the offset i*13 + j_outer*4, which is not always a "
+      "multiple of 4: rows of 13 elements are not aligned to it; use a scalar loop for this shape",
       {"j_inner", "Y"});
 }
 
@@ -165,10 +167,10 @@ TEST(VectorizeOwes, AlignmentOfTilesThatALaterLayoutDecides) {
     if (aligned)
       EXPECT_EQ(message, "");
     else
-      EXPECT_TRUE(contains(message, "block A_shared writes A_shared by 4 elements at once from the offset ") &&
-                  contains(message,
-                           "which is not always a multiple of 4; pad or lay out A_shared so that its rows "
-                           "start at one, or leave ax_A_k_inner serial"))
+      EXPECT_TRUE(
+          contains(message, "block A_shared writes A_shared in vectors of 4 elements from the offset ") &&
+          contains(message, "which is not always a multiple of 4; pad A_shared or change its layout so "
+                            "that its rows are aligned to it, or leave ax_A_k_inner serial"))
           << message;
   }
 }
@@ -182,7 +184,7 @@ TEST(VectorizeOwes, AlignmentOfTilesThatASwizzleLeavesAsTheyAre) {
   t.s.storage_align(t.tile, 0, 8, 1);
   t.s.swizzle(t.tile, 1, 3, 5);
   std::string message = owed(t.s, t.s.name(t.lanes), "s.vectorize(ax_A_k_inner);");
-  EXPECT_TRUE(contains(message, "block A_shared writes A_shared by 4 elements at once from the offset "
+  EXPECT_TRUE(contains(message, "block A_shared writes A_shared in vectors of 4 elements from the offset "
                                 "ax_A_i_inner*9 + ax_A_k_outer*4, which is not always a multiple of 4"))
       << message;
 }
@@ -216,10 +218,9 @@ TEST(VectorizeOwes, SomethingContiguous) {
   s.reorder({outer, j, lanes});
   s.compute_at(T, outer);
   s.vectorize(lanes);
-  EXPECT_EQ(
-      owed(s, s.name(lanes), "s.vectorize(U_i_inner);"),
-      "nothing that block U accesses in memory is contiguous along U_i_inner, so there is no vector; lay out "
-      "a tile along it with transform_layout, or leave the loop serial");
+  EXPECT_EQ(owed(s, s.name(lanes), "s.vectorize(U_i_inner);"),
+            "no memory access of block U is contiguous along U_i_inner, so there is no vector; lay out a tile "
+            "along the loop with transform_layout, or leave the loop serial");
   s.transform_layout(T, "i, j -> j, i");
   EXPECT_EQ(owed(s, s.name(lanes), ""), "");
 }
@@ -227,11 +228,10 @@ TEST(VectorizeOwes, SomethingContiguous) {
 TEST(Vectorize, KeepsItsOneBlock) {
   Schedule s(chain(8, 4));
   s.vectorize(s.loop("j"));
-  expect_refused(
-      s, "any.lanes", [&] { s.reverse_compute_at(s.block("U"), s.loop("j")); },
-      "the loop j is vectorized and so has one block, but this would bring other loops or blocks below it; do "
-      "this before j is vectorized, or choose a loop outside of it",
-      {"j"});
+  expect_refused(s, "any.lanes", [&] { s.reverse_compute_at(s.block("U"), s.loop("j")); },
+                 "the loop j is vectorized and must contain exactly one block, but this directive would add "
+                 "loops or blocks below it; apply it before j is vectorized, or choose a loop outside of j",
+                 {"j"});
 }
 
 } // namespace

@@ -98,9 +98,9 @@ std::vector<std::string> reasons(const Staging &x) {
   std::vector<std::string> all;
   for (auto [from, tile] : {std::pair{x.from_A, x.A}, {x.from_B, x.B}}) {
     if (tile < from || x.AB < tile || (tile == from && x.late))
-      all.emplace_back("it would run after it");
+      all.emplace_back("would reverse the two");
     if (tile - from > (x.late ? 1 : 0)) // a copy more than one
-      all.emplace_back("registers cannot be indexed by an iteration");
+      all.emplace_back("registers have no dynamic index");
   }
   return all;
 }

@@ -147,13 +147,13 @@ constexpr const char *trace_with_bad_shape =
     R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 0, 8], "dtype": "f32", "target": "sm_80",
         "directives": []})";
 INSTANTIATE_TEST_SUITE_P(All, BadTraces,
-                         testing::Values(BadTrace{"{\"nestsmith_trace\": 1, ", "no JSON"},
-                                         BadTrace{"", "no JSON"},
+                         testing::Values(BadTrace{"{\"nestsmith_trace\": 1, ", "not JSON"},
+                                         BadTrace{"", "not JSON"},
                                          BadTrace{"\x7f"
                                                   "ELF",
-                                                  "no JSON"},
-                                         BadTrace{"{\"name\": \"package\"}", "no nestsmith trace"},
-                                         BadTrace{"[1, 2]", "no nestsmith trace"},
+                                                  "not JSON"},
+                                         BadTrace{"{\"name\": \"package\"}", "not a nestsmith trace"},
+                                         BadTrace{"[1, 2]", "not a nestsmith trace"},
                                          BadTrace{"{\"nestsmith_trace\": 99}", "version 99"},
                                          BadTrace{trace_of_another_workload, "the workload 'conv'"},
                                          BadTrace{trace_with_unknown_directive, "unknown directive 'teleport'"},

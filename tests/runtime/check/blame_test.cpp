@@ -265,7 +265,7 @@ TEST(Blame, ARefusalOfLoweringIsNoFault) {
   s.set_scope(s.block("AB"), Scope::local);
   Blame blame = blame_of(s);
   EXPECT_FALSE(blame.fault);
-  EXPECT_THAT(blame.refusal, HasSubstr("AB is local memory, which ends with its kernel"));
+  EXPECT_THAT(blame.refusal, HasSubstr("AB is in local memory, which does not outlive its kernel"));
   EXPECT_EQ(blame.steps.size(), 2U) << "the computation and one directive";
 }
 
