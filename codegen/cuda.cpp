@@ -181,7 +181,7 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
 void KernelWriter::arena() {
   std::string whole = names_.claim("shared_memory");
   out_.line(fmt::format("extern __shared__ __align__(16) unsigned char {}[];", whole),
-            fmt::format("{} bytes, named at launch", kernel_.shared_bytes));
+            fmt::format("{} bytes, set at launch", kernel_.shared_bytes));
   for (const kernel::Allocation &allocation : kernel_.shared) {
     std::string_view type = c_type(allocation.buffer->dtype);
     std::string begin =

@@ -16,7 +16,7 @@ namespace nestsmith {
 namespace {
 
 constexpr std::string_view overlap_function =
-    R"(/// Whether two arrays share a byte.
+    R"(/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
@@ -56,7 +56,7 @@ void launch_comments(TextWriter &out, const kernel::Plan &plan) {
   for (const kernel::Kernel &kernel : plan.kernels) {
     std::string which = plan.kernels.size() > 1 ? entry_name(kernel) + ", " : "";
     std::string shared =
-        kernel.shared_bytes ? fmt::format(", {} bytes of shared memory a block", kernel.shared_bytes) : "";
+        kernel.shared_bytes ? fmt::format(", {} bytes of shared memory per block", kernel.shared_bytes) : "";
     std::array<Expr, 3> grid = kernel.grid_exprs();
     std::string extents;
     if (plan.sizes.empty())
@@ -98,10 +98,10 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
   if (!plan.workspaces.empty())
     out.comment(fmt::format("Workspace: {} bytes", to_string(plan.workspace_bytes)));
   assumption_comments(out, plan);
-  std::string shapes = plan.sizes.empty() ? "exactly these shapes, rows without gaps, " : "";
-  out.comment("Requires: " + shapes + "no written array overlapping another" + alignment_text(plan));
+  std::string shapes = plan.sizes.empty() ? "exactly these shapes, contiguous rows, " : "";
+  out.comment("Requires: " + shapes + "no overlap of a written array with another" + alignment_text(plan));
   if (std::string empty = requirements_of(Launcher(info, plan)).empty_text; !empty.empty())
-    out.comment(fmt::format("Where {}, nothing is launched", empty));
+    out.comment(fmt::format("If {}, nothing is launched", empty));
   if (!info.target.empty())
     out.comment("Target: " + info.target);
   for (const std::string &note : info.notes)
@@ -173,15 +173,15 @@ private:
     std::vector<std::string> parameters;
     for (const Parameter &parameter : launcher_.checked())
       parameters.push_back(parameter.declaration());
-    out_.verbatim(
-        "/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.\n");
+    out_.verbatim("/// Returns the first requirement that these arguments violate, as a sentence, or null if "
+                  "none.\n");
     out_.call(fmt::format("extern \"C\" const char *{}", requirement_name(plan_)), parameters, " {");
     out_.indent();
     for (const Requirement &requirement : requirements_.sizes)
       require(requirement);
     if (!requirements_.empty.empty()) {
       out_.line(fmt::format("if ({})", requirements_.empty));
-      out_.line("  return nullptr;", "nothing is launched: the arrays are not looked at");
+      out_.line("  return nullptr;", "nothing is launched, so the arrays are not checked");
     }
     for (const Requirement &requirement : requirements_.rest)
       require(requirement);
@@ -194,15 +194,16 @@ private:
   void comment() {
     bool one = plan_.kernels.size() == 1;
     out_.verbatim(fmt::format("/// Launches {} on `stream` and does not wait.{}\n"
-                              "/// Where a requirement is not met (see {}), it launches\n"
+                              "/// If a requirement is violated (see {}), it launches\n"
                               "/// nothing and returns cudaErrorInvalidValue.\n",
                               one ? entry_name(plan_.only()) : "all kernels in order",
-                              plan_.sizes.empty() ? " It serves one shape." : "", requirement_name(plan_)));
+                              plan_.sizes.empty() ? " It supports one shape only." : "",
+                              requirement_name(plan_)));
     if (!requirements_.empty.empty())
-      out_.verbatim(fmt::format("/// Where {}, it launches nothing and returns cudaSuccess.\n",
-                                requirements_.empty_text));
+      out_.verbatim(
+          fmt::format("/// If {}, it launches nothing and returns cudaSuccess.\n", requirements_.empty_text));
     if (!plan_.workspaces.empty())
-      out_.verbatim(fmt::format("/// `{}` is for what the kernels hand on: {} bytes or more, aligned to {}.\n",
+      out_.verbatim(fmt::format("/// `{}` holds intermediate results: at least {} bytes, aligned to {}.\n",
                                 launcher_.workspace.name, launcher_.workspace_call(),
                                 kernel::workspace_alignment));
   }
@@ -220,7 +221,7 @@ private:
 
   void launch(const kernel::Kernel &kernel) {
     if (std::int64_t bytes = kernel.dynamic_shared_bytes()) {
-      out_.line("// More than 48 KB of shared memory: the kernel must be allowed to have it.");
+      out_.line("// A kernel must opt in to more than 48 KB of shared memory.");
       std::string allowed = entry_name(kernel) + "_allowed";
       out_.call(fmt::format("cudaError_t {} = cudaFuncSetAttribute", allowed),
                 {entry_name(kernel), "cudaFuncAttributeMaxDynamicSharedMemorySize", std::to_string(bytes)},

@@ -49,8 +49,11 @@ private:
       out_.verbatim("#ifndef __cplusplus\n#include <stdbool.h>\n#endif\n");
     for (auto [type, header] : {std::pair{DType::f16, "cuda_fp16.h"}, {DType::bf16, "cuda_bf16.h"}})
       if (used.count(type))
-        out_.verbatim(fmt::format("#ifdef __cplusplus\n#include <{0}>\n#else\n"
-                                  "typedef struct {1} {1}; /* C has pointers to it only */\n#endif\n",
+        out_.verbatim(fmt::format("#ifdef __cplusplus\n"
+                                  "#include <{0}>\n"
+                                  "#else\n"
+                                  "typedef struct {1} {1}; /* opaque in C, used through pointers */\n"
+                                  "#endif\n",
                                   header, c_type(type)));
   }
 
@@ -88,8 +91,7 @@ private:
         apart.push_back(buffer->name);
     }
     if (!apart.empty())
-      return fmt::format("elements from the beginning of a row of {} to that of the next",
-                         fmt::join(apart, " and of "));
+      return fmt::format("elements between the starts of consecutive rows of {}", fmt::join(apart, " and of "));
     return of.empty() ? "a size, in elements"
                       : fmt::format("an extent of {}, in elements", fmt::join(of, " and of "));
   }
@@ -104,10 +106,10 @@ private:
       list.emplace_back(scalar.name, fmt::format("a {} by value", scalar.type));
     if (!plan_.workspaces.empty()) {
       list.emplace_back(launcher_.workspace.name,
-                        "device memory that the kernels hand on results in; its content does not matter");
-      list.emplace_back(launcher_.workspace_bytes.name, "how much of it there is, in bytes");
+                        "device memory for intermediate results; its initial content does not matter");
+      list.emplace_back(launcher_.workspace_bytes.name, "the size of the workspace, in bytes");
     }
-    list.emplace_back("stream", "where the kernels run; 0 is the default stream");
+    list.emplace_back("stream", "the stream of the kernels; 0 is the default stream");
     return list;
   }
 
@@ -127,29 +129,29 @@ private:
     for (const Requirement &requirement : requirements_.all())
       text("  - ", requirement.sentence);
     text("", "");
-    text("",
-         fmt::format("Returns cudaErrorInvalidValue, and launches nothing, where one of these is not met: {} "
-                     "says which one.{} Any other error is one of the CUDA runtime.",
-                     requirement_name(plan_),
-                     requirements_.empty.empty()
-                         ? ""
-                         : fmt::format(" Where {}, nothing is launched, no array is looked at, and "
-                                       "cudaSuccess is returned.",
-                                       requirements_.empty_text)));
+    text("", fmt::format(
+                 "Returns cudaErrorInvalidValue, and launches nothing, if a requirement is violated: {} "
+                 "returns the requirement.{} Any other error comes from the CUDA runtime.",
+                 requirement_name(plan_),
+                 requirements_.empty.empty()
+                     ? ""
+                     : fmt::format(
+                           " If {}, nothing is launched, no array is accessed, and cudaSuccess is returned.",
+                           requirements_.empty_text)));
     declare("cudaError_t " + launcher_name(plan_), launcher_.parameters());
   }
 
   void requirement() {
     text("",
-         fmt::format("The requirement of {} that these arguments do not meet, as a sentence without a stop; "
-                     "null where they meet all. It needs no device and keeps no state: any thread may call "
-                     "it at any time, and the string lives as long as the program.",
+         fmt::format("Returns the first requirement of {} that these arguments violate, as a sentence without "
+                     "a full stop, or null if there is none. The function needs no device and keeps no state: "
+                     "any thread may call it at any time, and the string lives as long as the program.",
                      launcher_name(plan_)));
     declare(fmt::format("const char *{}", requirement_name(plan_)), declarations(launcher_.checked()));
   }
 
   void workspace_bytes() {
-    text("", fmt::format("The least `{}` for {}.", launcher_.workspace_bytes.name,
+    text("", fmt::format("The minimum `{}` for {}.", launcher_.workspace_bytes.name,
                          plan_.sizes.empty() ? "a launch" : "a launch of these sizes"));
     auto parameters = declarations(launcher_.of_workspace_bytes());
     if (parameters.empty())

@@ -151,19 +151,19 @@ std::string linked_identifier(std::string wanted) {
 std::string why_not_linked(const std::string &name) {
   static const std::set<std::string> words_of_c = {"restrict", "typeof", "typeof_unqual"};
   if (!is_identifier(name))
-    return "it is no C identifier: letters, digits and '_', and no digit first";
+    return "it is not a C identifier: letters, digits and '_', not starting with a digit";
   if (name.front() == '_' || name.back() == '_' || name.find("__") != std::string::npos)
-    return "names with '_' in front, and names that get '__' in NAME_launch, are the compiler's";
+    return "names that start with '_', or that have '__' in NAME_launch, are reserved for the compiler";
   if (is_cpp_keyword(name) || words_of_c.count(name))
     return "it is a keyword of C or C++";
   bool driver = name.size() > 2 && name.starts_with("cu") && std::isupper(static_cast<unsigned char>(name[2]));
   if (name.starts_with("cuda") || name.starts_with("CUDA") || driver)
-    return "names that begin so are CUDA's";
+    return "CUDA reserves names with this prefix";
   if (is_library_function(name))
     return "a function of the C library or of CUDA has that name";
   if (looks_like_a_macro(name))
-    return "capitals with '_' are the names of macros, such as INT_MAX";
-  return linked_identifier(name) == name ? "" : "C++, CUDA or the emitted file itself takes it";
+    return "capitals with '_' are reserved for macros, such as INT_MAX";
+  return linked_identifier(name) == name ? "" : "C++, CUDA or the emitted file itself uses this name";
 }
 
 NameTable::Nested::~Nested() {

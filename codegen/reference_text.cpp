@@ -16,8 +16,8 @@ namespace nestsmith {
 namespace {
 
 constexpr std::string_view real_definition =
-    R"(/// A number in double, and what bounds the error of computing it in float, in whatever order its sums
-/// are taken: the magnitude it has when no term cancels another, and the roundings on the longest path.
+    R"(/// A value in double, with the terms of an error bound for its float evaluation in any order of
+/// summation: the magnitude without cancellation, and the roundings on the longest path.
 struct Real {
   double value, magnitude;
   int roundings;
@@ -37,7 +37,7 @@ __host__ __device__ inline long long floor_div(long long a, long long b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 )";
-constexpr std::string_view floor_modulo = R"(/// What floor division leaves: it has the sign of b.
+constexpr std::string_view floor_modulo = R"(/// The remainder of floor division. It has the sign of b.
 __host__ __device__ inline long long floor_mod(long long a, long long b) {
   long long remainder = a % b;
   return remainder + (remainder != 0 && (a < 0) != (b < 0) ? b : 0);
@@ -93,7 +93,7 @@ constexpr RealOperator real_operators[] = {
 
 /// Rounding to a narrow type. In float, a computed value may round to a neighbour: the bound adds two units in
 /// the last place, and for subnormal numbers of f16 as much as at 2^-14.
-constexpr std::string_view narrowed = R"(/// A Real rounded to `value`: exact where it was.
+constexpr std::string_view narrowed = R"(/// A Real rounded to `value`. An exact Real stays exact.
 __host__ __device__ inline Real narrowed(const Real &x, float value, int roundings, double smallest) {
   return x.roundings == 0 ? Real(value) : Real(value, x.magnitude + smallest, x.roundings + roundings);
 }
@@ -252,7 +252,7 @@ void ReferenceWriter::operators() {
 }
 
 void ReferenceWriter::members() {
-  out_.comment("What the caller passes to the kernel.");
+  out_.comment("Arguments of the kernel.");
   for (const Buffer &buffer : program_.params)
     if (buffer->role != Role::output) {
       text_.inputs.push_back({fmt::format("const {} *", c_type(buffer->dtype)), names_.declare(buffer)});
@@ -263,7 +263,7 @@ void ReferenceWriter::members() {
     text_.scalars.push_back({element_type(scalar->dtype), names_.declare(scalar)});
     scalars.push_back(text_.scalars.back().declaration() + ";");
   }
-  out_.comment("What each stage computes.");
+  out_.comment("Results of the stages.");
   for (const Block *block : blocks_of(program_.body)) {
     const Buffer &buffer = block->body.buffer;
     std::string name;
@@ -356,7 +356,7 @@ ReferenceText ReferenceWriter::write() {
   }
   names_.claim("Reference");
   operators();
-  out_.line("/// The computation by plain loops, without a schedule.");
+  out_.line("/// The computation as plain loops, without a schedule.");
   out_.open("struct Reference");
   members();
   for (std::size_t n = 0; n < blocks.size(); ++n) {

@@ -65,7 +65,7 @@ constexpr RandomSource random_sources[] = {
     {DType::boolean, "static void randomize(char &x) { x = (char)(random_bits() % 2); }\n"}};
 
 constexpr std::string_view check_real =
-    R"(/// How far `got` is off, in units of the bound on any float evaluation; above 1 (or NaN) it is wrong.
+    R"(/// The error of `got` over the bound for any float evaluation; above 1 (or NaN) it is wrong.
 static double error_of(float got, const Real &expected) {
   double n_u = expected.roundings * ldexp(1.0, -24);
   double bound = n_u / (1 - n_u) * expected.magnitude, error = fabs(got - expected.value);
@@ -89,7 +89,7 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
   double largest = 0;
   for (size_t n = 0; n < got.size(); ++n) {
     double error = error_of(got[n], expected[n]);
-    if (!(error <= largest) && largest == largest) { // a NaN stays
+    if (!(error <= largest) && largest == largest) { // keeps a NaN
       largest = error;
     }
     if (!(error <= 1) && ++wrong <= 5) {

@@ -86,7 +86,7 @@ const Var *ahead_of(const Binary &less) {
   return sum && sum->op == BinaryOp::add && as_int(sum->b) && as_int(less.b) ? sum->a.as<Var>() : nullptr;
 }
 
-/// Adds notes to guards: "tail of i", "while there is a next k".
+/// Adds notes to guards: "tail of i", "not in the last iteration of k".
 Stmt annotate(const Stmt &stmt) {
   Stmt inner = map_children(stmt, annotate);
   const auto *branch = as<If>(inner);
@@ -97,7 +97,7 @@ Stmt annotate(const Stmt &stmt) {
   for (const Expr &e : conjuncts_of(branch->condition))
     if (const auto *less = e.as<Binary>()) {
       if (const Var *loop = ahead_of(*less))
-        next = "while there is a next " + (*loop)->name;
+        next = "not in the last iteration of " + (*loop)->name;
       if (const Var *var = less->a.as<Var>(); var && names.insert((*var)->name).second)
         list += (list.empty() ? "" : ", ") + (*var)->name;
     }

@@ -59,12 +59,10 @@ public:
     if (range && range->low >= 0 && least && least->low >= 1)
       return {};
     if (!range || !divisor || *divisor < 1)
-      throw UserError(
-          ExitCode::illegal_schedule,
-          fmt::format(
-              "{} divides what has no known bounds, or by what is no positive constant; divide indices by "
-              "constants, and data as u32",
-              to_string(e)));
+      throw UserError(ExitCode::illegal_schedule,
+                      fmt::format("{} divides a value without known bounds, or divides by a value that is not "
+                                  "a positive constant; divide indices by constants, and data as u32",
+                                  to_string(e)));
     std::int64_t n = -floor_div(range->low, *divisor);
     Expr shifted = binary(op->op, op->a + Expr(n * *divisor), op->b);
     return op->op == BinaryOp::floordiv ? shifted - Expr(n) : shifted;

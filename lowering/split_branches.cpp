@@ -47,7 +47,7 @@ Stmt split(const Stmt &stmt, int &stores) {
                            }),
                  stores);
   };
-  std::string note = "where lanes of a warp differ, it runs both sides";
+  std::string note = "a warp whose lanes differ runs both sides";
   return make(If{choice->condition, note, side(choice->when_true), side(choice->when_false)});
 }
 

@@ -39,20 +39,20 @@ TEST(Names, ThatAUserGivesAreKeptOrRefusedWithAReason) {
     EXPECT_EQ(linked_identifier(name), name);
   }
   for (const char *name : {"", "1x", "a b", "a-b", "a.b", "\xc3\xa4", "x\n"})
-    refused(name, "no C identifier");
+    refused(name, "not a C identifier");
   for (const char *name : {"_x", "a__b", "__x", "gemm_"})
-    refused(name, "the compiler's");
+    refused(name, "reserved for the compiler");
   for (const char *name : {"int", "co_await", "restrict", "typeof", "xor"})
     refused(name, "a keyword of C or C++");
   for (const char *name : {"cudaMalloc", "cuLaunchKernel", "CUDART"})
-    refused(name, "CUDA's");
+    refused(name, "CUDA reserves names with this prefix");
   for (const char *name : {"main", "exp", "expf", "read", "malloc", "rsqrtf"})
     refused(name, "a function of the C library or of CUDA");
   for (const char *name : {"INT_MAX", "MY_GEMM"})
-    refused(name, "the names of macros");
+    refused(name, "reserved for macros");
   for (const char *name :
        {"threadIdx", "float4", "make_uint2", "dim3", "overlap", "round_tf32", "dot4", "must"})
-    refused(name, "takes it");
+    refused(name, "uses this name");
 }
 
 /// Names are identifiers before they come here; what passes makes of them is one too.

@@ -63,7 +63,7 @@ TEST(CudaVectors, have_the_names_of_their_types) {
 TEST(CudaVectors, are_proved_to_be_aligned_and_the_launcher_asks_for_it) {
   kernel::Kernel kernel = doubled(DType::f32, 4);
   std::string text = emit({}, kernel);
-  EXPECT_THAT(text, HasSubstr(", X and Y\n// aligned to 16 bytes\n"));
+  EXPECT_THAT(text, HasSubstr(", X\n// and Y aligned to 16 bytes\n"));
   for (const char *name : {"X", "Y"})
     EXPECT_THAT(text, HasSubstr(fmt::format("  if ((size_t){0} % 16 != 0)\n"
                                             "    return \"{0} must be aligned to 16 bytes\";\n",

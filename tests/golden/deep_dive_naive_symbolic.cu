@@ -17,8 +17,8 @@
 // Requires: ldb, the leading dimension of B, at least N
 // Requires: ldc, the leading dimension of C, at least N
 // Requires: the grid's extent on blockIdx.x at most 2147483647
-// Requires: no written array overlapping another
-// Where M or N is 0, nothing is launched
+// Requires: no overlap of a written array with another
+// If M or N is 0, nothing is launched
 
 #include <cuda_runtime.h>
 
@@ -40,13 +40,13 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
                                         long long N, long long K, long long lda, long long ldb,
                                         long long ldc) {
@@ -69,7 +69,7 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
   if (ldc < N)
     return "ldc, the leading dimension of C, must be at least N";
   if (M == 0 || N == 0)
-    return nullptr;  // nothing is launched: the arrays are not looked at
+    return nullptr;  // nothing is launched, so the arrays are not checked
   if (2147483647 < (M * N + 255) / 256)
     return "the grid's extent on blockIdx.x, (M * N + 255) / 256, must be at most 2147483647";
   if (K == 0)
@@ -88,9 +88,9 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
 }
 
 /// Launches gemm on `stream` and does not wait.
-/// Where a requirement is not met (see gemm_requirement), it launches
+/// If a requirement is violated (see gemm_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
-/// Where M or N is 0, it launches nothing and returns cudaSuccess.
+/// If M or N is 0, it launches nothing and returns cudaSuccess.
 extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
                                    long long N, long long K, long long lda, long long ldb,
                                    long long ldc, float alpha, float beta, cudaStream_t stream) {

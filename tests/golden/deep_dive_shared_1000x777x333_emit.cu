@@ -6,8 +6,8 @@
 // alpha: float
 // beta: float
 //
-// Launch: grid 25 x 32, block 1024, 8192 bytes of shared memory a block
-// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+// Launch: grid 25 x 32, block 1024, 8192 bytes of shared memory per block
+// Requires: exactly these shapes, contiguous rows, no overlap of a written array with another
 // Target: sm_80
 //
 // Schedule:
@@ -71,13 +71,13 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
                                         long long N, long long K, long long lda, long long ldb,
                                         long long ldc) {
@@ -106,8 +106,8 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
   return nullptr;
 }
 
-/// Launches gemm on `stream` and does not wait. It serves one shape.
-/// Where a requirement is not met (see gemm_requirement), it launches
+/// Launches gemm on `stream` and does not wait. It supports one shape only.
+/// If a requirement is violated (see gemm_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
 extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
                                    long long N, long long K, long long lda, long long ldb,

@@ -6,8 +6,8 @@
 // alpha: float
 // beta: float
 //
-// Launch: grid 1, block 512, 4096 bytes of shared memory a block
-// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+// Launch: grid 1, block 512, 4096 bytes of shared memory per block
+// Requires: exactly these shapes, contiguous rows, no overlap of a written array with another
 // Target: sm_80
 //
 // Schedule:
@@ -90,13 +90,13 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
                                         long long N, long long K, long long lda, long long ldb,
                                         long long ldc) {
@@ -125,8 +125,8 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
   return nullptr;
 }
 
-/// Launches gemm on `stream` and does not wait. It serves one shape.
-/// Where a requirement is not met (see gemm_requirement), it launches
+/// Launches gemm on `stream` and does not wait. It supports one shape only.
+/// If a requirement is violated (see gemm_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
 extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
                                    long long N, long long K, long long lda, long long ldb,
@@ -138,8 +138,8 @@ extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, lon
   return cudaGetLastError();
 }
 
-/// A number in double, and what bounds the error of computing it in float, in whatever order its sums
-/// are taken: the magnitude it has when no term cancels another, and the roundings on the longest path.
+/// A value in double, with the terms of an error bound for its float evaluation in any order of
+/// summation: the magnitude without cancellation, and the roundings on the longest path.
 struct Real {
   double value, magnitude;
   int roundings;
@@ -155,13 +155,13 @@ __host__ __device__ inline Real operator*(const Real &a, const Real &b) {
 }
 __host__ __device__ inline bool operator!=(const Real &a, const Real &b) { return a.value != b.value; }
 
-/// The computation by plain loops, without a schedule.
+/// The computation as plain loops, without a schedule.
 struct Reference {
-  // What the caller passes to the kernel.
+  // Arguments of the kernel.
   const float *A;
   const float *B;
   const float *C;
-  // What each stage computes.
+  // Results of the stages.
   Real *AB_reference;
   Real *C_reference;
   Real alpha;
@@ -210,7 +210,7 @@ static void randomize(float &x) { // [-1, 1)
   x = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;
 }
 
-/// How far `got` is off, in units of the bound on any float evaluation; above 1 (or NaN) it is wrong.
+/// The error of `got` over the bound for any float evaluation; above 1 (or NaN) it is wrong.
 static double error_of(float got, const Real &expected) {
   double n_u = expected.roundings * ldexp(1.0, -24);
   double bound = n_u / (1 - n_u) * expected.magnitude, error = fabs(got - expected.value);
@@ -225,7 +225,7 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
   double largest = 0;
   for (size_t n = 0; n < got.size(); ++n) {
     double error = error_of(got[n], expected[n]);
-    if (!(error <= largest) && largest == largest) { // a NaN stays
+    if (!(error <= largest) && largest == largest) { // keeps a NaN
       largest = error;
     }
     if (!(error <= 1) && ++wrong <= 5) {

@@ -52,7 +52,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     for (int k_outer = 0; k_outer < 3; ++k_outer) {
       const int B_k_1 = k_outer * 8 + tid / 32 + 8;
       const int A_k_1 = k_outer * 8 + tid % 2 * 4 + 8;
-      if (k_outer + 1 < 3) {  // while there is a next k_outer
+      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
         const float4 A_v_1 =
             A_k_1 < 20 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_1])
             : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -105,7 +105,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
           }
         }
       }
-      if (k_outer + 1 < 3) {  // while there is a next k_outer
+      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
         #pragma unroll
         for (int ax_A_k_inner = 0; ax_A_k_inner < 4; ++ax_A_k_inner) {
           A_shared[(k_outer + 1) % 2 * 1056 + tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2] =
@@ -172,7 +172,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     for (int k_outer = 0; k_outer < 3; ++k_outer) {
       const int B_k_1 = k_outer * 8 + tid / 32 + 8;
       const int A_k_1 = k_outer * 8 + tid % 2 * 4 + 8;
-      if (k_outer + 1 < 3) {  // while there is a next k_outer
+      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
         const float4 A_v_1 =
             A_i < 1000 && A_k_1 < 20 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_1])
             : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -225,7 +225,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
           }
         }
       }
-      if (k_outer + 1 < 3) {  // while there is a next k_outer
+      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
         #pragma unroll
         for (int ax_A_k_inner = 0; ax_A_k_inner < 4; ++ax_A_k_inner) {
           A_shared[(k_outer + 1) % 2 * 1056 + tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2] =

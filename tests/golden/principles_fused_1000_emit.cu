@@ -4,7 +4,7 @@
 // y: float [1000], row-major, written
 //
 // Launch: grid 4, block 256
-// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+// Requires: exactly these shapes, contiguous rows, no overlap of a written array with another
 
 #include <cuda_runtime.h>
 
@@ -21,13 +21,13 @@ shifted_relu(const float *__restrict__ x, float *__restrict__ y) {
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *shifted_relu_requirement(const float *x, float *y, long long N) {
   if (N != 1000)
     return "N must be 1000, for which the kernel was generated";
@@ -40,8 +40,8 @@ extern "C" const char *shifted_relu_requirement(const float *x, float *y, long l
   return nullptr;
 }
 
-/// Launches shifted_relu on `stream` and does not wait. It serves one shape.
-/// Where a requirement is not met (see shifted_relu_requirement), it launches
+/// Launches shifted_relu on `stream` and does not wait. It supports one shape only.
+/// If a requirement is violated (see shifted_relu_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
 extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, long long N,
                                         cudaStream_t stream) {

@@ -7,7 +7,7 @@
 // Launch: shifted_relu_t, grid 4, block 256
 // Launch: shifted_relu_y, grid 4, block 256
 // Workspace: 4000 bytes
-// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+// Requires: exactly these shapes, contiguous rows, no overlap of a written array with another
 
 #include <cuda_runtime.h>
 
@@ -35,7 +35,7 @@ shifted_relu_y(float *__restrict__ y, const float *__restrict__ t) {
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
@@ -43,7 +43,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 
 extern "C" size_t shifted_relu_workspace_bytes() { return 4000; }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *shifted_relu_requirement(const float *x, float *y, long long N,
                                         const void *workspace, size_t workspace_bytes) {
   if (N != 1000)
@@ -67,10 +67,10 @@ extern "C" const char *shifted_relu_requirement(const float *x, float *y, long l
   return nullptr;
 }
 
-/// Launches all kernels in order on `stream` and does not wait. It serves one shape.
-/// Where a requirement is not met (see shifted_relu_requirement), it launches
+/// Launches all kernels in order on `stream` and does not wait. It supports one shape only.
+/// If a requirement is violated (see shifted_relu_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
-/// `workspace` is for what the kernels hand on: shifted_relu_workspace_bytes() bytes or more, aligned to 256.
+/// `workspace` holds intermediate results: at least shifted_relu_workspace_bytes() bytes, aligned to 256.
 extern "C" cudaError_t shifted_relu_launch(const float *x, float *y, long long N, void *workspace,
                                         size_t workspace_bytes, cudaStream_t stream) {
   if (shifted_relu_requirement(x, y, N, workspace, workspace_bytes) != nullptr) {

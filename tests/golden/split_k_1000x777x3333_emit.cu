@@ -7,10 +7,10 @@
 // beta: float
 // AB_rf: float [4, 1000, 777], row-major, workspace
 //
-// Launch: gemm_AB_rf, grid 49 x 63 x 4, block 256, 2048 bytes of shared memory a block
+// Launch: gemm_AB_rf, grid 49 x 63 x 4, block 256, 2048 bytes of shared memory per block
 // Launch: gemm_C, grid 25 x 125, block 32 x 8
 // Workspace: 12432000 bytes
-// Requires: exactly these shapes, rows without gaps, no written array overlapping another
+// Requires: exactly these shapes, contiguous rows, no overlap of a written array with another
 
 #include <cuda_runtime.h>
 
@@ -60,7 +60,7 @@ gemm_C(float *__restrict__ C, const float *__restrict__ AB_rf, float alpha, floa
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
@@ -68,7 +68,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 
 extern "C" size_t gemm_workspace_bytes() { return 12432000; }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *gemm_requirement(const float *A, const float *B, float *C, long long M,
                                         long long N, long long K, long long lda, long long ldb,
                                         long long ldc, const void *workspace,
@@ -110,10 +110,10 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
   return nullptr;
 }
 
-/// Launches all kernels in order on `stream` and does not wait. It serves one shape.
-/// Where a requirement is not met (see gemm_requirement), it launches
+/// Launches all kernels in order on `stream` and does not wait. It supports one shape only.
+/// If a requirement is violated (see gemm_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
-/// `workspace` is for what the kernels hand on: gemm_workspace_bytes() bytes or more, aligned to 256.
+/// `workspace` holds intermediate results: at least gemm_workspace_bytes() bytes, aligned to 256.
 extern "C" cudaError_t gemm_launch(const float *A, const float *B, float *C, long long M,
                                    long long N, long long K, long long lda, long long ldb,
                                    long long ldc, float alpha, float beta, void *workspace,

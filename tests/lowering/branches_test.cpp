@@ -27,7 +27,7 @@ TEST(Branches, BecomeIfAndElse) {
     return branch(equal(floormod(i, 2), 0), x(i), x(i) * 2.0F) + 1.0F;
   });
   EXPECT_EQ(body_of(kernel), "let i: i32 = i_outer*4 + i_inner\n"
-                             "  if i%2 == 0:  # where lanes of a warp differ, it runs both sides\n"
+                             "  if i%2 == 0:  # a warp whose lanes differ runs both sides\n"
                              "    y[i] = x[i] + 1.0\n"
                              "  else:\n"
                              "    y[i] = x[i]*2.0 + 1.0\n");
@@ -38,7 +38,7 @@ TEST(Branches, StandInsideTheGuardOfATail) {
       lowered(7, [](const Tensor &x, Expr i) -> Definition { return branch(x(i) < 0.0F, 1.0F, 2.0F); });
   EXPECT_EQ(body_of(kernel), "let i: i32 = i_outer*4 + i_inner\n"
                              "  if i < 7:  # tail of i\n"
-                             "    if x[i] < 0.0:  # where lanes of a warp differ, it runs both sides\n"
+                             "    if x[i] < 0.0:  # a warp whose lanes differ runs both sides\n"
                              "      y[i] = 1.0\n"
                              "    else:\n"
                              "      y[i] = 2.0\n");

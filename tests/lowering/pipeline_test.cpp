@@ -57,12 +57,12 @@ kernel gemm(A[8, 12]: u32, B[12, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
   for k_outer < 3:
     let A_k'1: i32 = k_outer*4 + tid%4 + 4
     let B_k'1: i32 = k_outer*4 + tid//4 + 4
-    if k_outer + 1 < 3:  # while there is a next k_outer
+    if k_outer + 1 < 3:  # not in the last iteration of k_outer
       A_local[0] = A[i*12 + A_k'1]
       B_local[0] = B[B_k'1*8 + j]
     for k_inner < 4:
       AB[0] = AB[0] + A_shared[k_outer%2*16 + tid//4*4 + k_inner]*B_shared[k_outer%2*16 + k_inner*4 + tid%4]
-    if k_outer + 1 < 3:  # while there is a next k_outer
+    if k_outer + 1 < 3:  # not in the last iteration of k_outer
       A_shared[(k_outer + 1)%2*16 + tid] = A_local[0]
       B_shared[(k_outer + 1)%2*16 + tid] = B_local[0]
     sync block  # A_shared, B_shared: written above, read by AB of the next k_outer; read above by AB, overwritten by it

@@ -38,14 +38,13 @@ TEST(SharedMemory, AboveThatIsOneArenaThatTheLaunchNames) {
   EXPECT_EQ(kernel.dynamic_shared_bytes(), 65536);
   std::string text = cuda_kernel(kernel);
   EXPECT_TRUE(test::contains(
-      text,
-      "  extern __shared__ __align__(16) unsigned char shared_memory[];  // 65536 bytes, named at launch\n"
-      "  float *const A_shared = (float *)shared_memory;  // 64 x 128 tile of A\n"
-      "  float *const B_shared = (float *)(shared_memory + 32768);  // 128 x 64 tile of B\n"))
+      text, "  extern __shared__ __align__(16) unsigned char shared_memory[];  // 65536 bytes, set at launch\n"
+            "  float *const A_shared = (float *)shared_memory;  // 64 x 128 tile of A\n"
+            "  float *const B_shared = (float *)(shared_memory + 32768);  // 128 x 64 tile of B\n"))
       << text;
   std::string launcher = emit_launcher({}, kernel);
   EXPECT_TRUE(test::contains(launcher, R"(
-  // More than 48 KB of shared memory: the kernel must be allowed to have it.
+  // A kernel must opt in to more than 48 KB of shared memory.
   cudaError_t gemm_allowed = cudaFuncSetAttribute(gemm, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           65536);
   if (gemm_allowed != cudaSuccess) {

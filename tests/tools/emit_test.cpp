@@ -66,21 +66,21 @@ TEST(Emit, RefusesAFileWithoutAName) {
 }
 
 TEST(EmitName, ThatIsTakenIsRefusedWithTheReason) {
-  for (auto [name, why] : {std::pair{"9x", "no C identifier"},
-                           {"a-b", "no C identifier"},
-                           {"''", "no C identifier"},
-                           {"_a", "the compiler's"},
-                           {"a_", "the compiler's"},
-                           {"FILE", "takes it"},
-                           {"va_list", "takes it"},
-                           {"offsetof", "takes it"},
+  for (auto [name, why] : {std::pair{"9x", "not a C identifier"},
+                           {"a-b", "not a C identifier"},
+                           {"''", "not a C identifier"},
+                           {"_a", "reserved for the compiler"},
+                           {"a_", "reserved for the compiler"},
+                           {"FILE", "uses this name"},
+                           {"va_list", "uses this name"},
+                           {"offsetof", "uses this name"},
                            {"while", "a keyword of C or C++"},
                            {"restrict", "a keyword of C or C++"},
-                           {"cudaFree", "CUDA's"},
+                           {"cudaFree", "CUDA reserves names with this prefix"},
                            {"printf", "a function of the C library"},
                            {"MY_KERNEL", "macros"},
-                           {"blockIdx", "takes it"},
-                           {"float4", "takes it"}}) {
+                           {"blockIdx", "uses this name"},
+                           {"float4", "uses this name"}}) {
     Ran ran = nestsmith(std::string("emit deep_dive/naive --name ") + name);
     EXPECT_EQ(ran.code, 2) << name;
     EXPECT_TRUE(contains(ran.err, "cannot be the name of a kernel: ")) << name;
@@ -126,7 +126,7 @@ TEST(EmitHeader, DeclaresWhatTheFileDefines) {
         "cudaError_t relu_launch(const float *x, float *y, long long N, void *workspace,",
         "const char *relu_requirement(", "size_t relu_workspace_bytes(long long N);",
         "float [N], row-major, read", "  - N must be from 0 to 1073741824\n",
-        "  - workspace must be aligned to 256 bytes\n", "Where N is 0, nothing is launched"})
+        "  - workspace must be aligned to 256 bytes\n", "If N is 0, nothing is launched"})
     EXPECT_TRUE(contains(header, part));
   for (const std::string &line : {text, header})
     EXPECT_FALSE(matches(line, "[ \t]$"));

@@ -8,8 +8,8 @@
 // Launch: relu_y, grid (N + 255)//256, block 256
 // Workspace: N*4 bytes
 // Requires: N at least 1, at most 1073741824
-// Requires: no written array overlapping another
-// Where N is 0, nothing is launched
+// Requires: no overlap of a written array with another
+// If N is 0, nothing is launched
 // Target: sm_90
 //
 // Schedule:
@@ -50,7 +50,7 @@ relu_y(float *__restrict__ y, const float *__restrict__ t, int N) {
   }
 }
 
-/// Whether two arrays share a byte.
+/// Returns whether two arrays overlap.
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   const char *a_begin = (const char *)a, *b_begin = (const char *)b;
   return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
@@ -58,13 +58,13 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 
 extern "C" size_t relu_workspace_bytes(long long N) { return N * 4; }
 
-/// What these arguments of a launch do not meet, as a sentence, or null where they meet all.
+/// Returns the first requirement that these arguments violate, as a sentence, or null if none.
 extern "C" const char *relu_requirement(const float *x, float *y, long long N,
                                         const void *workspace, size_t workspace_bytes) {
   if (N < 0 || 1073741824 < N)
     return "N must be from 0 to 1073741824";
   if (N == 0)
-    return nullptr;  // nothing is launched: the arrays are not looked at
+    return nullptr;  // nothing is launched, so the arrays are not checked
   if (x == nullptr)
     return "x must not be null";
   if (y == nullptr)
@@ -85,10 +85,10 @@ extern "C" const char *relu_requirement(const float *x, float *y, long long N,
 }
 
 /// Launches all kernels in order on `stream` and does not wait.
-/// Where a requirement is not met (see relu_requirement), it launches
+/// If a requirement is violated (see relu_requirement), it launches
 /// nothing and returns cudaErrorInvalidValue.
-/// Where N is 0, it launches nothing and returns cudaSuccess.
-/// `workspace` is for what the kernels hand on: relu_workspace_bytes(N) bytes or more, aligned to 256.
+/// If N is 0, it launches nothing and returns cudaSuccess.
+/// `workspace` holds intermediate results: at least relu_workspace_bytes(N) bytes, aligned to 256.
 extern "C" cudaError_t relu_launch(const float *x, float *y, long long N, void *workspace,
                                    size_t workspace_bytes, cudaStream_t stream) {
   if (relu_requirement(x, y, N, workspace, workspace_bytes) != nullptr) {

@@ -16,10 +16,9 @@ extern "C" {
 ///   x                float [N], row-major, read; in device memory
 ///   y                float [N], row-major, written; in device memory
 ///   N                an extent of x and of y, in elements
-///   workspace        device memory that the kernels hand on results in; its content does not
-///                    matter
-///   workspace_bytes  how much of it there is, in bytes
-///   stream           where the kernels run; 0 is the default stream
+///   workspace        device memory for intermediate results; its initial content does not matter
+///   workspace_bytes  the size of the workspace, in bytes
+///   stream           the stream of the kernels; 0 is the default stream
 ///
 /// Requires:
 ///   - N must be from 0 to 1073741824
@@ -32,19 +31,19 @@ extern "C" {
 ///   - x and workspace must not overlap
 ///   - y and workspace must not overlap
 ///
-/// Returns cudaErrorInvalidValue, and launches nothing, where one of these is not met:
-/// relu_requirement says which one. Where N is 0, nothing is launched, no array is looked at, and
-/// cudaSuccess is returned. Any other error is one of the CUDA runtime.
+/// Returns cudaErrorInvalidValue, and launches nothing, if a requirement is violated:
+/// relu_requirement returns the requirement. If N is 0, nothing is launched, no array is accessed,
+/// and cudaSuccess is returned. Any other error comes from the CUDA runtime.
 cudaError_t relu_launch(const float *x, float *y, long long N, void *workspace,
                         size_t workspace_bytes, cudaStream_t stream);
 
-/// The requirement of relu_launch that these arguments do not meet, as a sentence without a stop;
-/// null where they meet all. It needs no device and keeps no state: any thread may call it at any
-/// time, and the string lives as long as the program.
+/// Returns the first requirement of relu_launch that these arguments violate, as a sentence without
+/// a full stop, or null if there is none. The function needs no device and keeps no state: any
+/// thread may call it at any time, and the string lives as long as the program.
 const char *relu_requirement(const float *x, float *y, long long N, const void *workspace,
                              size_t workspace_bytes);
 
-/// The least `workspace_bytes` for a launch of these sizes.
+/// The minimum `workspace_bytes` for a launch of these sizes.
 size_t relu_workspace_bytes(long long N);
 
 #ifdef __cplusplus
