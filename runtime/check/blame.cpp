@@ -175,7 +175,7 @@ private:
       add(BlamedStep::Kind::pass, std::string(pass.name), lowering.text());
       std::size_t step = blame_.steps.size() - 1;
       if (breach)
-        blame_.fault = Fault{step, "", "what it leaves is malformed: " + *breach, {}};
+        blame_.fault = Fault{step, "", "the pass produced malformed IR: " + *breach, {}};
       else if (pass.form == Form::program)
         add_part(lowering.program(), step);
       else
@@ -252,8 +252,8 @@ std::string to_string(const Blame &blame) {
     });
     return fmt::format("the result is the same after {} of {} steps{}", run, all,
                        !blame.refusal.empty() ? ""
-                       : passes               ? ", every pass among them"
-                                              : ", every pass from the last program on among them");
+                       : passes               ? ", including every pass"
+                                              : ", including the last program and every later pass");
   }
   return fmt::format("{} changed the result{}{}: {}", blame.at_fault().name,
                      blame.fault->run.empty() ? "" : " in ", blame.fault->run, blame.fault->message);

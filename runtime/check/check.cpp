@@ -250,9 +250,8 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
     Inputs inputs = make_inputs(source, run, seed, largest);
     Reference expected = reference(source, inputs.arrays, inputs.scalars, multiplier_);
     if (integers && (expected.divides || expected.fraction_bits >= endless_fraction)) {
-      skip = expected.divides
-                 ? "the computation divides, so that integers do not stay exact in f32"
-                 : "a constant of the computation has too many digits for results that are exact in f32";
+      skip = expected.divides ? "the computation divides, so integers do not stay exact in f32"
+                              : "a constant of the computation has too many digits for exact results in f32";
       break;
     }
     if (integers && !with_infinities(run) &&
@@ -280,7 +279,7 @@ CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Ex
       const Buffer &param = source.params[n];
       arrays[n] = stored[n].gather(memory[n]);
       if (memory[n] != stored[n].spread(arrays[n], filler_of(param)))
-        execution.findings.push_back(fmt::format("{} was written between its rows", param->name));
+        execution.findings.push_back(fmt::format("{} was written in the gap between its rows", param->name));
     }
     return execution;
   };
@@ -323,7 +322,7 @@ CheckResult Checker::check(const Program &source, const Compute &compute, const 
       if (param->role == Role::input) {
         if (arrays[n] != given->inputs.arrays[n]) {
           one.passed = false;
-          one.messages.push_back(fmt::format("{} is an input and was changed", param->name));
+          one.messages.push_back(fmt::format("the input {} was modified", param->name));
         }
         continue;
       }
@@ -332,7 +331,7 @@ CheckResult Checker::check(const Program &source, const Compute &compute, const 
           .run();
     }
     if (one.wrong_elements > static_cast<std::int64_t>(messages_for_elements))
-      one.messages.push_back(fmt::format("{} elements are wrong in all", one.wrong_elements));
+      one.messages.push_back(fmt::format("{} elements are wrong in total", one.wrong_elements));
     result.passed &= one.passed;
   }
   return result;

@@ -95,10 +95,12 @@ void KernelCache::put(const std::string &key, std::string_view payload) {
     if (int failed = write_whole(file(key), fmt::format("{}{}\n{}", header, sha256(payload), payload)))
       why = reason(failed);
   std::lock_guard lock(mutex_);
-  note_ = why.empty() ? ""
-                      : fmt::format("kernels are not cached: {} cannot be written ({}); set NESTSMITH_CACHE to "
-                                    "a folder that can",
-                                    directory_.string(), why);
+  note_ =
+      why.empty()
+          ? ""
+          : fmt::format(
+                "kernels are not cached: {} cannot be written ({}); set NESTSMITH_CACHE to a writable folder",
+                directory_.string(), why);
 }
 
 std::string KernelCache::note() const {

@@ -88,7 +88,8 @@ Search search_cublas() {
     if (version[0] < 12)
       return fmt::format("is cuBLAS {}, older than 12", text(version));
     if (version[0] > largest_major)
-      return fmt::format("is cuBLAS {}, newer than the driver takes (CUDA {})", text(version), largest_major);
+      return fmt::format("is cuBLAS {}, newer than the driver supports (CUDA {})", text(version),
+                         largest_major);
     return "";
   });
 }

@@ -76,9 +76,8 @@ DoctorItem examine_cublas() {
     item.facts = {{"version", cublas->version}, {"path", cublas->path.string()}, {"place", cublas->place}};
   } else {
     item.detail = fmt::format("not found; looked in {}", cuda::joined(looked));
-    item.advice =
-        "only needed to compare with on a GPU: pip install nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, or "
-        "install a CUDA toolkit";
+    item.advice = "needed only for comparisons on a GPU: pip install nvidia-cublas (CUDA 13) or "
+                  "nvidia-cublas-cu12, or install a CUDA toolkit";
   }
   return item;
 }
@@ -90,7 +89,7 @@ DoctorItem examine_headers(const std::filesystem::path &nvrtc) {
     item.detail = folder->string();
     item.facts = {{"path", folder->string()}};
   } else {
-    item.detail = "no cuda_fp16.h found, which kernels of f16 and bf16 include";
+    item.detail = "cuda_fp16.h not found; kernels of f16 and bf16 include it";
     item.advice = get_wheels;
   }
   return item;
@@ -102,7 +101,7 @@ DoctorItem examine_occupancy() {
     item.found = true;
     item.detail = "by " + *calculator;
   } else {
-    item.detail = "this build has no cuda_occupancy.h, which computes it";
+    item.detail = "this build has no cuda_occupancy.h, which computes the occupancy";
     item.advice = "./run.sh --cuda 13 gets it from Python wheels, or install a CUDA toolkit; then build again";
   }
   return item;
@@ -116,7 +115,7 @@ DoctorItem examine_cache() {
   item.found = why.empty();
   if (!item.found) {
     item.detail = fmt::format("{}cannot be written: {}", item.detail.empty() ? "" : item.detail + " ", why);
-    item.advice = "kernels are compiled anew each time; set NESTSMITH_CACHE to a folder that can be written";
+    item.advice = "kernels are recompiled in every run; set NESTSMITH_CACHE to a writable folder";
   }
   return item;
 }

@@ -25,7 +25,7 @@ template <class Signature> Signature *function(const Library &library, const cha
   void *address = library.symbol(name);
   if (!address)
     throw UserError(ExitCode::no_device,
-                    fmt::format("{} is no usable NVRTC: it has no {}", library.path.string(), name));
+                    fmt::format("{} is not a usable NVRTC: it has no {}", library.path.string(), name));
   return reinterpret_cast<Signature *>(address);
 }
 
@@ -90,12 +90,12 @@ std::pair<int, int> version_of_nvrtc(const Library &library) {
 /// Why this library is passed over; it must be NVRTC 12 or newer, and of a major version up to the given.
 std::string why_unfit(const Library &library, int largest_major) {
   if (!library.symbol("nvrtcVersion") || !library.symbol("nvrtcGetCUBIN"))
-    return "is no NVRTC that makes CUBIN";
+    return "is an NVRTC that cannot generate CUBIN";
   auto [major, minor] = version_of_nvrtc(library);
   if (major < 12)
     return fmt::format("is NVRTC {}.{}, older than 12", major, minor);
   if (major > largest_major)
-    return fmt::format("is NVRTC {}.{}, newer than the driver takes (CUDA {})", major, minor, largest_major);
+    return fmt::format("is NVRTC {}.{}, newer than the driver supports (CUDA {})", major, minor, largest_major);
   return "";
 }
 
@@ -227,10 +227,9 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, Arch arc
   if (source.find("#include") != std::string::npos) {
     auto headers = find_headers(library_.path);
     if (!headers && source.find("#include <cuda_") != std::string::npos)
-      throw HeadersMissing(
-          fmt::format("the kernel includes {}, and NVRTC brings no header of its own; `nestsmith "
-                      "doctor` says how to get the CUDA headers",
-                      included_header(source)));
+      throw HeadersMissing(fmt::format("the kernel includes {}, which NVRTC does not provide; `nestsmith "
+                                       "doctor` says how to get the CUDA headers",
+                                       included_header(source)));
     if (headers)
       line.push_back("--include-path=" + headers->string());
   }
@@ -273,7 +272,7 @@ Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_nam
   std::optional<KernelResources> resources = resources_of(compiled.log, kernel_name);
   if (!resources)
     throw UserError(ExitCode::no_device,
-                    fmt::format("NVRTC {} ({}) does not say what kernel {} takes; NVRTC 12 and 13 do",
+                    fmt::format("NVRTC {} ({}) does not report the parameters of kernel {}; NVRTC 12 and 13 do",
                                 version(), library_.path.string(), kernel_name));
   static_cast<KernelResources &>(compiled) = *resources;
   compiled.kernel_name = kernel_name;

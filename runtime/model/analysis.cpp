@@ -71,11 +71,10 @@ void check_fits(const kernel::Plan &plan, const Gpu &gpu) {
   for (const Buffer &param : plan.params)
     bytes += static_cast<double>(bytes_of(param));
   if (bytes > static_cast<double>(gpu.dram_bytes))
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("the arrays take {:.4g} GiB, and {} has {:.4g}; make the shape smaller, or name a "
-                    "larger GPU with --gpu",
-                    bytes / 0x1p30, gpu.product, static_cast<double>(gpu.dram_bytes) / 0x1p30));
+    throw UserError(ExitCode::usage,
+                    fmt::format("the arrays need {:.4g} GiB, but {} has {:.4g}; use a smaller shape, or name a "
+                                "larger GPU with --gpu",
+                                bytes / 0x1p30, gpu.product, static_cast<double>(gpu.dram_bytes) / 0x1p30));
 }
 
 LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<KernelResources> &compiled) {
@@ -92,11 +91,11 @@ void set_occupancy(KernelAnalysis &it, const Gpu &gpu) {
   it.occupancy_assumed = !occupancy_calculator();
   it.occupancy = it.occupancy_assumed ? occupancy_without_registers(gpu, launch) : occupancy(gpu, launch);
   if (it.occupancy.blocks == 0)
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("an SM of {} cannot hold a block of the kernel {}: it has {} threads of {} registers, "
-                    "and {} bytes of shared memory",
-                    gpu.product, it.kernel.name, launch.threads, launch.registers, it.kernel.shared_bytes));
+    throw UserError(ExitCode::usage,
+                    fmt::format("an SM of {} cannot hold a block of the kernel {}: the block has {} threads of "
+                                "{} registers each, and {} bytes of shared memory",
+                                gpu.product, it.kernel.name, launch.threads, launch.registers,
+                                it.kernel.shared_bytes));
 }
 
 /// Of the operands, each moved once, and the result.

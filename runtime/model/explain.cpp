@@ -79,19 +79,20 @@ Section memory_workload(const KernelAnalysis &it) {
                    percent_text(moved.l2_hit_rate())),
        Known::modelled},
       {"DRAM traffic",
-       fmt::format("{} read, {} written", bytes_text(static_cast<double>(moved.dram_reads) * model::sector_bytes),
+       fmt::format("{} read, {} written",
+                   bytes_text(static_cast<double>(moved.dram_reads) * model::sector_bytes),
                    bytes_text(static_cast<double>(moved.dram_writes) * model::sector_bytes)),
        Known::modelled},
   };
   model::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
   if (merged.requests < text.requests)
     section.facts.push_back({"Shared loads, merged",
-                             shared_text(merged) + ", as the compiler merges them: of these are the bounds",
+                             shared_text(merged) + ", as merged by the compiler; the bounds use this count",
                              Known::modelled});
   if (!it.sums_moved.empty())
     section.facts.push_back({"Sums in registers",
-                             fmt::format("{}: the text adds to memory, the compiler need not; all figures but "
-                                         "metrics take it so",
+                             fmt::format("{}: the source updates memory, but the compiler can use a register; "
+                                         "all figures except metrics assume a register",
                                          fmt::join(it.sums_moved, ", ")),
                              Known::modelled});
   double followed = it.memory.followed * it.memory.followed_blocks;
@@ -117,21 +118,20 @@ Section occupancy_section(const KernelAnalysis &it) {
       {"Theoretical occupancy", fmt::format("{}{}: {}, {} of {} warps", at_most, percent_text(o.ratio()),
                                             counted(o.blocks, "block"), o.warps, o.max_warps)},
       {"Limited by", fmt::format("{}", fmt::join(limits, ", "))},
-      {"Blocks an SM, by", fmt::format("{}", fmt::join(bounds, ", "))},
-      it.compiled ? Fact{"Registers a thread",
+      {"Block limits per SM", fmt::format("{}", fmt::join(bounds, ", "))},
+      it.compiled ? Fact{"Registers per thread",
                          fmt::format("{}, allocated as {}", it.compiled->registers, o.registers_per_thread)}
-                  : Fact{"Registers a thread", "n/a: taken as no limit", Known::unknown},
-      {"Shared memory a block",
+                  : Fact{"Registers per thread", "n/a: assumed not to limit", Known::unknown},
+      {"Shared memory per block",
        fmt::format("{} bytes, allocated as {}", it.kernel.shared_bytes, o.shared_per_block)},
   };
   if (it.occupancy_assumed)
     section.facts.push_back(
         {"Calculator",
-         "n/a: this build has no cuda_occupancy.h; threads, blocks and shared memory alone are "
-         "looked at",
+         "n/a: this build has no cuda_occupancy.h; only threads, blocks and shared memory are considered",
          Known::unknown});
   if (it.compiled && it.compiled->spill_stores + it.compiled->spill_loads > 0)
-    section.facts.push_back({"Spills", fmt::format("{} bytes stored, {} loaded, of a thread",
+    section.facts.push_back({"Spills", fmt::format("{} bytes stored, {} loaded per thread",
                                                    it.compiled->spill_stores, it.compiled->spill_loads)});
   return section;
 }
@@ -171,11 +171,12 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
                                                    std::max<double>(1, static_cast<double>(warps))))});
   if (counts.estimated)
     section.facts.push_back(
-        {"Counted", fmt::format("{} of {} blocks, whose mean stands for all", counts.counted, counts.blocks),
+        {"Counted",
+         fmt::format("{} of {} blocks; their mean represents all blocks", counts.counted, counts.blocks),
          Known::modelled});
   else if (counts.sampled())
     section.facts.push_back(
-        {"Counted", fmt::format("{} of {} blocks: corners, edges and interior stand for their like",
+        {"Counted", fmt::format("{} of {} blocks; corners, edges and interior represent similar blocks",
                                 counts.counted, counts.blocks)});
   return section;
 }
@@ -236,9 +237,9 @@ Section roofline(const PlanAnalysis &it) {
       {"Peak", fmt::format("{:.4g} TFLOP/s in FP32, {:.4g} TB/s from DRAM", it.gpu.fp32_flops() * 1e-12,
                            it.gpu.dram_bytes_per_s * 1e-12)},
       {"Ridge point", number_text(it.gpu.ridge()) + " FLOP/byte"},
-      {"As the algorithm needs", at(it.algorithm_intensity())},
-      {"As requests ask", at(it.asked_intensity()) + ", if no cache served any"},
-      {"As DRAM moves", at(it.dram_intensity()), Known::modelled},
+      {"Algorithm", at(it.algorithm_intensity())},
+      {"Requests", at(it.asked_intensity()) + ", without caches"},
+      {"DRAM traffic", at(it.dram_intensity()), Known::modelled},
   };
   if (it.peak_of_mix() < 0.99 * it.gpu.fp32_flops())
     section.facts.push_back(

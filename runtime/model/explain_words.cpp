@@ -77,7 +77,7 @@ struct Factor {
 /// For a multiply-add of a warp where there are sums, in all where there are none.
 std::string how_often(const PlanAnalysis &it, double count) {
   return it.needed_multiply_adds > 0
-             ? fmt::format("{} times a multiply-add", number_text(count * 32 / it.needed_multiply_adds))
+             ? fmt::format("{} times per multiply-add", number_text(count * 32 / it.needed_multiply_adds))
              : count_text(count) + " times";
 }
 
@@ -108,10 +108,10 @@ Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope
   double b = requests(before, scope), a = requests(after, scope);
   std::string memory = scope == Scope::global ? "global memory" : "shared memory";
   if (b == 0)
-    return {b, a, fmt::format("{}, which was not used, is asked {}", memory, how_often(after, a))};
+    return {b, a, fmt::format("{}, unused before, is accessed {}", memory, how_often(after, a))};
   return {
       b, a,
-      fmt::format("{} is asked {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
+      fmt::format("{} is accessed {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
 }
 
 Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
@@ -148,10 +148,10 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
          fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
                      bytes_text(sum(before, from) * model::sector_bytes))});
     factors.push_back(
-        {b, a, fmt::format("{} {} of it instead of {}", which, percent_text(a), percent_text(b))});
+        {b, a, fmt::format("{} {} of its traffic instead of {}", which, percent_text(a), percent_text(b))});
   };
   if (resource == Resource::dram) {
-    add(l2, dram, "L2 is asked for", "it passes on");
+    add(l2, dram, "L2 moves", "L2 passes on");
     return factors;
   }
   add(l1, l2, "", "L1 passes on");
@@ -174,7 +174,7 @@ std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const
       for (Scope each : {Scope::global, Scope::shared})
         result.push_back(asked_factor(before, after, each));
     result.push_back({arithmetic(before), arithmetic(after),
-                      fmt::format("there are {} warp instructions of arithmetic instead of {}",
+                      fmt::format("there are {} arithmetic warp instructions instead of {}",
                                   count_text(arithmetic(after)), count_text(arithmetic(before)))});
   }
   double b = imbalance(before, resource), a = imbalance(after, resource);
@@ -230,11 +230,10 @@ std::string reuse_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = reuse(before), a = reuse(after);
   if (b == 0 || a == 0 || !differs(b, a))
     return "";
-  return fmt::format(
-      " Four bytes that are loaded from global memory serve {} multiply-adds instead of {}: {} instead of "
-      "{} FLOP/byte as requests ask.",
-      number_text(a), number_text(b), number_text(after.asked_intensity()),
-      number_text(before.asked_intensity()));
+  return fmt::format(" Each 4 bytes loaded from global memory serve {} multiply-adds instead of {}: the "
+                     "requested intensity is {} instead of {} FLOP/byte.",
+                     number_text(a), number_text(b), number_text(after.asked_intensity()),
+                     number_text(before.asked_intensity()));
 }
 
 std::string dram_text(const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -243,7 +242,8 @@ std::string dram_text(const PlanAnalysis &before, const PlanAnalysis &after) {
     return "";
   if (!differs(b, a))
     return fmt::format(" DRAM moves as many bytes as before, {}: it is not the reason.", bytes_text(a));
-  return fmt::format(" DRAM moves {} instead of {}, which limits neither.", bytes_text(a), bytes_text(b));
+  return fmt::format(" DRAM moves {} instead of {}, which limits neither kernel.", bytes_text(a),
+                     bytes_text(b));
 }
 
 std::string limits_text(const Occupancy &o) {
@@ -259,8 +259,7 @@ std::string occupancy_text(const PlanAnalysis &before, const PlanAnalysis &after
     return "";
   bool falls = a.occupancy.ratio() < b.occupancy.ratio();
   return fmt::format(
-      " Occupancy {} from {} to {}, limited by {}: {} warps to hide latency behind, which the bound does "
-      "not count.",
+      " Occupancy {} from {} to {}, limited by {}: {} warps can hide latency, which the bound does not model.",
       falls ? "falls" : "rises", percent_text(b.occupancy.ratio()), percent_text(a.occupancy.ratio()),
       limits_text(a.occupancy), falls ? "fewer" : "more");
 }
@@ -269,7 +268,7 @@ std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = before.slowest().active_lanes(), a = after.slowest().active_lanes();
   if (!differs(b, a))
     return "";
-  return fmt::format(" An instruction has {} active lanes of 32 in the mean instead of {}.", number_text(a),
+  return fmt::format(" An instruction has {} of 32 lanes active on average instead of {}.", number_text(a),
                      number_text(b));
 }
 
@@ -282,7 +281,7 @@ std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after
                                   seconds_text(after.seconds(resource)),
                                   seconds_text(before.seconds(resource))));
   return parts.empty() ? " Nothing else changes."
-                       : fmt::format(" What changes limits neither: {}.", fmt::join(parts, ", "));
+                       : fmt::format(" The other changes limit neither kernel: {}.", fmt::join(parts, ", "));
 }
 
 /// What would make its time smaller.
@@ -290,27 +289,26 @@ std::string advice(const PlanAnalysis &it) {
   const KernelAnalysis &slowest = it.slowest();
   model::RequestSums loads = slowest.counters.total(Scope::global, false);
   model::RequestSums shared = slowest.counters.total(Scope::shared, false),
-                   stored = slowest.counters.total(Scope::shared, true);
+                     stored = slowest.counters.total(Scope::shared, true);
   switch (it.limiter()) {
   case Resource::issue:
-    return "more results a thread, or wider accesses, would leave more of the instructions to arithmetic";
+    return "more results per thread, or wider accesses, would raise the share of arithmetic instructions";
   case Resource::fp32:
-    return "arithmetic is what it is for: only fewer operations, or other units, would take less";
+    return "only fewer operations, or other units, would reduce the time of the arithmetic";
   case Resource::shared:
     return 10 * (shared.conflicts + stored.conflicts) > shared.wavefronts + stored.wavefronts
                ? "padding or a swizzle would spread its words over the banks"
-               : "more results a thread would use each word more often";
+               : "more results per thread would use each word more often";
   case Resource::l1:
     return static_cast<double>(loads.bytes_moved()) > 1.5 * static_cast<double>(slowest.asked_bytes())
                ? "neighbouring lanes should read neighbouring elements"
-               : "what is read again belongs into shared memory or registers";
+               : "reused data should be in shared memory or registers";
   case Resource::l2:
     return "larger tiles would fetch each element for fewer blocks";
   case Resource::dram:
     return it.dram_bytes() > 1.5 * it.needed_bytes
-               ? "it moves more than each operand once: larger tiles, or blocks in another order, would move "
-                 "less"
-               : "each operand is moved about once: only fusion or smaller types would move less";
+               ? "larger tiles, or blocks in another order, would move the operands fewer times"
+               : "only fusion or smaller types would move less, because each operand is moved about once";
   }
   internal_error("unknown resource");
 }
@@ -326,13 +324,13 @@ std::string in_words(const PlanAnalysis &it) {
   const KernelAnalysis &slowest = it.slowest();
   const Bound &next = slowest.bounds[1];
   std::string text =
-      fmt::format("As it is written it takes at least {} on {}, bound by {}; {} is next, with {} of its time.",
+      fmt::format("The schedule takes at least {} on {}, bound by {}; {} is next, with {} of that time.",
                   seconds_text(it.seconds()), it.gpu.name, name(it.limiter()), name(next.resource),
                   percent_text(next.seconds / slowest.seconds()));
   if (it.kernels.size() > 1)
-    text += fmt::format(" Of its {} kernels {} takes the most.", it.kernels.size(), slowest.kernel.name);
+    text += fmt::format(" Of its {} kernels, {} takes the longest.", it.kernels.size(), slowest.kernel.name);
   text += fmt::format(
-      " Requests ask for {} FLOP/byte, where the algorithm needs {} and the ridge point of {} is {}.",
+      " The requested intensity is {} FLOP/byte; the algorithm has {}, and the ridge point of {} is {}.",
       number_text(it.asked_intensity()), number_text(it.algorithm_intensity()), it.gpu.name,
       number_text(it.gpu.ridge()));
   if (slowest.imbalance(it.gpu) > 1 + noticed)

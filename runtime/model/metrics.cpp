@@ -47,9 +47,7 @@ using Entries = std::vector<Entry>;
 
 constexpr const char *by_operations =
     "the operations of the lowered kernel, which the compiler merges and drops";
-constexpr const char *by_caches =
-    "caches that drop what was used least recently, while the blocks of a wave run "
-    "side by side";
+constexpr const char *by_caches = "caches with LRU replacement, while the blocks of a wave run concurrently";
 constexpr const char *by_calculator = "cuda_occupancy.h, with the registers that NVRTC reports";
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
@@ -108,7 +106,7 @@ Entries global_memory(bool stores) {
           {named("l1tex__t_bytes_pipe_lsu_mem_global_op_{}.sum"), "byte",
            counted([=](const Counters &c) { return number(c.total(Scope::global, stores).bytes_moved()); })},
           {named("smsp__sass_data_bytes_mem_global_op_{}.sum"), "byte",
-           counted_by("the bytes of each lane; an H200 counts those that lanes share once",
+           counted_by("the bytes of each lane; an H200 counts bytes that lanes share only once",
                       [=](const Counters &c) { return number(c.total(Scope::global, stores).asked); })}};
 }
 
@@ -138,8 +136,9 @@ Entries shared_memory(bool stores) {
   if (stores)
     return entries;
   auto merged = [](std::uint64_t model::RequestSums::*field) {
-    return counted_by("in loops that a compiler unrolls, the same is loaded once and neighbours at once",
-                      [=](const Counters &c) { return number(c.merged(Scope::shared, false).*field); });
+    return counted_by(
+        "in loops that a compiler unrolls, repeated loads are executed once and adjacent loads are merged",
+        [=](const Counters &c) { return number(c.merged(Scope::shared, false).*field); });
   };
   entries.push_back({"nestsmith__merged_inst_executed_op_shared_ld.sum", "instruction",
                      merged(&model::RequestSums::requests), MetricOrigin::ours});
@@ -188,7 +187,7 @@ Entries caches_and_dram() {
       {"lts__t_sectors_srcunit_tex_op_read.sum", "sector", sectors(&Traffic::l2_reads)},
       {"lts__t_sectors_srcunit_tex_op_write.sum", "sector", sectors(&Traffic::l2_writes)},
       {"lts__t_sector_op_read_hit_rate.pct", "%",
-       ratio(sectors(&Traffic::l2_read_hits), sectors(&Traffic::l2_reads), 100, "L2 is asked for nothing")},
+       ratio(sectors(&Traffic::l2_read_hits), sectors(&Traffic::l2_reads), 100, "no request reaches L2")},
       {"dram__bytes.sum", "byte", bytes([](const Traffic &t) { return t.dram_reads + t.dram_writes; })},
       {"dram__bytes_read.sum", "byte", bytes([](const Traffic &t) { return t.dram_reads; }),
        MetricOrigin::counter, "dram__bytes_op_read.sum"},
@@ -227,7 +226,7 @@ Entries launch() {
                            return not_available("no occupancy was computed");
                          auto bound = m.occupancy->bound.find(limit);
                          return bound == m.occupancy->bound.end()
-                                    ? not_available("the kernel uses none, or how much is not known")
+                                    ? not_available("the kernel uses none, or the amount is not known")
                                     : Figure{MetricKind::modelled, bound->second, by_calculator};
                        },
                        profiler});
@@ -236,11 +235,11 @@ Entries launch() {
 
 /// Named so that nobody looks for them in vain, and so that the comparison with a GPU shows them.
 Entries only_on_a_gpu() {
-  constexpr const char *time = "it takes time to measure, and no time is modelled";
-  constexpr const char *stalls = "no pipeline is modelled that could stall";
+  constexpr const char *time = "it needs a measured time, and no time is modelled";
+  constexpr const char *stalls = "stalls of the pipeline are not modelled";
   return {
       {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", "sector",
-       never("what the compiler spills is not in the lowered kernel; `compile` tells the bytes")},
+       never("the lowered kernel does not show the spills of the compiler; `compile` reports their bytes")},
       {"sm__warps_active.avg.pct_of_peak_sustained_active", "%", never(time)},
       {"gpu__time_duration.sum", "ns", never(time)},
       {"dram__bytes.sum.per_second", "byte/s", never(time)},

@@ -36,12 +36,12 @@ bool diverged(const Instr *ip, Warp &w) {
     return thread_text(m.program, w.index * warp_size + static_cast<std::uint32_t>(std::countr_zero(mask)));
   };
   auto site = static_cast<std::uint32_t>(ip->imm);
-  m.report_barrier(
-      ErrorKind::divergent_barrier, site,
-      fmt::format("{} of {} reaches {}, but {} of the same warp does not: every thread must reach it, so "
-                  "it must not stand under a condition that differs between them",
-                  thread(w.active), block_text(m.program, m.block),
-                  barrier_text(m.program.sites[site], m.iteration(w, site)), thread(w.live & ~w.active)));
+  m.report_barrier(ErrorKind::divergent_barrier, site,
+                   fmt::format("{} of {} reaches {}, but {} of the same warp does not: every thread must reach "
+                               "a barrier, so its condition must not differ between threads",
+                               thread(w.active), block_text(m.program, m.block),
+                               barrier_text(m.program.sites[site], m.iteration(w, site)),
+                               thread(w.live & ~w.active)));
   w.state = Warp::State::failed;
   return true;
 }
@@ -168,7 +168,7 @@ bool Machine::release() {
       waits += (waits.empty() ? "" : "; ") +
                (w.state == Warp::State::waiting ? wait(w) : warp_text(program, w.index) + " has finished");
     report_barrier(ErrorKind::deadlock, site,
-                   fmt::format("{} cannot go on: {}; threads that have finished never arrive",
+                   fmt::format("{} is deadlocked: {}; threads that have finished never arrive",
                                block_text(program, block), waits));
     return false;
   }

@@ -113,7 +113,7 @@ std::string why_unordered(const Trace &a, const Trace &b) {
   if (a.access == b.access && a.access->is_store && a.iteration == b.iteration)
     return "two threads must not store to one element without a barrier between them";
   if (a.thread / warp_size == b.thread / warp_size)
-    return "no __syncwarp() or __syncthreads() lies between them: that they share a warp orders nothing";
+    return "no __syncwarp() or __syncthreads() lies between them: sharing a warp does not order them";
   return "no __syncthreads() lies between them";
 }
 
@@ -149,7 +149,7 @@ Finding describe(const Program &program, const Event &event) {
   if (event.kind == ErrorKind::out_of_bounds)
     text += fmt::format(", but {} has {} elements", access.buffer->name, access.elements);
   else if (event.kind == ErrorKind::misaligned)
-    text += fmt::format(", a vector of {} bytes, which is not at a multiple of them",
+    text += fmt::format(", a vector of {0} bytes, whose offset is not a multiple of {0}",
                         access.vector_lanes * byte_size(access.buffer->dtype));
   else if (event.kind == ErrorKind::unwritten_read)
     text +=

@@ -108,7 +108,7 @@ TEST(Explain, SectionsAreThoseOfAProfiler) {
   EXPECT_THAT(titles, testing::ElementsAre("GPU Speed Of Light", "Memory Workload Analysis", "Occupancy",
                                            "Launch Statistics"));
   std::string text = facts_of(it);
-  EXPECT_THAT(text, HasSubstr("Shared memory a block: 32768 bytes"));
+  EXPECT_THAT(text, HasSubstr("Shared memory per block: 32768 bytes"));
   EXPECT_THAT(text, HasSubstr("Block: 256 threads"));
   EXPECT_THAT(text, HasSubstr("Grid: 4 x 4 = 16 blocks"));
 }
@@ -131,7 +131,7 @@ TEST(Explain, SaysWhatIsNotKnown) {
   bool said = false;
   for (const Section &section : sections(it.kernels[0], it))
     for (const Fact &fact : section.facts)
-      said |= fact.label == "Registers a thread" && fact.known == Known::unknown;
+      said |= fact.label == "Registers per thread" && fact.known == Known::unknown;
   EXPECT_TRUE(said);
 }
 
@@ -186,7 +186,7 @@ TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
 TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {
   EXPECT_THAT([] { on("principles/fused", "RTX A500", {std::int64_t{1} << 30}); },
               testing::ThrowsMessage<UserError>(
-                  HasSubstr("the arrays take 8 GiB, and NVIDIA RTX A500 Laptop GPU has 4")));
+                  HasSubstr("the arrays need 8 GiB, but NVIDIA RTX A500 Laptop GPU has 4")));
 }
 
 TEST(Analysis, SmallerTargetsAreGivenToTheRung) {

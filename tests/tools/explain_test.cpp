@@ -83,8 +83,8 @@ TEST(ExplainCommand, RefusesWhatItCannotDo) {
   EXPECT_EQ(memory.code, 0) << memory.err << "16 of 24 GB";
   memory = nestsmith("explain principles/fused --shape 2000000000 --gpu 'RTX A500'");
   EXPECT_EQ(memory.code, 2);
-  EXPECT_TRUE(contains(
-      memory.err, "the arrays take 14.9 GiB, and NVIDIA RTX A500 Laptop GPU has 4; make the shape smaller"));
+  EXPECT_TRUE(contains(memory.err,
+                       "the arrays need 14.9 GiB, but NVIDIA RTX A500 Laptop GPU has 4; use a smaller shape"));
   Ran access = nestsmith("explain deep_dive/naive --shape 64x64x64 --heatmap Q");
   EXPECT_EQ(access.code, 2);
   EXPECT_TRUE(contains(

@@ -25,7 +25,7 @@ std::vector<Mistake> refused_and_reported() {
        "every column of a tile then holds the same 8 elements of B; the column is innerColB",
        "deep_dive/tile1d", ": got ", [] { return mistake::inner_row_b(); }},
       {"transposed", "narrow_tile",
-       "a narrower tile, WID 16 at TILESZ 16, needs less shared memory, so that more threads fit",
+       "a narrower tile, WID 16 at TILESZ 16, needs less shared memory, so more threads fit",
        "the fetch fills WID of the tile's 4*TILESZ = 64 rows, so WID must be 64: with 16, rows 16 to 63 are "
        "read "
        "and nobody has written them",
@@ -43,8 +43,8 @@ std::vector<Mistake> refused_and_reported() {
        "step 5 gives the pipeline over k four parts with the stages 0, 0, 1 and 2: two fetches, the product "
        "and "
        "the copy of the results to C",
-       "in all iterations but the last the results are partial sums, and what each stores the next overwrites: "
-       "the copy belongs after the loop",
+       "in all iterations but the last the results are partial sums, which the next iteration overwrites: the "
+       "copy belongs after the loop",
        "tvm_steps/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
   };
 }

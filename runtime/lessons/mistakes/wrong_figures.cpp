@@ -109,23 +109,24 @@ std::vector<Mistake> wrong_figures() {
   auto claim = [](FigureClaim (*count)()) { return std::function<FigureClaim()>(count); };
   return {
       {"deep_dive", "dram_explains_coalescing",
-       "the profiler's 2.40 and 18.07 GB/s show that the kernels differ in what DRAM does",
+       "the profiler's 2.40 and 18.07 GB/s show that the kernels differ in DRAM traffic",
        "these are rates of kernels that take 3.944 and 0.518 ms: rate x time is 9.5 and 9.4 MB, the same bytes",
        "deep_dive/coalesced", "as many, within the model", claim(dram_explains_coalescing)},
       {"transposed", "blocks_with_8_kb",
        "12 blocks of 64 threads with 8 KB fit an SM of cc 8.6, 768 threads, from 96 KB",
-       "an SM has 100 KB, and the system takes 1 KB of each block's: 9 KB a block", "transposed/registers",
+       "an SM has 100 KB, and the system reserves 1 KB for each block: 9 KB a block", "transposed/registers",
        "holds 11 blocks", std::function<FigureClaim()>([] { return blocks_of_64_threads(8192, 12); })},
       {"transposed", "blocks_with_4_kb",
        "with half the shared memory twice as many blocks fit, 24, and 1536 threads",
-       "cc 8.6 holds 16 blocks an SM, whatever they take", "transposed/registers", "holds 16 blocks",
+       "cc 8.6 holds at most 16 blocks an SM", "transposed/registers", "holds 16 blocks",
        std::function<FigureClaim()>([] { return blocks_of_64_threads(4096, 24); })},
       {"transposed", "column_of_b",
-       "tiles in shared memory take the accesses' cost away: of B's fetch only its global side is called slow",
-       "neighbouring threads fetch rows of B that are K apart, store them 32 words apart, and read them so",
+       "tiles in shared memory remove the cost of the accesses: of B's fetch only its global side is called "
+       "slow",
+       "neighbouring threads fetch rows of B that are K apart, and store and read them 32 words apart",
        "transposed/shared", "a store to its tile 32 wavefronts", claim(tile_of_b_by_rows)},
       {"tvm_steps", "consecutive_elements", "each thread fetches 32 consecutive elements of the tile",
-       "coalescing is between the lanes of a warp: lanes that are 32 elements apart touch 32 sectors and one "
+       "coalescing applies to the lanes of a warp: lanes that are 32 elements apart touch 32 sectors and one "
        "bank",
        "tvm_steps/step3", "takes 32 sectors", claim(consecutive_for_each_thread)},
       {"principles", "transposed_is_free",

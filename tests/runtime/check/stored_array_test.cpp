@@ -72,7 +72,7 @@ TEST(Check, FindsALostLeadingDimension) {
   EXPECT_FALSE(result.passed);
   bool between = false;
   for (const std::string &message : result.messages())
-    between = between || message.find("Y was written between its rows") != std::string::npos;
+    between = between || message.find("Y was written in the gap between its rows") != std::string::npos;
   EXPECT_TRUE(between);
 }
 

@@ -142,7 +142,7 @@ TEST(KernelCache, OnAFullDiskKeepsWhatItHasAndGoesOnWhenThereIsRoom) {
     cache.put(second, large);
     if (cache.get(first) != payload || cache.get(second) || test::names_in(folder.path()).size() != 1)
       return 1;
-    if (!says(cache.note(), "(No space left on device); set NESTSMITH_CACHE to a folder that can"))
+    if (!says(cache.note(), "(No space left on device); set NESTSMITH_CACHE to a writable folder"))
       return 2;
     fs::remove(only_file(folder.path()));
     cache.put(second, large);

@@ -33,7 +33,7 @@ TEST(Doctor, NamesWhereEachLibraryWasLookedFor) {
     EXPECT_TRUE(says(report.item(key).detail, "looked in NESTSMITH_CUDA_PATH=/nowhere/at/all"));
   }
   EXPECT_FALSE(report.item("headers").found);
-  EXPECT_EQ(report.item("headers").detail, "no cuda_fp16.h found, which kernels of f16 and bf16 include");
+  EXPECT_EQ(report.item("headers").detail, "cuda_fp16.h not found; kernels of f16 and bf16 include it");
   EXPECT_TRUE(says(report.item("nvrtc").advice, "./run.sh --cuda 13"));
   EXPECT_TRUE(says(report.item("cublas").advice, "pip install nvidia-cublas"));
 }

@@ -155,7 +155,7 @@ TEST(Metrics, CachesAndDramAreModelled) {
   EXPECT_DOUBLE_EQ(value(all, "lts__t_sector_op_read_hit_rate.pct", modelled), 75);
   EXPECT_EQ(value(all, "dram__bytes.sum", modelled), 74 * 32);
   EXPECT_EQ(value(all, "dram__bytes_read.sum", modelled), 66 * 32);
-  EXPECT_TRUE(says(find_metric(all, "dram__bytes.sum")->note, "least recently"));
+  EXPECT_TRUE(says(find_metric(all, "dram__bytes.sum")->note, "LRU"));
   const Gpu &blackwell = find_gpu("RTX 5090");
   all = metrics({.counters = counters, .traffic = &traffic, .gpu = &blackwell});
   EXPECT_EQ(value(all, "dram__bytes_op_write.sum", modelled), 8 * 32);

@@ -435,7 +435,7 @@ TEST(SimulateBarrier, ThreadsThatHaveFinishedNeverArrive) {
   k.b.when(k.t < 32, [&] { k.b.sync_block("all are here"); });
   EXPECT_THAT(
       first_finding(k.b.build(), ErrorKind::deadlock),
-      AllOf(HasSubstr("block (0, 0, 0) cannot go on"),
+      AllOf(HasSubstr("block (0, 0, 0) is deadlocked"),
             HasSubstr("warp 0 (threads (0, 0, 0) to (31, 0, 0)) waits at __syncthreads() (all are here)"),
             HasSubstr("warp 2 (threads (64, 0, 0) to (69, 0, 0)) has finished")));
 }

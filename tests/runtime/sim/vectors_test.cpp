@@ -65,7 +65,7 @@ TEST(SimulateVectors, MisalignedLoadIsNamed) {
   EXPECT_THAT(
       first_finding(Copy().kernel(2, 8), ErrorKind::misaligned),
       AllOf(HasSubstr("thread (0, 0, 0) of block (0, 0, 0) loads a[2] (global) in `v = a[t*4 + 2 +: 4]`"),
-            HasSubstr(", a vector of 16 bytes, which is not at a multiple of them")));
+            HasSubstr(", a vector of 16 bytes, whose offset is not a multiple of 16")));
 }
 
 TEST(SimulateVectors, MisalignedStoreIsNamed) {
