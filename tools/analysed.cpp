@@ -35,9 +35,8 @@ ChosenGpu gpu_for(Arch arch, const std::optional<std::string> &name) {
   if (name) {
     const Gpu &gpu = find_gpu(*name);
     if (!fits(gpu))
-      throw UserError(ExitCode::usage,
-                      fmt::format("--gpu {} is {}, and --arch asks for {}: leave one of them out", *name,
-                                  to_string(gpu.arch), to_string(arch)));
+      throw UserError(ExitCode::usage, fmt::format("--gpu {} is {}, but --arch is {}: leave one of them out",
+                                                   *name, to_string(gpu.arch), to_string(arch)));
     return compiled_for(gpu, arch, "");
   }
   try {
@@ -48,11 +47,10 @@ ChosenGpu gpu_for(Arch arch, const std::optional<std::string> &name) {
   }
   const Gpu *gpu = gpu_of(arch);
   if (!gpu)
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("no GPU whose figures are listed is {}: --gpu names one that is", to_string(arch)));
+    throw UserError(ExitCode::usage,
+                    fmt::format("no listed GPU is {}; name a GPU with --gpu", to_string(arch)));
   return compiled_for(*gpu, arch,
-                      fmt::format("the first one listed that is {}: --gpu names another", to_string(arch)));
+                      fmt::format("the first listed GPU of {}; name another one with --gpu", to_string(arch)));
 }
 
 } // namespace
@@ -68,9 +66,9 @@ ChosenGpu choose_gpu(const Context &context) {
     if (const Gpu *gpu = known_gpu(product))
       return {*gpu, "the device at hand"};
     return {find_gpu(assumed_gpu),
-            fmt::format("figures of the {} at hand are not listed: --gpu names another", product)};
+            fmt::format("the {} at hand is not listed; name another GPU with --gpu", product)};
   } catch (const UserError &) {
-    return {find_gpu(assumed_gpu), "no device at hand: --gpu names another"};
+    return {find_gpu(assumed_gpu), "no device at hand; name another GPU with --gpu"};
   }
 }
 

@@ -62,7 +62,8 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
     if (option->value == "FILE" && value.empty())
       refuse(fmt::format("option '{}' needs a file's path, got ''", spelled));
     if (!option->choices.empty() && std::ranges::find(option->choices, value) == option->choices.end())
-      refuse(fmt::format("option '{}' is one of {}, got '{}'", spelled, quoted_list(option->choices), value));
+      refuse(
+          fmt::format("option '{}' must be one of {}, got '{}'", spelled, quoted_list(option->choices), value));
     if (!values_.emplace(option->name, value).second)
       refuse(fmt::format("option '{}' is given twice", spelled));
   }
@@ -80,7 +81,7 @@ std::optional<std::int64_t> Arguments::number(const std::string &option) const {
   std::int64_t number = 0;
   if (llvm::StringRef(*text).getAsInteger(10, number) || number < 0)
     throw UserError(ExitCode::usage,
-                    fmt::format("option '--{}' is a number of at least 0, got '{}'", option, *text));
+                    fmt::format("option '--{}' must be a number of at least 0, got '{}'", option, *text));
   return number;
 }
 

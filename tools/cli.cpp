@@ -80,14 +80,13 @@ std::string overview(const std::vector<Command> &commands) {
   text += explained(lines);
   return text +
          folded_lines(
-             "\nWithout a command: run. A RUNG is a name from `nestsmith list`, such as deep_dive/coalesced, "
-             "or a "
-             "trace file FILE.json that `nestsmith show RUNG --trace json` wrote. Every command takes --json "
-             "and "
-             "--help; `nestsmith --version` says which nestsmith this is. Output fits the terminal, or 80 "
-             "columns "
-             "where it is none; COLUMNS=N asks for others.\n\n"
-             "exit codes: 0 good, 1 a wrong result, 2 usage, 3 an illegal schedule, 4 no device or library\n");
+             "\n"
+             "The default command is run. A RUNG is a name from `nestsmith list`, such as deep_dive/coalesced, "
+             "or a trace file FILE.json from `nestsmith show RUNG --trace json`. Every command accepts --json "
+             "and --help. `nestsmith --version` prints the version. Output is folded to the width of the "
+             "terminal, or to 80 columns if there is no terminal; COLUMNS=N sets another width.\n\n"
+             "exit codes: 0 success, 1 wrong result, 2 usage error, 3 illegal schedule, 4 no device or "
+             "library\n");
 }
 
 const Command &find_command(const std::vector<Command> &commands, const std::string &name) {
@@ -111,7 +110,7 @@ void check_positional(const Command &command, const Arguments &arguments) {
     throw UserError(ExitCode::usage, fmt::format("'{}' takes no argument, got '{}'", command.name, given[0]));
   if (given.size() > command.max_positional)
     throw UserError(ExitCode::usage,
-                    fmt::format("'{}' takes {} at most, got '{}' beyond {}", command.name,
+                    fmt::format("'{}' takes at most {}, got '{}' after {}", command.name,
                                 command.max_positional == 1
                                     ? "1 argument"
                                     : fmt::format("{} arguments", command.max_positional),
@@ -128,9 +127,9 @@ void check_rungs(const std::vector<Rung> &rungs) {
     if (name.starts_with("-") || name.ends_with(".json"))
       throw UserError(
           ExitCode::usage,
-          fmt::format("a rung of cli_main is called '{}', which a command line takes for {}; give it "
-                      "another name",
-                      name, name.starts_with("-") ? "an option" : "a trace file"));
+          fmt::format(
+              "a rung of cli_main is called '{}', which the command line parses as {}; give it another name",
+              name, name.starts_with("-") ? "an option" : "a trace file"));
     if (!names.insert(name).second)
       throw UserError(ExitCode::usage,
                       fmt::format("two rungs of cli_main are called '{}'; give each a name of its own", name));
@@ -153,14 +152,15 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "help")) {
     if (words.size() > 2)
       throw UserError(ExitCode::usage,
-                      fmt::format("'{}' takes 1 command at most, got '{}' beyond it", words[0], words[2]));
+                      fmt::format("'{}' takes at most 1 command, got '{}' after it", words[0], words[2]));
     out(words.size() == 2 ? command_help(find_command(commands, words[1])) : overview(commands));
     return ExitCode::good;
   }
   if (!words.empty() && words[0] == "--version") {
     bool json = words.size() == 2 && words[1] == "--json";
     if (words.size() > 1 && !json)
-      throw UserError(ExitCode::usage, fmt::format("--version takes --json at most, got '{}'", words[1]));
+      throw UserError(ExitCode::usage,
+                      fmt::format("--version takes no argument except --json, got '{}'", words[1]));
     out(json ? json_text([](llvm::json::OStream &stream) {
       stream.object([&] { stream.attribute("version", version); });
     })
@@ -216,17 +216,19 @@ int report(const Failure &failure, bool json) {
 
 } // namespace
 
-Option shape_option() { return {"shape", "MxNxK", "extents of the problem, such as 512x512x512"}; }
+Option shape_option() { return {"shape", "MxNxK", "problem size, such as 512x512x512"}; }
 Option symbolic_option() {
-  return {"symbolic", "", "one kernel for every shape, with leading dimensions; --shape says where it is run"};
+  return {"symbolic", "",
+          "generate one kernel for all shapes, with leading dimensions; --shape is the shape that is run"};
 }
 Option multiple_of_option() {
-  return {"multiple-of", "N", "what all sizes of a symbolic kernel are multiples of; its launcher checks it"};
+  return {"multiple-of", "N", "a common divisor of all sizes of a symbolic kernel; the launcher checks it"};
 }
 Option dtype_option() {
   return {"dtype",
           "T",
-          "f32; f16, bf16 or tf32 for the operands, with sums in f32; u32 for ring mode: exact in Z/2^32",
+          "data type: f32; f16, bf16 or tf32 operands with sums in f32; or u32 for ring mode, which is exact "
+          "modulo 2^32",
           0,
           {"f32", "f16", "bf16", "tf32", "u32"}};
 }

@@ -38,7 +38,7 @@ void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, C
     ring =
         Scheduled{it.choice, it.shape, DType::u32, it.choice.build(it.shape, DType::u32, machine.target), {}};
     if (std::string own = dtype_name(ring->source(), DType::u32); own != name(DType::u32)) {
-      result.skipped.push_back({ring_label, fmt::format("the data are {} whatever --dtype says", own)});
+      result.skipped.push_back({ring_label, fmt::format("the data are {} regardless of --dtype", own)});
       return;
     }
     plan = ring->plan(checked_gap);
@@ -128,7 +128,7 @@ ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
   if (!context.arguments.has("each-step")) {
     if (context.arguments.has("save"))
-      throw UserError(ExitCode::usage, "--save takes the reproducer of --each-step; give --each-step too");
+      throw UserError(ExitCode::usage, "--save writes the reproducer of --each-step; give --each-step too");
     return check_kernel(context, choice);
   }
   if (context.arguments.has("device"))
@@ -142,7 +142,7 @@ ExitCode run(const Context &context) {
 Command check_command() {
   return {
       "check",
-      "races, bounds and the result of the kernel, or the result after every directive and pass",
+      "check a kernel for races, accesses out of bounds and wrong results, or check every directive and pass",
       "RUNG",
       1,
       1,
@@ -153,10 +153,10 @@ Command check_command() {
        device_option(),
        arch_option(),
        {"each-step", "",
-        "run the program after every directive and every pass of lowering, and name the one at fault; without "
-        "--shape and --dtype on small shapes that hurt, in ring mode and floating point, where after the first "
-        "some directives are left out if they take long, until a later step is wrong"},
-       {"save", "FILE", "where to write the trace that shows the fault; default: a temporary file"}},
+        "run the program after each directive and each lowering pass, and name the first that changes the "
+        "result. Without --shape and --dtype it uses small difficult shapes in ring mode and in floating "
+        "point. After the first case it skips slow directives unless a later step is wrong"},
+       {"save", "FILE", "write the trace that reproduces the fault to FILE; default: a temporary file"}},
       "",
       run};
 }

@@ -37,15 +37,15 @@ std::vector<Line> lines(const PlanAnalysis &a, const PlanAnalysis &b) {
   memory("global stores", Scope::global, true, &model::RequestSums::sectors_per_request);
   memory("shared loads", Scope::shared, false, &model::RequestSums::wavefronts_per_request);
   memory("shared stores", Scope::shared, true, &model::RequestSums::wavefronts_per_request);
-  list.push_back(line("bytes asked", a.asked_bytes(), b.asked_bytes(), bytes_text));
+  list.push_back(line("bytes requested", a.asked_bytes(), b.asked_bytes(), bytes_text));
   list.push_back(line("DRAM bytes (modelled)", a.dram_bytes(), b.dram_bytes(), bytes_text));
-  list.push_back(line("FLOP/byte asked", a.asked_intensity(), b.asked_intensity(), number_text));
+  list.push_back(line("FLOP/byte requested", a.asked_intensity(), b.asked_intensity(), number_text));
   list.push_back(line("occupancy", a.slowest().occupancy.ratio(), b.slowest().occupancy.ratio(), percent_text));
   auto registers = [](const PlanAnalysis &it) {
     return it.slowest().compiled ? std::to_string(it.slowest().compiled->registers) : "n/a";
   };
-  list.push_back({"registers a thread", registers(a), registers(b), 0});
-  list.push_back(line("shared bytes a block", static_cast<double>(a.slowest().kernel.shared_bytes),
+  list.push_back({"registers per thread", registers(a), registers(b), 0});
+  list.push_back(line("shared bytes per block", static_cast<double>(a.slowest().kernel.shared_bytes),
                       static_cast<double>(b.slowest().kernel.shared_bytes), count_text));
   list.push_back(line("active lanes", a.slowest().active_lanes(), b.slowest().active_lanes(), number_text));
   list.push_back(line("blocks of the busiest SM", static_cast<double>(a.slowest().waves.busiest),
@@ -94,7 +94,7 @@ ExitCode compare(const Context &context) {
 
 Command compare_command() {
   return {"compare",
-          "two rungs side by side: the figures of explain, and why the second is better or worse",
+          "compare two rungs by the figures of explain, and give the reason for the difference",
           "RUNG RUNG",
           2,
           2,

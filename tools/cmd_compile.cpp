@@ -41,10 +41,10 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
                            ? "none"
                            : style.red(fmt::format("{} bytes stored, {} bytes loaded", compiled.spill_stores,
                                                    compiled.spill_loads));
-  std::string text = fmt::format("  registers      {} of a thread\n", compiled.registers);
+  std::string text = fmt::format("  registers      {} per thread\n", compiled.registers);
   text += fmt::format("  spills         {}\n", spills);
-  text += fmt::format("  stack          {} bytes of a thread\n", compiled.stack_bytes);
-  text += fmt::format("  shared memory  {} bytes of a block\n", compiled.shared_bytes);
+  text += fmt::format("  stack          {} bytes per thread\n", compiled.stack_bytes);
+  text += fmt::format("  shared memory  {} bytes per block\n", compiled.shared_bytes);
   text += fmt::format("  code           {} bytes of CUBIN, {} {:.0f} ms\n", compiled.cubin.size(),
                       compiled.from_cache ? "read from the cache in" : "compiled in", compiled.seconds * 1000);
   if (!compiled.log.empty())
@@ -77,7 +77,7 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command compile_command() {
-  return {"compile", "compile with NVRTC: registers, spills, shared memory, log",
+  return {"compile", "compile with NVRTC; print registers, spills, shared memory and the compiler's log",
           "RUNG",    1,
           1,         {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), arch_option()},
           "",        run};

@@ -88,7 +88,7 @@ ExitCode run(const Context &context) {
 
 Command diff_command() {
   return {"diff",
-          "what each directive changed, or two rungs against each other",
+          "print the changes of each directive, or the differences between two rungs",
           "RUNG [RUNG]",
           1,
           2,
@@ -96,7 +96,7 @@ Command diff_command() {
            symbolic_option(),
            multiple_of_option(),
            dtype_option(),
-           {"lowered", "", "with two rungs: their kernels instead of their programs"}},
+           {"lowered", "", "with two rungs, compare their lowered kernels instead of their programs"}},
           "examples:\n  nestsmith diff deep_dive/shared\n"
           "  nestsmith diff deep_dive/naive deep_dive/coalesced --color always | less -R\n",
           run};

@@ -49,7 +49,10 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command doctor_command() {
-  return {"doctor", "what was found on this machine, and how to get the rest", "", 0, 0, {}, "", run};
+  return {"doctor", "report the libraries and devices of this machine, and how to get missing ones",
+          "",       0,
+          0,        {},
+          "",       run};
 }
 
 } // namespace nestsmith::cli

@@ -52,11 +52,11 @@ EmitInfo info_of(const Scheduled &it, Arch arch) {
   return info;
 }
 
-/// "sm_90: 12 registers a thread, no spills, 8192 bytes of shared memory a block".
+/// "sm_90: 12 registers per thread, no spills, 8192 bytes of shared memory per block".
 std::string resources_note(const cuda::Compiled &compiled) {
   std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
   std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
-  return fmt::format("{}: {} registers a thread, {}, {} bytes of shared memory a block",
+  return fmt::format("{}: {} registers per thread, {}, {} bytes of shared memory per block",
                      to_string(compiled.arch), compiled.registers, spills, compiled.shared_bytes);
 }
 
@@ -68,10 +68,10 @@ std::string included_header(const Arguments &arguments) {
     return "";
   auto refuse = [](const std::string &message) { throw UserError(ExitCode::usage, message); };
   if (!output)
-    refuse("--header declares what a file defines, and the .cu goes to stdout; give -o FILE too");
+    refuse("--header needs a .cu file to declare, but the .cu goes to stdout; give -o FILE too");
   if (arguments.has("standalone"))
     refuse(
-        "--standalone has a main of its own, so nobody calls its launcher; leave out --header or --standalone");
+        "--standalone has its own main, so its launcher needs no header; leave out --header or --standalone");
   if (is_same_file(*header, *output))
     refuse(fmt::format("-o '{}' and --header '{}' are one file; give two", *output, *header));
   namespace fs = std::filesystem;
@@ -169,24 +169,25 @@ ExitCode run(const Context &context) {
 
 Command emit_command() {
   return {"emit",
-          "CUDA C: the kernels and their launcher",
+          "emit CUDA C: the kernels and their launcher",
           "RUNG",
           1,
           1,
-          {{"output", "FILE", "write there and not to stdout; whole or not at all", 'o'},
-           {"header", "FILE", "with -o: write the launcher's declaration there, for C and C++"},
-           {"name", "NAME", "of the kernel and of NAME_launch; default: the computation's"},
-           {"standalone", "", "with a main that checks and times it, for nvcc alone"},
+          {{"output", "FILE", "write to FILE instead of stdout; an error leaves no partial file", 'o'},
+           {"header", "FILE", "with -o, also write the launcher's declaration to FILE, for C and C++"},
+           {"name", "NAME", "name of the kernel and prefix of NAME_launch; default: the computation's name"},
+           {"standalone", "", "add a main that checks and times the kernel; needs only nvcc"},
            shape_option(),
            symbolic_option(),
            multiple_of_option(),
            dtype_option(),
            arch_option()},
-          "examples:\n  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
+          "examples:\n"
+          "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
           "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
           "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
           "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
-          "docs/use_the_cu.md says how to call it.\n",
+          "docs/use_the_cu.md explains how to call the launcher.\n",
           run};
 }
 

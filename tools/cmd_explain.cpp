@@ -80,9 +80,10 @@ ExitCode explain(const Context &context) {
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);
   if (context.arguments.has("metrics"))
     text += metrics_text(it.analysis, style);
-  std::string remarks =
-      "\nCounted are the operations of the lowered kernel, bounded those that the compiler is "
-      "expected to leave of them.\nThe bounds know no latency.";
+  std::string remarks = "\n"
+                        "Counts are for the operations of the lowered kernel. Bounds are for those that the "
+                        "compiler is expected to keep.\n"
+                        "The bounds do not model latency.";
   for (const std::string &line : {it.note, note})
     remarks += line.empty() ? "" : "\n" + line;
   text += style.dim(folded_lines(remarks)) + "\n";
@@ -93,28 +94,28 @@ ExitCode explain(const Context &context) {
 } // namespace
 
 Command explain_command() {
-  return {
-      "explain",
-      "what a GPU would do and why: speed of light, memory, occupancy, launch",
-      "RUNG",
-      1,
-      1,
-      {gpu_option(),
-       arch_option("that of the GPU"),
-       {"against", "RUNG", "what it is compared with; default: the rung before it in its tutorial"},
-       {.name = "heatmap",
-        .value = "ACCESS",
-        .help = "the banks or sectors of one access: a number, or a buffer; default: the one that costs most",
-        .optional_value = true},
-       {"metrics", "", "every figure under the profiler's name too"},
-       shape_option(),
-       symbolic_option(),
-       multiple_of_option(),
-       dtype_option()},
-      "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
-      "  nestsmith explain mine.json --against deep_dive/shared\n"
-      "  nestsmith explain principles/transposed --heatmap B_shared\n",
-      explain};
+  return {"explain",
+          "predict the performance on a GPU: speed of light, memory, occupancy, launch",
+          "RUNG",
+          1,
+          1,
+          {gpu_option(),
+           arch_option("the architecture of the GPU"),
+           {"against", "RUNG", "compare with this rung; default: the previous rung of the tutorial"},
+           {.name = "heatmap",
+            .value = "ACCESS",
+            .help = "draw the banks or sectors of one access, given by number or buffer; default: the most "
+                    "expensive access",
+            .optional_value = true},
+           {"metrics", "", "also print every figure under its profiler metric name"},
+           shape_option(),
+           symbolic_option(),
+           multiple_of_option(),
+           dtype_option()},
+          "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
+          "  nestsmith explain mine.json --against deep_dive/shared\n"
+          "  nestsmith explain principles/transposed --heatmap B_shared\n",
+          explain};
 }
 
 } // namespace nestsmith::cli

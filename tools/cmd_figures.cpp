@@ -16,9 +16,8 @@ std::vector<Figure> chosen(const Context &context) {
   std::string tutorial = words.empty() ? "" : words[0];
   std::vector<std::string> known = tutorials_with_figures();
   if (!words.empty() && std::ranges::find(known, tutorial) == known.end())
-    throw UserError(ExitCode::usage,
-                    fmt::format("there are no figures of a tutorial '{}'; there are those of {}", tutorial,
-                                quoted_list(known)));
+    throw UserError(ExitCode::usage, fmt::format("there are no figures of a tutorial '{}'; expected {}",
+                                                 tutorial, quoted_list(known)));
   std::vector<Figure> list = figures(tutorial);
   if (!context.arguments.has("counts")) {
     Progress progress;
@@ -92,14 +91,14 @@ ExitCode run(const Context &context) {
 
 Command figures_command() {
   return {"figures",
-          "the figures of the tutorials' posts beside ours",
+          "compare the figures published in the tutorials' posts with ours",
           "[TUTORIAL]",
           0,
           1,
-          {{"counts", "", "without the predictions of times, which take seconds"},
-           {"markdown", "", "as the table of docs/figures.md"}},
-          "A prediction is a ratio of least times, which know no latency: it agrees where it goes the way the "
-          "measurement went. Nothing is fitted to what was published.\n",
+          {{"counts", "", "omit the predictions of times, which take seconds"},
+           {"markdown", "", "print the table of docs/figures.md"}},
+          "A prediction is a ratio of least times, which do not model latency. It agrees if it has the same "
+          "direction as the measurement. No parameter is fitted to the published figures.\n",
           run};
 }
 

@@ -21,10 +21,9 @@ std::vector<const Mistake *> chosen(const Arguments &arguments) {
       found.push_back(&mistake);
   }
   if (found.empty())
-    throw UserError(ExitCode::usage,
-                    fmt::format("there is no mistake and no tutorial with one called '{}'{}; `nestsmith lint` "
-                                "shows all",
-                                wanted, did_you_mean(wanted, {known.begin(), known.end()})));
+    throw UserError(ExitCode::usage, fmt::format("there is no mistake '{}' and no tutorial of that name with a "
+                                                 "mistake{}; `nestsmith lint` shows all",
+                                                 wanted, did_you_mean(wanted, {known.begin(), known.end()})));
   return found;
 }
 
@@ -91,13 +90,15 @@ ExitCode run(const Context &context) {
 
 Command lint_command() {
   return {"lint",
-          "the printed mistakes of the tutorials, each refused or reported",
+          "run the printed mistakes of the tutorials and show how each is detected",
           "[TUTORIAL or MISTAKE]",
           0,
           1,
           {},
-          "With the name of a mistake the kernel too, and all that was found.\n\n"
-          "examples:\n  nestsmith lint tvm_steps\n  nestsmith lint deep_dive/row_modulo_n\n",
+          "With the name of a mistake, also print its kernel and all diagnostics.\n\n"
+          "examples:\n"
+          "  nestsmith lint tvm_steps\n"
+          "  nestsmith lint deep_dive/row_modulo_n\n",
           run};
 }
 

@@ -114,7 +114,7 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command list_command() {
-  return {"list", "the tutorials, what each teaches, and their rungs",         "[TUTORIAL]", 0, 1,
+  return {"list", "list the tutorials, their topics and their rungs",          "[TUTORIAL]", 0, 1,
           {},     "examples:\n  nestsmith list\n  nestsmith list tvm_steps\n", run};
 }
 

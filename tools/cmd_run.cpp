@@ -254,7 +254,7 @@ ExitCode climb_as_json(const Context &context, const Machine &machine, Climb &cl
 ExitCode run(const Context &context) {
   std::vector<Choice> choices = choose_rungs(context.rungs, context.arguments.positional());
   if (choices.empty())
-    throw UserError(ExitCode::usage, "there is no rung to climb; name a trace file");
+    throw UserError(ExitCode::usage, "there is no rung to run; name a trace file");
   std::string spared = spare_other_ranks(context, choices);
   for (const Choice &choice : choices) // report command line mistakes before the first result
     chosen_shape(context, choice);
@@ -269,27 +269,27 @@ ExitCode run(const Context &context) {
 Command run_command() {
   return {
       "run",
-      "climb: run and check each rung, a row of a table each",
+      "run and check rungs, and print one table row for each",
       "[RUNG or TUTORIAL …]",
       0,
       1000,
       {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option(), arch_option()},
-      "Without a RUNG: the first tutorial, which is the ladder. A rung that is refused or fails is a row, "
-      "and the "
-      "climb goes on; the exit code is that of the most serious failure.\n\n"
-      "error/bound: the largest error of an element against its bound gamma_(K+3) * (|alpha| |A| |B| + "
-      "|beta| |C|); "
-      "exact: small integers, bit for bit. sectors: 32 bytes each, of a request that loads global memory; "
-      "conflicts: "
-      "of banks of shared memory; FLOP/B: needed operations over the bytes that requests ask for; limit: "
-      "the unit "
-      "that the least time is of; regs: of a thread. 80 columns have no room for all; `nestsmith explain "
-      "RUNG` says "
-      "more.\n\n"
-      "Rows are printed as they finish. --json prints an object a line: one for each rung, with \"rung\", "
-      "and at "
-      "last one for the climb, with \"passed\".\n\n"
-      "examples:\n  nestsmith run\n"
+      "Without a RUNG, it runs the first tutorial, ladder. A rung that is refused or fails gets a row too, and "
+      "the run continues. The exit code is that of the most serious failure.\n\n"
+      "Columns:\n"
+      "  error/bound  the largest error of an element over its bound gamma_(K+3) * (|alpha| |A| |B| + |beta| "
+      "|C|)\n"
+      "  exact        whether results on small integers are bit-exact\n"
+      "  sectors      32-byte sectors per load request to global memory\n"
+      "  conflicts    bank conflicts in shared memory\n"
+      "  FLOP/B       needed operations per byte requested\n"
+      "  limit        the unit that bounds the least time\n"
+      "  regs         registers per thread\n"
+      "A table of 80 columns omits some of them. `nestsmith explain RUNG` prints more.\n\n"
+      "Rows are printed as they finish. --json prints one object per line: one for each rung, with \"rung\", "
+      "and a last one for the whole run, with \"passed\".\n\n"
+      "examples:\n"
+      "  nestsmith run\n"
       "  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n"
       "  COLUMNS=120 nestsmith run\n",
       run};

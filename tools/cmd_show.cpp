@@ -36,7 +36,7 @@ std::size_t chosen_step(const Context &context, const Schedule &schedule) {
   if (given && static_cast<std::size_t>(*given) > last)
     throw UserError(
         ExitCode::usage,
-        fmt::format("option '--step' is at most {} here, the number of directives, got {}", last, *given));
+        fmt::format("option '--step' must be at most {}, the number of directives, got {}", last, *given));
   return given ? static_cast<std::size_t>(*given) : last;
 }
 
@@ -116,7 +116,7 @@ ExitCode run(const Context &context) {
 
 Command show_command() {
   return {"show",
-          "the program after a directive, the lowered kernel, or the trace",
+          "print the program after a directive, the lowered kernel, or the trace",
           "RUNG",
           1,
           1,
@@ -125,14 +125,14 @@ Command show_command() {
            multiple_of_option(),
            dtype_option(),
            arch_option("sm_80"),
-           {"step", "N", "the program after the first N directives; 0 is the computation itself"},
-           {"lowered", "", "the kernel that lowering makes of it"},
+           {"step", "N", "print the program after the first N directives; 0 is the computation itself"},
+           {"lowered", "", "print the lowered kernel"},
            {"trace",
             "FORM",
-            "the directives as C++ or as JSON, which stands wherever a RUNG stands",
+            "print the directives as C++ or as JSON; a JSON file is accepted as a RUNG",
             0,
             {"cpp", "json"}},
-           {"output", "FILE", "write there and not to stdout; whole or not at all", 'o'}},
+           {"output", "FILE", "write to FILE instead of stdout; an error leaves no partial file", 'o'}},
           "examples:\n  nestsmith show deep_dive/shared --step 4\n"
           "  nestsmith show deep_dive/shared --trace json -o shared.json\n",
           run};

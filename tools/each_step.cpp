@@ -63,7 +63,7 @@ std::vector<DType> dtypes_of(const Context &context, const Choice &choice) {
 std::string without_ring(const Build &build, const std::vector<std::int64_t> &extents) {
   try {
     std::string own = dtype_name(build(extents, DType::u32).source(), DType::u32);
-    return own == name(DType::u32) ? "" : fmt::format("the data are {} whatever --dtype says", own);
+    return own == name(DType::u32) ? "" : fmt::format("the data are {} regardless of --dtype", own);
   } catch (const UserError &error) {
     return fmt::format("it cannot be built for u32: {}", error.what());
   }
@@ -186,7 +186,8 @@ std::string runs_text(const std::vector<BlamedCase> &cases) {
       lines.push_back(line);
   }
   return lines.empty() ? ""
-                       : "\neach step that was run had these inputs:\n" +
+                       : "\n"
+                         "inputs of each step that was run:\n" +
                              folded_lines(fmt::format("{}", fmt::join(lines, "")));
 }
 
@@ -197,7 +198,10 @@ std::string fault_text(const BlamedCase &it, const std::string &command, const S
   text += folded_lines((fault.run.empty() ? "" : fault.run + ": ") + fault.message + "\n");
   if (fault.step > 0)
     text += "\n" + render_diff(diff_lines(it.blame.steps[fault.step - 1].text, step.text), style);
-  return text + "\nto see it again: " + command + "\n";
+  return text +
+         "\n"
+         "to reproduce: " +
+         command + "\n";
 }
 
 std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,

@@ -12,7 +12,7 @@ Failure failure_of(const std::function<void()> &f) {
   } catch (const UserError &error) {
     return {error.what(), "", "", error.code()};
   } catch (const std::bad_alloc &) {
-    return {"not enough memory for this shape: make it smaller", "", "", ExitCode::usage};
+    return {"not enough memory for this shape; use a smaller shape", "", "", ExitCode::usage};
   }
   return {};
 }

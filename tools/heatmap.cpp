@@ -102,7 +102,7 @@ AccessName find_access(const PlanAnalysis &it, const std::string &wanted) {
   for (const AccessName &name : accesses(it))
     list.push_back(fmt::format("{} {}", name.number, name.text));
   throw UserError(ExitCode::usage,
-                  fmt::format("there is no access '{}'; name one by its number or its buffer: {}", wanted,
+                  fmt::format("there is no access '{}'; name an access by its number or its buffer: {}", wanted,
                               fmt::join(list, ", ")));
 }
 
@@ -170,7 +170,7 @@ std::string sector_picture(const model::WarpRequest &request, std::int64_t bytes
     for (std::int64_t word = first / 4; word * 4 < first + bytes; ++word)
       lines[word * 4 / model::line_bytes][word % (model::line_bytes / 4)].insert(lane);
   }
-  std::string text = style.dim("   at byte   sector of 32 bytes, a mark a word") + "\n";
+  std::string text = style.dim("   at byte   sector of 32 bytes, one mark per word") + "\n";
   for (const auto &[line, words] : lines) {
     std::string row = fmt::format("{:>10} ", line * model::line_bytes);
     std::set<int> lanes;
@@ -200,8 +200,8 @@ ExitCode show_heatmap(const Context &context, const Analysed &it, const std::str
   auto request = model::first_request(kernel.kernel, ones(kernel.kernel), name.access);
   if (!request)
     throw UserError(ExitCode::usage,
-                    fmt::format("the first warp does not perform {} {}: there is no picture of it", name.number,
-                                name.text));
+                    fmt::format("the first warp does not execute {} {}, so there is no heatmap of it",
+                                name.number, name.text));
   model::RequestCost cost = model::cost(*request, access.bytes, access.buffer->scope);
   if (context.json()) {
     write_json(it, name, *request, cost);
@@ -225,11 +225,11 @@ ExitCode show_heatmap(const Context &context, const Analysed &it, const std::str
           "\n";
   text += shared ? bank_picture(*request, access.bytes, style, output_width())
                  : sector_picture(*request, access.bytes, style);
-  text +=
-      shared
-          ? style.dim(folded_lines("\na cell has the lane that it serves, + where the same word serves more: "
-                                   "broadcast is free\n"))
-          : style.dim("\n■ a word that a lane asks for, · one that is moved with it for nothing\n");
+  text += shared ? style.dim(folded_lines("\n"
+                                          "a cell shows the lane that it serves, with + if the word serves "
+                                          "several lanes: a broadcast is free\n"))
+                 : style.dim("\n"
+                             "■ a word that a lane requests, · a word that is moved but not requested\n");
   out(text);
   return ExitCode::good;
 }

@@ -11,7 +11,7 @@ namespace nestsmith::cli {
 Option device_option() {
   return {"device",
           "WHERE",
-          "auto, gpu or sim; auto: the GPU where there is one, else the simulator",
+          "auto, gpu or sim; auto: the GPU if there is one, else the simulator",
           0,
           {"auto", "gpu", "sim"}};
 }
@@ -28,8 +28,8 @@ std::optional<Arch> given_arch(const Context &context) {
   if (!arch || !is_known(*arch))
     throw UserError(
         ExitCode::usage,
-        fmt::format("option '--arch' is an architecture such as sm_80 or sm_90a, got '{}'; known are {}", *text,
-                    fmt::join(names(architectures()), ", ")));
+        fmt::format("option '--arch' must be an architecture such as sm_80 or sm_90a, got '{}'; known are {}",
+                    *text, fmt::join(names(architectures()), ", ")));
   return arch;
 }
 
@@ -46,7 +46,7 @@ Arch chosen_arch(const Context &context) {
 std::string arch_conflict(Arch own, Arch asked) {
   return own.number == asked.number
              ? ""
-             : fmt::format("the GPU at hand is {}, and --arch asks for {}", to_string(own), to_string(asked));
+             : fmt::format("the GPU at hand is {}, but --arch is {}", to_string(own), to_string(asked));
 }
 
 namespace {

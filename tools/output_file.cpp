@@ -61,8 +61,9 @@ void write_files(const std::vector<OutputFile> &files) {
     if (!regular)
       throw UserError(
           ExitCode::usage,
-          fmt::format("cannot write '{}' together with another file: it is no regular file; name one",
-                      file.path));
+          fmt::format(
+              "cannot write '{}' together with another file: it is not a regular file; name a regular file",
+              file.path));
   }
   if (auto failed = write_whole(targets))
     refuse(failed->path.string(), failed->error);

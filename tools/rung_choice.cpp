@@ -97,7 +97,7 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
 template <class F> auto call_own(const Rung &rung, const char *what, const Shape &shape, const F &f) {
   auto failed = [&](const std::string &why) {
     return UserError(ExitCode::illegal_schedule,
-                     fmt::format("the rung '{}' threw an exception for the shape {}: {}; mend its {} function",
+                     fmt::format("the rung '{}' threw an exception for the shape {}: {}; fix its {} function",
                                  rung.full_name(), to_text(shape), why, what));
   };
   try {
@@ -209,12 +209,12 @@ Shape parse_shape(const std::string &text, std::size_t extents) {
     llvm::StringRef digits = part;
     digits.consume_front("-");
     if (digits.empty() || digits.find_first_not_of("0123456789") != llvm::StringRef::npos)
-      refuse(fmt::format("'{}' is no number", part.str()));
+      refuse(fmt::format("'{}' is not a number", part.str()));
     if (digits.size() != part.size() || digits.ltrim('0').empty())
-      refuse(fmt::format("an extent is at least 1, got {}", part.str()));
+      refuse(fmt::format("an extent must be at least 1, got {}", part.str()));
     std::int64_t extent = 0;
     if (part.getAsInteger(10, extent) || extent > largest)
-      refuse(fmt::format("an extent is at most {}, got {}", largest, part.str()));
+      refuse(fmt::format("an extent must be at most {}, got {}", largest, part.str()));
     shape.push_back(extent);
   }
   if (shape.size() != extents)
@@ -245,7 +245,7 @@ std::string spare_other_ranks(const Context &context, std::vector<Choice> &choic
     }
   return spared.empty()
              ? ""
-             : fmt::format("--shape {} has {} extents, which {} {} not take: climbed at a shape of {}", *given,
+             : fmt::format("--shape {} has {} extents, which {} {} not take: run at a shape of {}", *given,
                            extents, fmt::join(spared, ", "), spared.size() > 1 ? "do" : "does",
                            spared.size() > 1 ? "their own" : "its own");
 }

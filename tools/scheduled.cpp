@@ -27,10 +27,9 @@ Shape chosen_shape(const Context &context, const Choice &choice) {
   auto unit = context.arguments.number("multiple-of");
   if (unit && !context.arguments.has("symbolic"))
     throw UserError(ExitCode::usage,
-                    "--multiple-of says what the sizes of a symbolic kernel are multiples of; give "
-                    "--symbolic too");
+                    "--multiple-of applies to the sizes of a symbolic kernel; give --symbolic too");
   if (unit == 0)
-    throw UserError(ExitCode::usage, "option '--multiple-of' is a number of at least 1, got '0'");
+    throw UserError(ExitCode::usage, "option '--multiple-of' must be a number of at least 1, got '0'");
   if (!shape.stated)
     shape.stated = choice.default_shape.stated; // a trace file's
   if (context.arguments.has("symbolic"))
@@ -73,11 +72,9 @@ void state_sizes(const std::string &name, const Program &source, Shape &shape) {
   for (std::size_t n = 0; n < shape.size(); ++n) {
     const Size &stated = *source.sizes[n]->size;
     if (shape[n] < stated.min || shape[n] > stated.max || shape[n] % stated.multiple_of != 0)
-      refuse(
-          fmt::format("the size {} of '{}' is stated to be {}, and the shape {} has {}; give --shape, such as "
-                      "{}",
-                      names[n], name, stated_text(stated), to_text(shape), shape[n],
-                      to_text(fitting_shape(source, shape))));
+      refuse(fmt::format("the size {} of '{}' must be {}, but the shape {} has {}; give --shape, such as {}",
+                         names[n], name, stated_text(stated), to_text(shape), shape[n],
+                         to_text(fitting_shape(source, shape))));
   }
 }
 
@@ -153,9 +150,9 @@ void check_memory(const Program &source, const Shape &shape) {
   if (wanted > memory)
     throw UserError(
         ExitCode::usage,
-        fmt::format("shape {} takes {:.4g} GiB to run and check, and this machine has {:.4g}; make it "
-                    "smaller",
-                    to_text(shape), wanted / 0x1p30, memory / 0x1p30));
+        fmt::format(
+            "shape {} needs {:.4g} GiB to run and check, but this machine has {:.4g}; use a smaller shape",
+            to_text(shape), wanted / 0x1p30, memory / 0x1p30));
 }
 
 } // namespace nestsmith::cli

@@ -31,7 +31,7 @@ TEST(Arch, IsWhatIsScheduledFor) {
   Ran explain = nestsmith("explain deep_dive/naive --shape 64x64x64 --arch sm_90", nothing);
   EXPECT_EQ(explain.code, 0) << explain.err;
   EXPECT_TRUE(contains(explain.out, "(sm_90)"));
-  EXPECT_TRUE(contains(explain.out, "the first one listed that is sm_90: --gpu names another"));
+  EXPECT_TRUE(contains(explain.out, "the first listed GPU of sm_90; name another one with --gpu"));
   Ran both = nestsmith("explain deep_dive/naive --shape 64x64x64 --arch sm_90 --gpu H200", nothing);
   EXPECT_EQ(both.code, 0) << both.err;
   EXPECT_TRUE(contains(both.out, "H200"));
@@ -88,8 +88,7 @@ TEST(Arch, IsThatOfADeviceWhateverItsSuffix) {
   for (Arch asked : {Arch{90}, Arch{90, 'a'}, Arch{90, 'f'}})
     EXPECT_EQ(cli::arch_conflict({90, 'a'}, asked), "");
   for (Arch asked : {Arch{80}, Arch{100}, Arch{89}})
-    EXPECT_EQ(cli::arch_conflict({90}, asked),
-              "the GPU at hand is sm_90, and --arch asks for " + to_string(asked));
+    EXPECT_EQ(cli::arch_conflict({90}, asked), "the GPU at hand is sm_90, but --arch is " + to_string(asked));
 }
 
 /// Whatever NVRTC is here: 13 does not compile for sm_70, and 12 not for sm_121.
@@ -110,14 +109,14 @@ TEST(Arch, ThatIsNoneOrContradictsTheGpuIsRefused) {
                              "sm_90f", "sm_999", "sm_90A", "sm_90aa", "'sm_ 90'", "''"}) {
       Ran ran = nestsmith(std::string(command) + " deep_dive/naive --arch " + arch);
       EXPECT_EQ(ran.code, 2) << command << " " << arch;
-      EXPECT_TRUE(contains(ran.err, "option '--arch' is an architecture such as sm_80 or sm_90a, got '"));
+      EXPECT_TRUE(contains(ran.err, "option '--arch' must be an architecture such as sm_80 or sm_90a, got '"));
     }
   Ran ran = nestsmith("explain deep_dive/naive --arch sm_90 --gpu A100");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(contains(ran.err, "--gpu A100 is sm_80, and --arch asks for sm_90: leave one of them out"));
+  EXPECT_TRUE(contains(ran.err, "--gpu A100 is sm_80, but --arch is sm_90: leave one of them out"));
   Ran none = nestsmith("explain deep_dive/naive --arch sm_75");
   EXPECT_EQ(none.code, 2);
-  EXPECT_TRUE(contains(none.err, "no GPU whose figures are listed is sm_75: --gpu names one that is"));
+  EXPECT_TRUE(contains(none.err, "no listed GPU is sm_75; name a GPU with --gpu"));
 }
 
 } // namespace

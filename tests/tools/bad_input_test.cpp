@@ -44,15 +44,15 @@ TEST(BadInput, OptionsAreChecked) {
   expect_refused(nestsmith("run --shap 8x8x8"), 2, "unknown option '--shap' of 'run'; did you mean '--shape'?");
   expect_refused(nestsmith("run --shape"), 2, "option '--shape' needs a value: --shape MxNxK");
   expect_refused(nestsmith("run --dtype f64"), 2,
-                 "option '--dtype' is one of 'f32', 'f16', 'bf16', 'tf32' or 'u32', got 'f64'");
+                 "option '--dtype' must be one of 'f32', 'f16', 'bf16', 'tf32' or 'u32', got 'f64'");
   expect_refused(nestsmith("list --json=yes"), 2, "option '--json' takes no value, got 'yes'");
   expect_refused(nestsmith("run --shape 8x8x8 --shape 9x9x9"), 2, "option '--shape' is given twice");
   expect_refused(nestsmith("show"), 2, "'show' needs a RUNG: nestsmith show RUNG");
   expect_refused(nestsmith("show deep_dive/naive deep_dive/shared"), 2,
-                 "'show' takes 1 argument at most, got 'deep_dive/shared' beyond it");
+                 "'show' takes at most 1 argument, got 'deep_dive/shared' after it");
   expect_refused(nestsmith("show deep_dive/naive --step -1"), 2,
-                 "option '--step' is a number of at least 0, got '-1'");
-  expect_refused(nestsmith("show deep_dive/naive --step 99"), 2, "option '--step' is at most ");
+                 "option '--step' must be a number of at least 0, got '-1'");
+  expect_refused(nestsmith("show deep_dive/naive --step 99"), 2, "option '--step' must be at most ");
   expect_refused(nestsmith("show deep_dive/naive --step 1 --lowered"), 2,
                  "--step, --lowered and --trace exclude each other");
 }
@@ -69,27 +69,27 @@ TEST_P(BadShapes, AreRefused) {
 }
 INSTANTIATE_TEST_SUITE_P(
     All, BadShapes,
-    testing::Values(BadShape{"0x1x1", "an extent is at least 1, got 0"},
-                    BadShape{"1x-2x1", "an extent is at least 1, got -2"},
+    testing::Values(BadShape{"0x1x1", "an extent must be at least 1, got 0"},
+                    BadShape{"1x-2x1", "an extent must be at least 1, got -2"},
                     BadShape{"1x1", "it has 2 extents, expected 3"},
                     BadShape{"1x1x1x1", "it has 4 extents, expected 3"},
-                    BadShape{"99999999999x1x1", "an extent is at most 2147483647, got 99999999999"},
+                    BadShape{"99999999999x1x1", "an extent must be at most 2147483647, got 99999999999"},
                     BadShape{"1x99999999999999999999999x1",
-                             "an extent is at most 2147483647, got 99999999999999999999999"},
-                    BadShape{"axbxc", "'a' is no number"}, BadShape{"1xx1", "'' is no number"},
-                    BadShape{"8x8x8x", "'' is no number"}, BadShape{"1.5x1x1", "'1.5' is no number"},
-                    BadShape{"", "'' is no number"}),
+                             "an extent must be at most 2147483647, got 99999999999999999999999"},
+                    BadShape{"axbxc", "'a' is not a number"}, BadShape{"1xx1", "'' is not a number"},
+                    BadShape{"8x8x8x", "'' is not a number"}, BadShape{"1.5x1x1", "'1.5' is not a number"},
+                    BadShape{"", "'' is not a number"}),
     [](const auto &info) { return "Shape" + std::to_string(info.index); });
 
 TEST(BadInput, ShapeBeyondTheMemoryIsRefused) {
-  expect_refused(nestsmith("run deep_dive/naive --shape 300000x300000x1"), 2, "shape 300000x300000x1 takes ");
+  expect_refused(nestsmith("run deep_dive/naive --shape 300000x300000x1"), 2, "shape 300000x300000x1 needs ");
 }
 
 TEST(BadInput, ATraceThatNestsWithoutEndIsNone) {
   TemporaryFolder folder;
   std::string path = (folder / "deep.json").string();
   write_file(path, std::string(200000, '['));
-  expect_refused(nestsmith("show " + path), 2, path + ": is no trace: its brackets nest more than 64 deep");
+  expect_refused(nestsmith("show " + path), 2, path + ": is not a trace: its brackets nest more than 64 deep");
 }
 
 TEST(BadInput, EachStepOfALargeShapeIsNotBegun) {
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(All, BadTraces,
                                          BadTrace{"{\"nestsmith_trace\": 99}", "version 99"},
                                          BadTrace{trace_of_another_workload, "the workload 'conv'"},
                                          BadTrace{trace_with_unknown_directive, "unknown directive 'teleport'"},
-                                         BadTrace{trace_with_bad_shape, "an extent is at least 1, got 0"}),
+                                         BadTrace{trace_with_bad_shape, "an extent must be at least 1, got 0"}),
                          [](const auto &info) { return "Trace" + std::to_string(info.index); });
 
 TEST(BadInput, MissingTraceFileIsNamed) {

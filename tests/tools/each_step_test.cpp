@@ -65,7 +65,7 @@ TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   EXPECT_TRUE(contains(found.out, "at fault: directive s.unroll(i_inner);"));
   EXPECT_TRUE(contains(found.out, "ring mode: Y[0]: got "));
   EXPECT_TRUE(
-      contains(found.out, "to see it again: nestsmith check " + file + " --each-step --shape 65 --dtype u32"));
+      contains(found.out, "to reproduce: nestsmith check " + file + " --each-step --shape 65 --dtype u32"));
   EXPECT_TRUE(contains(found.out, "a*X[i] + Y[i] + 1")) << "the difference of the two programs";
   TraceFile saved = parse_trace(test::read_file(file), file);
   EXPECT_EQ(saved.shape, (std::vector<std::int64_t>{65}));
@@ -132,7 +132,7 @@ TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
 TEST(EachStep, SaveIsForTheReproducer) {
   Called refused = call({"check", "good", "--save", "x.json", "--device", "sim"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_TRUE(contains(refused.err, "--save takes the reproducer of --each-step"));
+  EXPECT_TRUE(contains(refused.err, "--save writes the reproducer of --each-step"));
 }
 
 } // namespace

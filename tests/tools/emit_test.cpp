@@ -169,7 +169,7 @@ TEST(EmitHeader, WithWhatItCannotBeIsRefused) {
   refused("-o a --header folder", "Is a directory; nothing was written");
   refused("-o a --header none/x.h", "No such file or directory; nothing was written");
   refused("-o none/x.cu --header a", "No such file or directory; nothing was written");
-  refused("-o a --header /dev/null", "it is no regular file");
+  refused("-o a --header /dev/null", "it is not a regular file");
 }
 
 /// Without NVRTC, whose version would show in a comment.

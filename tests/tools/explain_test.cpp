@@ -87,8 +87,9 @@ TEST(ExplainCommand, RefusesWhatItCannotDo) {
                        "the arrays need 14.9 GiB, but NVIDIA RTX A500 Laptop GPU has 4; use a smaller shape"));
   Ran access = nestsmith("explain deep_dive/naive --shape 64x64x64 --heatmap Q");
   EXPECT_EQ(access.code, 2);
-  EXPECT_TRUE(contains(
-      access.err, "there is no access 'Q'; name one by its number or its buffer: 1 load of A, 2 load of B"));
+  EXPECT_TRUE(
+      contains(access.err,
+               "there is no access 'Q'; name an access by its number or its buffer: 1 load of A, 2 load of B"));
   EXPECT_EQ(nestsmith("explain").code, 2);
   EXPECT_EQ(nestsmith("compare deep_dive/naive").code, 2);
 }
@@ -141,7 +142,7 @@ TEST(FiguresCommand, ShowsThePostsBesideOurs) {
   EXPECT_FALSE(contains(ran.out, "│ wrong"));
   EXPECT_EQ(nestsmith("figures 009 --counts").code, 2);
   EXPECT_NE(parsed(nestsmith("figures transposed --counts --json")).getAsArray(), nullptr);
-  EXPECT_TRUE(contains(nestsmith("figures --help").out, "it goes the way the measurement went."));
+  EXPECT_TRUE(contains(nestsmith("figures --help").out, "it has the same direction as the measurement."));
 }
 
 } // namespace

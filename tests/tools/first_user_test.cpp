@@ -119,9 +119,8 @@ TEST(Sizes, AShapeIsWhatIsStatedOfThem) {
   for (const char *command : {"run", "emit", "show"}) {
     Called ran = call_main({command, "fours"}, own);
     EXPECT_EQ(ran.code, 2) << ran.out;
-    EXPECT_TRUE(contains(ran.err,
-                         "the size N of 'fours' is stated to be a multiple of 4, from 8 to 4000, and the "
-                         "shape 1001 has 1001; give --shape, such as 1004"));
+    EXPECT_TRUE(contains(ran.err, "the size N of 'fours' must be a multiple of 4, from 8 to 4000, but the "
+                                  "shape 1001 has 1001; give --shape, such as 1004"));
     EXPECT_TRUE(contains(call_main({command, "fours", "--shape", "4"}, own).err, "such as 8\n"));
     EXPECT_TRUE(contains(call_main({command, "fours", "--shape", "9999"}, own).err, "such as 4000\n"));
     EXPECT_EQ(call_main({command, "fours", "--shape", "1004"}, own).code, 0);
@@ -142,17 +141,16 @@ TEST(Sizes, AMultipleThatTheDefaultShapeIsNotIsRefused) {
   for (const char *command : {"run", "run ladder/naive", "emit ladder/naive", "show ladder/naive"}) {
     test::Ran ran = test::nestsmith(std::string(command) + " --symbolic --multiple-of 3");
     EXPECT_EQ(ran.code, 2);
-    EXPECT_TRUE(contains(ran.err,
-                         "nestsmith: the size M of 'ladder/naive' is stated to be a multiple of 3, from 1 to "
-                         "1073741824, and the shape 1024x1024x1024 has 1024; give --shape, such as "
-                         "1026x1026x1026\n"));
+    EXPECT_TRUE(contains(
+        ran.err, "nestsmith: the size M of 'ladder/naive' must be a multiple of 3, from 1 to 1073741824, but "
+                 "the shape 1024x1024x1024 has 1024; give --shape, such as 1026x1026x1026\n"));
     EXPECT_EQ(ran.out, "");
   }
   EXPECT_EQ(test::nestsmith("emit ladder/naive --symbolic --multiple-of 3 --shape 1026x1026x1026").code, 0);
   for (const char *command : {"run", "check ladder/naive --each-step"}) {
     test::Ran zero = test::nestsmith(std::string(command) + " --symbolic --multiple-of 0");
     EXPECT_EQ(zero.code, 2);
-    EXPECT_TRUE(contains(zero.err, "option '--multiple-of' is a number of at least 1, got '0'"));
+    EXPECT_TRUE(contains(zero.err, "option '--multiple-of' must be a number of at least 1, got '0'"));
   }
   EXPECT_EQ(test::nestsmith("check ladder/naive --each-step --symbolic --multiple-of 4").code, 0);
 }
@@ -212,7 +210,7 @@ TEST(DataTypes, TheHeaderHasThatOfTheData) {
   }
   Called steps = call_main({"check", "--each-step"}, own);
   EXPECT_EQ(steps.code, 0) << steps.out << steps.err;
-  EXPECT_TRUE(contains(steps.out, "ring mode: left out: the data are i32 whatever --dtype says"));
+  EXPECT_TRUE(contains(steps.out, "ring mode: left out: the data are i32 regardless of --dtype"));
   // What was asked for stays where the data have it.
   for (const char *dtype : {"f16", "bf16", "tf32", "u32"})
     EXPECT_TRUE(test::nestsmith(std::string("run gemm/nn --shape 8x8x8 --device sim --dtype ") + dtype)
@@ -237,7 +235,7 @@ TEST(Climb, GoesOnAfterARungThatThrows) {
     EXPECT_TRUE(matches(run.out, std::string(" ") + good + " .*PASSED"));
   EXPECT_TRUE(matches(run.out,
                       "thrower .*REFUSED\n +the rung 'thrower' threw an exception for the shape 1000: no luck; "
-                      "mend its"));
+                      "fix its"));
   EXPECT_TRUE(matches(run.out, "greedy .*REFUSED\n +not enough memory for this shape"));
   EXPECT_TRUE(matches(run.out, "odd .*REFUSED\n +the rung 'odd' threw an exception"));
   EXPECT_TRUE(matches(run.out, "usage .*REFUSED\n +this rung wants a GPU of its own"));
@@ -269,7 +267,7 @@ TEST(Climb, AVariantThatThrowsIsARefusal) {
   Called run = call_main({"show"}, {broken});
   EXPECT_EQ(run.code, 3);
   EXPECT_TRUE(
-      contains(run.err, "the rung 'broken' threw an exception for the shape 1000: no luck; mend its variant"));
+      contains(run.err, "the rung 'broken' threw an exception for the shape 1000: no luck; fix its variant"));
 }
 
 TEST(Unbound, IsWarnedOfOnce) {
@@ -298,10 +296,9 @@ TEST(ListOfRungs, IsChecked) {
   refused({rung("twin", axpy), rung("other", axpy), rung("twin", axpy)},
           "two rungs of cli_main are called 'twin'; give each a name of its own");
   refused({rung("", axpy)}, "a rung of cli_main has no name; give it one");
-  refused({rung("saved.json", axpy)},
-          "a rung of cli_main is called 'saved.json', which a command line takes for a "
-          "trace file; give it another name");
-  refused({rung("-o", axpy)}, "a rung of cli_main is called '-o', which a command line takes for an option");
+  refused({rung("saved.json", axpy)}, "a rung of cli_main is called 'saved.json', which the command line "
+                                      "parses as a trace file; give it another name");
+  refused({rung("-o", axpy)}, "a rung of cli_main is called '-o', which the command line parses as an option");
   refused({rung("empty", nullptr)}, "the rung 'empty' of cli_main has no build function; give it one");
   refused({rung("point", axpy, Shape{})}, "the rung 'point' of cli_main has a default shape without extents");
   // The same name in two tutorials is no twin.
@@ -371,8 +368,8 @@ TEST(Mistakes, InWordsHaveAMessage) {
     EXPECT_EQ(ran.out, "");
   };
   refused("doctor x", "'doctor' takes no argument, got 'x'");
-  refused("list ladder gemm", "'list' takes 1 argument at most, got 'gemm' beyond it");
-  refused("help run list", "'help' takes 1 command at most, got 'list' beyond it");
+  refused("list ladder gemm", "'list' takes at most 1 argument, got 'gemm' after it");
+  refused("help run list", "'help' takes at most 1 command, got 'list' after it");
   refused("--help nowhere", "unknown command 'nowhere'; `nestsmith --help` lists them");
   refused("show ''", "unknown rung ''; `nestsmith list` shows them");
   refused("show .", "unknown rung '.'; `nestsmith list` shows them");
