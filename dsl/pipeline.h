@@ -1,14 +1,15 @@
 #pragma once
-/// Software pipelining: the order in which the nests of a pipelined loop execute, the dependences that an order
-/// must keep, and the number of live copies of each temporary.
+/// Software pipelining: the order in which the nests of a pipelined loop execute, the dependences that this
+/// order must preserve, and the number of copies of each temporary.
 ///
 ///     for k < n pipelined [A_shared: 0, AB: 1]:          A_shared of k = 0
 ///       A_shared: …                                      for k < n:
 ///       AB: … A_shared …                        =>         if (k + 1 < n) A_shared of k + 1
 ///                                                          AB of k
 ///
-/// A nest of stage s executes iteration t - s in step t; within a step the nests execute by their orders. A
-/// program keeps its sequential meaning: only extraction generates the right-hand side.
+/// In step t of the pipeline, a nest of stage s executes iteration t - s. Within a step, the nests execute in
+/// ascending `order`. The program itself keeps its sequential form (left). The lowering pass `extract`
+/// generates the pipelined form (right).
 
 #include "dsl/program.h"
 
@@ -18,7 +19,7 @@
 
 namespace nestsmith {
 
-/// A direct child of a pipelined loop.
+/// A direct child of a pipelined loop, with its stage and its order within a step.
 struct StagedNest {
   Stmt stmt;
   std::int64_t stage, order;
@@ -30,31 +31,33 @@ std::vector<StagedNest> staged_nests(const For &loop);
 /// A violated requirement of a pipeline.
 struct PipelineBreach {
   const char *requirement; ///< tag of a `Requires` line of dsl/primitives/pipeline.h
-  std::string message;     ///< for the diagnostic: the blocks, the buffer, the iterations, and the remedy
-  std::vector<std::string> culprits;
-  /// Every nest has a stage and an order, and a dependence that they violate is at fault.
+  std::string message;     ///< for the diagnostic: names the blocks, the buffer, the iterations, and the remedy
+  std::vector<std::string> culprits; ///< names of the blocks and loops to underline
+  /// True if the stages and the orders are well-formed, and a dependence or the register copies cause the
+  /// breach.
   bool in_steps = false;
 };
 
 /// Checks a pipelined loop and returns the first breach:
-///   - Every block below the loop has a stage, no other block has one, and blocks of one nest share theirs.
-///   - A dependence within an iteration points forward in the steps.
-///   - A dependence between iterations does too, for memory that all iterations share (a parameter, an
-///     accumulator).
-///   - No copy in registers is selected by the iteration, unless the loop is unrolled.
+///   - Every block below the loop has a stage, and no other block has a stage. The blocks of one nest have the
+///     same stage and the same order.
+///   - The source of each dependence within an iteration executes before its destination.
+///   - For memory that all iterations share (a parameter, an accumulator), the same holds for each dependence
+///     between different iterations.
+///   - A temporary in registers has one copy, or the loop is unrolled, because registers cannot be indexed.
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const For &loop);
 /// Checks all pipelined loops of a program.
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program);
 
-/// Copies of a temporary. Iteration i of the pipelined loop uses copy i % count.
+/// The copies of a temporary. Iteration i of the pipelined loop `loop` uses copy i % count.
 struct Slots {
   std::int64_t count = 1;
   Var loop; ///< null if there is one copy
 };
 
-/// The copies of a temporary whose accesses are all below `loops`, outermost first, and share no further loop.
-/// In shared memory there is a copy for each iteration in flight, so that no copy is overwritten in the step in
-/// which it is read. Registers have the fewest copies that the orders allow.
+/// The copies of a temporary. `loops` are all loops that enclose every access to it, outermost first. In shared
+/// memory, there is one copy for each iteration whose data is live at the same time, so that no step overwrites
+/// a copy that it also reads. In registers, there are as few copies as the orders allow.
 Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops);
 
 } // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-/// The program, the IR that a schedule rewrites. Its meaning is sequential execution.
+/// The program: the IR that a schedule rewrites. Its meaning is defined by sequential execution.
 ///
 ///   stmt  := for | seq | block
 ///   for   := for var in extent form: stmt
@@ -10,11 +10,21 @@
 ///              [init: store] store
 ///   store := buffer[expr, …] = expr
 ///
-/// dsl/verify.h checks these invariants after every directive. Every loop extent inside a block tile is
-/// constant. An extent that is known only at launch (an expression of sizes) belongs to a loop outside of the
-/// tile that is serial or bound to a block axis. Partial tiles appear only as block predicates, one `binding <
-/// extent` per axis. Bindings are quasi-affine in the loops, and a body indexes by block variables only. A
-/// buffer has one producer, or an init and an update. Regions are computed (dsl/region.h), never stored.
+/// A *block* is one statement with its own variables v0, v1, …, the *axes* of the block. The *binding* of an
+/// axis is an expression of the enclosing loops, and gives the value of the axis. The *tile* of a thread block
+/// is the part of the work that one thread block executes.
+///
+/// dsl/verify.h checks these invariants after every directive:
+///
+/// - Loops inside the tile of a thread block have constant extents.
+/// - Only a loop outside of the tile may have an extent that is known only at launch (an expression of sizes).
+/// - A loop with such an extent is serial or bound to a block axis.
+/// - A guard `where binding < extent`, at most one per axis, is the only way to express a partial tile.
+/// - Bindings are quasi-affine in the loop variables.
+/// - Indices in a block body use block variables only.
+/// - Each buffer is written by one block, or by two: an init and an update.
+///
+/// The elements that a block accesses (dsl/region.h) are computed when they are needed, and never stored.
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
@@ -31,7 +41,7 @@ namespace nestsmith {
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
 
-/// The identity of a block, which rewrites preserve.
+/// The identity of a block. Directives that rewrite the block keep its identity.
 struct BlockSymbol {
   std::string name;
 };
@@ -69,9 +79,9 @@ using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized, BoundTo>
 /// "vectorized", "tensorized", …; "bound" for every axis.
 std::string_view name(const LoopForm &form);
 
-/// Executes the body for var = 0 … extent-1. A bound loop is an ordinary loop here. A nest under thread loops
-/// may bind the same axes again (cooperative fetch): sequentially it executes in full for each outer iteration,
-/// an idempotent refill.
+/// Executes the body for var = 0 … extent-1. A bound loop executes like any other loop. A nest inside of thread
+/// loops may bind the same axes again (cooperative fetch). In the sequential meaning, each iteration of the
+/// outer thread loops executes this nest in full, and writes the same values again.
 struct For {
   Var var;
   Expr extent;
@@ -98,20 +108,20 @@ struct Store {
 
 enum class IterKind : std::uint8_t { spatial, reduction };
 
-/// An axis of a block. `var` ranges over [0, extent); its value is `binding`, an expression of the enclosing
-/// loops.
+/// An axis of a block. `var` ranges over [0, extent). Its value in an instance of the block is `binding`, an
+/// expression of the enclosing loops.
 struct IterVar {
   Var var;
   Expr extent;
   IterKind kind;
   Expr binding;
-  bool guarded = false; ///< skip the instance unless binding < extent
-  Expr first = {};      ///< first value of a partial sum, in spatial variables; null: 0
+  bool guarded = false; ///< the instance executes only if binding < extent
+  Expr first = {};      ///< reduction: first value of the axis, an expression of spatial variables; null: 0
 };
 
-/// The unit of computation. `init`, if set, executes just before the body for the instances in which every
-/// reduction axis has its first value, even where the guard of a reduction axis skips the body: an empty sum is
-/// 0. Init and body use block variables only.
+/// The unit of computation. `init` is optional. It executes directly before the body, in each instance in which
+/// every reduction axis has its first value. It also executes if the guard of a reduction axis is false, so
+/// that an empty sum is 0. `init` and `body` use block variables only.
 struct Block {
   BlockId id;
   std::vector<IterVar> iters;
@@ -132,20 +142,20 @@ template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return std::visit(std::forward<Cases>(cases), stmt->kind);
 }
 
-/// A computation. Its parameters are in the order in which a caller passes them.
+/// A computation. `params` is in the order in which a caller passes the arguments.
 struct Program {
   std::string name;
   std::vector<Buffer> params; ///< inputs, then outputs
-  std::vector<Var> scalars;   ///< such as alpha and beta
+  std::vector<Var> scalars;   ///< scalar parameters, such as alpha and beta
   Stmt body;
   std::int64_t min_blocks = 0; ///< requested resident thread blocks per SM; 0: no request
   std::vector<Var> sizes = {}; ///< extents and leading dimensions that the caller passes
 };
 
-/// Rebuilds `stmt` with `f` applied to direct sub-statements. A null result drops the statement. Returns the
-/// same node where nothing changed.
+/// Rebuilds `stmt` with `f` applied to direct sub-statements. If `f` returns null, the sub-statement is
+/// removed. If nothing changes, returns the same node.
 Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
-/// Visits statements in pre-order. Does not descend where `f` returns false.
+/// Calls `f` for each statement in pre-order. If `f` returns false, does not visit the sub-statements.
 void walk(const Stmt &stmt, FunctionRef<bool(const Stmt &)> f);
 
 /// The statements from the root to a loop or a block, both ends included.
@@ -158,7 +168,7 @@ const Block *find_block(const Stmt &root, const BlockId &id);
 const For *find_loop(const Stmt &root, const Var &var);
 std::vector<const Block *> blocks_of(const Stmt &root); ///< in program order
 
-/// Replaces the node `from` by `to`; null drops it.
+/// Replaces the node `from` by `to`, or removes it if `to` is null.
 Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to);
 /// Replaces loop variables in the bindings of all blocks below `stmt`. `f` returns null to keep a variable.
 Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f);

@@ -1,6 +1,6 @@
 #pragma once
-/// Regions: the elements of a buffer that a block accesses while some of the enclosing loops vary. Computed
-/// from the bindings, never stored.
+/// Regions: the elements of a buffer that a block accesses while some of the enclosing loops vary. A region is
+/// computed from the bindings when it is needed, and never stored.
 
 #include "dsl/program.h"
 #include "dsl/simplify.h"
@@ -16,10 +16,11 @@ struct Run {
   bool operator==(const Run &) const = default;
 };
 
-/// One dimension of a box: [min, min + extent). `min` may use the loops that are held fixed. If the accessed
-/// elements have regular gaps, `runs` describes them: each element is `min` plus one multiple from each run.
-/// The largest step comes first, and each step is larger than the sum of all smaller multiples. No runs: every
-/// element.
+/// One dimension of a box: [min, min + extent). `min` may use the variables of the fixed loops. If only some
+/// elements of this range are accessed, at regular distances, `runs` describes these elements: each is `min`
+/// plus one multiple from each run. The run with the largest step comes first, and each step is larger than the
+/// largest offset that the runs with smaller steps can produce. Without runs, every element of the range may be
+/// accessed.
 struct Span {
   Expr min;
   Expr extent;
@@ -27,28 +28,30 @@ struct Span {
 };
 using Region = std::vector<Span>;
 
-/// The ranges of all loop variables below `root`.
+/// The ranges of the variables of all loops below `root`.
 Bounds loop_bounds(const Stmt &root);
 
 /// Rewrites `e` from the block's variables to the enclosing loops, by substituting the bindings.
 Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
 
-/// Whether different iterations of `loop` contribute to the same sum: the axis is a reduction, and its distance
-/// from its first value depends on the loop.
+/// Whether different iterations of `loop` contribute to the same sum: `axis` is a reduction axis, and the
+/// binding minus the first value of the axis depends on `loop`.
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop);
 
-/// The box of `indices`, expressions of loops, while the variables for which `varies` is true run through their
-/// ranges. A dimension without such a box becomes the full extent from `shape`.
+/// The box that contains all values of `indices` (expressions of loop variables), while the variables for which
+/// `varies` is true take all values of their ranges. If no bounds are known for a dimension, the box has the
+/// full extent from `shape` in this dimension.
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
            FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
 
-/// The smallest box that contains both. A dimension in which their distance is unknown becomes the full extent.
+/// The smallest box that contains `a` and `b`. If the distance between them is unknown in a dimension, the box
+/// has the full extent in this dimension.
 Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds);
 
-/// One box that contains all reads of `buffer` by blocks below `stmt`; none if there is no read.
+/// One box that contains all reads of `buffer` by blocks below `stmt`. Returns none if there is no read.
 std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer, FunctionRef<bool(const Var &)> varies,
                                   const Bounds &bounds);
-/// Likewise for writes.
+/// The same for writes.
 std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
                                      FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
 
@@ -59,17 +62,18 @@ struct LoopDigit {
   Expr div, extent;
   std::int64_t scale;
 };
-/// The binding as a sum of digits; none if it is not quasi-affine.
+/// The binding as a sum of digits. Returns none if the binding is not quasi-affine.
 std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds);
 
-/// Whether the loops produce every point of the bindings' product space exactly once: each binding is an exact
-/// mixed-radix number, and together the bindings use each digit of each loop once. Loops of extent 1 are
-/// ignored.
+/// Whether the loops produce every combination of the bindings' values exactly once. This is the case if the
+/// digits of each binding form a mixed-radix number without gaps, and if each digit of each loop occurs in
+/// exactly one binding. Loops of extent 1 are ignored.
 bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds);
 
 /// Whether the values of `exprs` determine the values of `wanted`, while all loops but the `fixed` ones vary.
-/// Each expression is decomposed into digits that do not overlap, and the digits of a variable must determine
-/// it. Conservative: false if this cannot be shown. Loops of extent 1 are ignored.
+/// The function decomposes each expression into digits that do not overlap, so that the values of the
+/// expressions determine these digits. The known digits of each wanted variable must then determine its value.
+/// The result is conservative: false if the function cannot show this. Loops of extent 1 are ignored.
 bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
                FunctionRef<bool(const Var &)> fixed, const Bounds &bounds);
 

@@ -7,17 +7,19 @@ namespace nestsmith::primitives {
 ///
 ///     for i < n: S     =>     for i < n in threadIdx.x: S
 ///
-/// A nest below thread loops may bind a thread axis again. The same threads then share its iterations
-/// (cooperative fetch).
+/// A nest inside of thread loops may bind the same thread axis again. The threads then share the iterations of
+/// this nest (cooperative fetch).
 ///
 /// Requires [bind.serial]: i is a serial loop.
-/// Requires [bind.spatial]: no block below i sums over it; its threads would update one element concurrently.
-/// Requires [bind.extent]: all loops of a nest on one axis have the same extent.
-/// Requires [bind.constant]: a loop on a thread axis has a constant extent. On a block axis the extent may
-///   depend on sizes; the launcher then checks it against the limit of the grid.
+/// Requires [bind.spatial]: no block below i sums over i. The threads would update the same element
+///   concurrently.
+/// Requires [bind.extent]: in one nest, all loops that are bound to the same axis have the same extent.
+/// Requires [bind.constant]: a loop on a thread axis has a constant extent. A loop on a block axis may have an
+///   extent that depends on sizes; the launcher then checks the extent against the limit of the grid.
 /// Requires [bind.limit]: the extent, and the product of the thread extents of the nest, are within the limits
 ///   of the target.
-/// Requires [bind.nested]: nested loops on one axis are on a thread axis, and no block uses both of them.
+/// Requires [bind.nested]: two nested loops may be bound to the same axis only if it is a thread axis, and no
+///   block may use both loop variables.
 /// Ensures: the sequential meaning is unchanged.
 void bind(Schedule &schedule, Loop loop, Axis axis);
 

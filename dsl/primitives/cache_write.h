@@ -7,13 +7,15 @@ namespace nestsmith::primitives {
 ///
 ///     W: C[i, j] = …     =>     W: C_local[i, j] = …;     C_writeback: C[v0, v1] = C_local[v0, v1]
 ///
-/// The copy of the whole buffer follows the nest of W until reverse_compute_at moves it under a loop.
+/// The new block copies the whole buffer, in a nest after the nest of W. A later reverse_compute_at can move
+/// the copy into a loop of W.
 ///
 /// Requires [cache_write.scope]: the scope is shared or local.
-/// Requires [cache_write.pure]: the old content of the buffer is not read (it is not an inout parameter).
+/// Requires [cache_write.pure]: no block reads the old content of the buffer: the buffer is not an inout
+///   parameter.
 /// Requires [cache_write.writers]: no block outside of the nest of W writes the buffer.
 /// Requires [cache_write.readers]: no other block in the nest of W reads the buffer.
-/// Ensures: the buffer holds the same values afterwards.
+/// Ensures: after the copy, the buffer contains the same values as before the directive.
 BlockRef cache_write(Schedule &schedule, BlockRef writer, Scope scope);
 
 } // namespace nestsmith::primitives

@@ -5,25 +5,25 @@
 
 namespace nestsmith::primitives {
 
-/// decompose_reduction(B, k): moves the init of a reduction to a block of its own before k.
+/// decompose_reduction(B, k): moves the init of a reduction to a new block before k.
 ///
 ///     for k: for j: [k = 0: init] update     =>     for j: init;     for k: for j: update
 ///
-/// Lowering decomposes every remaining reduction at its outermost reduction loop.
+/// If a schedule does not decompose a reduction, lowering decomposes it at the outermost reduction loop.
 ///
 /// Requires [decompose_reduction.init]: B has an init.
 /// Requires [decompose_reduction.encloses]: k encloses B.
 /// Requires [decompose_reduction.outermost]: no loop outside of k is a reduction loop of B.
 /// Requires [decompose_reduction.order]: no other block accesses an element of a parameter between its init and
 ///   its first update.
-/// Requires [decompose_reduction.once]: neither k nor a loop inside of it repeats B for the same elements. A
-///   loop does so if compute_at moved B under it and B does not use it.
-/// Ensures: every element is initialised once before it is updated.
+/// Requires [decompose_reduction.once]: neither k nor a loop inside of k repeats B for the same elements. A
+///   loop repeats B if `compute_at` placed B inside the loop and no binding of B uses the loop variable.
+/// Ensures: every element is initialised exactly once, before its first update.
 BlockRef decompose_reduction(Schedule &schedule, BlockRef block, Loop loop);
 
-/// The rewrite without the checks, for lowering: inserts the init of `block` before `loop`, or directly before
-/// the block if `loop` is null. `init` is the identity of the new block. `name` generates names that are unique
-/// in the program.
+/// The rewrite of decompose_reduction without the checks, for lowering. Inserts the init of `block` before
+/// `loop`, or directly before the block if `loop` is null. `init` is the identity of the new block. `name`
+/// returns a name that is unique in the program, derived from its argument.
 Stmt decompose(const Stmt &root, const BlockId &block, const Var &loop, const BlockId &init,
                const std::function<std::string(const std::string &)> &name);
 

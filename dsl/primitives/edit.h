@@ -16,7 +16,8 @@ namespace nestsmith {
 /// ScheduleError and leaves the schedule unchanged.
 ///
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
-/// Requires [any.lanes]: a loop that is vectorized or tensorized keeps one block and no other loop below it.
+/// Requires [any.lanes]: below a vectorized or tensorized loop, there is still exactly one block and no other
+///   loop after the directive.
 class Schedule::Edit {
 public:
   Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments);
@@ -29,21 +30,23 @@ public:
   /// ends with the remedy. `culprits` are the loops or blocks to mark.
   [[noreturn]] void refuse(const char *requirement, const std::string &message,
                            const std::vector<std::string> &culprits = {}) const;
-  /// `wanted`, or `wanted` with a suffix: a name that no loop, block or buffer of the new program has.
+  /// Returns a name that no loop, block or buffer of the new program has: `wanted`, or `wanted` with a suffix.
   std::string name(const std::string &wanted);
   /// Frees the name of a loop that the new program will not contain.
   void release(const Stmt &loop);
-  /// Refuses a program in which a pipeline breaks a dependence, or a vectorized or tensorized loop has further
-  /// loops or several blocks below it. A broken invariant is an internal error.
+  /// Verifies the new program and appends it to the schedule. Refuses a program in which a pipeline violates a
+  /// dependence, or in which a vectorized or tensorized loop has other loops or several blocks below it. A
+  /// violated invariant of dsl/verify.h is an internal error. `results` are the names of the handles that the
+  /// directive returns.
   void commit(Stmt body, std::vector<std::string> results = {});
   void commit(Program next, std::vector<std::string> results = {});
 
-  /// The nodes of handles. Refuses a handle that refers to nothing in the program.
+  /// The loop or block to which a handle refers. Refuses a handle whose loop or block is not in the program.
   const For &loop(Loop handle) const;
   const Block &block(BlockRef handle) const;
   void require_serial(const char *requirement, const For &loop) const;
-  /// The extent. Refuses one that depends on sizes. `done` completes "only a loop of a constant extent can be
-  /// …" in the message: "unrolled".
+  /// Returns the extent of the loop. Refuses an extent that depends on sizes. `done` is the last word of the
+  /// message "only a loop of a constant extent can be …", for example "unrolled".
   std::int64_t require_constant(const char *requirement, const For &loop, const std::string &done) const;
 
 private:
@@ -57,22 +60,23 @@ private:
 std::string loop_name(const Loop &loop);
 std::string block_name(const BlockRef &block);
 
-/// Simplifies the bindings of all blocks below `stmt` and sets each guard exactly if the binding may reach its
-/// extent.
+/// Simplifies the bindings of all blocks below `stmt`. Sets `guarded` of an axis exactly if the value of the
+/// binding may reach the extent.
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
 /// A serial or unrolled loop with these stages.
 For with_pipeline(For loop, std::vector<Staged> stages);
-/// The blocks that write `buffer`, and those that read but do not write it, in program order.
+/// `writers_of` returns the blocks that write `buffer`. `readers_of` returns the blocks that read `buffer` and
+/// do not write it. Both are in program order.
 std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer);
 std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer);
 
-/// A nest of new serial loops over `region` around a copy of `block`. Spatial axis n runs over span n, with one
-/// loop for each of its runs; a reduction axis runs over its full range.
+/// A nest of new serial loops over `region` around a copy of `block`. Spatial axis n covers span n of the
+/// region, with one loop for each run of the span. A reduction axis covers its full range.
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);
-/// A nest that copies all of `from` into `to`, with a block called `name` that has these axes.
+/// A nest that copies all of `from` into `to`, with a block named `name` whose axes have the names `axes`.
 Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,
                const std::vector<std::string> &axes);
-/// Names for the axes of a copy of `buffer`: "A_i" for the dimension that the block indexes by its axis i.
+/// Names for the axes of a copy of `buffer`: "A_i" for the dimension whose index in `block` is its axis i.
 std::vector<std::string> axis_names(const Block &block, const Buffer &buffer, const std::vector<Expr> &indices);
 
 /// Inserts `stmt` directly before or after the top-level statement that contains `anchor`. Returns the new

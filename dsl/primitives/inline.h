@@ -8,8 +8,8 @@
 
 namespace nestsmith {
 
-/// Whether `indices` are the axes of the block, each once and each with the extent of the dimension that it
-/// indexes. Instances and elements then correspond one to one.
+/// Whether `indices` are the axes of the block, each used once, and each with the same extent as the dimension
+/// that it indexes. Then each instance of the block corresponds to exactly one element of the buffer.
 bool is_plain(const Block &block, const Buffer &buffer, const std::vector<Expr> &indices);
 
 using Values = std::map<Var, Expr>;
@@ -18,8 +18,8 @@ Expr with_values(const Expr &e, const Values &values);
 /// Replaces each load of `buffer` by f(load), innermost loads first.
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f);
 
-/// `e` where `mask` holds, else `fill`. Memory is not accessed where the mask is false. A null mask is always
-/// true.
+/// An expression with the value `e` if `mask` is true, and `fill` otherwise. It does not access memory if the
+/// mask is false. A null mask is always true.
 Expr masked(const Expr &e, const Expr &mask, const Expr &fill);
 
 /// The first block after `after` in program order that writes the buffer, or null.

@@ -5,11 +5,11 @@
 
 namespace nestsmith {
 
-/// Refuses unless the loops around `block` alone are serial, since new loops will replace them. Frees their
-/// names.
+/// Refuses unless all loops that contain only `block` are serial, because new loops will replace these loops.
+/// Frees the names of these loops.
 void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Block &block);
 
-/// The root without the block and without loops that become empty.
+/// Returns the tree without the block, and without loops that become empty.
 Stmt remove_block(const Stmt &root, const BlockId &block);
 
 /// Inserts `stmt` into the body of `loop`, before the first child for which `here` holds, else at the end.

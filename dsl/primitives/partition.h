@@ -3,18 +3,19 @@
 
 namespace nestsmith::primitives {
 
-/// partition(k): separates the iterations whose tiles are full, which run without guards, from the partial tile
-/// at the edge.
+/// partition(k): generates separate code for full tiles and for the partial tile at the edge. The code for full
+/// tiles has no guards.
 ///
 ///     for k < n partitioned:                          for k < n - 1:
 ///       for l < 8: if (k*8 + l < K) S         =>        for l < 8: S
 ///                                                     for l < 8: if ((n - 1)*8 + l < K) S
 ///
-/// For a loop that is bound to a block axis the kernel contains `if (the block's tile is full) … else …`, for
-/// the whole block.
+/// If k is bound to a block axis, the whole thread block takes one side of an `if`, which tests whether the
+/// tile of the block is full.
 ///
-/// Requires [partition.kind]: k is serial or bound to a block axis, and not yet partitioned. The threads of a
-///   block run together, and the body of an unrolled loop is replicated already.
+/// Requires [partition.kind]: k is serial or bound to a block axis, and not yet partitioned. Thread axes are
+///   excluded because all threads of a block execute the same code. Unrolled loops are excluded because their
+///   body is already replicated.
 /// Requires [partition.guarded]: a block below has a guard that depends on k.
 /// Ensures: every iteration executes once, in the same order.
 void partition(Schedule &schedule, Loop loop);

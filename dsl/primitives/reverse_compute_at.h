@@ -3,23 +3,23 @@
 
 namespace nestsmith::primitives {
 
-/// reverse_compute_at(R, j): moves R to the end of each iteration of j, where it computes the elements whose
-/// inputs that iteration has produced.
+/// reverse_compute_at(R, j): moves R to the end of the body of j. Each iteration of j then computes the
+/// elements of R whose inputs the same iteration has produced.
 ///
 ///     for j: P: T[…] = …                        for j:
 ///     R: for all: C[…] = … T[…] …     =>          P: T[…] = …
 ///                                                 for ax0 < tile: …: R: C[…] = … T[…] …
 ///
 /// Requires [reverse_compute_at.reads]: R reads a temporary that a block below j writes, and R is not below j.
-/// Requires [reverse_compute_at.serial]: the loops of R are serial; new loops replace them.
-/// Requires [reverse_compute_at.complete]: every writer of that temporary is below j, and neither j nor a loop
-///   outside of it is a reduction loop of a writer.
+/// Requires [reverse_compute_at.serial]: the loops of R are serial, because new loops replace them.
+/// Requires [reverse_compute_at.complete]: every writer of this temporary is below j. Neither j nor a loop
+///   outside of j is a reduction loop of a writer.
 /// Requires [reverse_compute_at.identity]: R is not a reduction and reads the temporary at its own axes.
-/// Requires [reverse_compute_at.partition]: the iterations of j and of the loops outside of it write disjoint
-///   boxes, so that R executes once for each element.
+/// Requires [reverse_compute_at.partition]: different iterations of j, and of the loops outside of j, write
+///   disjoint boxes of the temporary, so that R executes once for each element.
 /// Requires [reverse_compute_at.order]: each access of R to a parameter keeps its order relative to the
-/// accesses of
-///   other blocks to the same element, if either of them writes.
+/// accesses
+///   of other blocks to the same element, if either of them writes.
 /// Requires [reverse_compute_at.inputs]: every other temporary that R reads is complete before j.
 /// Ensures: R computes every element once, from complete values.
 void reverse_compute_at(Schedule &schedule, BlockRef consumer, Loop loop);

@@ -8,9 +8,10 @@ namespace nestsmith::primitives {
 ///     global AB     =>     local AB
 ///
 /// Requires [set_scope.temporary]: W writes a temporary, not a parameter.
-/// Requires [set_scope.layout]: the temporary has no layout yet; a layout is chosen for one memory space.
-/// Ensures: the sequential meaning is unchanged. It is an obligation that the memory is large enough, and that
-///   all users of the buffer share it.
+/// Requires [set_scope.layout]: the temporary has no layout yet, because a layout is chosen for one memory
+///   space.
+/// Ensures: the sequential meaning is unchanged. Obligations: the memory space is large enough, and all threads
+///   that access the temporary share this memory.
 void set_scope(Schedule &schedule, BlockRef writer, Scope scope);
 
 } // namespace nestsmith::primitives

@@ -7,16 +7,17 @@ namespace nestsmith::primitives {
 ///
 ///     for i < n: S     =>     for i_outer < ceil(n/f): for i_inner < f: S with i = i_outer*f + i_inner
 ///
-/// Where the product of the factors exceeds the extent, the guard `binding < extent` protects the blocks below.
-/// Two new loops are called i_outer and i_inner; more are called i_0, i_1, ….
+/// If the product of the factors exceeds the extent, the blocks below get a guard `binding < extent`. Two new
+/// loops are named i_outer and i_inner. Three or more new loops are named i_0, i_1, ….
 ///
 /// Requires [split.serial]: i is a serial loop.
 /// Requires [split.factors]: there are 1 to 16 factors, each 1 or more; one of them may be `infer`.
 /// Requires [split.outermost]: if the extent depends on sizes, the first factor is `infer`, so that extents
 ///   inside a tile are constant.
 /// Requires [split.covers]: the product of the given factors is not less than the extent.
-/// Requires [split.tail]: where the factors do not divide the extent, i is the outermost part of an axis of
-///   every block below, so that the iterations past its end are also past the end of that axis.
+/// Requires [split.tail]: if the factors do not divide the extent, i is the outermost part of an axis of every
+///   block below. Iterations past the end of i are then also past the end of this axis, where the guard
+///   excludes them.
 /// Ensures: every iteration executes once, in the same order.
 std::vector<Loop> split(Schedule &schedule, Loop loop, std::vector<std::int64_t> factors);
 

@@ -3,15 +3,16 @@
 
 namespace nestsmith::primitives {
 
-/// swizzle(W, bits, base, shift): permutes the elements of the temporary that W writes, so that the elements of
-/// a column and those of a row are in different banks, without padding. This is CuTe's Swizzle<bits, base,
-/// shift>.
+/// swizzle(W, bits, base, shift): permutes the elements of the temporary that W writes, so that neither a row
+/// access nor a column access has bank conflicts. No padding is needed. The permutation is CuTe's Swizzle<bits,
+/// base, shift>.
 ///
 ///     A_shared at x     =>     A_shared at x ^ ((x >> shift) & ((2^bits - 1) << base))
 ///
 /// x is the offset of an element from the start of the array. Groups of 2^base consecutive elements stay
-/// consecutive: with base 2 four floats can still be accessed as one vector. The array is rounded up to a
-/// multiple of 2^(base + bits) elements. The permutation maps each aligned group of that size to itself.
+/// consecutive: with base = 2, a vector access of four floats is still possible. The size of the array is
+/// rounded up to a multiple of 2^(base + bits) elements, because the permutation maps each aligned group of
+/// this size to itself.
 ///
 /// Requires [swizzle.temporary]: W writes a temporary.
 /// Requires [swizzle.shared]: the temporary is in shared memory.

@@ -8,15 +8,16 @@ namespace nestsmith::primitives {
 ///     for k < 4: C[i] = C[i] + A[k]*B[k]     =>     for k < 4 tensorized by dot4: C[i] = C[i] + A[k]*B[k]
 ///
 /// Requires [tensorize.serial]: k is a serial loop.
-/// Requires [tensorize.known]: an intrinsic of this name is declared for the dtype.
+/// Requires [tensorize.known]: an intrinsic of this name is declared for the dtype of the block.
 /// Requires [tensorize.arch]: the target supports the intrinsic.
 /// Requires [tensorize.extent]: the extent of k equals that of the intrinsic.
 /// Requires [tensorize.innermost]: there is one block below k, and no other loop with more than one iteration.
-/// Requires [tensorize.meaning]: the iterations, in order, compute the declared meaning of the intrinsic.
-/// Requires [tensorize.operands]: along k, operands in parameters are contiguous and aligned, and guards are
-///   uniform.
-/// Ensures: the sequential meaning is unchanged. It is an obligation that operands in shared memory are
-///   contiguous and aligned, since later directives may change their layout.
+/// Requires [tensorize.meaning]: the iterations of k, executed in order, compute the expression that the
+///   intrinsic declares as its meaning.
+/// Requires [tensorize.operands]: along k, operands in parameters are contiguous and aligned, and each guard
+///   has the same value for all iterations.
+/// Ensures: the sequential meaning is unchanged. Obligation: operands in shared memory are contiguous and
+///   aligned (later directives can still change their layout).
 void tensorize(Schedule &schedule, Loop loop, const std::string &intrinsic);
 
 } // namespace nestsmith::primitives

@@ -7,17 +7,19 @@ namespace nestsmith::primitives {
 ///
 ///     shared A_shared[64, 8]     =>     shared A_shared[64, 8], stored i, k -> k, i: 8 rows of 64
 ///
-/// The program still indexes by (i, k). The indices of the map count from the start of the allocated part of
-/// the temporary, such as the tile after compute_at. A second map is applied to the result of the first.
+/// The program still uses the indices (i, k). The index 0 of the map is the start of the allocated part of the
+/// temporary, for example of the tile after compute_at. A second transform_layout applies its map to the result
+/// of the first map.
 ///
-/// Requires [transform_layout.temporary]: W writes a temporary; the caller determines the layout of a
+/// Requires [transform_layout.temporary]: W writes a temporary, because the caller determines the layout of a
 ///   parameter.
 /// Requires [transform_layout.scope]: the temporary is in shared or local memory.
 /// Requires [transform_layout.rank]: the rank of the map equals the number of stored dimensions.
 /// Requires [transform_layout.first]: the temporary is neither padded nor swizzled yet.
 /// Requires [transform_layout.invertible]: the map is injective on the allocated part.
-/// Ensures: the sequential meaning is unchanged. It is an obligation that the map stays invertible, and that
-///   the array fits with the gaps of the map.
+/// Ensures: the sequential meaning is unchanged. Obligations: the map is invertible on the part that is
+///   allocated when the schedule is complete, and the array fits in memory, including the gaps that the map
+///   leaves.
 void transform_layout(Schedule &schedule, BlockRef writer, const IndexMap &map);
 
 } // namespace nestsmith::primitives

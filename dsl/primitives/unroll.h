@@ -3,14 +3,15 @@
 
 namespace nestsmith::primitives {
 
-/// unroll(i): the compiler replicates the body for each iteration. A local array is then indexed by constants
-/// and can stay in registers.
+/// unroll(i): the CUDA compiler replicates the body for each iteration. The indices of local arrays are then
+/// constants, so that these arrays can stay in registers.
 ///
 ///     for i < n: S     =>     for i < n unrolled: S
 ///
 /// Requires [unroll.serial]: i is a serial loop.
-/// Requires [unroll.constant]: the extent is constant, not one that is known only at launch.
-/// Requires [unroll.extent]: the extent is 1024 or less; a longer body does not fit the instruction cache.
+/// Requires [unroll.constant]: the extent is constant, and does not depend on sizes.
+/// Requires [unroll.extent]: the extent is at most 1024, because a longer body does not fit in the instruction
+///   cache.
 /// Ensures: every iteration executes once, in the same order.
 void unroll(Schedule &schedule, Loop loop);
 
