@@ -8,17 +8,17 @@ namespace nestsmith::sim {
 class Observer;
 
 struct DecodeOptions {
-  bool check = true;            ///< races and unwritten reads
-  bool baseline = false;        ///< as in `Options`
+  bool check = true;            ///< check for races and reads of unwritten memory
+  bool baseline = false;        ///< the same as in `Options` (simulate.h)
   bool values = true;           ///< false: compute only addresses and conditions, and check nothing
   bool barriers = true;         ///< false: warps do not wait for each other
   std::int64_t unroll = 128;    ///< unroll a loop of constant extent into at most this many statements
-  std::int64_t iterations = 8;  ///< of other loops, decode at most this many iterations together
+  std::int64_t iterations = 8;  ///< decode at most this many iterations of other loops into one loop body
   Observer *observer = nullptr; ///< receives the accesses to global and shared memory; may be null
 };
 
-/// Decodes a kernel. The values of scalars become constants of the code. `buffers` gives the number of elements
-/// of each parameter and whether it is initialised.
+/// Decodes a kernel. The values of scalars become constants in the code. For each parameter, `buffers` states
+/// the number of elements, and whether the elements are initialised.
 Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options);
 

@@ -11,11 +11,12 @@
 
 namespace nestsmith::sim {
 
+/// The storage of one buffer.
 struct Place {
-  std::uint32_t slot = 0;
+  std::uint32_t slot = 0; ///< as in `Access`
   std::int64_t elements = 0;
-  std::int64_t byte_offset = 0;
-  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local memory only
+  std::int64_t byte_offset = 0;                           ///< shared memory only
+  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local memory only; as in `Access`
 };
 
 class Decoder {
@@ -47,15 +48,16 @@ private:
   void barrier(const kernel::Barrier &node);
   void store_vector(const kernel::Store &node);
 
-  /// A condition; none means always.
+  /// A condition under which code executes; none: it always executes.
   using Guard = std::optional<ValueId>;
   ValueId value(const Expr &e, Guard guard = {});
   ValueId binary(const Binary &e, Guard guard);
   ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
-  /// Lane n of a vector load. The load of lane 0 checks the alignment of the whole vector.
+  /// Decodes element n of a vector load. The code for element 0 checks the alignment of the whole vector.
   ValueId load(const Load &e, Guard guard, int n = 0);
   ValueId call(const Call &e, Guard guard);
-  std::vector<ValueId> vector(const Expr &e, Guard guard = {}); ///< lane by lane
+  /// One value for each element of a vector expression.
+  std::vector<ValueId> vector(const Expr &e, Guard guard = {});
   void first_of_vector(Access &access, int lanes);
   Guard both(Guard a, ValueId b) { return a ? values_.binary(BinaryOp::logical_and, *a, b) : b; }
 
@@ -63,7 +65,7 @@ private:
   void set_address(Access &access, ValueId index);
   const Pattern *patterns_of(ValueId table);
   const Pattern *one_address();
-  /// Counts an access for the statistics and passes it to the observer. `masked`: it has a mask of its own.
+  /// Counts an access for the statistics and passes it to the observer. `masked`: the access has its own mask.
   void count(Access &access, bool masked);
   bool computes() const { return options_.values; }
   /// The value of a load in a mode that does not compute values.
@@ -83,14 +85,15 @@ private:
   std::map<Buffer, Place> places_;
   std::map<ValueId, const Pattern *> patterns_;
   std::map<std::pair<const void *, const void *>, int> sources_;
-  std::map<const Access *, std::pair<DType, Sum>> uniform_parts_; ///< for the observer
+  /// Dtype and `uniform` of each access, for the observer.
+  std::map<const Access *, std::pair<DType, Sum>> uniform_parts_;
   std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;
-  std::uint32_t epoch_ = 0;      ///< stores to shared memory and barriers so far
-  std::int64_t shadow_unit_ = 1; ///< in bytes
+  std::uint32_t epoch_ = 0;      ///< number of stores to shared memory and barriers that are decoded so far
+  std::int64_t shadow_unit_ = 1; ///< bytes of shared memory per shadow entry
   const Pattern *one_address_ = nullptr;
 };
 

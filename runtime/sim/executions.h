@@ -1,5 +1,5 @@
 #pragma once
-/// Execution counts of one machine: for each region of a program, by lanes.
+/// Execution counts of one machine: for each region of a program, warp, and set of active lanes.
 
 #include "runtime/sim/program.h"
 
@@ -9,7 +9,7 @@
 namespace nestsmith::sim {
 
 struct Executions {
-  /// Region, warp, lanes.
+  /// Region, warp, and mask of the active lanes.
   using Key = std::array<std::uint32_t, 3>;
   using Times = std::map<Key, std::uint64_t>;
 
@@ -29,13 +29,14 @@ struct Executions {
   template <class F> void each(const Program &program, F &&f) const;
 
   std::uint32_t warps;
-  std::vector<std::uint64_t> full; ///< by all live lanes of each warp
-  Times partial;                   ///< by fewer lanes
+  std::vector<std::uint64_t> full; ///< executions by all live lanes, at index region * warps + warp
+  Times partial;                   ///< executions by only some of the live lanes
   std::uint64_t divergent = 0;     ///< branches that only some active lanes of a warp took
 
 private:
   void add_partly(std::uint32_t region, const Warp &w, std::uint64_t times);
-  /// The last counted entry of each region and warp, as a cache: it is usually the next one too.
+  /// A cache: for each region and warp, the entry of `partial` that was incremented last. The next execution
+  /// usually increments the same entry.
   std::vector<Times::value_type *> last_;
 };
 

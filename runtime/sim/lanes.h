@@ -1,22 +1,25 @@
 #pragma once
-/// The instruction handlers, with one version for each instruction set of the host.
+/// The instruction handlers. There is one version for each supported instruction set of the host.
 
 #include "runtime/sim/program.h"
 
 namespace nestsmith::sim {
 
-/// "Uniform" and "lanes" are the two kinds of register in program.h. A boolean in lanes is a mask.
+/// A uniform register and a lane register are defined in program.h. A boolean in a lane register is a mask.
+/// `dst`, `a`, `b`, `c` and `imm` are the fields of `Instr`.
 struct Lanes {
-  /// dst = a op b, with operands and result of one kind. Booleans support the logical operators, eq and ne.
+  /// dst = a op b. The operands and the result are all uniform or all in lane registers. Booleans support the
+  /// logical operators, eq and ne.
   Handler (*binary)(BinaryOp op, DType dtype, bool uniform);
-  Handler (*complement)(bool uniform);                 ///< dst = not a
-  Handler (*select)(DType dtype, bool uniform);        ///< dst = a ? b : c, all of one kind
+  Handler (*complement)(bool uniform);          ///< dst = not a
+  Handler (*select)(DType dtype, bool uniform); ///< dst = a ? b : c, all uniform or all in lane registers
   Handler (*cast)(DType from, DType to, bool uniform); ///< dst = to(a)
-  Handler (*splat)(DType dtype);                       ///< lanes dst = uniform a
-  Handler (*copy)(DType dtype);                        ///< lanes dst = lanes a
-  /// dst = c + a * b in f32 or u32, with c and b in lanes.
+  Handler (*splat)(DType dtype);                       ///< copies uniform a to all lanes of dst
+  Handler (*copy)(DType dtype);                        ///< copies lane register a to dst
+  /// dst = c + a * b in f32 or u32. c and b are lane registers.
   Handler (*multiply_add)(DType dtype, bool a_uniform);
-  /// The same with dst == c, a local element: only active lanes change. dst must differ from a and b.
+  /// The same for an element of local memory that is both dst and c. Only the active lanes of dst change. dst
+  /// must differ from a and b.
   Handler (*accumulate)(DType dtype, bool a_uniform);
   Handler (*load)(const Access &access);
   Handler (*store)(const Access &access);
@@ -29,8 +32,8 @@ struct Lanes {
   Handler loop_begin; ///< dst = 0; jumps by imm unless dst < a. b: region
   Handler loop_next;  ///< dst += c; jumps by imm while dst < a. b: region
   Handler loop_whole; ///< loop_begin and loop_next of a loop with an empty body
-  /// Saves the active mask in dst and intersects it with mask a; jumps by imm if it is empty. b: region; c: not
-  /// an else
+  /// Saves the active mask in dst and intersects the active mask with mask a. Jumps by imm if the result is
+  /// empty. b: region. c: 0 for the else side of an if, otherwise 1.
   Handler if_lanes;
   Handler if_uniform; ///< jumps by imm unless a. b: region
   Handler end_if;     ///< restores the active mask from a

@@ -15,20 +15,20 @@ struct Observation;
 
 class Machine {
 public:
-  /// A tracer, if given, receives every access to shared or global memory, and no events are recorded.
-  /// `observation` is the state for instructions that an observer emitted.
+  /// If `tracer` is not null, it receives every access to shared or global memory, and the machine records no
+  /// events. `observation` is the state for the instructions that an observer emitted.
   Machine(const Program &program, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr,
           Observation *observation = nullptr);
   Machine(const Machine &) = delete;
 
   void run_block(std::uint64_t block);
-  /// `start_block` and `round` execute a block in pieces. `round` runs every warp to its next stop: a barrier
-  /// or an instruction of an observer. It returns false when the block is complete.
+  /// `start_block` and `round` execute a block step by step. Each call of `round` runs every warp to its next
+  /// stop: a barrier, or an instruction of an observer. `round` returns false when the block is complete.
   void start_block(std::uint64_t block);
   bool round();
 
-  /// Records an error once for each kind and source. Since blocks are executed in ascending order, this is the
-  /// error of the lowest block of this machine.
+  /// Records the first error of each kind at each source. A machine executes its blocks in ascending order, so
+  /// the recorded error is the error of its lowest block.
   void report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::uint32_t lane, std::int64_t element,
               std::uint64_t other_block = 0);
   void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
@@ -42,9 +42,10 @@ public:
   std::array<std::int64_t, 3> block_index{};
   std::vector<std::byte> shared;
   std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
-  /// Summary of 32 aligned shadow units. A nonzero entry states that all units are written and ordered, and
-  /// that lane n of the entry's warp read unit n or, with `many_warps`, that several warps read every unit
-  /// since the last block barrier. 0: unknown.
+  /// A summary of the shadow entries of 32 consecutive shadow units (a row), for a faster check. A nonzero
+  /// value states two facts. First, all units of the row are written, and a barrier orders these writes before
+  /// the current accesses. Second, since the last block barrier, lane n of the warp in the value has read unit
+  /// n, or, with the flag `many_warps`, several warps have read every unit. 0: unknown.
   std::vector<std::uint32_t> rows;
   void forget_rows(std::int64_t first_unit, std::int64_t last_unit) {
     for (std::int64_t row = first_unit / warp_size; row <= last_unit / warp_size; ++row)
@@ -53,7 +54,7 @@ public:
   Clock clock;
 
   Executions executions;
-  RegionCounts masked; ///< accesses with a mask of their own
+  RegionCounts masked; ///< counts of the accesses that have their own mask
   Observation *const observation;
   std::vector<Event> events;
 
@@ -78,15 +79,16 @@ template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
   return reinterpret_cast<T *>(__builtin_assume_aligned(w.frame + offset, 64));
 }
 
-/// The element that a lane accesses for the current state of the warp.
+/// The offset of the element that a lane accesses, for the current registers of the warp.
 std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane);
 
-/// Lane by lane with every check. The fast paths fall back to these.
+/// Execute an access lane by lane with every check. The fast paths call these functions if their conditions do
+/// not hold.
 const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);
-/// Reports a misaligned vector. `access` is that of its first element.
+/// Reports a misaligned vector. `ip->access` is the access to its first element.
 const Instr *check_aligned(const Instr *ip, Warp &w);
-/// `__syncthreads` and `__syncwarp`. `imm` is the site.
+/// The instructions for `__syncthreads` and `__syncwarp`. `imm` is the index of the barrier's site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
 

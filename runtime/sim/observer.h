@@ -1,8 +1,9 @@
 #pragma once
 /// Observers of a kernel's accesses. The simulator executes and checks; an observer measures.
 ///
-/// An observer receives each access to global or shared memory when it is decoded, and may emit instructions at
-/// that point. The state of these instructions is `Machine::observation`.
+/// The decoder passes each access to global or shared memory to the observer. The observer may then emit
+/// instructions, which execute together with the access. These instructions use the state
+/// `Machine::observation`.
 
 #include "runtime/sim/executions.h"
 #include "runtime/sim/values.h"
@@ -16,12 +17,12 @@ struct DecodedAccess {
   Access &access;
   std::uint32_t region; ///< the region whose executions perform the access
   std::uint32_t epoch;  ///< number of preceding stores to shared memory and barriers
-  bool masked;          ///< only some of the lanes that execute the region perform it
+  bool masked;          ///< the access has its own mask, so not all lanes that execute the region perform it
   DType index;          ///< dtype of the address
   const Sum &uniform;   ///< the part of the address that all lanes share, without its constant
 
-  /// Sets `access.base` to a register with the uniform part. A program that computes values has that register
-  /// already.
+  /// Sets `access.base` to a register with the value of `uniform`. If the program already computes this value,
+  /// no code is added.
   void need_base(Values &values) const;
 };
 
@@ -41,7 +42,7 @@ public:
   virtual void decoded_all(const Values & /*values*/, const Program & /*program*/) {}
 };
 
-/// Also observes runs (`Options::observer`).
+/// An observer that also observes the execution (`Options::observer`).
 class RunObserver : public Observer {
 public:
   /// Creates the state of one machine. Machines run concurrently.

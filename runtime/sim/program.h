@@ -1,10 +1,11 @@
 #pragma once
 /// The decoded kernel: flat code over 32-lane registers, and the state on which it operates.
 ///
-/// The registers of a warp are in one *frame* of bytes. A uniform register holds one 64-bit value for the whole
-/// warp (i32 sign-extended, other types zero-extended). A lane register holds 32 values: 128 bytes, or 64 or
-/// 256 for types of 2 or 8 bytes. A condition that differs between lanes is a mask of 32 bits. Registers of
-/// inactive lanes have undefined values: only memory accesses are masked.
+/// All registers of a warp are stored in one array of bytes, its *frame*. A *uniform* register holds one 64-bit
+/// value for the whole warp (i32 sign-extended, other types zero-extended). A *lane* register holds 32 values,
+/// one for each lane: 128 bytes, or 64 or 256 bytes for types of 2 or 8 bytes. A condition that differs between
+/// lanes is a mask of 32 bits. In inactive lanes, registers have undefined values, because only memory accesses
+/// are masked.
 
 #include "runtime/sim/shadow.h"
 #include "runtime/sim/simulate.h"
@@ -20,7 +21,7 @@
 namespace nestsmith::sim {
 
 inline constexpr int warp_size = 32;
-/// Registers of every frame: a uniform 0, and the mask of all lanes.
+/// Offsets of two registers that every frame has: a uniform 0, and the mask of all lanes.
 inline constexpr std::uint32_t zero_register = 0, all_lanes_register = 8;
 
 struct Access;
@@ -38,78 +39,85 @@ struct Instr {
 
 /// The part of an address that depends on the thread only, for the lanes of one warp.
 struct Pattern {
-  std::array<std::int32_t, warp_size> offset; ///< for a lane without a thread: that of lane 0
+  /// For each lane, in elements; a lane without a thread has the offset of lane 0.
+  std::array<std::int32_t, warp_size> offset;
   std::int64_t low, high;                     ///< smallest and largest offset
   bool contiguous;                            ///< all 32 lanes are live, and offsets increase by one
   bool distinct;                              ///< no two live lanes share an offset
-  int groups; ///< different offsets; for each: one lane, and whether it is alone
-  std::array<std::uint8_t, warp_size> lane;
-  std::array<bool, warp_size> shared_by_many;
+  int groups;                                 ///< number of distinct offsets among the live lanes
+  std::array<std::uint8_t, warp_size> lane;   ///< for each distinct offset: one lane that has it
+  std::array<bool, warp_size> shared_by_many; ///< for each distinct offset: more than one lane has it
 };
 
 /// The source position of a memory access or a barrier.
 struct Site {
   kernel::Stmt stmt;
   const Load *load = nullptr; ///< null: the store or the barrier itself
-  int source = 0;             ///< number of (stmt, load), shared by copies made by unrolling
+  /// Number of the pair (stmt, load); copies of a statement made by unrolling have the same number.
+  int source = 0;
   struct Iteration {
     Var loop;
-    std::uint32_t reg; ///< uniform register; the loop variable is its value
-    std::int64_t plus; ///< plus this
+    std::uint32_t reg; ///< uniform register
+    std::int64_t plus; ///< the loop variable is the value of `reg` plus this constant
   };
   std::vector<Iteration> loops; ///< outermost first
 };
 
 enum class AddressKind : std::uint8_t { uniform, pattern, lanes };
 
-/// One load or store. The address of a lane, in elements, is base + constant + its part of `patterns` or
-/// `lanes`. If `wraps` is set, the sum wraps at 32 bits.
+/// One load or store. The address of a lane, in elements, is the value of `base` + `constant` + the lane's
+/// offset in `patterns` or `lanes`. If `wraps` is set, the sum wraps at 32 bits.
 struct Access {
   std::uint32_t site = 0;
   Buffer buffer;
   bool is_store = false;
-  bool checked = true;    ///< for races and reads of unwritten memory
-  std::uint32_t slot = 0; ///< number of the buffer among parameters, shared or local buffers
-  std::int64_t elements = 0;
+  bool checked = true; ///< the simulator checks the access for races and reads of unwritten memory
+  /// Index of the buffer in the list of parameters, of shared buffers, or of local buffers.
+  std::uint32_t slot = 0;
+  std::int64_t elements = 0; ///< of the buffer
 
   AddressKind kind = AddressKind::uniform;
   bool wraps = false;
-  bool lanes_wide = false; ///< `lanes` holds i64
-  std::uint32_t base = zero_register;
+  bool lanes_wide = false;            ///< `lanes` holds i64 values; otherwise i32 values
+  std::uint32_t base = zero_register; ///< uniform register: the part of the address that all lanes share
   std::int64_t constant = 0;
-  const Pattern *patterns = nullptr; ///< one per warp of a block
-  std::uint32_t lanes = 0;
+  /// Array with one pattern for each warp of a block; used if `kind` is pattern.
+  const Pattern *patterns = nullptr;
+  std::uint32_t lanes = 0; ///< lane register with the offset of each lane; used if `kind` is lanes
 
-  std::uint32_t mask = all_lanes_register; ///< only active lanes in this mask perform it
-  bool counted = false;                    ///< masked: executions are counted as they happen
-  std::int64_t bytes = 0;                  ///< access size of one lane: all elements of a vector
-  std::uint32_t value = 0;                 ///< loads: destination; stores: source
-  bool value_uniform = false;
-  std::uint32_t fill = zero_register; ///< value of a load where the mask is false; in lanes, unless:
-  bool fill_uniform = true;
+  /// Register with a mask; only the active lanes in this mask perform the access.
+  std::uint32_t mask = all_lanes_register;
+  bool counted = false;               ///< the access has its own mask, so each execution increments a counter
+  std::int64_t bytes = 0;             ///< access size of one lane: all elements of a vector
+  std::uint32_t value = 0;            ///< register: destination of a load, source of a store
+  bool value_uniform = false;         ///< `value` is a uniform register
+  std::uint32_t fill = zero_register; ///< register with the value of a load in lanes where the mask is false
+  bool fill_uniform = true;           ///< `fill` is a uniform register; otherwise a lane register
 
   // Shared memory.
-  std::int64_t byte_offset = 0;
-  std::int64_t shadow_offset = 0;
-  std::int64_t units = 1;        ///< shadow entries per element
-  std::int64_t vector_lanes = 1; ///< lanes of the vector that starts with this element
-  bool lanes_aligned = false;    ///< the thread's part of the address is a multiple of `vector_lanes`
-  // Local memory: registers of element 0, and its mask of lanes that wrote it.
+  std::int64_t byte_offset = 0;   ///< of the buffer in the shared memory of a block
+  std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
+  std::int64_t units = 1;         ///< shadow entries per element
+  std::int64_t vector_lanes = 1;  ///< lanes of the vector that starts with this element
+  bool lanes_aligned = false;     ///< the thread's part of the address is a multiple of `vector_lanes`
+  // Local memory. `first`: register of element 0. `stride`: bytes between the registers of two consecutive
+  // elements. `first_written`: register with the mask of the lanes that have written element 0.
   std::uint32_t first = 0, stride = 0, first_written = 0;
 };
 
-/// Operations of one execution of a region's own code, per thread.
+/// Numbers of operations that one thread executes in one execution of a region, without nested regions.
 struct RegionCounts {
   std::uint64_t multiply_adds = 0, loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
   std::uint64_t barriers = 0;
   std::uint64_t floating = 0, integer = 0, branches = 0;
 };
 
-/// A register that is initialised once per warp and never changes.
+/// A register that is initialised once for each warp and never changes.
 struct FrameInit {
   std::uint32_t reg;
-  std::uint32_t bytes;            ///< per warp
-  std::vector<std::byte> content; ///< one warp after the other; a single warp's content is shared by all
+  std::uint32_t bytes; ///< size of the content for one warp
+  /// The contents for warps 0, 1, …; if it is the content of one warp only, all warps use it.
+  std::vector<std::byte> content;
 };
 
 struct Program {
@@ -117,8 +125,9 @@ struct Program {
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
   std::vector<Site> sites;
-  std::vector<RegionCounts> regions; ///< code that executes together; region 0 is the outermost
-  bool depends_on_data = false;      ///< an address or a condition depends on a loaded value
+  /// Counts of each region: code that always executes together; region 0 is the outermost.
+  std::vector<RegionCounts> regions;
+  bool depends_on_data = false; ///< an address or a condition depends on a loaded value
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
 
@@ -129,7 +138,7 @@ struct Program {
   std::array<std::int64_t, 3> grid{}, block{};
   std::int64_t blocks = 0;
   std::uint32_t threads = 0, warps = 0;
-  std::vector<bool> stored, loaded; ///< for each parameter
+  std::vector<bool> stored, loaded; ///< for each parameter: whether the kernel stores to it, and loads from it
 };
 
 /// The mask of a warp's lanes that have a thread.
@@ -138,16 +147,17 @@ inline std::uint32_t live_lanes(const Program &program, std::uint32_t warp) {
   return left >= warp_size ? ~std::uint32_t{0} : (1u << left) - 1;
 }
 
-/// The memory of a parameter. Shadows exist if the kernel stores to the buffer and checks are enabled.
+/// The memory of a parameter. If the kernel stores to the buffer and checks are enabled, `writes` and `reads`
+/// have shadow entries (shadow.h); otherwise they are empty.
 struct GlobalBuffer {
   std::byte *data = nullptr;
   std::int64_t elements = 0;
-  bool starts_written = true;
-  std::vector<std::uint8_t> written; ///< elements that the kernel stored
+  bool starts_written = true;        ///< the elements are initialised before the launch
+  std::vector<std::uint8_t> written; ///< for each element: whether a kernel stored it
   std::vector<std::atomic<std::uint64_t>> writes, reads;
 };
 
-/// Represents an unknown block, if several blocks read an element.
+/// Block number in an error if several blocks read the element.
 inline constexpr std::uint64_t unknown_block = ~std::uint64_t{0};
 
 /// An error, as observed by the first thread that encounters it.
@@ -158,8 +168,8 @@ struct Event {
   std::uint64_t block = 0;
   std::uint32_t thread = 0;
   std::vector<std::int64_t> iteration;
-  std::uint64_t other_block = 0; ///< race: block of the earlier access
-  std::string detail;            ///< barriers: the complete message
+  std::uint64_t other_block = 0; ///< for a race: number of the block of the earlier access
+  std::string detail;            ///< for a barrier error: the complete message
 };
 
 class Machine;
@@ -169,14 +179,17 @@ struct Warp {
 
   std::byte *frame = nullptr;
   Machine *machine = nullptr;
+  /// Masks of lanes: `active` lanes execute the current code, and `live` lanes have a thread.
   std::uint32_t active = 0, live = 0;
-  /// The mask for which an access may use the fast path: `live`, or 0 if all accesses are traced.
+  /// An access uses the fast path if its mask of active lanes equals `full`. The value is `live`, or 0 to
+  /// disable the fast path (if all accesses are traced).
   std::uint32_t full = 0;
-  std::uint32_t entry = 0;       ///< current shadow entry of lane 0
-  std::uint32_t floor_entry = 0; ///< the smallest fresh shadow entry
+  std::uint32_t entry = 0;       ///< shadow entry that lane 0 would write now (shadow.h)
+  std::uint32_t floor_entry = 0; ///< smallest shadow entry since the last block barrier
   std::uint32_t index = 0;
   State state = State::ready;
-  const Instr *pc = nullptr; ///< the barrier at which it waits, and the resume point
+  /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.
+  const Instr *pc = nullptr;
 };
 
 } // namespace nestsmith::sim

@@ -1,16 +1,19 @@
 #pragma once
-/// Shadow memory: the last accesses to an element, and whether a new access is ordered after them.
+/// Shadow memory: a record of the last accesses to each element, which shows whether a new access is ordered
+/// after them.
 ///
 /// A *stamp* identifies an interval between barriers: each warp gets a new stamp when it starts and after each
-/// barrier, from one counter of the block. All stamps since the last block barrier are `floor` or greater. Of
-/// two accesses of one block, the earlier one is ordered before the later one exactly if
+/// barrier. The stamps of a block come from one counter. All stamps that were assigned since the last block
+/// barrier are `floor` or greater. Of two accesses of one block, the earlier one is ordered before the later
+/// one exactly if
 ///   - the same thread makes both, or
 ///   - the stamp of the earlier one is below `floor`: a block barrier is between them, or
 ///   - the same warp makes them with different stamps: a warp barrier is between them.
 ///
-/// An entry packs stamp, flags and lane into 31 bits; 0 means never. A read entry keeps the first warp that
-/// read since the last block barrier, that warp's last stamp, and one lane. The flags `many_lanes` and
-/// `many_warps` state that others read too. A later store needs no more information.
+/// A shadow entry packs a stamp, flags and a lane into 31 bits. The entry 0 means that no access has occurred.
+/// A read entry contains the last stamp of the first warp that read the element since the last block barrier,
+/// and one lane. The flag `many_lanes` states that other lanes of this warp also read the element, and
+/// `many_warps` states that other warps also read it. This information is sufficient to check a later store.
 
 #include "dsl/error.h"
 
@@ -53,7 +56,7 @@ private:
   std::vector<std::uint32_t> warp_of_;
 };
 
-/// A thread at the current time.
+/// A thread and its current stamp.
 struct Now {
   const Clock &clock;
   std::uint32_t warp, stamp, lane;
@@ -61,7 +64,8 @@ struct Now {
   std::uint32_t entry() const { return stamp << stamp_shift | lane; }
   bool fresh(std::uint32_t old) const { return old >> stamp_shift >= clock.floor(); }
 
-  /// Whether the current access and the one in `old` are made by different threads and are not ordered.
+  /// Whether the access in the entry `old` was made by another thread and is not ordered before the current
+  /// access.
   bool conflicts(std::uint32_t old) const {
     if (!fresh(old))
       return false;
@@ -72,7 +76,7 @@ struct Now {
     return clock.warp_of(old >> stamp_shift) != warp;
   }
 
-  /// The read entry after a read at the current time.
+  /// The new read entry after the current thread reads. `old` is the entry before.
   std::uint32_t after_read(std::uint32_t old) const {
     if (!fresh(old))
       return entry();
@@ -84,9 +88,10 @@ struct Now {
   }
 };
 
-/// An entry of global memory has the block number plus one in its upper 32 bits and an entry as above in its
-/// lower bits; 0 means never. Blocks are never ordered, so an entry of another block conflicts whatever its
-/// stamp is. `many_blocks` states that further blocks read too.
+/// A shadow entry of global memory has the block number plus one in its upper 32 bits, and an entry as
+/// described above in its lower 31 bits. The entry 0 means that no access has occurred. Accesses of different
+/// blocks are never ordered, so an entry of another block conflicts for every stamp. The flag `many_blocks`
+/// states that other blocks also read the element.
 inline constexpr std::uint64_t many_blocks = std::uint64_t{1} << 31;
 
 inline std::uint64_t global_entry(std::uint64_t block, std::uint32_t entry) {

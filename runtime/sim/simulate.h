@@ -1,11 +1,12 @@
 #pragma once
 /// The SIMT simulator: executes a lowered kernel on the host and checks it.
 ///
-/// A value is a vector of 32 lanes, and a warp has a program counter and an active mask. Ordering is per
-/// thread; lockstep execution does not order accesses. Two accesses of two threads to one element, one of them
-/// a store, race unless a barrier is between them: `__syncthreads` for threads of one block, or also
-/// `__syncwarp` for threads of one warp. Accesses of different blocks are never ordered. A block stops at an
-/// invalid barrier.
+/// The simulator executes one warp at a time: a value has 32 lanes, and a warp has a program counter and a mask
+/// of active lanes. This lockstep execution does not order the accesses of different threads. Two accesses of
+/// different threads to the same element, at least one of them a store, are a race unless a barrier orders
+/// them. `__syncthreads` orders the accesses of all threads of a block. `__syncwarp` orders the accesses of the
+/// threads of a warp. Accesses of different blocks are never ordered. At an invalid barrier, the simulator
+/// stops the block.
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
@@ -47,8 +48,9 @@ struct Finding {
 /// A parameter of the kernel. Two parameters must not share an array.
 struct Argument {
   Array *array = nullptr;
-  bool initialised = true;        ///< false (and for outputs): unwritten until the kernel stores them
-  std::vector<bool> written = {}; ///< exceptions: elements that an earlier kernel stored; empty: none
+  /// False: an element counts as unwritten until a kernel stores it; the same holds for outputs.
+  bool initialised = true;
+  std::vector<bool> written = {}; ///< for each element: whether an earlier kernel stored it; empty: no element
 };
 
 /// Executed operations, counted per thread; `barriers` are counted per warp. A vector access is one load or
@@ -74,18 +76,17 @@ struct Result {
 class RunObserver;
 
 struct Options {
-  unsigned host_threads = 0;       ///< 0: all cores; results and findings do not depend on it
-  std::size_t max_findings = 8;    ///< at least 1
-  bool explain = true;             ///< false: findings have a kind only, which is faster
-  bool check = true;               ///< races and unwritten reads; bounds and barriers are always checked
+  unsigned host_threads = 0;    ///< 0: all cores; results and findings do not depend on it
+  std::size_t max_findings = 8; ///< at least 1
+  bool explain = true;          ///< false: findings have a kind but no message, which is faster
+  bool check = true; ///< check for races and reads of unwritten memory; bounds and barriers are always checked
   RunObserver *observer = nullptr; ///< measures the run; may be null
-  /// Use only the compiler's default instruction set. The results have the same bits.
-  bool baseline =
-      false; ///< no instructions of the host beyond the compiler's default; the results are the same bits
+  /// Use only the compiler's default instruction set for the host. The results have the same bits.
+  bool baseline = false;
 };
 
-/// Executes every block of the grid. `buffers` and `scalars` are in the order of the kernel's and must have its
-/// sizes and dtypes; a mismatch is an internal error.
+/// Executes every block of the grid. `buffers` and `scalars` are in the order of the kernel's parameters, and
+/// must have the same numbers of elements and the same dtypes. A mismatch is an internal error.
 Result run(const kernel::Kernel &kernel, std::span<const Argument> buffers, std::span<const Scalar> scalars,
            const Options &options = {});
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Replays blocks in which a race was detected, and records both accesses.
+/// Records the accesses of a block that is executed again because a race was detected, and finds the pairs of
+/// racing accesses.
 
 #include "runtime/sim/machine.h"
 
@@ -17,7 +18,7 @@ struct Trace {
   std::vector<std::int64_t> iteration;
 };
 
-/// Two racing accesses. Accesses of one block are in program order.
+/// Two racing accesses. If both are in the same block, `first` is earlier in program order.
 struct RacePair {
   Trace first, second;
 };
@@ -28,23 +29,25 @@ public:
   void start_block();
   /// Records an access of one lane to one element of shared or global memory.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);
-  /// One pair for each pair of statements and their order. It has the most distant threads, since their
-  /// distance shows which barrier is missing.
+  /// One pair of accesses for each ordered pair of statements. Among all racing accesses of the two statements,
+  /// this pair has the largest distance between its threads, because this distance shows which kind of barrier
+  /// is missing.
   const std::vector<RacePair> &pairs() const { return pairs_; }
 
 private:
-  /// State at the last access of a thread through a source: the stamp, and the number of racing accesses before
-  /// it.
+  /// State at the last access of a thread from one source position: the stamp, and the number of earlier
+  /// accesses that race with it.
   struct Met {
     std::uint32_t stamp;
     std::size_t others;
   };
-  /// The accesses to one element or shadow unit: the last of each thread through each source.
+  /// The accesses to one element or shadow unit. For each thread and each source position, only the last access
+  /// is kept.
   struct Element {
     std::vector<Trace> reads, writes;
     std::size_t noted = 0, stores = 0;           ///< recorded accesses, and stores among them
     std::unordered_map<std::uint64_t, Met> last; ///< by (source, thread), to skip repetitions
-    /// The number of recorded accesses that race with one of this kind.
+    /// The number of recorded accesses that can race with a load or a store.
     std::size_t others(bool is_store) const { return is_store ? noted : stores; }
   };
   void compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now);

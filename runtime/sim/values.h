@@ -1,8 +1,8 @@
 #pragma once
-/// Translates expressions to registers, with value numbering: equal values are computed once, at the head of
-/// the innermost loop on whose variable they depend, or before the block starts if they depend on the thread
-/// only. This is sound because operators are total and have no side effects. A value that depends on memory is
-/// *pinned*: it is computed in place.
+/// Translates expressions to registers, with value numbering: equal values are computed once. A value is
+/// hoisted to the head of the innermost loop that it depends on. Values that depend only on the thread index
+/// are computed before the block starts. Hoisting is sound because operators have a result for all operands and
+/// no side effects. A value that depends on memory is *pinned*: it is computed in place.
 
 #include "dsl/ops.h"
 #include "dsl/simplify.h"
@@ -17,14 +17,17 @@ namespace nestsmith::sim {
 using ValueId = std::uint32_t;
 inline constexpr std::uint32_t no_register = ~std::uint32_t{0};
 
-/// A linear combination of values, modulo 2^32 or 2^64. All integer sums and products have this form, so that
-/// an address separates into a uniform part, a part of the thread and a constant.
+/// A linear combination of values, modulo 2^32 or 2^64. Integer sums and differences have this form, and so
+/// have products of a constant and a sum. Other products are expanded into this form if it has few terms, and a
+/// product of two values is then a term. So an address separates into a part that all lanes share, a part that
+/// depends only on the thread index, and a constant.
 struct Sum {
   std::map<ValueId, std::int64_t> terms = {};
   std::int64_t constant = 0;
   auto operator<=>(const Sum &) const = default;
 };
 
+/// The way in which a value is computed.
 enum class Recipe : std::uint8_t {
   given,
   constant,
@@ -42,22 +45,23 @@ enum class Recipe : std::uint8_t {
 
 struct Value {
   DType dtype = DType::i64;
-  bool uniform = true;
-  bool pinned = false;
-  std::size_t scope = 0;                     ///< depth of the loop at whose head it is computed
-  std::optional<std::int64_t> constant = {}; ///< as stored in a uniform register
-  std::vector<std::int64_t> table = {};      ///< depends on the thread only: the value for each thread
-  std::optional<Range> range = {};           ///< integers: contains every value
-  std::int64_t multiple = 1;                 ///< loop variables: every value is a multiple of this
+  bool uniform = true;                       ///< in a uniform register; otherwise in a lane register
+  bool pinned = false;                       ///< depends on memory, so it is not hoisted
+  std::size_t scope = 0;                     ///< depth of the loop at whose head the value is computed
+  std::optional<std::int64_t> constant = {}; ///< of a constant: the bits as stored in a uniform register
+  std::vector<std::int64_t> table = {}; ///< if the value depends on the thread only: the value for each thread
+  std::optional<Range> range = {};      ///< for integers: a range that contains every value
+  std::int64_t multiple = 1;            ///< loop variables: every value is a multiple of this
   Recipe recipe = Recipe::given;
   BinaryOp op = BinaryOp::add;
   ValueId a = 0, b = 0, c = 0;
   std::int64_t imm = 0;
   Sum sum = {};
-  std::uint32_t reg = no_register;
+  std::uint32_t reg = no_register; ///< assigned when the computation is emitted
 };
 
-/// The code of one loop body, or of the kernel: the code hoisted to its head, and the rest.
+/// The code of one loop body, or of the whole kernel. `head` is the code that is hoisted to the start of it,
+/// and `body` is the rest.
 struct CodeScope {
   std::vector<Instr> head, body;
 };
@@ -78,7 +82,7 @@ public:
   ValueId select(ValueId condition, ValueId when_true, ValueId when_false);
   ValueId cast(DType dtype, ValueId a);
   ValueId multiply_add(ValueId x, ValueId a, ValueId b); ///< x + a*b, f32 or u32
-  ValueId splat(ValueId a);                              ///< in lanes, whether `a` is uniform or not
+  ValueId splat(ValueId a);                              ///< `a` in a lane register, if `a` is uniform or not
   ValueId sum(DType dtype, Sum sum);
 
   bool is_constant(ValueId id, std::int64_t bits) const { return values_[id].constant == bits; }
@@ -91,7 +95,7 @@ public:
   std::uint32_t allocate(std::uint32_t bytes);
   std::uint32_t allocate_array(std::uint32_t bytes);
   static std::uint32_t register_bytes(DType dtype, bool uniform);
-  /// Registers of pinned values, which `release` frees after the statement.
+  /// Allocates a register for a pinned value. `release` frees it after the statement.
   std::uint32_t allocate_temporary(DType dtype, bool uniform);
   std::size_t mark() const { return temporaries_.size(); }
   void release(std::size_t mark);
@@ -103,7 +107,7 @@ private:
   using Key = std::tuple<Recipe, BinaryOp, DType, ValueId, ValueId, ValueId, std::int64_t>;
   ValueId add(Value value);
   ValueId table(DType dtype, std::vector<std::int64_t> content);
-  ValueId make(Value value); ///< derives the other fields from the operands
+  ValueId make(Value value); ///< adds a value and derives its other fields from its operands
   ValueId fold(BinaryOp op, ValueId a, ValueId b);
   ValueId logical(BinaryOp op, ValueId a, ValueId b);
   std::int64_t at(ValueId id, std::size_t thread) const;
@@ -121,7 +125,7 @@ private:
   std::map<Key, ValueId> known_;
   std::map<std::pair<DType, Sum>, ValueId> sums_;
   std::map<std::pair<DType, std::vector<std::int64_t>>, ValueId> tables_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> free_;         ///< by size in bytes
+  std::map<std::uint32_t, std::vector<std::uint32_t>> free_;         ///< free registers by size in bytes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> temporaries_; ///< register, bytes
   std::uint32_t small_ = 0, small_end_ = 0; ///< unused part of a chunk of small registers
 };

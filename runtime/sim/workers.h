@@ -9,14 +9,15 @@
 
 namespace nestsmith::sim {
 
-/// The number of host threads: `asked`, or one per core if that is 0, limited by the number of blocks.
+/// The number of host threads: `asked`, or the number of cores if `asked` is 0. At most the number of blocks.
 inline unsigned worker_count(unsigned asked, std::uint64_t blocks) {
   unsigned threads = asked ? asked : std::max(1u, std::thread::hardware_concurrency());
   return static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, threads));
 }
 
-/// Calls `work(worker)` for each of `workers` on its own thread, the first on the calling thread. After all
-/// have finished, rethrows the exception of the first worker that failed.
+/// Calls `work(worker)` for each element of `workers`, each on its own thread. The first call runs on the
+/// calling thread. After all calls have finished, rethrows the exception of the first worker in the list that
+/// failed.
 template <class Worker, class Work> void run_workers(std::vector<Worker> &workers, const Work &work) {
   std::vector<std::exception_ptr> failures(workers.size());
   auto run = [&](std::size_t n) {
