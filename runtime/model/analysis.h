@@ -1,9 +1,10 @@
 #pragma once
-/// Analysis of a lowered plan for one GPU without running it there: operation counts, occupancy and waves,
-/// modelled memory traffic, and a lower bound on the time that each resource takes.
+/// Analysis of a lowered plan for one GPU, without a run on this GPU: operation counts, occupancy and waves,
+/// modelled memory traffic, and the minimum time that each resource needs.
 ///
-/// The bounds count the operations of the lowered kernel. The compiler merges and removes some of them, so a
-/// kernel may issue fewer. The bounds ignore latency, which makes a kernel slower.
+/// The bounds are estimates of the minimum time for the operations of the lowered kernel. They are not strict
+/// lower bounds for the compiled code, which may contain fewer operations, because the compiler merges and
+/// removes some of them. Latency is not modelled, so a kernel can take longer.
 
 #include "codegen/cuda.h"
 #include "dsl/program.h"
@@ -23,69 +24,76 @@
 
 namespace nestsmith {
 
-/// The resources with a bound. The first four belong to each SM, the others to the whole chip.
-///   issue   warp instructions that the schedulers issue: memory accesses, arithmetic on data, barriers.
-///     Address arithmetic and loop overhead are excluded, since the compiler removes most of them
+/// The resources for which a bound is computed. Each SM has the first four resources. The whole chip has one of
+/// each of the others.
+///   issue   warp instructions that the schedulers issue: memory accesses, arithmetic on data, barriers
+///           (without address arithmetic and loop overhead, because the compiler removes most of them)
 ///   fp32    arithmetic on data, in the FFMA pipe
 ///   shared  wavefronts of shared memory
 ///   l1      requests to global memory
 ///   l2      sectors that the L1 caches request, and stored sectors
-///   dram    sectors that L2 requests, and written-back sectors
+///   dram    sectors that L2 requests, and sectors that L2 writes back
 enum class Resource : std::uint8_t { issue, fp32, shared, l1, l2, dram };
 inline constexpr Resource resources[] = {Resource::issue, Resource::fp32, Resource::shared,
                                          Resource::l1,    Resource::l2,   Resource::dram};
-std::string_view name(Resource resource);   ///< "issue slots", "FP32 pipe", "shared memory", "L1", "L2", "DRAM"
-std::string_view source(Resource resource); ///< its throughput, and the source of that figure
-/// Whether each SM has the resource; else the chip has it.
+std::string_view name(Resource resource); ///< "issue slots", "FP32 pipe", "shared memory", "L1", "L2", "DRAM"
+/// Text: the throughput of the resource, and the source of this figure.
+std::string_view source(Resource resource);
+/// True for a resource of each SM, false for a resource of the whole chip.
 bool of_sm(Resource resource);
 
-/// Lower bound on the time for a kernel's use of a resource.
+/// The minimum time for a kernel's use of one resource.
 struct Bound {
   Resource resource = Resource::issue;
-  double amount = 0; ///< clocks of the SM with the most blocks, or bytes
+  double amount = 0; ///< for a resource of an SM: clocks on the SM with the most blocks; otherwise bytes
   double seconds = 0;
 };
 
-/// Lower bound on the clocks for which L1 or shared memory is busy, summed over all SMs. A request to global
-/// memory takes one clock, or more if its sectors need more at 128 bytes per clock.
+/// Minimum number of clocks for which L1 or shared memory is busy, summed over all SMs. For shared memory, the
+/// number of wavefronts. For global memory, the largest of the number of requests, the number of wavefronts,
+/// and the number of clocks that the sectors take at 128 bytes per clock.
 double clocks(const model::AccessCounts &access);
 
 struct KernelAnalysis {
-  /// With constants for its sizes, and sums in registers (runtime/model/sums_in_registers.h).
+  /// The lowered kernel with constants for its sizes, and with sums in registers
+  /// (runtime/model/sums_in_registers.h).
   kernel::Kernel kernel;
   model::Counters counters; ///< of `kernel`
-  /// Buffers whose sums are in memory in the lowered kernel. If there are any, `lowered` has the counts of the
-  /// lowered kernel.
+  /// Buffers whose accumulators `sums_in_registers` moved from memory to registers. If this list is not empty,
+  /// `lowered` has the counts of the kernel before this change.
   std::vector<std::string> sums_moved;
   std::optional<model::Counters> lowered;
-  std::vector<TextLine> lines;             ///< for each access of `counters`, in the plan's CUDA text
-  std::optional<KernelResources> compiled; ///< for the GPU's architecture; none without NVRTC
-  Occupancy occupancy;                     ///< unknown registers impose no limit
-  /// Whether this build has no occupancy calculator, so that only threads, blocks and shared memory limit
+  std::vector<TextLine> lines; ///< for each access of `counters`: its line in the CUDA text of the plan
+  /// Resources of the code compiled for the GPU; none if NVRTC is not available.
+  std::optional<KernelResources> compiled;
+  Occupancy occupancy; ///< if `compiled` is none, registers do not limit the occupancy
+  /// True if this build has no occupancy calculator. Then only threads, blocks and shared memory limit the
   /// occupancy.
   bool occupancy_assumed = false;
   Waves waves;
   model::TrafficResult memory;
-  std::vector<Bound> bounds; ///< one per resource, the slowest first
+  std::vector<Bound> bounds; ///< one per resource, in descending order of `seconds`
 
   /// The counts of the lowered kernel.
   const model::Counters &exact() const { return lowered ? *lowered : counters; }
-  double flops() const; ///< executed: 2 per multiply-add, 1 per other float operation
-  /// Bytes that lanes request from global memory, loads and stores.
+  double flops() const; ///< executed FLOP: 2 for each multiply-add, 1 for each other floating-point operation
+  /// Bytes of all loads and stores of all lanes in global memory.
   std::uint64_t asked_bytes() const;
   const Bound &bound(Resource resource) const;
   double seconds() const { return bounds.front().seconds; }
   Resource limiter() const { return bounds.front().resource; }
   /// Mean number of active lanes per executed warp instruction: 32 without divergence.
   double active_lanes() const;
-  /// Blocks of the SM with the most blocks, relative to the mean: 1 if balanced.
+  /// Number of blocks on the SM with the most blocks, divided by the mean over all SMs: 1 if all SMs have the
+  /// same number of blocks.
   double imbalance(const Gpu &gpu) const;
 };
 
 struct PlanAnalysis {
   Gpu gpu;
-  /// Requirements of the computation, independent of the schedule: its operations, its bytes if each operand
-  /// and result moves once, and the multiply-adds of its sums (0 without sums).
+  /// The minimum work of the computation, for every schedule: `needed_flops` is the number of its operations,
+  /// `needed_bytes` is the number of bytes if each operand and each result is moved once, and
+  /// `needed_multiply_adds` is the number of multiply-adds of its sums (0 without sums).
   double needed_flops = 0, needed_bytes = 0, needed_multiply_adds = 0;
   std::vector<KernelAnalysis> kernels; ///< executed one after the other
 
@@ -93,44 +101,47 @@ struct PlanAnalysis {
   double asked_bytes() const;
   double dram_bytes() const;
   double multiply_adds() const; ///< executed
-  /// Arithmetic intensity in FLOP/byte, for the required operations: if each operand and result moves once, for
-  /// the bytes that lanes request from global memory, and for the bytes that DRAM moves.
+  /// Arithmetic intensity of the computation in FLOP/byte, if each operand and each result is moved once.
   double algorithm_intensity() const { return needed_flops / needed_bytes; }
+  /// The needed FLOP per byte that lanes load from or store to global memory.
   double asked_intensity() const { return needed_flops / asked_bytes(); }
+  /// The needed FLOP per byte that DRAM reads or writes.
   double dram_intensity() const { return needed_flops / dram_bytes(); }
   /// The roofline: upper bound on FLOP/s at this intensity.
   double attainable(double intensity) const;
-  /// The peak for this mix of operations: operations other than multiply-adds count half.
+  /// The peak in FLOP/s for this mix of operations. An operation other than a multiply-add performs one FLOP in
+  /// an issue slot of the FMA pipe, so it reaches half of the peak.
   double peak_of_mix() const;
 
-  double seconds() const;           ///< lower bound for all kernels
-  double seconds(Resource r) const; ///< lower bound for one resource, summed over the kernels
+  double seconds() const;           ///< sum of the bounds of all kernels
+  double seconds(Resource r) const; ///< bound for one resource, summed over the kernels
   const KernelAnalysis &slowest() const;
   Resource limiter() const { return slowest().limiter(); }
-  /// The sums over all accesses to one memory in one direction.
+  /// The sums over all loads, or all stores, in global or in shared memory.
   model::RequestSums total(Scope scope, bool stores) const;
   bool sampled() const;
 };
 
 struct AnalysisOptions {
-  std::uint64_t max_blocks = 64;          ///< blocks to count; 0: all
-  std::uint64_t max_requests = 5'000'000; ///< requests to follow through the caches
+  std::uint64_t max_blocks = 64;          ///< maximum number of blocks to execute for the counts; 0: all
+  std::uint64_t max_requests = 5'000'000; ///< `TrafficOptions::max_requests`
   unsigned host_threads = 0;
 };
 
-/// The value 1 for each scalar of the kernel, which counting uses.
+/// Returns the value 1 for each scalar parameter. The counters execute the kernel with these values.
 std::vector<Scalar> ones(const kernel::Kernel &kernel);
 
-/// Analyses `plan`, the lowered `source` for one launch. All scalars are 1, so that an operand C is read.
-/// `compiled` has the resources of each kernel, or is empty. Throws UserError (usage) if the arrays do not fit
-/// in the GPU's memory, or an SM cannot hold a block.
+/// Analyses `plan`, which is `source` lowered for one launch. All scalars are 1, beta included, so that loads
+/// of C are not skipped. `compiled` has the resources of each kernel, or is empty. Throws UserError (usage) if
+/// the arrays do not fit in the GPU's memory, or an SM cannot hold a block.
 PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
                      const std::vector<KernelResources> &compiled, const AnalysisOptions &options = {});
 
-/// The occupancy that threads, blocks and shared memory allow, for a build without an occupancy calculator.
+/// The occupancy if only threads, blocks and shared memory limit it. For builds without an occupancy
+/// calculator.
 Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch);
 
-/// The limits of the GPU, for building a rung.
+/// The limits of the GPU as a target for schedules.
 Target target_of(const Gpu &gpu);
 
 } // namespace nestsmith

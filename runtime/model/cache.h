@@ -12,7 +12,8 @@ public:
       : sets_((static_cast<std::uint64_t>(bytes) / 128 + most_ways - 1) / most_ways),
         ways_(sets_ == 0 ? 0 : static_cast<std::uint64_t>(bytes) / 128 / sets_), lines_(sets_ * ways_) {}
 
-  /// Looks up the sectors of a line (one bit each) and fills the missing ones. Returns the sectors that hit.
+  /// Looks up sectors of a line (a mask with one bit per sector) and fills the sectors that are missing.
+  /// Returns the mask of the sectors that hit.
   std::uint32_t load(std::uint64_t line, std::uint32_t sectors) {
     Line *found = find(line);
     if (!found)
@@ -21,7 +22,7 @@ public:
     found->present |= sectors;
     return present;
   }
-  /// Writes the sectors of a line. Returns those that were dirty already.
+  /// Writes sectors of a line. Returns the mask of the sectors that were already dirty.
   std::uint32_t store(std::uint64_t line, std::uint32_t sectors) {
     Line *found = find(line);
     if (!found)
@@ -40,7 +41,8 @@ private:
     std::uint32_t present = 0, dirty = 0;
   };
 
-  /// The line, replacing the least recently used one if necessary. Null if the cache has no capacity.
+  /// Returns the line with this number. If it is not in the cache, it replaces the least recently used line of
+  /// its set. Null if the cache has no capacity.
   Line *find(std::uint64_t number) {
     if (ways_ == 0)
       return nullptr;

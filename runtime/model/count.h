@@ -12,20 +12,21 @@
 namespace nestsmith::model {
 
 struct CountOptions {
-  /// Upper limit on the executed blocks, with a minimum of eight. 0: every block. Corners, edges and
-  /// interior blocks each represent the blocks in an equivalent position. Random blocks test this equivalence.
-  /// If it does not hold, because the kernel assigns tiles in an order of its own, blocks from the whole grid
-  /// give an estimate. When blocks are sampled, `lines` is approximate.
+  /// Upper limit on the executed blocks, with a minimum of eight. 0: every block. If there are more blocks, one
+  /// executed block represents all blocks in an equivalent position of the grid (corner, edge or interior). The
+  /// counter executes some random blocks to test this equivalence. If the test fails, for example because the
+  /// kernel assigns tiles to blocks in another order, the counts are an estimate from blocks of the whole grid.
+  /// If blocks are sampled, `lines` is approximate.
   std::uint64_t max_blocks = 0;
   unsigned host_threads = 0; ///< 0: all cores; the counts do not depend on it
 };
 
-/// Counts a kernel without sizes. `scalars` are in the order of the kernel's. If addresses or conditions depend
-/// on loaded values, memory is zero.
+/// Counts a kernel without sizes. `scalars` are in the order of the kernel's scalar parameters. If addresses or
+/// conditions depend on loaded values, the counter assumes that all memory is zero.
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options = {});
 
-/// The first request of warp `warp` of block `block` for access number `access` of `count(...).accesses`; none
-/// if it makes none.
+/// The first request that warp `warp` of block `block` makes for access number `access` of
+/// `count(...).accesses`. None if the warp makes no such request.
 std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                                          std::size_t access, std::uint64_t block = 0, std::uint32_t warp = 0);
 

@@ -1,31 +1,34 @@
 #pragma once
 /// Counts the requests of a kernel to global and shared memory during execution.
 ///
-/// The cost of a request depends on its lanes and on its phase (tally.h). If both follow from the execution of
-/// a region, no instruction is executed for the access; see `CountedBy`.
+/// The cost of a request depends on its active lanes and on its *phase* (tally.h): the position of its address
+/// within 128 bytes. If the region determines both, the counter emits no instruction for the access; see
+/// `CountedBy`.
 
 #include "runtime/model/tally.h"
 
 namespace nestsmith::model {
 
+/// The way in which the requests of an access are counted.
 enum class CountedBy : std::uint8_t {
-  region,  ///< the phase is a constant, and the lanes are those that execute the region
-  phase,   ///< phases of the uniform part are counted once for all accesses of a region that share it
-  request, ///< each request is counted, since it has a mask of its own or addresses without a pattern
+  region,  ///< by executions of the region: the phase is constant, and all lanes of the region take part
+  phase,   ///< accesses in a region with the same uniform base share one histogram of phases
+  request, ///< each request is counted, because it has its own mask or its addresses have no pattern
 };
 
 struct CountedAccess {
   const sim::Access *access = nullptr;
   std::uint32_t region = 0;
   CountedBy by = CountedBy::region;
-  std::uint32_t number = 0; ///< by phase: of the base; by request: of the access
-  std::int64_t phase = 0;   ///< in elements; by region: of the address; by phase: relative to the base
+  std::uint32_t number = 0; ///< number of the base (`CountedBy::phase`) or of the access (`CountedBy::request`)
+  std::int64_t phase = 0;   ///< in elements: of the address (`region`), or relative to the base (`phase`)
   std::int64_t bytes = 0;   ///< access size of one lane: all elements of a vector
 };
 
 class Counting : public sim::RunObserver {
 public:
-  /// `merge`: also count with loads of shared memory merged as by a compiler (`AccessCounts::merged`).
+  /// `merge`: also compute the counts after loads of shared memory are merged as a compiler merges them
+  /// (`AccessCounts::merged`).
   explicit Counting(bool merge) : merge_(merge) {}
 
   void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
@@ -38,15 +41,16 @@ public:
   Tally tally(const sim::Program &program) const { return {program, bases_, single_}; }
   /// The accesses of the last decoded program, in program order.
   const std::vector<CountedAccess> &accesses() const { return accesses_; }
-  /// The same with loads of shared memory merged as by a compiler; empty if nothing was merged.
+  /// The accesses after loads of shared memory are merged as a compiler merges them. Empty if nothing was
+  /// merged.
   const std::vector<CountedAccess> &merged() const { return merged_; }
   std::uint32_t bases() const { return bases_; }
   std::uint32_t single() const { return single_; }
 
-  std::vector<Counters> counters; ///< of each executed program
+  std::vector<Counters> counters; ///< one element for each executed program
 
 private:
-  /// The parts of an address, for merging.
+  /// The parts of an address that decide whether two loads can be merged.
   struct Address {
     std::uint32_t epoch;
     DType index;

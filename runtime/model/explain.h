@@ -10,7 +10,7 @@ namespace nestsmith {
 
 /// The quality of a figure:
 ///   exact     a property of the lowered kernel or of the GPU
-///   modelled  result of a model that its header documents
+///   modelled  the result of a model; the header of the model documents it
 ///   bound     a lower bound from the GPU's documented rates
 ///   unknown   not available; the value is n/a
 enum class Known : std::uint8_t { exact, modelled, bound, unknown };
@@ -22,7 +22,7 @@ struct Fact {
   Known known = Known::exact;
 };
 
-/// A section, as in the profiler's report.
+/// A section of the report, with a title as in the report of Nsight Compute.
 struct Section {
   std::string title;
   std::vector<Fact> facts;
@@ -35,9 +35,9 @@ std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &
 /// Intensities and attainable rates of the whole plan.
 Section roofline(const PlanAnalysis &analysis);
 
-/// An access of a plan, as presented to the user.
+/// The name of an access of a plan, for the user.
 struct AccessName {
-  std::size_t number = 0; ///< from 1, through all kernels
+  std::size_t number = 0; ///< from 1; the kernels are numbered through
   std::size_t kernel = 0, access = 0;
   std::string text; ///< "load of A", "store to C"
 };
@@ -48,7 +48,7 @@ std::vector<AccessName> hottest(const PlanAnalysis &analysis);
 /// Mean cost of a request: "32 sectors", "1 wavefronts".
 std::string per_request(const model::AccessCounts &access);
 
-/// Change of the time bound from one plan to another.
+/// The change of the bound on the time from one plan to another.
 enum class Outcome : std::uint8_t { better, same, worse };
 Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// GPUs for analyses, whether or not one is present: plain data, with the source of each figure.
+/// Data of GPUs for analyses, with the source of each figure. The GPU need not be present.
 
 #include "dsl/arch.h"
 
@@ -13,24 +13,24 @@ namespace nestsmith {
 
 struct Gpu {
   std::string name;    ///< value of --gpu: "A100"
-  std::string product; ///< "NVIDIA A100-SXM4-40GB"
+  std::string product; ///< name that the driver reports: "NVIDIA A100-SXM4-40GB"
   Arch arch;           ///< for code of this device: sm_80, sm_90a
   std::string chip;    ///< the profiler's name: "GA100"
   int sms = 0;
-  double clock_hz = 0;                        ///< boost clock, unless the source states otherwise
-  int fp32_lanes = 0;                         ///< FFMA lanes that can start per SM and clock
-  int schedulers = 4;                         ///< per SM; each issues one warp instruction per clock
-  double dram_bytes_per_s = 0;                ///< peak
-  std::int64_t dram_bytes = 0;                ///< capacity
-  std::int64_t l2_bytes = 0;                  ///< capacity
-  int l2_partitions = 1;                      ///< each caches the data that the SMs on its side request
-  double l2_bytes_per_clock = 0;              ///< of the whole chip, for reads
-  std::int64_t l1_bytes = 0;                  ///< per SM: L1 and shared memory together
-  std::int64_t shared_per_sm = 0;             ///< upper limit for shared memory
-  std::int64_t shared_per_block = 0;          ///< with opt-in
-  std::int64_t shared_reserved_per_block = 0; ///< by the system
+  double clock_hz = 0;               ///< boost clock, unless the source states otherwise
+  int fp32_lanes = 0;                ///< FFMA lanes that can start per SM and clock
+  int schedulers = 4;                ///< per SM; each issues one warp instruction per clock
+  double dram_bytes_per_s = 0;       ///< peak
+  std::int64_t dram_bytes = 0;       ///< capacity
+  std::int64_t l2_bytes = 0;         ///< capacity
+  int l2_partitions = 1;             ///< each partition caches the data that its SMs request
+  double l2_bytes_per_clock = 0;     ///< of the whole chip, for reads
+  std::int64_t l1_bytes = 0;         ///< per SM: L1 and shared memory together
+  std::int64_t shared_per_sm = 0;    ///< bytes: upper limit for the shared memory of all resident blocks
+  std::int64_t shared_per_block = 0; ///< bytes, if the kernel opts in to more than 48 KB
+  std::int64_t shared_reserved_per_block = 0; ///< bytes that the system reserves in each block
   int threads_per_sm = 0, blocks_per_sm = 0, registers_per_sm = 65536;
-  /// Source of each figure, by field name. The source of an unpublished figure begins with "assumed" or
+  /// Source of each figure, by field name. If a figure is not published, its source begins with "assumed" or
   /// "measured".
   std::map<std::string, std::string> sources;
 
@@ -39,10 +39,10 @@ struct Gpu {
   double ridge() const { return fp32_flops() / dram_bytes_per_s; }        ///< in FLOP/byte
 };
 
-/// All GPUs, in the order of the list.
+/// The list of all known GPUs.
 const std::vector<Gpu> &gpus();
-/// Finds a GPU by name, ignoring case, spaces, "RTX" and "NVIDIA" ("a100", "3090"), or by product. Throws
-/// UserError (usage) with the list.
+/// Finds a GPU by name, ignoring case, spaces, "RTX" and "NVIDIA" ("a100", "3090"), or by product. If there is
+/// no such GPU, throws UserError (usage) with the list.
 const Gpu &find_gpu(std::string_view name);
 /// The listed GPU for a device whose driver name is `product`, or null.
 const Gpu *known_gpu(std::string_view product);

@@ -1,8 +1,9 @@
 #pragma once
-/// Counted and modelled figures under the names of Nsight Compute metrics.
+/// Counted and modelled figures with the names of Nsight Compute metrics.
 ///
-/// The names are those for the chips of runtime/model/gpus.h; docs/counters.md defines each metric and how it
-/// is counted. A metric without a counter in the profiler begins with "nestsmith__".
+/// The names are those that Nsight Compute uses for the chips in runtime/model/gpus.h. docs/counters.md defines
+/// each metric and describes how nestsmith counts it. If the profiler has no counter for a metric, the name of
+/// the metric begins with "nestsmith__".
 
 #include "runtime/model/counters.h"
 #include "runtime/model/gpus.h"
@@ -18,10 +19,10 @@
 namespace nestsmith {
 
 /// The quality of a metric:
-///   exact          a property of the lowered kernel. The hardware counts the same if the compiler keeps the
-///     operations
-///   modelled       by the model in `Metric::note`
-///   not_available  for the reason in `Metric::note`
+///   exact          a property of the lowered kernel; the hardware counter has the same value if the compiler
+///                  keeps all operations
+///   modelled       the result of the model that `Metric::note` names
+///   not_available  `Metric::note` states the reason
 enum class MetricKind : std::uint8_t { exact, modelled, not_available };
 std::string_view name(MetricKind kind); ///< "exact", "modelled", "n/a"
 
@@ -40,7 +41,8 @@ struct Metric {
   std::string note;            ///< the model, or the reason why it is not available; else empty
 };
 
-/// The inputs of the metrics of one launch. Metrics that need a missing part are not available.
+/// The inputs from which the metrics of one launch are computed. If a pointer is null, the metrics that need it
+/// are not available.
 struct Measured {
   const model::Counters &counters;
   const model::Traffic *traffic = nullptr;

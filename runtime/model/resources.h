@@ -5,11 +5,11 @@
 
 namespace nestsmith {
 
-/// Static shared memory is per block, everything else per thread. The stack frame holds spilled registers and
-/// arrays with a non-constant index.
+/// `shared_bytes` is static shared memory per block. All other figures are per thread. The stack frame contains
+/// spilled registers and arrays that are accessed with a non-constant index.
 struct KernelResources {
   int registers = 0;
-  std::int64_t spill_stores = 0, spill_loads = 0; ///< bytes that the instructions move, each counted once
+  std::int64_t spill_stores = 0, spill_loads = 0; ///< bytes, each instruction counted once
   std::int64_t stack_bytes = 0;
   std::int64_t shared_bytes = 0;
 };

@@ -1,5 +1,6 @@
 #pragma once
-/// Promotion of sums from memory to registers, which every CUDA compiler applies to a lowered kernel.
+/// Moves accumulators of sums from memory to registers, because every CUDA compiler does the same with a
+/// lowered kernel.
 
 #include "lowering/kernel.h"
 
@@ -11,8 +12,9 @@ namespace nestsmith {
 
 struct SumsInRegisters {
   kernel::Kernel kernel;
-  std::vector<std::string> buffers; ///< with promoted sums, without duplicates; empty: unchanged
-  /// The original statement of each new statement.
+  /// Buffers of the moved accumulators, without duplicates; empty if nothing changed.
+  std::vector<std::string> buffers;
+  /// For each new statement, the original statement.
   std::map<const kernel::StmtNode *, kernel::Stmt> origin;
 };
 

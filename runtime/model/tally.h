@@ -1,6 +1,7 @@
 #pragma once
-/// The requests of one machine, counted by the properties that determine their costs: the lanes, and the
-/// *phase*, the position of the address within 128 bytes. The costs are computed after all blocks have finished
+/// Histograms of the requests of one machine, by the properties that determine their costs: the active lanes,
+/// and the *phase*, which is the position of the address within 128 bytes. A *base* is the uniform part of an
+/// address, which several accesses can share. The costs are computed after all blocks have finished
 /// (evaluate.h).
 
 #include "runtime/model/counters.h"
@@ -11,17 +12,18 @@
 
 namespace nestsmith::model {
 
-inline constexpr std::uint32_t phases = 64; ///< of a base, in elements: 128 bytes of the smallest type
+inline constexpr std::uint32_t phases = 64; ///< number of phases, in elements of the smallest type: 128 bytes
 
 struct Tally : sim::Observation {
-  /// Number of the base or access; warp; lanes; phase.
+  /// Number of the base or of the access; warp; mask of the active lanes; phase.
   using Key = std::array<std::uint32_t, 4>;
   using Times = std::map<Key, std::uint64_t>;
 
-  /// `bases` and `single` are the numbers of bases and of singly counted accesses (counting.h).
+  /// `bases` is the number of bases. `single` is the number of accesses whose requests are counted one by one
+  /// (counting.h).
   Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single);
 
-  /// Counts a uniform part of addresses that equals `base`, in elements.
+  /// Counts one execution in which base number `number` has the value `base`, in elements.
   void phase(std::uint32_t number, const sim::Warp &w, std::int64_t base) {
     auto at = static_cast<std::uint32_t>(base) % phases;
     if (w.active == w.live)
@@ -34,14 +36,16 @@ struct Tally : sim::Observation {
   void clear();
 
   std::uint32_t warps;
-  std::vector<std::uint64_t> base_phases; ///< bases, by all live lanes of each warp, by phase
-  Times partial_phases;                   ///< bases, by fewer lanes
-  Times requests;                         ///< accesses that are counted singly
-  /// Summed costs of accesses at addresses without a pattern, by the number of the access.
+  /// Executions by all live lanes, at index (number * warps + warp) * phases + phase.
+  std::vector<std::uint64_t> base_phases;
+  Times partial_phases; ///< executions by only some of the live lanes
+  Times requests;       ///< accesses whose requests are counted one by one
+  /// For accesses whose addresses have no pattern: the summed costs, by the number of the access.
   std::vector<RequestSums> sums;
 
 private:
-  /// The last counted entry of each access and warp, as a cache: it is usually the next one too.
+  /// A cache: for each access and warp, the entry of `requests` that was incremented last. The next request
+  /// usually increments the same entry.
   std::vector<Times::value_type *> last_;
 };
 

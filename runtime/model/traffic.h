@@ -1,12 +1,14 @@
 #pragma once
-/// A cache model: the sectors of a kernel that L1, L2 and DRAM serve.
+/// A cache model: counts the sectors that L1, L2 and DRAM serve for a kernel.
 ///
-/// The resident blocks execute concurrently, one request of each warp in turn. Caches have lines of 128 bytes
-/// that are filled sector by sector, use LRU replacement, and start empty. Each block has its own share of its
-/// SM's L1; loads look it up and stores write through. The share is private because the blocks of an SM drift
-/// apart on hardware and seldom use each other's data. The L2 consists of partitions, each of which caches the
-/// requests of its SMs; data of another partition are looked up there before DRAM. Stored sectors are written
-/// back on eviction, and those left at the end count as written to DRAM.
+/// The model executes the resident blocks concurrently: it takes one request from each warp in turn. Caches
+/// have lines of 128 bytes, fill each line sector by sector, use LRU replacement, and start empty. Each block
+/// has a private share of the L1 of its SM. Loads are looked up in this share. Stores write through. The share
+/// is private because, on hardware, the blocks of an SM execute at different positions and seldom use each
+/// other's data. The L2 consists of partitions. Each partition caches the requests of the SMs that belong to
+/// it. If the data belong to another partition, the model looks them up there before it reads DRAM. L2 writes
+/// stored sectors back to DRAM when it evicts them. Stored sectors that remain in L2 at the end also count as
+/// written to DRAM.
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
@@ -26,13 +28,14 @@ struct MemorySystem {
   int l2_partitions = 1;
 };
 
+/// The numbers of sectors at each level.
 struct Traffic {
-  std::uint64_t l1_sectors = 0;                  ///< requested by loads
-  std::uint64_t l1_hits = 0;                     ///< hits among them
+  std::uint64_t l1_sectors = 0;                  ///< sectors that loads request from L1
+  std::uint64_t l1_hits = 0;                     ///< hits among `l1_sectors`
   std::uint64_t l2_reads = 0;                    ///< sectors that L1 requests from L2
-  std::uint64_t l2_read_hits = 0;                ///< hits among them
-  std::uint64_t l2_writes = 0;                   ///< sectors
-  std::uint64_t dram_reads = 0, dram_writes = 0; ///< sectors
+  std::uint64_t l2_read_hits = 0;                ///< hits among `l2_reads`
+  std::uint64_t l2_writes = 0;                   ///< sectors that stores write to L2
+  std::uint64_t dram_reads = 0, dram_writes = 0; ///< sectors read from DRAM and written to DRAM
 
   std::uint64_t dram_bytes() const { return (dram_reads + dram_writes) * 32; }
   std::uint64_t l2_bytes() const { return (l2_reads + l2_writes) * 32; }
@@ -42,22 +45,23 @@ struct Traffic {
 };
 
 struct TrafficOptions {
-  /// Approximate limit on the followed requests; a request that touches 32 lines of 128 bytes counts as two. If
-  /// the kernel makes more, the long loops of each block execute only part of their iterations, with a
-  /// proportionally smaller L2. If that is not enough, the last blocks are assumed to behave like those before
-  /// them.
+  /// Approximate limit on the number of requests that the model follows. A request that accesses 32 lines of
+  /// 128 bytes counts as two. If the kernel makes more requests, the model executes only a part of the
+  /// iterations of each long loop, with a proportionally smaller L2. If this is not sufficient, it does not
+  /// execute the last blocks, and assumes that they behave like the blocks before them.
   std::uint64_t max_requests = 16'000'000;
 };
 
 struct TrafficResult {
   Traffic traffic;
-  std::vector<Traffic> accesses; ///< for each of the counters' accesses
-  /// Approximate fractions of each block's requests, and of the blocks, that were followed.
+  std::vector<Traffic> accesses; ///< for each element of `Counters::accesses`
+  /// Approximate fractions of the work that the model followed: of the requests of each block, and of the
+  /// blocks.
   double followed = 1, followed_blocks = 1;
 };
 
-/// Models a kernel without sizes; `counters` are its counts. If addresses or conditions depend on loaded
-/// values, loads give 0.
+/// Models the caches for a kernel without sizes. `counters` are the counts of this kernel. If addresses or
+/// conditions depend on loaded values, the model assumes that every load returns 0.
 TrafficResult traffic(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const Counters &counters,
                       const MemorySystem &system, const TrafficOptions &options = {});
 

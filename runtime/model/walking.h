@@ -1,11 +1,11 @@
 #pragma once
-/// Follows a kernel request by request: each warp stops after each of its requests.
+/// Executes a kernel request by request: each warp stops after each of its requests.
 
 #include "runtime/sim/observer.h"
 
 namespace nestsmith::model {
 
-/// Receives the requests of the machines that have it as their observation.
+/// Receives the requests of a machine. It is the `Observation` of this machine.
 class Sink : public sim::Observation {
 public:
   /// Called when the lanes in `mask` perform `access`, which is number `number` in `Walking::accesses()`.
