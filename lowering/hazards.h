@@ -9,28 +9,30 @@
 
 namespace nestsmith::kernel {
 
-/// The copy of a buffer that an access uses: number (loop + at) % count, or the constant `at` if `loop` is
-/// null.
+/// The copy of a buffer that an access uses, if the buffer has several copies for a pipelined loop. The number
+/// of the copy is (loop + at) % count, or `at` if `loop` is null.
 struct Slot {
   Var loop;
   std::int64_t at, count;
   bool operator==(const Slot &) const = default;
 };
 
-/// Iterations 0 to `at` of a loop, in which a guard executes a statement. A negative `at` means no iteration.
+/// The iterations 0, …, `at` of a loop for which a guard is true. If `at` is negative, the guard is false in
+/// every iteration.
 struct Until {
   Var loop;
   std::int64_t at;
   bool operator==(const Until &) const = default;
 };
 
-/// An access to a shared buffer, or to one copy of it if the copy is known. `by` is the buffer to which the
-/// accessing statement stores.
+/// An access to a shared buffer. `slot` is the accessed copy, or none if the copy is unknown. `by` is the
+/// destination buffer of the statement that makes the access.
 struct Access {
   Buffer buffer;
   std::optional<Slot> slot;
   std::string by;
-  std::optional<Until> until = std::nullopt; ///< only in these iterations
+  /// The access occurs only in these iterations; none: in every iteration.
+  std::optional<Until> until = std::nullopt;
   bool operator==(const Access &) const = default;
 };
 
@@ -40,31 +42,33 @@ struct Accesses {
 
   static void add(std::vector<Access> &list, const Access &access);
   void join(const Accesses &other);
-  /// The accesses under a guard. An access keeps the limit of its innermost guard only.
+  /// The accesses if they are under the guard `until`. If an access has a guard already, it keeps this inner
+  /// guard only.
   Accesses guarded(const Until &until) const;
-  /// The accesses as made `distance` iterations of the loop later.
+  /// The same accesses, shifted by `distance` iterations of `loop`.
   Accesses later(const Var &loop, std::int64_t distance) const;
-  /// The accesses as seen from outside of the loop: in its iteration `at`, or in any iteration if `at` is none.
+  /// The accesses for code outside of the loop: the accesses in iteration `at` of the loop, or in any iteration
+  /// if `at` is none.
   Accesses outside(const Var &loop, std::optional<std::int64_t> at) const;
 };
 
-/// The loop and the number of iterations by which the second access is later.
+/// The dependence distance from the first region to the second region: a loop and a number of its iterations.
 struct Later {
   Var loop; ///< null: the same iteration of all enclosing loops
   std::int64_t distance = 0;
 };
 
-/// The read-after-write and write-after-read hazards between two regions. Two writes to one copy are not a
-/// hazard: either the blocks that write it execute in order over the same elements in the same threads (an init
-/// and its update), or each element is written once.
+/// The read-after-write and write-after-read hazards between two regions. Two writes to the same copy are not a
+/// hazard. Either the two writing blocks are an init and its update, which execute in order in the same threads
+/// for the same elements, or each element is written only once.
 std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &after, const Later &later = {});
 
-/// Adds hazards that are not in the list yet. If a hazard between the same statements is in the list, it stays
-/// unchanged, so callers add those between the closest iterations first.
+/// Adds the hazards of `more` to `known`. If `known` already has a hazard with the same kind, buffer and
+/// reader, this hazard is not replaced. So callers add the hazard with the smallest distance first.
 void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more);
 
-/// Text for a comment: "A_shared, B_shared: written above, read below by AB". Omits a reader whose name begins
-/// with the buffer's, such as the registers that an element is copied to.
+/// Text for a comment: "A_shared, B_shared: written above, read below by AB". Omits a reader if its name begins
+/// with the name of the buffer, for example the registers to which a thread copies elements of the buffer.
 std::string describe(const std::vector<Hazard> &hazards);
 
 } // namespace nestsmith::kernel

@@ -3,9 +3,9 @@
 ///
 ///   stmt := declare | loop | if | seq | store | barrier
 ///
-/// Expressions are those of dsl/expr.h. After lowering, every Load and Store has exactly one index, an element
-/// offset into its buffer. Index arithmetic is i32 or i64. logical_and and logical_or of conditions
-/// short-circuit from left to right.
+/// Expressions are defined in dsl/expr.h. After lowering, every Load and every Store has exactly one index: an
+/// offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and logical_or
+/// evaluate their operands from left to right, and stop when the result is known.
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
@@ -64,7 +64,7 @@ struct If {
   Expr condition;
   std::string note; ///< purpose of the guard, for a comment in the CUDA text
   Stmt body;
-  Stmt otherwise = nullptr; ///< null: none
+  Stmt otherwise = nullptr; ///< statement of the else side; null if there is none
 };
 
 struct Seq {
@@ -74,7 +74,7 @@ struct Seq {
 struct Store {
   Buffer buffer;
   std::vector<Expr> indices;
-  Expr value; ///< has the same number of lanes
+  Expr value; ///< has `lanes` lanes
   std::string note;
   int lanes = 1; ///< more than 1: a vector store of consecutive elements
 };
@@ -88,8 +88,9 @@ struct Hazard {
   enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
   Kind kind = Kind::read_after_write;
   std::string buffer;
-  std::string reader;        ///< buffer to which the reading statement stores; empty if it is not a store
-  std::string loop;          ///< loop that carries the dependence; empty: within one iteration
+  /// Destination buffer of the statement that reads; empty if this statement is not a store.
+  std::string reader;
+  std::string loop; ///< name of the loop that carries the dependence; empty: a dependence within one iteration
   std::int64_t distance = 0; ///< dependence distance in iterations of `loop`
   bool operator==(const Hazard &) const = default;
 };
@@ -97,8 +98,8 @@ std::string_view name(Hazard::Kind kind); ///< "read after write"
 
 struct Barrier {
   SyncScope scope = SyncScope::block;
-  std::string note;                 ///< for a comment in the CUDA text: the hazards
-  std::vector<Hazard> hazards = {}; ///< certificate: the exact hazards that are open without it
+  std::string note;                 ///< text of the hazards, for a comment in the CUDA text
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
 };
 
 struct StmtNode {
@@ -112,8 +113,8 @@ template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->
 template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return std::visit(std::forward<Cases>(cases), stmt->kind);
 }
-/// Rebuilds `stmt` with `f` applied to its direct children. A null result drops the child; a loop or an if
-/// without children is dropped too.
+/// Rebuilds `stmt` with `f` applied to its direct children. If `f` returns null, the child is removed. A loop
+/// or an if whose children are all removed is removed too.
 Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
 /// Rewrites every expression of one statement, but not those of its sub-statements.
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f);
@@ -123,74 +124,77 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
 /// Every node of every expression in a statement and below it.
 void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
 
-/// Limit in bytes of shared memory in arrays that are declared `__shared__`. A kernel that needs more uses one
-/// dynamic arena: the launch passes its size, and the host must opt in to it.
+/// Maximum size of static shared memory (arrays declared `__shared__`), in bytes. A kernel that needs more uses
+/// one dynamic array instead: the host must opt in to its size and pass the size at launch.
 inline constexpr std::int64_t static_shared_limit = 49152;
 
-/// A buffer inside the kernel. Shared buffers are parts of one arena, at `byte_offset`. Local buffers are
-/// registers of a thread, or its local memory if an index is not constant.
+/// A buffer inside the kernel. The *arena* is the shared memory of a block; each shared buffer is a part of it,
+/// at `byte_offset`. Local buffers are in the registers of a thread, or in its local memory if an index is not
+/// constant.
 struct Allocation {
-  Buffer buffer;                  ///< shape: one constant extent, the number of elements
-  std::int64_t byte_offset = 0;   ///< in the shared arena; 0 for local buffers
-  std::string note;               ///< content, for a comment: "64 x 8 tile of A"
-  std::vector<std::int64_t> tile; ///< its extents in memory, for the text only
-  std::int64_t alignment = 0;     ///< bytes, if vector accesses need more than the element's own
-  std::int64_t slots = 1;         ///< copies for the iterations in flight; if not 1, the first dimension
+  Buffer buffer;                ///< shape: one constant extent, the number of elements
+  std::int64_t byte_offset = 0; ///< in the shared arena; 0 for local buffers
+  std::string note; ///< description of the content, for a comment in the CUDA text: "64 x 8 tile of A"
+  std::vector<std::int64_t> tile; ///< extents of the array in memory, for the CUDA text only
+  std::int64_t alignment = 0;     ///< in bytes; 0: the alignment of the element type is sufficient
+  std::int64_t slots = 1; ///< number of copies for a pipelined loop; if not 1, the first dimension of the array
 };
 
+/// The index of a thread or of a thread block on one axis.
 struct ThreadIndex {
   Axis axis;
   Var var;     ///< its value is the index of this thread or block on the axis
-  Expr extent; ///< constant on thread axes; may depend on sizes on block axes
+  Expr extent; ///< on thread axes: a constant; on block axes: may depend on sizes
   std::int64_t most = std::numeric_limits<std::int32_t>::max(); ///< upper bound of the extent
-  bool partitioned = false;                                     ///< blocks with full tiles get separate code
+  bool partitioned = false; ///< the kernel has separate code for blocks with full tiles
 
-  Range range() const; ///< of the index
+  Range range() const; ///< range of the index
 };
 /// Adds the range of the index to `bounds`.
 void set_range(Bounds &bounds, const ThreadIndex &index);
 
 /// A size that the caller passes.
 struct SizeParameter {
-  Var size; ///< as stated: used in the shapes of parameters, the extents of the grid and the assumptions
-  Var var;  ///< the parameter in the body; i32 if every stated value fits
+  Var size; ///< the symbol in the shapes of parameters, the extents of the grid and the assumptions
+  Var var;  ///< the symbol in the body of the kernel; i32 if every stated value fits
 };
 
 /// A condition on sizes that the kernel relies on. The launcher checks it at every launch.
 struct Assumption {
   Expr holds;       ///< the condition
   Expr got;         ///< the value that the diagnostic reports
-  std::string what; ///< its name: "lda", "the grid's extent on blockIdx.y"
-  std::string text; ///< the expectation: "at least K"
+  std::string what; ///< name of `got` in the diagnostic: "lda", "the grid's extent on blockIdx.y"
+  std::string text; ///< expected value in the diagnostic: "at least K"
 };
 
 struct Kernel {
   std::string name;           ///< a C identifier
   std::vector<Buffer> params; ///< flat, in global scope; `shape` is the logical shape
   std::vector<Var> scalars;
-  std::vector<SizeParameter> sizes;    ///< further parameters, between the buffers and the scalars
-  std::vector<Assumption> assumptions; ///< about sizes; in addition, no written array overlaps another array
-  std::vector<ThreadIndex> indices;    ///< axes in use; any other axis has extent 1
+  std::vector<SizeParameter> sizes; ///< parameters after the buffers and before the scalars
+  /// About sizes; the kernel also assumes that no written array overlaps another array.
+  std::vector<Assumption> assumptions;
+  std::vector<ThreadIndex> indices; ///< the axes that the kernel uses; any other axis has extent 1
   std::vector<Allocation> shared, local;
   std::int64_t shared_bytes = 0; ///< shared memory per block, in bytes
   std::int64_t min_blocks = 0;   ///< requested resident blocks per SM; 0: no request
-  /// Alignment in bytes that vector accesses require of the addresses of parameters.
+  /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
   std::map<Buffer, std::int64_t> aligned;
   Stmt body;
 
-  /// Bytes of dynamic shared memory that a launch must request: `shared_bytes`, or 0 if it fits in static
-  /// arrays.
+  /// Bytes of dynamic shared memory that a launch must request: 0 if `shared_bytes` fits in static shared
+  /// memory, otherwise `shared_bytes`.
   std::int64_t dynamic_shared_bytes() const { return shared_bytes > static_shared_limit ? shared_bytes : 0; }
   Expr extent_expr(Axis axis) const;
-  std::int64_t extent(Axis axis) const;      ///< the same; must be constant
+  std::int64_t extent(Axis axis) const;      ///< the extent on the axis, which must be constant
   std::array<Expr, 3> grid_exprs() const;    ///< x, y, z in blocks
   std::array<std::int64_t, 3> grid() const;  ///< the same, for a kernel without sizes
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads
   std::int64_t threads() const;              ///< per block
 };
 
-/// The kernel for the given values of `kernel.sizes`, in order. The code is unchanged but for the constants.
-/// Throws like `check_assumptions`.
+/// The kernel with the given values for `kernel.sizes`, in order. The code is the same, except that the sizes
+/// are constants. Throws the errors of `check_assumptions`.
 Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes);
 /// The same; `specialiser` creates the buffers, so that several kernels can share them.
 Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Specialiser &specialiser);

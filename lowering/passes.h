@@ -13,12 +13,12 @@
 
 namespace nestsmith {
 
-/// The representation of a nest, which determines how to execute it.
+/// The form of a nest between two passes. It determines how the nest can be executed.
 enum class Form : std::uint8_t {
-  program, ///< a program; the sequential interpreter executes it
-  threads, ///< a kernel without barriers: all threads complete a store before the next store
-  ordered, ///< a kernel with barriers; an element has one index per dimension
-  flat,    ///< one offset per access; the simulator executes it
+  program, ///< a program (dsl/program.h); the sequential interpreter executes it
+  threads, ///< a kernel without barriers; its meaning: all threads complete a store before the next store
+  ordered, ///< a kernel with barriers; an access has one index per dimension
+  flat,    ///< a kernel with one offset per access; the simulator executes it
 };
 
 /// A pass and the form of its output.
@@ -37,12 +37,12 @@ public:
   explicit Lowering(const Schedule &schedule, std::vector<Pass> passes = standard_passes());
 
   bool done() const { return next_ == passes_.size(); }
-  std::size_t next() const { return next_; } ///< the index of the next pass
+  std::size_t next() const { return next_; } ///< index of the next pass in the list
   /// Runs the next pass over all nests and returns it. The caller must check `done` first.
   const Pass &step();
   /// The form of the nests after the last pass; `program` before the first.
   Form form() const { return next_ == 0 ? Form::program : passes_[next_ - 1].form; }
-  /// The breach that the verifier of the stage finds, or none.
+  /// The error that the verifier of the current form reports, or none.
   std::optional<std::string> breach() const;
   std::string text() const; ///< the nests as programs or as kernels
 

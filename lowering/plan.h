@@ -1,6 +1,6 @@
 #pragma once
-/// The launch plan of one call of a schedule: kernels that execute one after the other, and the memory they
-/// share.
+/// The launch plan of one call of a schedule: the kernels that execute one after the other, and the memory that
+/// they share.
 
 #include "lowering/kernel.h"
 
@@ -11,24 +11,27 @@
 
 namespace nestsmith::kernel {
 
-/// A global temporary: one kernel writes it and a later one reads it. It is not visible outside of the plan.
+/// A global temporary that one kernel writes and a later kernel reads. Its content is undefined before and
+/// after a launch of the plan.
 struct Workspace {
   Buffer buffer;
-  Expr byte_offset = 0; ///< in the memory block of all workspaces; a constant or an expression of sizes
+  Expr byte_offset = 0; ///< offset in the memory of all workspaces; a constant or an expression of sizes
 };
 
 /// Workspaces start at multiples of 256 bytes, the alignment of cudaMalloc.
 inline constexpr std::int64_t workspace_alignment = 256;
 
-/// Kernels that execute in order on one stream. A kernel sees everything that its predecessors have written.
+/// Kernels that execute in order on one stream. A kernel can read everything that the kernels before it have
+/// written.
 struct Plan {
   std::string name;                 ///< a C identifier
   std::vector<Buffer> params;       ///< the caller's arguments, in order
   std::vector<SizeParameter> sizes; ///< every kernel takes all of them
-  std::vector<std::int64_t> values; ///< of the sizes, in a plan for one launch (`with_sizes`); else empty
+  /// Values of `sizes` in a plan for one launch (`with_sizes`); otherwise empty.
+  std::vector<std::int64_t> values;
   std::vector<Var> scalars;
   std::vector<Workspace> workspaces;
-  Expr workspace_bytes = 0;    ///< a constant or an expression of sizes
+  Expr workspace_bytes = 0;    ///< bytes of all workspaces; a constant or an expression of sizes
   std::vector<Kernel> kernels; ///< each takes a subset of the parameters, workspaces and scalars
 
   Plan() = default;
@@ -46,12 +49,12 @@ struct Plan {
   std::vector<std::size_t> scalar_arguments(const Kernel &kernel) const;
 };
 
-/// The plan with `values`, one for each size, for one launch. The kernels are unchanged. Throws UserError
-/// (usage) that names the first assumption that the values violate.
+/// The plan for one launch, with one element of `values` for each size. The kernels are unchanged. Throws
+/// UserError (usage) that names the first assumption that the values violate.
 Plan with_sizes(const Plan &plan, std::span<const std::int64_t> values);
 
-/// The plan under another name. A single kernel gets that name; the names of several kernels get it as their
-/// prefix.
+/// The plan with the name `name`. If the plan has one kernel, the kernel gets the same name. If it has several
+/// kernels, their names get `name` as a prefix.
 Plan renamed(Plan plan, const std::string &name);
 
 /// The plan with constants in place of sizes. The plan must have values for its sizes.

@@ -9,8 +9,8 @@
 namespace nestsmith::kernel {
 
 /// A value is uniform if it consists of block indices, loop variables, constants, sizes and scalar parameters.
-/// A value that depends on a thread index or on memory may diverge. Callers pass each declaration to `declare`
-/// in program order.
+/// A value that depends on a thread index or on memory can differ between threads. Callers pass each
+/// declaration to `declare` in program order.
 class UniformValues {
 public:
   explicit UniformValues(const Kernel &kernel) {

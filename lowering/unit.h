@@ -1,5 +1,5 @@
 #pragma once
-/// The unit of work of the passes: one nest, a program until extraction and a kernel afterwards.
+/// The unit of work of the passes: one nest. It is a program before the pass `extract` and a kernel after it.
 
 #include "dsl/fill_tails.h"
 #include "dsl/schedule.h"
@@ -11,13 +11,13 @@ namespace nestsmith {
 
 struct Unit {
   const Schedule &schedule;
-  Program program; ///< one top-level nest of the schedule's program
-  kernel::Kernel kernel;
-  bool extracted = false;
+  Program program;        ///< one top-level nest of the schedule's program
+  kernel::Kernel kernel;  ///< set by `extract`
+  bool extracted = false; ///< whether `extract` has run
 };
 
-/// Splits a program into one program per top-level nest, in order. Each takes the parameters, global
-/// temporaries and scalars that it uses. A program of one nest is returned unchanged.
+/// Splits a program into one program per top-level nest, in order. Each new program has the parameters, global
+/// temporaries and scalars that its nest uses. A program of one nest is returned unchanged.
 std::vector<Program> split_nests(const Program &program);
 
 /// The passes. Each is in its own file; lowering/lower.cpp lists them in execution order.
@@ -25,25 +25,26 @@ std::vector<Program> split_nests(const Program &program);
 /// Throws ScheduleError for the first open obligation.
 void check_obligations(Unit &unit);
 
-/// Moves every init to a block of its own before the outermost reduction loop.
+/// Moves every init to a new block before the outermost reduction loop.
 void lower_init(Unit &unit);
 
 /// Fills caches with zeros past the end of their source, and removes the guards that their readers then do not
 /// need (dsl/fill_tails.h).
 inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
-/// Turns bound loops into indices and blocks into stores, shrinks temporaries to their live part, and merges
-/// loops on the same axis. Generates the prologue and the steady state of pipelined loops.
+/// Replaces bound loops by thread and block indices, and blocks by stores. Shrinks each temporary to the part
+/// that is live at the same time. Loops that are bound to the same axis become one index. Generates the
+/// prologue and the steady state of pipelined loops.
 void extract(Unit &unit);
 
 namespace kernel {
 
-/// Splits partitioned loops into a part with full tiles, without guards, and a part for the partial tile.
+/// Splits each partitioned loop into two parts: full tiles, which need no guards, and the partial tile.
 void partition(Unit &unit);
 
-/// Inserts a barrier exactly where a thread reads shared memory that another thread wrote, or overwrites memory
-/// that another thread may still read. Distinguishes the copies of a tile for different iterations of a
-/// pipelined loop.
+/// Inserts a barrier between two accesses to shared memory if a thread reads an element that another thread
+/// wrote, or overwrites an element that another thread may still read. The pass distinguishes the copies of a
+/// tile that different iterations of a pipelined loop use.
 void insert_barriers(Unit &unit);
 
 /// Moves each declaration outward to the first point at which its value is known. Merges equal declarations and
@@ -56,11 +57,11 @@ void hoist_guards(Unit &unit);
 /// Replaces the indices of each access by one offset, and assigns shared buffers their offsets in the arena.
 void flatten(Unit &unit);
 
-/// Turns vectorized loops into vector accesses and tensorized nests into calls. Proves contiguity and alignment
-/// again on the final offsets.
+/// Replaces vectorized loops by vector accesses, and tensorized nests by calls of intrinsics. Proves contiguity
+/// and alignment again for the final offsets. Then places the declarations again.
 void vectorize(Unit &unit);
 
-/// Narrows index arithmetic to i32 where the largest value provably fits; it is i64 elsewhere.
+/// Narrows index arithmetic from i64 to i32 if every value provably fits.
 void narrow_indices(Unit &unit);
 
 /// Turns a store of a `branch` into an if with one store on each side.

@@ -10,13 +10,13 @@ namespace nestsmith::kernel {
 
 /// Returns a description of the first broken invariant, or none:
 ///   - A variable is declared once and used only where it is visible.
-///   - Barriers and loop extents are uniform: a barrier is below an `If` only if all threads of a block agree
-///     on its condition.
+///   - Barriers and loop extents are uniform: a barrier is below an `If` only if the condition has the same
+///     value in all threads of the block.
 ///   - Buffers are parameters or allocations, and no store writes an input.
-///   - A vector access has 8 or 16 bytes and does not access registers. A vector is used as a whole or by a
-///     lane.
+///   - A vector access has 8 or 16 bytes and does not access registers. An expression uses a vector as a whole,
+///     or one lane of it.
 ///
-/// `finished` is set after the last pass. It adds:
+/// `finished` is true after the last pass. Then the function also checks:
 ///   - Shared arrays do not overlap in the arena, and the alignment that vector accesses need is stated.
 ///   - A 32-bit index is computed from values that provably fit.
 ///   - Floor division and modulo have provably non-negative dividends and positive divisors, so that they equal
