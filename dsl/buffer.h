@@ -22,16 +22,17 @@ enum class Scope : std::uint8_t { global, shared, local };
 ///   inout   read and written         temporary  not a parameter
 enum class Role : std::uint8_t { input, output, inout, temporary };
 
-/// A buffer. Identity is the address of the node: two buffers of the same name are distinct.
+/// A buffer. Two buffers are the same if they have the same address; two buffers with the same name are
+/// different.
 struct BufferNode {
   std::string name;
   DType dtype;
-  std::vector<Expr> shape; ///< logical elements per dimension, row-major, before any layout
+  std::vector<Expr> shape; ///< number of elements in each dimension, before a layout is applied
   Scope scope;
   Role role;
   std::shared_ptr<const Layout> layout = nullptr; ///< temporaries only; null: row-major (dsl/layout.h)
-  /// Stride of each dimension in elements; null: rows without gaps. Parameters only: it describes the caller's
-  /// memory.
+  /// For parameters only: stride of each dimension in the caller's memory, in elements. Null: rows without
+  /// gaps.
   std::shared_ptr<const std::vector<Expr>> strides = nullptr;
   SerialNumber serial = {};
 };
@@ -43,7 +44,7 @@ inline std::strong_ordering operator<=>(const Buffer &a, const Buffer &b) {
 
 /// The stride of each dimension in elements. A buffer without `strides` has row-major strides without gaps.
 std::vector<Expr> strides_of(const BufferNode &buffer);
-/// The number of elements from the first to the last, gaps between rows included.
+/// The number of elements from the first to the last element, including the gaps between rows.
 Expr span_of(const BufferNode &buffer);
 
 std::string_view name(Scope scope); ///< throws UserError (usage) for a value that is not an enumerator

@@ -1,5 +1,5 @@
 #pragma once
-/// Directives: one line of a schedule's trace each, with a primitive, its arguments, and the names of its
+/// Directives. Each is one line of the trace of a schedule: a primitive, its arguments, and the names of its
 /// results.
 
 #include <cstdint>
@@ -33,12 +33,12 @@ using Argument = std::variant<LoopName, BlockName, Word, std::int64_t, std::vect
 struct Directive {
   std::string op;
   std::vector<Argument> arguments;
-  std::vector<std::string> results; ///< names of the loops or the block that it made
+  std::vector<std::string> results; ///< names of the new loops, or of the new block
   bool operator==(const Directive &) const = default;
 };
 
-/// The C++ variable that holds the loop or block of this name: the name itself, or the name with the suffix `_`
-/// where it is a keyword or a name that every trace uses (`s`, `infer`).
+/// The C++ variable that holds the loop or block of this name: the name itself. If the name is a keyword or a
+/// name that every trace uses (`s`, `infer`), the name with the suffix `_`.
 std::string handle_name(const std::string &name);
 
 /// One line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.

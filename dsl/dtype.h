@@ -8,15 +8,15 @@
 
 namespace nestsmith {
 
-/// Element types. `i64` is the type of all index arithmetic in a program; lowering narrows an index to `i32`
-/// where its largest value provably fits. `u32` is the ring Z/2^32, used by ring mode. `tf32` is f32 rounded to
-/// a 10-bit mantissa; it is a compute type, and parameters cannot have it.
+/// Element types. `i64` is the type of all index arithmetic in a program; lowering narrows an index to `i32` if
+/// its largest value provably fits. `u32` has wrapping arithmetic (the ring Z/2^32), which ring mode of `check`
+/// uses. `tf32` is f32 rounded to a 10-bit mantissa; it is a compute type, and parameters cannot have it.
 enum class DType : std::uint8_t { boolean, i32, i64, u16, u32, u64, f16, bf16, tf32, f32 };
 
 constexpr bool is_float(DType type) { return type >= DType::f16; }
 constexpr bool is_index(DType type) { return type == DType::i32 || type == DType::i64; }
-/// Types that are stored and converted but have no arithmetic of their own. Arithmetic is done in f32, for u16
-/// in u32.
+/// Types that can be stored and converted, but that have no arithmetic. The arithmetic uses f32, or u32 for
+/// u16.
 constexpr bool is_narrow(DType type) {
   return type == DType::u16 || type == DType::f16 || type == DType::bf16 || type == DType::tf32;
 }

@@ -1,6 +1,7 @@
 #pragma once
-/// Two kinds of error. A user's mistake is an exception: UserError, or its subclass ScheduleError for a
-/// directive or an obligation. A bug of ours fails `internal_check`, which is never compiled out.
+/// There are two kinds of error. For a mistake of the user, nestsmith throws an exception: UserError, or its
+/// subclass ScheduleError for a directive or an obligation. For a bug in nestsmith, `internal_check` aborts the
+/// program. This check is never compiled out.
 
 #include <source_location>
 #include <stdexcept>
@@ -27,8 +28,9 @@ private:
 class ScheduleError : public UserError {
 public:
   /// `requirement` is the tag of the broken `Requires` line (docs/language.md), such as split.tail; empty for
-  /// an obligation. `directive` is the call as the user wrote it. `message` names the culprit, got and
-  /// expected, and ends with the remedy. `marked` is the printed IR with the culprit underlined.
+  /// an obligation. `directive` is the call as C++ text. `message` states the reason, with the actual and the
+  /// expected value, and ends with the remedy. `marked` is the printed IR, in which the loops and blocks that
+  /// cause the error are underlined.
   ScheduleError(std::string requirement, std::string directive, std::string message, std::string marked);
   const std::string &requirement() const { return requirement_; }
   const std::string &directive() const { return directive_; }
@@ -39,7 +41,7 @@ private:
   std::string requirement_, directive_, message_, marked_;
 };
 
-/// Reports a broken invariant of our own code and aborts.
+/// Reports a violated invariant of nestsmith itself and aborts.
 [[noreturn]] void internal_error(const std::string &message,
                                  std::source_location where = std::source_location::current());
 inline void internal_check(bool holds, const char *message,

@@ -25,15 +25,16 @@
 
 namespace nestsmith {
 
-/// The stated range of a size, an extent or leading dimension that is known only at launch. The launcher checks
-/// it. The default maximum leaves room in 32 bits for rounding up to a tile.
+/// The stated range of a *size*: an extent or a leading dimension that is known only at launch. The launcher
+/// checks that the value is in this range. The default maximum is 2^30, so that a size that is rounded up to a
+/// tile still fits in 32 bits.
 struct Size {
   std::int64_t min = 1, max = std::int64_t{1} << 30, multiple_of = 1;
   bool operator==(const Size &) const = default;
 };
 
-/// A variable: a loop's, a block's, a thread index, a scalar parameter, or a size. Identity is the address of
-/// the node, never the name.
+/// A variable: of a loop, of a block, a thread index, a scalar parameter, or a size. Two variables are the same
+/// if they have the same address; names are not compared.
 struct Symbol {
   std::string name;
   DType dtype;                             ///< of one lane
@@ -61,8 +62,9 @@ class Expr {
 public:
   Expr() = default; ///< null: only for an absent mask
   /// A C++ number is a constant: an integer becomes i64, a floating-point number the nearest f32, `true` and
-  /// `false` boolean. Beside another operand it takes the dtype of that operand (see `binary`). Throws
-  /// UserError (usage) where a floating-point number is out of the range of f32, or an unsigned one of i64.
+  /// `false` boolean. As an operand of an operator, it takes the dtype of the other operand (see `binary`).
+  /// Throws UserError (usage) if a floating-point number is out of the range of f32, or an unsigned number is
+  /// out of the range of i64.
   template <class T>
   requires std::is_arithmetic_v<T> Expr(T value) {
     if constexpr (std::is_same_v<T, bool>)
@@ -78,8 +80,8 @@ public:
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   bool exists() const { return node_ != nullptr; } ///< false for the null expression
-  /// Rejects `if (i < n)`, `i < n ? a : b` and std::max(a, b) at compile time: they need a value that is known
-  /// only in the kernel.
+  /// Makes `if (i < n)`, `i < n ? a : b` and std::max(a, b) compile errors, because they need a value that is
+  /// known only in the kernel.
   template <std::same_as<bool> T> explicit operator T() const {
     static_assert(!std::same_as<T, bool>,
                   "the value of an expression is known only when the kernel runs: use select(condition, a, b), "
@@ -142,10 +144,10 @@ struct Cast {
   DType dtype;
   Expr a;
 };
-/// `buffer[indices]` where `mask` is true, else `fill`. Where the mask is false, memory is not accessed and the
-/// indices may be out of bounds. A null mask is always true. After flattening, a kernel's Load has one index,
-/// an element offset. With more than one lane it is the vector of the elements that start at the offset, and
-/// each lane of a masked-off vector is `fill`.
+/// `buffer[indices]` if `mask` is true, otherwise `fill`. If the mask is false, memory is not accessed, and the
+/// indices may be out of bounds. A null mask is always true. In a kernel after the pass `flatten`, a Load has
+/// one index: an offset in elements. A Load with more than one lane is the vector of consecutive elements from
+/// this offset. If its mask is false, each lane is `fill`.
 struct Load {
   Buffer buffer;
   std::vector<Expr> indices;
@@ -159,7 +161,8 @@ struct Lane { ///< one element of a vector variable
 struct Pack { ///< a vector of scalars
   std::vector<Expr> lanes;
 };
-/// A call of a declared function without side effects. Its declaration defines its meaning.
+/// A call of an intrinsic (dsl/intrinsic.h), which has no side effects. The declaration of the intrinsic
+/// defines the result.
 struct Call {
   const Intrinsic *intrinsic;
   std::vector<Expr> arguments;
@@ -202,13 +205,13 @@ Expr float_imm(double value, DType dtype = DType::f32);
 Expr constant(DType dtype, double value); ///< a constant of any dtype, such as `constant(dtype, 0)`
 Expr boolean(bool value);
 /// A constant takes the dtype of the other operand if that dtype can represent its value: an integer converts
-/// to any numeric dtype (u32 and u64 wrap), a float to a narrower float. Throws UserError (usage) where the
-/// value is not representable, and where the operator is not defined on the operands.
+/// to any numeric dtype (u32 and u64 wrap), a float to a narrower float. Throws UserError (usage) if the value
+/// is not representable, or if the operator is not defined on the operands.
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);
-/// `select` by control flow. Threads of one warp that disagree on the condition execute both sides, one after
-/// the other.
+/// The same value as `select`, but evaluates only the selected operand, with an if/else in the kernel. If the
+/// condition differs between the threads of a warp, the warp executes both sides, one after the other.
 Expr branch(Expr condition, Expr when_true, Expr when_false);
 /// Converts by the rules of dsl/numbers.h. Conversions between a narrow float and any type but f32 go through
 /// f32.
@@ -219,7 +222,7 @@ Expr pack(std::vector<Expr> lanes);
 Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments);
 
 /// The operators of C++. On integers / is floordiv and % is floormod, which agree with C++ for non-negative
-/// operands. && and || evaluate the right operand only where the left one does not decide the result.
+/// operands. && and || evaluate the right operand only if the left operand does not determine the result.
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);
@@ -259,7 +262,7 @@ bool same(const Expr &a, const Expr &b);
 /// `equal` exactly where they are the same.
 std::strong_ordering order(const Expr &a, const Expr &b);
 
-/// Rebuilds `e` with `f` applied to its direct children. Returns the same node where nothing changed.
+/// Rebuilds `e` with `f` applied to its direct children. If nothing changes, returns the same node.
 Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f);
 void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f);
 

@@ -1,20 +1,20 @@
 #pragma once
-/// Removal of guards by filling caches up to the end of their tiles.
+/// Removal of guards: caches are filled with zeros up to the end of their tiles.
 
 #include "dsl/program.h"
 
 namespace nestsmith {
 
-/// Makes each copy into a cache write its whole tile, with zeros past the end of the source, so that readers of
-/// the cache need no guard:
-///   - The guard of a copy becomes a mask on its load, and the cache is padded to the tile. A full copy of such
-///     a cache has the same zeros.
-///   - The guard of a sum on a reduction axis is removed where every factor is zero past the end. One factor is
-///     not enough, because 0*NaN is not 0.
-///   - The guard on an axis of a temporary is removed where everything that its writers read is padded. The
-///     extra elements are never read, since readers keep their guards.
+/// Changes each block that copies to a cache: the block then writes the whole tile, with zeros for elements
+/// past the end of the source. So blocks that read the cache need no guard. In detail:
+///   - The guard of a copy becomes the mask of its load, and the cache is padded to whole tiles. A copy of the
+///     whole padded cache also contains these zeros.
+///   - The guard of a reduction axis is removed if every factor of the product is zero past the end of the
+///     axis. One zero factor is not sufficient, because 0*NaN is not 0.
+///   - The guard on an axis of a temporary is removed if everything that the writers of the temporary read is
+///     padded. No block reads the additional elements of the temporary, because the readers keep their guards.
 ///
-/// Lowering applies this rewrite. Obligations inspect its result in advance.
+/// Lowering applies this rewrite. The obligations also apply it, to check a program as it will be lowered.
 Program with_filled_tails(const Program &program);
 
 } // namespace nestsmith

@@ -8,7 +8,7 @@ namespace nestsmith {
 /// ASCII letters, digits and `_`, not empty and not starting with a digit.
 bool is_identifier(const std::string &name);
 
-/// Throws UserError (usage) where `name` is not an identifier. `what` describes the name in the message: "a
+/// Throws UserError (usage) if `name` is not an identifier. `what` describes the name in the message: "a
 /// tensor's name".
 void check_identifier(const std::string &name, const char *what);
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The sequential interpreter, which defines the meaning of a program. It is slow and simple; everything else
-/// is tested against it.
+/// The sequential interpreter, which defines the meaning of a program. It is slow and simple. The tests compare
+/// all other implementations with it.
 
 #include "dsl/array.h"
 #include "dsl/program.h"
@@ -11,11 +11,11 @@
 namespace nestsmith {
 
 /// Runs the program. `arrays` holds one array for each parameter, in order; outputs are overwritten. Throws
-/// UserError (wrong_result) on an access out of bounds and on a read of an unwritten element of a temporary or
-/// a pure output.
+/// UserError (wrong_result) if an access is out of bounds, or if the program reads an element of a temporary or
+/// of a pure output before it is written.
 void interpret(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars);
 
-/// Evaluates an expression without loads. `environment` has a value for each variable in it.
+/// Evaluates an expression without loads. `environment` has a value for each variable of the expression.
 Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment);
 
 } // namespace nestsmith

@@ -1,7 +1,8 @@
 #pragma once
-/// Intrinsics: functions of CUDA, or of a prelude, one call of which replaces a loop nest. Each is declared
-/// once, in intrinsic.cpp. The scheduler matches a nest against its meaning, the simulator evaluates the
-/// meaning, and codegen calls the function and emits its prelude before the kernel.
+/// Intrinsics: functions of which one call replaces a loop nest. CUDA defines the function, or a *prelude*
+/// does: CUDA C++ text that codegen prints before the kernel. Each intrinsic is declared once, in
+/// intrinsic.cpp. `tensorize` compares a nest with the meaning of the intrinsic, the simulator evaluates the
+/// meaning, and codegen prints the call.
 
 #include "dsl/arch.h"
 #include "dsl/expr.h"
@@ -17,18 +18,18 @@ namespace nestsmith {
 struct Intrinsic {
   std::string name;            ///< the name of the function, and the argument of `tensorize`
   DType result;                ///< dtype of the result, a scalar
-  std::vector<Var> parameters; ///< a vector parameter takes consecutive elements
+  std::vector<Var> parameters; ///< an operand for a vector parameter consists of consecutive elements
   Expr meaning;                ///< the result as an expression of the parameters, without side effects
   std::int64_t extent;         ///< iterations of the loop that one call replaces
-  std::int64_t alignment = 0; ///< bytes, for each vector operand in memory
-  Arch minimum_arch = {};     ///< the first architecture that supports it
-  std::string prelude;        ///< definition of the function in CUDA C++; empty: CUDA has it
+  std::int64_t alignment = 0;  ///< bytes, for each vector operand in memory
+  Arch minimum_arch = {};      ///< the first architecture that supports it
+  std::string prelude;         ///< definition of the function in CUDA C++; empty: CUDA has it
 };
 
 /// The intrinsic of this name for this element dtype, or null.
 const Intrinsic *find_intrinsic(std::string_view name, DType dtype);
-/// Matches `e` against the meaning of `intrinsic`. Returns the expression for each parameter, lane by lane, or
-/// none where `e` does not match.
+/// Matches `e` against the meaning of `intrinsic`. Returns for each parameter the expressions of its lanes, or
+/// none if `e` does not match.
 std::optional<std::map<Var, std::vector<Expr>>> match(const Intrinsic &intrinsic, const Expr &e);
 
 /// All declared intrinsics: "dot4 (f32)", ….

@@ -1,7 +1,7 @@
 #pragma once
-/// Storage layouts of temporaries. Programs index a buffer logically, whatever its layout, and the sequential
-/// meaning ignores layouts. The layout is applied once, where an access of the kernel becomes an element
-/// offset.
+/// Storage layouts of temporaries. A program uses logical indices, which do not depend on the layout of the
+/// buffer. Layouts do not change the sequential meaning. Lowering applies the layout once, when it replaces the
+/// indices of an access by an offset in elements. In this order:
 ///
 ///     -> index map: physical indices            (k, i)
 ///     -> row-major, each stride as aligned      k*33 + i
@@ -22,8 +22,8 @@ namespace nestsmith {
 /// (`scale * (i // div % mod)`). This covers permutations, splits ("i, j -> i//4, j, i%4") and linearizations.
 /// A map is given as text, the form in which a trace stores it, or as a lambda over Exprs:
 ///     [](Expr i, Expr k) { return std::vector<Expr>{k, i}; }
-/// Throws UserError (illegal_schedule) for anything else. Callers check invertibility with `not_invertible`
-/// once the extents are known.
+/// The constructor throws UserError (illegal_schedule) for any other map. It does not check that the map is
+/// invertible: callers do this with `not_invertible` when the extents are known.
 class IndexMap {
 public:
   IndexMap(const char *text) : IndexMap(std::string(text)) {}
@@ -58,19 +58,20 @@ private:
 std::string to_string(const IndexMap &map); ///< "i, k -> k, i"; the constructor parses it
 /// The map that applies `first`, then `second`.
 IndexMap compose(const IndexMap &first, const IndexMap &second);
-/// Checks that the map is injective on logical indices in [0, extents). Returns none where it is; else two
-/// indices that collide, in words ("(0, 4) and (4, 0) both lie at (0)"), or a message that invertibility cannot
-/// be shown.
+/// Checks that the map is injective on logical indices in [0, extents). Returns none if it is injective.
+/// Otherwise returns two indices with the same physical index, as text ("(0, 4) and (4, 0) both lie at (0)"),
+/// or a message that the check was not able to decide.
 std::optional<std::string> not_invertible(const IndexMap &map, const std::vector<std::int64_t> &extents);
 
-/// Requires the stride of physical dimension `dim`, in elements, to be `offset` modulo `factor`.
+/// The requirement that (stride of physical dimension `dim`, in elements) % `factor` equals `offset`.
 struct StrideAlignment {
   std::size_t dim;
   std::int64_t factor, offset;
 };
 
-/// CuTe's Swizzle<bits, base, shift>: XORs `bits` bits of the flat element offset, from bit base + shift on,
-/// into the bits from `base` on. Groups of 2^base consecutive elements stay consecutive.
+/// CuTe's Swizzle<bits, base, shift>: a permutation of element offsets. It takes `bits` bits of the offset,
+/// starting at bit base + shift, and XORs them into the bits that start at bit `base`. Groups of 2^base
+/// consecutive elements stay consecutive.
 struct Swizzle {
   std::int64_t bits, base, shift;
 };
@@ -86,15 +87,15 @@ std::string to_string(const Layout &layout);
 /// The form in comments of the CUDA text: "transposed, rows padded". Empty for a null layout.
 std::string describe(const std::shared_ptr<const Layout> &layout);
 
-/// The layout of a buffer over the box that a kernel allocates.
+/// The layout of a buffer, applied to the box that a kernel allocates.
 class PlacedLayout {
 public:
   /// `box` gives the logical extents. Indices count from the start of the box. The map must be invertible on
-  /// it.
+  /// the box.
   PlacedLayout(const BufferNode &buffer, const std::vector<std::int64_t> &box);
 
   std::int64_t elements() const { return elements_; } ///< padding included
-  /// The physical extents, padding included, if their product is `elements()`; else the single extent
+  /// The physical extents, including padding. If their product differs from `elements()`, one extent:
   /// `elements()`.
   std::vector<std::int64_t> extents() const;
   /// The element offset of logical indices, in canonical form. For a swizzled layout it is the sum

@@ -18,7 +18,8 @@
 
 namespace nestsmith {
 
-/// Handles. A handle refers to a symbol of the program and is valid while the program contains that symbol.
+/// Handles. A handle refers to a loop or a block of the program. It is valid while the program contains this
+/// loop or block.
 struct Loop {
   Var var;
 };
@@ -36,29 +37,32 @@ struct Stage {
 /// The factor of `split` that is computed from the others.
 inline constexpr std::int64_t infer = -1;
 
-/// A requirement of lowering that a later directive may still satisfy: capacity, ownership, placement.
+/// A requirement of lowering that a later directive can still satisfy, for example that a cache fits in shared
+/// memory.
 struct Obligation {
   std::string message;   ///< the requirement, with got and expected, and the remedy
-  std::size_t directive; ///< the step that caused it; 0 is the computation itself
+  std::size_t directive; ///< number of the directive that caused it; 0: the computation without directives
   std::string culprit;   ///< name of a loop or block to mark in the IR; may be empty
 };
 
 class Schedule {
 public:
-  /// Throws UserError (usage) where the program violates an invariant (dsl/verify.h).
+  /// Throws UserError (usage) if the program violates an invariant (dsl/verify.h).
   explicit Schedule(Program program, Target target = {});
 
-  // Handles. All but `name` throw UserError (illegal_schedule) for a name or a handle that does not exist.
+  // Handles. All functions except `name` throw UserError (illegal_schedule) for a name or a handle that does
+  // not exist.
   BlockRef block(const std::string &name) const;
   Loop loop(const std::string &name) const;
   /// The loops around the block, outermost first. Throws for a handle that is empty, belongs to another
   /// schedule, or refers to a replaced symbol.
   std::vector<Loop> loops(BlockRef block) const;
-  /// The same for a known number of loops. Throws UserError (illegal_schedule) where there are not N.
+  /// The same for a known number of loops. Throws UserError (illegal_schedule) if the number of loops is not N.
   template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
     return to_array<N>(loops(block, N));
   }
-  std::vector<Loop> loops_below(BlockRef block, Loop loop) const; ///< those inside of `loop`
+  /// The loops around the block that are inside of `loop`.
+  std::vector<Loop> loops_below(BlockRef block, Loop loop) const;
   std::string name(Loop loop) const;
   std::string name(BlockRef block) const;
   /// The trip count. Throws if it depends on sizes.
@@ -130,7 +134,7 @@ private:
   }
 
   std::vector<Loop> loops(BlockRef block, std::size_t expected) const;
-  /// The diagnostic for a handle that refers to nothing in the program.
+  /// The diagnostic for a handle whose loop or block is not in the program.
   std::string why_missing(Loop loop) const;
   std::string why_missing(BlockRef block) const;
 

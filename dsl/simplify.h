@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  std::vector<std::pair<Var, Range>> ranges_; ///< a vector: few entries, rebuilt often
+  std::vector<std::pair<Var, Range>> ranges_; ///< a vector, because there are few entries and they change often
   std::map<Var, Expr> extents_;
 };
 
@@ -52,19 +52,22 @@ struct Linear {
 Linear linearize(const Expr &e, const Bounds &bounds);
 Expr to_expr(const Linear &linear, DType dtype = DType::i64);
 
-/// An equal expression in canonical form, as far as the rules apply: equal quasi-affine expressions have the
-/// same form. Floating-point operations are not changed.
+/// Returns an equal expression in canonical form, as far as the rules apply. Two quasi-affine expressions with
+/// the same value have the same canonical form. Floating-point operations are not changed.
 Expr simplify(const Expr &e, const Bounds &bounds = {});
 
-/// An interval that contains every value, the smallest that the rules can prove; none if they prove no bound.
+/// The smallest range that the rules can prove to contain every value of the expression. None if the rules
+/// prove no bound.
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
 std::optional<Range> range_of(const Linear &linear, const Bounds &bounds);
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds);
-/// Whether the rules prove that the condition is always true. False means that it is unknown.
+/// Whether the rules prove that the condition is always true. If the result is false, the condition can be true
+/// or false.
 bool proves(const Expr &condition, const Bounds &bounds);
 
-/// An upper bound of `e` as an expression of sizes: each variable with a symbolic extent takes its last value.
-/// A constant if `e` does not depend on sizes. None if the rules prove no bound.
+/// An upper bound of `e` as an expression of sizes. To compute it, each variable whose extent depends on sizes
+/// is replaced by its last value. The result is a constant if `e` does not depend on sizes, and none if the
+/// rules prove no bound.
 std::optional<Expr> highest(const Expr &e, const Bounds &bounds);
 
 } // namespace nestsmith

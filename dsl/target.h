@@ -15,9 +15,10 @@ struct Target {
   std::int64_t threads_per_block = 1024; ///< product of the three thread extents
   std::int64_t thread_extent[3] = {1024, 1024, 64};
   std::int64_t grid_extent[3] = {2147483647, 65535, 65535};
-  std::int64_t shared_bytes_per_block = 166912; ///< with opt-in; without it, CUDA's limit is 48 KB
+  std::int64_t shared_bytes_per_block = 166912; ///< if the kernel opts in; otherwise, CUDA's limit is 48 KB
   std::int64_t shared_bytes_per_sm = 167936;
-  std::int64_t shared_bytes_reserved = 1024; ///< by the system, for each resident block of an SM
+  /// Bytes that the system reserves for each resident block of an SM.
+  std::int64_t shared_bytes_reserved = 1024;
   std::int64_t threads_per_sm = 2048;
   std::int64_t blocks_per_sm = 32;
   std::int64_t register_bytes_per_thread = 255 * 4;

@@ -1,5 +1,5 @@
 #pragma once
-/// Traces of schedules, as C++ that compiles and as JSON that can be saved and replayed.
+/// Traces of schedules: as C++ text that compiles, and as JSON text that can be saved and replayed.
 
 #include "dsl/schedule.h"
 
@@ -20,7 +20,7 @@ struct TraceFile {
   DType dtype = DType::f32;
   std::string arch; ///< of the target
   std::vector<Directive> directives;
-  /// Sizes by name, as stated. If there are any, `shape` is the shape at which the kernel runs.
+  /// The stated limits of each size, by name. If the trace has sizes, `shape` gives their values for a run.
   std::vector<std::pair<std::string, Size>> sizes = {};
 };
 
@@ -32,11 +32,12 @@ TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, 
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
 /// Applies one directive. Its `results` are ignored: new loops and blocks get the names that the schedule
-/// chooses. Throws like `replay`.
+/// chooses. Throws the errors of `replay`.
 void apply(Schedule &schedule, const Directive &directive, const std::string &where);
 
-/// Applies the directives to the program. Throws ScheduleError as the primitives do, and UserError (usage)
-/// where a directive is unknown, has unexpected arguments, or has results other than those in the trace.
+/// Applies the directives to the program. Throws ScheduleError as the primitives do, and UserError (usage) if a
+/// directive is unknown, if it has unexpected arguments, or if the names of its results differ from the names
+/// in the trace.
 Schedule replay(const TraceFile &trace, Program program, Target target, const std::string &where);
 
 } // namespace nestsmith

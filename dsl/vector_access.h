@@ -1,6 +1,6 @@
 #pragma once
-/// Vector accesses: how indices move along a loop whose iterations become lanes, and proofs of contiguity,
-/// alignment and uniformity. Shared by the primitives, the obligations and lowering.
+/// Vector accesses: the change of indices along a loop whose iterations become lanes, and proofs of contiguity,
+/// alignment and uniformity. The primitives, the obligations and lowering use these functions.
 
 #include "dsl/allocation.h"
 #include "dsl/program.h"
@@ -13,28 +13,29 @@
 
 namespace nestsmith {
 
-/// Whether CUDA has a vector type of `lanes` elements that one instruction loads or stores: 8 or 16 bytes, of
-/// elements of 4 bytes or more.
+/// Whether one instruction can load or store a vector of `lanes` elements: elements of 4 bytes or more, 8 or 16
+/// bytes in total.
 bool is_vector(DType dtype, std::int64_t lanes);
 
-/// The difference between an integer's value in each lane and its value in lane 0.
+/// The change of an integer expression over the lanes: for each lane, its value minus its value in lane 0.
 struct Motion {
   std::vector<std::int64_t> steps;
   bool still() const;      ///< 0, 0, 0, …
   bool contiguous() const; ///< 0, 1, 2, …
   bool distinct() const;   ///< all differences distinct
 };
-/// The motion of `e` along `loop`; none if it is not constant.
+/// The motion of `e` along `loop`. None if the differences are not constants.
 std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
-/// `e` with the number `lane` for the loop variable, simplified.
+/// `e` with the constant `lane` in place of the loop variable, simplified.
 Expr in_lane(const Expr &e, const Var &loop, std::int64_t lane, const Bounds &bounds);
 
 /// Whether every value of `e` is provably a multiple of n.
 bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds);
 
-/// Whether the condition provably has one value in all lanes: it is always true, its operands keep their
-/// distance along the loop, or it is x < y and the lanes of x - y form an aligned group of `lanes` numbers.
+/// Whether the condition provably has the same value in all lanes. The function shows this if the condition is
+/// always true, if the difference of its operands does not change along the loop, or if it is x < y and the
+/// values of x - y in the lanes are consecutive, starting at a multiple of `lanes`.
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
 struct VectorBreach {
@@ -42,13 +43,14 @@ struct VectorBreach {
   std::string message;     ///< states got and expected and ends with the remedy
 };
 
-/// The obstacle to vector accesses for a loop that is vectorized, or tensorized by `intrinsic`; none if there
-/// is no obstacle. The tails of the program must be filled (dsl/fill_tails.h). With `lasting`, checks only what
-/// no later directive can correct: accesses to parameters, and guards of blocks that make them.
+/// Returns the first violated requirement of a loop that is vectorized, or that is tensorized with `intrinsic`.
+/// None if all requirements hold. The program must be the result of `with_filled_tails` (dsl/fill_tails.h). If
+/// `lasting` is true, checks only the requirements that no later directive can correct: of accesses to
+/// parameters, and of the guards of blocks with such accesses.
 std::optional<VectorBreach> vector_breach(Placements &filled, const Var &loop, const Intrinsic *intrinsic,
                                           bool lasting);
 
-/// The lasting obstacle in a program whose tails are not filled. Directives call this.
+/// The same with `lasting`, for a program before `with_filled_tails`. Primitives call this function.
 std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
 
 /// The block below `loop` if it is the only one and all loops around it have extent 1; else null.

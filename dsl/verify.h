@@ -8,18 +8,18 @@
 
 namespace nestsmith {
 
-/// Returns a description of the first broken invariant, or none:
+/// Returns a description of the first violated invariant, or none:
 ///   - A loop extent is positive. It is constant, or an expression of sizes on a loop that is serial or bound
 ///     to a block axis. No loop encloses a loop of the same variable.
-///   - Bindings use enclosing loops and sizes only, are quasi-affine, and are never negative.
+///   - Bindings use only variables of enclosing loops and sizes, are quasi-affine, and are never negative.
 ///   - An axis is guarded if its binding may reach its extent.
 ///   - The first value of a reduction axis is an expression of the block's spatial axes.
 ///   - Bodies use their block's variables and the program's scalars and sizes only.
-///   - A buffer has one producer, or an init and an update.
+///   - Each buffer is written by one block, or by two: an init and an update.
 ///   - A temporary that is not a parameter is written before it is read, in program order.
 ///
-/// `verified` is a program without a breach from which `program` was made. A block is then checked again only
-/// if it or an enclosing loop has changed.
+/// `verified`, if not null, is a program that satisfies the invariants, and from which a directive made
+/// `program`. Then the function checks a block only if the block or an enclosing loop has changed.
 std::optional<std::string> find_breach(const Program &program, const Program *verified = nullptr);
 
 } // namespace nestsmith

@@ -11,20 +11,20 @@
 
 namespace nestsmith {
 
-/// Extents as given by the user: M, N, K for a matrix product, N for a vector. A symbolic shape requests a
-/// program with sizes, one kernel for all extents. Its numbers are then the extents of a run, and a schedule
-/// must not depend on them.
+/// The extents that the user gives: M, N, K for a matrix product, N for a vector. A *symbolic* shape (`stated`
+/// is set) requests a program with sizes, so that one kernel is valid for all extents. Then the numbers in the
+/// shape are only the extents of one run, and a schedule must not depend on them.
 class Shape : public std::vector<std::int64_t> {
 public:
   using vector::vector;
   Shape(std::vector<std::int64_t> extents) : vector(std::move(extents)) {}
 
-  /// Whether extent `n` is a multiple of `unit` in every run.
+  /// Whether extent number `n` is a multiple of `unit` in every run.
   bool is_multiple(std::size_t n, std::int64_t unit) const {
     return (stated ? stated->multiple_of : at(n)) % unit == 0;
   }
 
-  std::optional<Size> stated; ///< for every extent and leading dimension; set for a symbolic shape
+  std::optional<Size> stated; ///< limits of every extent and leading dimension; set only for a symbolic shape
 };
 
 /// A form of a rung for shapes that its usual form does not support.
@@ -40,12 +40,13 @@ struct Rung {
   std::string summary;  ///< one line: the technique and its purpose
   /// Returns the schedule for a shape, element type and target. Throws UserError if it does not support them.
   std::function<Schedule(const Shape &, DType, const Target &)> build;
-  Shape tile = {1, 1, 1}; ///< the tile of one block, for tests at that size
+  Shape tile = {1, 1, 1}; ///< extents of the tile of one thread block; tests choose small shapes from it
   /// Default shapes on the simulator and on a GPU. The GPU shape is large enough for a stable measurement, and
   /// small enough for the fp64 reference on the host. All three shapes have the same number of extents.
   Shape default_shape = {1024, 1024, 1024};
   Shape gpu_shape = {2048, 2048, 2048};
-  /// The variant that a shape uses, or none for the usual form. May be empty.
+  /// Returns the variant that the rung uses for a shape, or none if the rung uses its usual form. The function
+  /// may be empty.
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }

@@ -1,5 +1,5 @@
 #pragma once
-/// Variants of a rung: shapes with possibly misaligned vectors use a scalar variant.
+/// Variants of a rung: if vectors may be misaligned for a shape, the rung uses a scalar variant.
 
 #include "schedules/rung.h"
 
@@ -8,8 +8,8 @@
 namespace nestsmith {
 
 /// The variant "scalar" with its reason: "K % 4 = 3" if an extent is not a multiple of `lanes`, "f16 has 2
-/// bytes" if the element type has no vectors. None if vectors are possible. `extents` are the row lengths, by
-/// name and position in the shape. For a symbolic shape the stated multiples count.
+/// bytes" if the element type has no vectors. None if vectors are possible. `extents` are the row lengths: the
+/// name and the position in the shape of each. For a symbolic shape, the stated `multiple_of` decides.
 std::optional<Variant> scalar_unless_multiples(const Shape &shape, DType dtype,
                                                const std::vector<std::pair<const char *, std::size_t>> &extents,
                                                std::int64_t lanes);

@@ -11,12 +11,14 @@ struct VectorTiles {
   std::int64_t results;  ///< a thread computes results x results elements, 4 or 8
   std::int64_t k;        ///< extent of both operands' tiles along k
   bool vectors = true;   ///< false: the scalar variant, for possibly misaligned vectors
-  bool prefetch = false; ///< load the next tiles into registers ahead: one barrier per tile
+  bool prefetch = false; ///< load the next tiles into registers before they are needed; then one barrier per
+                         ///< tile is sufficient
 };
 
 /// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of 16*results squared.
-/// Each row of both shared tiles holds one k, so that a thread's fragments are contiguous; an operand that is
-/// contiguous along k is transposed by the copy. `b_layout` is the index map of B's tile.
+/// In both shared tiles, each row contains the elements of one k, so that the elements that a thread reads for
+/// one k (its fragment) are contiguous. If an operand is contiguous along k in global memory, the copy
+/// transposes it. `b_layout` is the index map of the tile of B.
 void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout);
 
 } // namespace nestsmith

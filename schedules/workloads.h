@@ -6,9 +6,9 @@
 
 namespace nestsmith {
 
-/// Dtypes of all products below: f32, u32 (the ring) and other integers are used throughout. With f16 or bf16
-/// only the operands have that type and everything else is f32. With tf32 everything is stored as f32, and the
-/// operands are rounded before the multiplication.
+/// Dtypes of all products below: with f32, u32 or another integer type, all data have this type. With f16 or
+/// bf16, only the operands have this type, and all other data are f32. With tf32, all data are stored as f32,
+/// and the operands are rounded before the multiplication.
 
 /// Storage of the operands, row-major: A is M x K, or K x M if transposed; B is K x N, or N x K if transposed.
 struct Transposed {
@@ -39,8 +39,9 @@ Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr
 /// y = relu(x + 1) for a shape N. The sum is the stage t.
 Program shifted_relu(const Shape &shape, DType dtype);
 
-/// The computation above whose program has this name, such as "gemm_nt"; none for other names, and for
-/// `alternate`, which needs a condition. Throws UserError (usage) if the shape does not fit it.
+/// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other
+/// name, and for `alternate`, because it needs a condition. Throws UserError (usage) if the computation does
+/// not support the shape.
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype);
 
 /// "1000x777x333" for messages.
