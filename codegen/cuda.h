@@ -1,5 +1,6 @@
 #pragma once
-/// Kernels as CUDA C++. This code prints decisions of lowering and makes none of its own.
+/// Prints kernels as CUDA C++. This code prints the kernel exactly as lowering has generated it, and does not
+/// optimise it.
 
 #include "lowering/plan.h"
 
@@ -10,32 +11,34 @@
 
 namespace nestsmith {
 
-/// The name of the kernel in the text and in the CUBIN: its own name, or a changed one where C++ or CUDA
+/// The name of the kernel in the text and in the CUBIN: `kernel.name`, or a changed name if C++ or CUDA
 /// reserves it.
 std::string entry_name(const kernel::Kernel &kernel);
 
-/// The definition of the kernel, preceded by the helpers that it calls. It needs no headers except those of the
-/// narrow floats, cuda_fp16.h and cuda_bf16.h, which the text includes if it uses them. The text is
-/// deterministic.
+/// The definition of the kernel, preceded by the helpers that it calls. The text includes cuda_fp16.h or
+/// cuda_bf16.h if it uses these types, and needs no other headers. For the same kernel, the text is always the
+/// same.
 ///
-/// Index division is printed as `/` and `%`; codegen/spell.h explains why that equals floor division here.
+/// Floor division and modulo of indices are printed as `/` and `%`; codegen/spell.h explains why this is
+/// correct.
 std::string cuda_kernel(const kernel::Kernel &kernel);
 /// All kernels of a plan in order, preceded by the helpers that they call.
 std::string cuda_kernels(const kernel::Plan &plan);
 
-/// A statement in the text.
+/// The position of a statement in the text.
 struct TextLine {
-  std::size_t number = 0; ///< of its first line, from 1
-  std::string text;       ///< joined to one line; for a loop or an if, the head
+  std::size_t number = 0; ///< line number of its first line, from 1
+  std::string text;       ///< the statement, joined to one line; for a loop or an if, only its head
 };
 
 /// The text of `cuda_kernels` with the positions of the statements.
 struct CudaText {
   std::string text;
-  /// Offsets in `text`. A statement may begin with its comment.
+  /// Offset of each statement in `text`, in bytes. If a comment precedes the statement, the offset of the
+  /// comment.
   std::map<const kernel::StmtNode *, std::size_t> begins;
 
-  /// The line of the statement; its number is 0 if the statement is not part of the plan.
+  /// The line of the statement. `number` is 0 if the statement is not part of the plan.
   TextLine line(const kernel::Stmt &stmt) const;
 };
 CudaText cuda_text(const kernel::Plan &plan);

@@ -1,5 +1,5 @@
 #pragma once
-/// The shippable .cu file: a header comment, the kernels, and a host launcher.
+/// Generates the .cu file for the user: a header comment, the kernels, and a host launcher.
 
 #include "lowering/plan.h"
 
@@ -19,34 +19,36 @@ struct EmitInfo {
   std::string title;              ///< "deep_dive/shared: C = alpha*A*B + beta*C through shared memory"
   std::string target;             ///< "sm_90"
   std::vector<std::string> trace; ///< the directives of the schedule, one per line
-  /// For kernels of one shape: the sizes that the launcher takes, so that its interface equals that of the
-  /// kernel for all shapes. Empty: one size per dimension of each array.
+  /// For kernels of one shape: the size parameters of the launcher. They are the sizes of the symbolic kernel,
+  /// so that both launchers have the same parameters. Empty: one size for each dimension of each array.
   std::vector<NamedExtent> sizes;
-  std::string header;             ///< the file that declares the launcher, for an #include; empty: none
+  std::string header;             ///< name of the header that the file includes; empty: none
   std::vector<std::string> notes; ///< further comment lines, such as registers and shared memory
   double operations = 0;          ///< floating-point operations per launch; 0: do not report
 };
 
-/// The sizes that the launcher takes: those of the plan, else those of `info`, else every dimension of every
-/// array (`A_dim0`, `A_dim1`, …). All are `long long`.
+/// The size parameters of the launcher, all of type `long long`: the sizes of the plan if it has any, otherwise
+/// the sizes of `info` if it has any, otherwise every dimension of every array (`A_dim0`, `A_dim1`, …).
 std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan &plan);
 
 /// "NAME_launch".
 std::string launcher_name(const kernel::Plan &plan);
-/// "NAME_requirement": the function of the file that reports a violated requirement.
+/// "NAME_requirement": the name of the function that reports a violated requirement.
 std::string requirement_name(const kernel::Plan &plan);
-/// "NAME_workspace_bytes": a function of the file if the plan has workspaces.
+/// "NAME_workspace_bytes": the name of the function that returns the size of the workspace. The file defines
+/// this function only if the plan has workspaces.
 std::string workspace_bytes_name(const kernel::Plan &plan);
 
-/// The file. It defines these host functions:
+/// Returns the text of the file. The file defines these host functions:
 ///
 /// `cudaError_t NAME_launch(pointers, sizes, scalars, cudaStream_t)` launches the kernels. It returns
 /// cudaErrorInvalidValue if a pointer is null, if a written array overlaps another array, or if the kernels
-/// were not generated for these sizes. For a plan with sizes it succeeds without a launch if a size of 0 leaves
-/// no element to write. It rejects a sum over a size of 0, because the kernels assume sizes of 1 or more.
+/// were not generated for these sizes. For a plan with sizes: if a size is 0 and so the outputs have no
+/// elements, the function succeeds without a launch. If the outputs have elements but a sum has no terms
+/// because a size is 0, the function returns an error, because the kernels assume sizes of 1 or more.
 ///
 /// `const char *NAME_requirement(pointers, sizes)` returns the violated requirement as a sentence, or null. The
-/// launcher uses it. It has no state and needs no device.
+/// launcher calls this function. The function has no state and needs no device.
 ///
 /// If the plan has workspaces, the launcher takes `void *workspace, size_t workspace_bytes` before the stream,
 /// as CUDA libraries do, and NAME_requirement takes both after the sizes. The workspace has at least
@@ -54,10 +56,10 @@ std::string workspace_bytes_name(const kernel::Plan &plan);
 /// launch.
 std::string emit(const EmitInfo &info, const kernel::Plan &plan);
 
-/// The header of that file, which declares its functions for C and C++.
+/// The header of this file, which declares its functions for C and C++.
 std::string emit_header(const EmitInfo &info, const kernel::Plan &plan);
 
-/// The two parts of that file, from which codegen/standalone.h builds another file.
+/// Two parts of this file, which codegen/standalone.h also uses: the header comment, and the launcher.
 std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan);
 std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan);
 

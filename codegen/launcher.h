@@ -22,7 +22,7 @@ private:
   const std::map<Var, std::string> &names_;
 };
 
-/// The parameters of the launcher of a plan. It refers to the plan, which must outlive it.
+/// The parameters of the launcher of a plan. This object refers to the plan, so the plan must outlive it.
 struct Launcher {
   Launcher(const EmitInfo &info, const kernel::Plan &plan);
   Launcher(const Launcher &) = delete;
@@ -30,7 +30,7 @@ struct Launcher {
 
   const kernel::Plan &plan;
   std::vector<Parameter> pointers, sizes, scalars;
-  std::vector<std::int64_t> values; ///< values of the sizes
+  std::vector<std::int64_t> values; ///< for each element of `sizes`: its value, for kernels of one shape
   Parameter workspace, workspace_bytes;
   std::vector<Parameter> workspaces; ///< the parts of the workspace
   std::map<Var, std::string> names;  ///< names of the plan's sizes
@@ -38,7 +38,8 @@ struct Launcher {
 
   /// The parameters of `cudaError_t gemm_launch(…)`, as declarations.
   std::vector<std::string> parameters() const;
-  /// The parameters of `gemm_requirement`, in the same order: those that have a requirement.
+  /// The parameters of `gemm_requirement`: the parameters of the launcher that have a requirement, in the same
+  /// order.
   std::vector<Parameter> checked() const;
   /// The parameters of `gemm_workspace_bytes`: the sizes of the plan, if any.
   std::vector<Parameter> of_workspace_bytes() const;
@@ -48,7 +49,7 @@ struct Launcher {
   std::string arguments(const kernel::Kernel &kernel) const;
 };
 
-/// The alignment in bytes that vector accesses require of the addresses of parameters.
+/// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan);
 
 /// The description of an array without its name: "float [M, K], row-major, rows lda apart, read".

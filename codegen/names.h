@@ -15,11 +15,12 @@ namespace nestsmith {
 /// suffix `_`.
 std::string identifier(std::string wanted);
 
-/// Like `identifier`, for a name with external linkage. It also avoids the functions of the libraries of every
-/// program.
+/// Like `identifier`, for a name with external linkage. It also avoids the names of functions in the libraries
+/// that every program links.
 std::string linked_identifier(std::string wanted);
 
-/// The reason why a kernel cannot have this name, such as "it is a keyword of C or C++"; empty if it can.
+/// The reason why a kernel cannot have this name, such as "it is a keyword of C or C++". Empty if a kernel can
+/// have this name.
 std::string why_not_linked(const std::string &name);
 
 class NameTable {
@@ -36,7 +37,8 @@ public:
     NameTable &table_;
   };
 
-  /// Reserves and returns `wanted`, or `wanted_1`, … if it is taken. No name hides another.
+  /// Reserves and returns `wanted`. If this name is taken, reserves and returns `wanted_1`, `wanted_2` or the
+  /// next free name. So no name hides another name.
   std::string claim(const std::string &wanted);
   std::string declare(const Var &var);
   std::string declare(const Buffer &buffer);

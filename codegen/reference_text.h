@@ -13,17 +13,17 @@ namespace nestsmith {
 /// One stage of the program: `reference.array[n] = reference.function(indices of n)`.
 struct ReferenceStage {
   Buffer buffer;
-  std::string type;  ///< of an element: "Real", or an integer type for a bitwise comparison
-  std::string array; ///< the member that holds the result
-  std::string function;
-  std::string indices; ///< for element n: "n / 777, n % 777"
+  std::string type;     ///< type of an element: "Real", or an integer type for a bitwise comparison
+  std::string array;    ///< name of the member of `Reference` that contains the result
+  std::string function; ///< name of the member function that computes one element
+  std::string indices;  ///< for element n: "n / 777, n % 777"
   std::int64_t elements;
 };
 
 struct ReferenceText {
   std::string definitions;            ///< `struct Real` if it is needed, and `struct Reference`
   std::vector<Parameter> inputs;      ///< first members of Reference: arrays that the caller fills
-  std::vector<ReferenceStage> stages; ///< in order; several may write one array
+  std::vector<ReferenceStage> stages; ///< in order; several stages may write the same array
   std::vector<Parameter> results;     ///< next members: an array for each buffer that a stage writes
   std::vector<Buffer> result_buffers; ///< the buffers of `results`
   std::vector<Parameter> scalars;     ///< last members
@@ -35,7 +35,7 @@ struct ReferenceText {
 /// the value computed from absolute values. (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
 /// 3.1.) For alpha*A*B + beta*C the bound is gamma(K+3) * (|alpha| |A| |B| + |beta| |C|).
 ///
-/// Throws UserError (usage) where the program has an operation whose float error has no bound.
+/// Throws UserError (usage) if the program has a floating-point operation for which no error bound is known.
 ReferenceText reference_text(const Program &program);
 
 } // namespace nestsmith

@@ -9,18 +9,18 @@
 namespace nestsmith {
 
 struct Requirement {
-  std::string broken;   ///< the condition of a violation, in C: "lda < K"
+  std::string broken;   ///< C condition that is true if the requirement is violated: "lda < K"
   std::string sentence; ///< "lda, the leading dimension of A, must be at least K"
 };
 
-/// The requirements in the order of the checks: sizes, then whether there is anything to compute, then the
-/// rest.
+/// All requirements of a launcher. It checks `sizes` first. Then it returns if `empty` is true. Then it checks
+/// `rest`.
 struct Requirements {
   std::vector<Requirement> sizes;
   /// The condition under which no written array has an element, in C ("M == 0 || N == 0") and in words ("M or N
-  /// is 0"). Both are empty if that is impossible.
+  /// is 0"). Both strings are empty if the written arrays always have elements.
   std::string empty, empty_text;
-  std::vector<Requirement> rest; ///< requirements of a launch with something to compute
+  std::vector<Requirement> rest; ///< requirements of a launch in which a written array has elements
 
   std::vector<Requirement> all() const;
 };

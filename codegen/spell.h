@@ -20,12 +20,14 @@ std::string vector_at(const std::string &element, DType type, int lanes, std::st
 /// An f32 literal that reads back as the same bits: "0.5f".
 std::string f32_literal(double value);
 
-/// The function that converts between f32 and a narrow float; empty if none is needed.
+/// The name of the CUDA function that converts between f32 and a narrow float. Empty if the conversion needs no
+/// function.
 std::string_view conversion(DType from, DType to);
 
-/// Prints expressions. Floor division and floor modulo of integers become `/` and `%`, which round towards
-/// zero. The two agree for non-negative operands, and lowering leaves no others: its verifier proves every
-/// dividend non-negative and every divisor positive. Code that is not lowered needs functions.
+/// Prints expressions. Floor division and floor modulo of integers are printed as `/` and `%`, which round
+/// towards zero. For non-negative operands, the results are the same. A lowered kernel has only such operands:
+/// the verifier proves that every dividend is non-negative and that every divisor is positive. In code that is
+/// not lowered, derived classes print function calls instead.
 class ExprSpeller {
 public:
   virtual ~ExprSpeller() = default;
@@ -44,7 +46,7 @@ protected:
   std::string prefix_operand(const Expr &e) const;
   /// Whether the operation is a function call instead of an operator: min, max, and floating-point floors.
   virtual bool is_function(BinaryOp op, DType type) const;
-  /// The name of that function.
+  /// The name of the function if `is_function` is true.
   virtual std::string function(BinaryOp op, DType type) const;
 
 private:

@@ -11,8 +11,8 @@ namespace nestsmith {
 
 /// The file of `emit`, followed by the computation as plain loops and a `main`. `source` is the unscheduled
 /// program (Schedule::source()) of `plan`. The file compiles with nvcc alone. The program exits with 0 if the
-/// result is correct, 1 if it is wrong, and 4 without a usable device. Throws UserError (usage) where the
-/// program has an operation whose float error has no bound.
+/// result is correct, 1 if it is wrong, and 4 without a usable device. Throws UserError (usage) if the program
+/// has a floating-point operation for which no error bound is known.
 std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, const Program &source);
 
 } // namespace nestsmith

@@ -11,8 +11,9 @@ class TextWriter {
 public:
   static constexpr std::size_t width = 100; ///< columns
 
-  /// Writes a statement or the head of one. A long line is broken after its loosest operator. The comment
-  /// follows the code, or precedes it on its own line if it does not fit.
+  /// Writes a statement, or the head of a loop or an if. A long line is broken after the operator with the
+  /// lowest precedence. The comment follows the code on the same line. If it does not fit, it precedes the code
+  /// on a separate line.
   void line(const std::string &text, const std::string &comment = {});
   void comment(const std::string &text); ///< `// text`, wrapped between words
   void blank() { out_ += '\n'; }

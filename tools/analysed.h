@@ -1,6 +1,6 @@
 #pragma once
-/// Analysis of a choice for a GPU that need not be present: scheduled, lowered, compiled if possible, and
-/// analysed.
+/// Analysis of a rung or a trace file for a GPU, which need not be present. The rung is scheduled, lowered,
+/// compiled if NVRTC is available, and analysed.
 
 #include "runtime/model/analysis.h"
 #include "runtime/model/explain.h"
@@ -15,17 +15,17 @@ namespace nestsmith::cli {
 /// The option --gpu NAME.
 Option gpu_option();
 
-/// The GPU that is assumed where no device is available. The post about principles uses it, and its sm_80 is
-/// the default of `Target`.
+/// The GPU that nestsmith assumes if no device is available. It is the GPU of the post about principles, and
+/// its architecture sm_80 is the default of `Target`.
 inline constexpr std::string_view assumed_gpu = "A100";
 
 struct ChosenGpu {
   Gpu gpu;
   std::string why; ///< reason for the choice if the user named none, such as "the device at hand"
 };
-/// Chooses by --gpu, else by --arch, else the device of this machine if its figures are listed, else
-/// `assumed_gpu`. Throws UserError (usage) if --gpu and --arch contradict each other, or if no listed GPU has
-/// the architecture.
+/// Chooses the GPU: by --gpu if it is given, otherwise by --arch if it is given, otherwise the device of this
+/// machine if it is in the list of GPUs, otherwise `assumed_gpu`. Throws UserError (usage) if --gpu and --arch
+/// contradict each other, or if no listed GPU has the architecture.
 ChosenGpu choose_gpu(const Context &context);
 
 /// A choice at --shape and --dtype, ready for analysis. The default shape is the one for GPUs.
@@ -46,8 +46,8 @@ Analysed analyse(Prepared prepared, const Gpu &gpu);
 /// Analyses both concurrently.
 std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 
-/// The resources of the kernels as NVRTC compiles them for the GPU's architecture. Empty, with the reason in
-/// `note`, if that is not possible.
+/// The resources of the kernels as NVRTC compiles them for the GPU's architecture. If they cannot be compiled,
+/// returns an empty vector and sets `note` to the reason.
 std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
 
 /// The previous rung of the same tutorial; none if there is none or its number of extents differs.

@@ -1,8 +1,8 @@
 #pragma once
 /// Options and positional arguments of a command.
 ///
-/// LLVM's CommandLine is not used. Its registry is global, so it would add its own options, and those of a
-/// user's program that links LLVM, to ours. It also exits the process with its own exit code.
+/// LLVM's CommandLine is not used. Its registry is global, so our commands would also have the options of LLVM,
+/// and of a user's program that links LLVM. It also exits the process with its own exit code.
 
 #include <cstdint>
 #include <map>
@@ -19,8 +19,9 @@ struct Option {
   std::string help;
   char letter = 0;                       ///< 'o' for `-o`; 0: none
   std::vector<std::string> choices = {}; ///< empty: any value
-  /// `--name` without a value means an empty value. The following word is its value only after the first
-  /// positional argument, so that `--name RUNG` still names a rung.
+  /// If true, `--name` may stand without a value, which means an empty value. Before the first positional
+  /// argument, the next word is not used as the value, so that in `--name RUNG` the word RUNG is the positional
+  /// argument.
   bool optional_value = false;
 };
 

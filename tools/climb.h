@@ -1,5 +1,6 @@
 #pragma once
-/// One rung of a climb (the command `run`): scheduled, lowered, compiled, checked and timed.
+/// One rung of a *climb*, which is one execution of the command `run`: schedules, lowers, compiles, checks and
+/// times the rung.
 
 #include "runtime/check/check.h"
 #include "runtime/cuda/cublas.h"

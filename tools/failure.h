@@ -15,7 +15,8 @@ struct Failure {
   ExitCode code = ExitCode::good;
 };
 
-/// Calls `f`. Turns a UserError, or a lack of memory, into a failure; its code is `good` if `f` throws neither.
+/// Calls `f`. If `f` throws UserError, or if there is not enough memory, returns the failure. Otherwise returns
+/// a failure with the code `good`.
 Failure failure_of(const std::function<void()> &f);
 
 } // namespace nestsmith::cli

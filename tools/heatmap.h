@@ -9,9 +9,9 @@
 
 namespace nestsmith::cli {
 
-/// Columns are banks and rows are wavefronts. A cell shows the lane that it serves, or `+` if several lanes
-/// read the same word. An access of 8 or 16 bytes is split into parts (runtime/model/counters.h). If `width` is
-/// too small, the columns are split into groups below each other.
+/// Columns are banks and rows are wavefronts. A cell shows the lane that accesses this bank in this wavefront,
+/// or `+` if several lanes access the same word. An access of 8 or 16 bytes is split into parts
+/// (runtime/model/counters.h). If `width` is too small, the columns are split into groups below each other.
 std::string bank_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style,
                          std::size_t width);
 /// Each row is a line of 128 bytes with its four sectors, with a mark for each word that a lane requests.

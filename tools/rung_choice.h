@@ -19,8 +19,8 @@ struct Choice {
   Shape default_shape, gpu_shape;
   Shape tile; ///< extents of the tile of one block
   DType default_dtype = DType::f32;
-  bool fixed_shape = false; ///< a trace file: it names its own shape
-  bool own_shape = false;   ///< ignore --shape, whose rank fits only other rungs of the climb
+  bool fixed_shape = false; ///< the choice is a trace file, which contains its shape
+  bool own_shape = false;   ///< ignore --shape, because it has another number of extents than this rung
   std::function<Schedule(const Shape &, DType, const Target &)> build;
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 };
@@ -28,8 +28,8 @@ struct Choice {
 /// Finds one rung: "deep_dive/naive", "naive" if the name is unique, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
-/// If the rank of --shape fits some choices and not others, the others keep their own shapes. Returns a
-/// sentence that says so, or an empty string.
+/// If --shape has the right number of extents for only some of the choices, the other choices keep their own
+/// shapes. Then returns a sentence about this, otherwise an empty string.
 std::string spare_other_ranks(const Context &context, std::vector<Choice> &choices);
 /// Accepts names of rungs and of tutorials. Without words, returns the rungs of the first tutorial.
 std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words);
@@ -43,19 +43,19 @@ std::string to_text(const Shape &shape);
 Shape chosen_shape(const Context &context, const Choice &choice);
 DType chosen_dtype(const Context &context, const Choice &choice);
 
-/// A check of a symbolic kernel adds this many elements to each leading dimension, so that a lost leading
-/// dimension gives a wrong result.
+/// A check of a symbolic kernel adds this number of elements to each leading dimension, so that a kernel that
+/// ignores a leading dimension gives a wrong result.
 inline constexpr std::int64_t checked_gap = 3;
 
-/// The requested dtype if some data of the program have it, else the dtypes of its data: "i32".
+/// The requested dtype if some data of the program have it. Otherwise the dtypes of the data: "i32".
 std::string dtype_name(const Program &source, DType asked);
 
 /// The shape with each extent adjusted to the range and multiple that the program states for its size.
 Shape fitting_shape(const Program &source, const Shape &shape);
-/// Copies the program's statements about its sizes into `shape`. A program that declares sizes is symbolic
-/// whatever the options are. Throws UserError (usage) if a symbolic kernel is requested but the program
-/// declares no size, if it declares fewer sizes than the shape has extents, and if an extent violates a
-/// statement. `name` is the rung's.
+/// Copies the limits that the program states for its sizes into `shape`. A program that declares sizes is
+/// symbolic even without --symbolic. Throws UserError (usage) if a symbolic kernel is requested but the program
+/// declares no size, if it declares fewer sizes than the shape has extents, or if an extent violates a stated
+/// limit. `name` is the name of the rung.
 void state_sizes(const std::string &name, const Program &source, Shape &shape);
 
 /// The schedule of a choice at --shape and --dtype.

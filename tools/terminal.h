@@ -85,8 +85,8 @@ private:
   std::vector<Row> rows_;
 };
 
-/// Progress messages on stderr. On a terminal, one line that is overwritten and finally removed; else a line
-/// for each message.
+/// Progress messages on stderr. On a terminal, each message overwrites the previous one on the same line, and
+/// the line is removed at the end. Otherwise, each message is a separate line.
 class Progress {
 public:
   Progress();

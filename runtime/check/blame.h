@@ -1,17 +1,20 @@
 #pragma once
 /// Finds the directive or the lowering pass that changed the result. Every step from the computation to the
-/// kernel runs on the same inputs: the interpreter executes the program after every directive and after every
-/// pass up to `extract`; the simulator executes the kernel after every later pass. Each result must match that
-/// of the computation: bit for bit in ring mode and integer mode, within the error bound in floating point.
+/// kernel is executed with the same inputs. The interpreter executes the program after every directive, and
+/// after every pass before `extract`. The simulator executes the kernel after `extract` and after every later
+/// pass. Each result must match the result of the computation: bit for bit in ring mode and integer mode,
+/// within the error bound in floating point.
 ///
-/// A kernel before `flatten` cannot be simulated yet; we add the minimum that makes it runnable. The remaining
-/// passes are not used for that, so that a fault of one is not attributed to another:
+/// The simulator cannot execute a kernel before the pass `flatten`. So we add the missing parts to a copy of
+/// the kernel. We do not use the remaining passes for this, because a fault of such a pass would be attributed
+/// to an earlier pass:
 ///
-///   before `insert_barriers`  A barrier follows every store that accesses shared or global memory, outside of
-///     its guards and vectorized loops: all threads complete a store before any thread starts the next. This is
-///     the meaning of the program, and barriers cannot enforce more. Thus a kernel that is wrong in this form
-///     is wrong with any barriers, and a fault that appears later is a fault of `insert_barriers`.
-///   before `flatten`  Indices become row-major offsets, whatever the layout is, because the result does not
+///   before `insert_barriers`  A barrier is inserted after every store that accesses shared or global memory,
+///   outside of its guards and vectorized loops. So all threads complete a store before any thread starts the
+///   next store, as in the program. More barriers would not order more accesses. If the kernel gives a wrong
+///   result in this form, it gives a wrong result with any barriers. If the result is first wrong after
+///   `insert_barriers`, this pass is at fault. before `flatten`  Indices become row-major offsets, whatever the
+///   layout is, because the result does not
 ///     depend on layouts. Buffers are placed one after the other in shared memory.
 
 #include "lowering/passes.h"
@@ -31,23 +34,24 @@ struct BlamedStep {
   enum class Kind : std::uint8_t { computation, directive, pass };
   Kind kind = Kind::computation;
   std::string name;      ///< "the computation", a directive as C++, or the name of a pass
-  std::string text;      ///< the program or the kernels after it
-  bool left_out = false; ///< skipped to save time
+  std::string text;      ///< the program or the kernels after this step
+  bool left_out = false; ///< the step was not executed, to save time
 };
 
 /// The first step with a different result.
 struct Fault {
-  std::size_t step = 0; ///< index in `Blame::steps`; the last of them
-  std::string run;      ///< "ring mode", "beta = 0, C full of NaN"; empty if nothing ran
-  std::string message;  ///< the wrong element with both values, or a diagnostic of the interpreter or simulator
+  std::size_t step = 0; ///< index in `Blame::steps`; it is the last step
+  /// The run that failed: "ring mode", "beta = 0, C full of NaN"; empty if nothing was executed.
+  std::string run;
+  std::string message; ///< the wrong element with both values, or a diagnostic of the interpreter or simulator
   std::optional<WrongElement> wrong; ///< none if no element is wrong
 };
 
 struct Blame {
   std::vector<BlamedStep> steps; ///< in order, up to the faulty one
-  std::vector<std::string> runs; ///< of each executed step: "ring mode", "integer mode"
+  std::vector<std::string> runs; ///< the runs of each executed step: "ring mode", "integer mode"
   std::optional<Fault> fault;    ///< none: every executed step gives the same result
-  std::string refusal;           ///< reason if the schedule cannot be lowered; later passes are missing then
+  std::string refusal; ///< the reason if the schedule cannot be lowered; then `steps` has no later passes
 
   const BlamedStep &at_fault() const { return steps.at(fault->step); }
   std::size_t steps_run() const;
@@ -84,14 +88,14 @@ struct BlamedCase {
   std::string left_out; ///< reason why nothing ran: not supported, or too slow
 };
 
-/// Limits for all cases but the first, in interpreted block instances.
+/// Limits for all cases except the first one, in block instances that the interpreter executes.
 struct CaseLimits {
   double thinned = 1e7;  ///< above this, programs are skipped
   double left_out = 2e9; ///< if the computation and the last program exceed this, the case is skipped
 };
 
 /// Finds the blame for all shapes and dtypes until one has a fault. Cases for which `build` throws UserError
-/// are skipped. The first of the others runs with `options` only, the rest also within `limits`.
+/// are skipped. The first case that is executed runs without `limits`. All later cases run within them.
 std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::vector<std::int64_t>> &shapes,
                                    const std::vector<DType> &dtypes, const BlameOptions &options = {},
                                    const CaseLimits &limits = {});
@@ -104,11 +108,11 @@ double interpreted_instances(const Schedule &schedule, const BlameOptions &optio
 /// The same for the programs that are never skipped: the computation and the last program.
 double least_instances(const Schedule &schedule, const BlameOptions &options = {});
 
-/// The interpreter as a candidate implementation. An error of the interpreter becomes a finding.
+/// The interpreter in the form that `Checker` expects. An error of the interpreter becomes a finding.
 Checker::Compute as_computation(const Program &program);
 
-/// The number of block instances that the interpreter executes for a statement, bound loops and refills
-/// included. It executes about five million per second.
+/// The number of block instances that the interpreter executes for a statement, including all iterations of
+/// bound loops. The interpreter executes about five million instances per second.
 double block_instances(const Stmt &stmt);
 
 /// Small shapes that expose errors in a schedule with this block tile: ones, primes, one tile, one element more

@@ -17,7 +17,8 @@
 
 namespace nestsmith {
 
-/// The inputs of one run of a check, and the required accuracy:
+/// The inputs of one run of a check, and the required accuracy. "Bit for bit" means that all bits must be equal
+/// to the reference:
 ///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5; within the error bound
 ///   integers  f32 with small nonzero integers, every partial sum below 2^24 in magnitude; bit for bit
 ///   ring      u32, all values; bit for bit
@@ -40,8 +41,8 @@ struct RunResult {
   std::string label; ///< "floating point", "beta = 0, C full of NaN"
   bool passed = false;
   double max_error = 0;            ///< largest |got - expected|
-  double max_error_over_bound = 0; ///< `random` only; passes if it does not exceed 1
-  std::vector<std::int64_t> where; ///< the element with that error
+  double max_error_over_bound = 0; ///< for `random` only: the run passes if this is at most 1
+  std::vector<std::int64_t> where; ///< index of the element with the largest error
   std::int64_t wrong_elements = 0;
   std::optional<WrongElement> first_wrong;
   std::vector<std::string> messages; ///< the first wrong elements, and findings of the executor
@@ -50,7 +51,7 @@ struct RunResult {
 /// A run that was skipped.
 struct SkippedRun {
   std::string label; ///< "integer mode"
-  std::string why;   ///< "it divides, …"
+  std::string why;   ///< the reason: "it divides, …"
 };
 
 struct CheckResult {
@@ -59,7 +60,7 @@ struct CheckResult {
   std::vector<SkippedRun> skipped;
 
   const RunResult *find(CheckRun run) const;
-  /// Whether every exact run matched bit for bit; none if there was no exact run.
+  /// Whether all bits were equal in every run that requires it. None if there was no such run.
   std::optional<bool> exact() const;
   std::vector<std::string> messages() const; ///< of all runs, each with the label of its run
 };
@@ -71,12 +72,13 @@ struct CheckOptions {
   bool infinite = false;   ///< add the runs with infinities, for floating-point elements
 };
 
-/// Arrays and scalars for one run of `source`, in parameter order. Outputs are poisoned.
+/// Arrays and scalars for one run of `source`, in the order of its parameters. Outputs are filled with a poison
+/// value.
 struct Inputs {
   std::vector<Array> arrays;
   std::vector<Scalar> scalars;
 };
-/// `largest_integer` is the largest magnitude in `integers` and `switched`.
+/// `largest_integer` is the largest absolute value of the inputs in the runs `integers` and `switched`.
 Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer = 8);
 
 /// Checks lowered schedules. Caches references for schedules of the same computation.
@@ -86,8 +88,8 @@ public:
   explicit Checker(Multiplier *multiplier = nullptr) : multiplier_(multiplier) {}
 
   /// Runs `plan`, a lowered schedule of `source`, once for each kind of input that its dtype allows, and
-  /// compares every element. Where `source` has sizes, `plan` has their values. A wrong result is a failed
-  /// result, never an exception.
+  /// compares every element. If `source` has sizes, `plan` must have values for them. If the result is wrong,
+  /// the function returns a failed result and throws no exception.
   CheckResult check(const Program &source, const kernel::Plan &plan, Executor &executor,
                     const CheckOptions &options = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 /// Expressions compiled to a flat list of instructions over registers, for evaluation at many points. Each
-/// register holds a value and its magnitude, the value of the same expression on absolute values.
+/// register holds a value and its *magnitude*: the value of the same expression if all inputs are replaced by
+/// their absolute values.
 
 #include "dsl/shared_results.h"
 
@@ -12,8 +13,8 @@
 
 namespace nestsmith {
 
-/// A register. Floating-point numbers use `value` and `magnitude`; integers and conditions use `integer`, with
-/// u32 zero-extended.
+/// A register. Floating-point numbers are stored in `value` and `magnitude`. Integers and conditions are stored
+/// in `integer`; u32 is zero-extended.
 struct Cell {
   double value = 0, magnitude = 0;
   std::int64_t integer = 0;
@@ -24,7 +25,7 @@ struct Plane {
   Buffer buffer;
   std::vector<std::int64_t> shape;
   std::vector<double> value;
-  std::vector<double> magnitude; ///< empty: the absolute values
+  std::vector<double> magnitude; ///< empty: the absolute values of `value`
 };
 using Planes = std::map<const BufferNode *, Plane>;
 

@@ -11,7 +11,7 @@
 
 namespace nestsmith {
 
-/// The outcome of one launch, apart from the arrays.
+/// The findings of one launch. The results are in the arrays.
 struct Execution {
   /// Faults of the kernels, one sentence each: races, out-of-bounds accesses, reads of unwritten memory, a
   /// damaged guard band.
@@ -24,7 +24,7 @@ public:
   virtual std::string_view name() const = 0; ///< "simulated", or the name of the device
   /// Launches the kernels of `plan` once, in order, with an array for each parameter and a value for each
   /// scalar. Writes the output and inout arrays back. The initial content of workspaces is undefined. Throws
-  /// UserError (no_device) if it cannot launch.
+  /// UserError (no_device) if the launch is not possible.
   virtual Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) = 0;
 };
 

@@ -21,10 +21,11 @@ public:
   /// Executes the kernels once, in order, on copies of `arrays` (one for each parameter, in order) with
   /// `scalars`, and writes the output and inout arrays back.
   ///
-  /// Outputs and workspaces start as poison, and every buffer lies between guard bands. Returns the faults of
-  /// the kernels, one sentence each: an unwritten element of an output, a write outside of a buffer, a write to
-  /// an input. Guard bands and poison are NaN as f32, so that reads of them affect the result. A fault such as
-  /// an illegal address is a UserError (wrong_result); the device is unusable afterwards.
+  /// Before a run, outputs and workspaces are filled with a poison value, and every buffer is placed between
+  /// two guard bands. Returns the faults of the kernels, one sentence each: an unwritten element of an output,
+  /// a write outside of a buffer, a write to an input. As f32, the guard bands and the poison value are NaN, so
+  /// that a read of them changes the result. For a fault such as an illegal address, throws UserError
+  /// (wrong_result); the device is unusable afterwards.
   std::vector<std::string> run(std::span<Array> arrays, std::span<const Scalar> scalars) const;
 
   /// Measures runs of all kernels on copies of `arrays`; nothing is written back.
@@ -42,7 +43,7 @@ private:
     std::vector<std::size_t> scalars;
   };
   void check_arguments(std::size_t arrays, std::size_t scalars) const;
-  /// `addresses` are those of the parameters, then of the workspaces.
+  /// `addresses` are the addresses of the parameters, followed by the addresses of the workspaces.
   void enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const;
   /// Arrays of the shapes of the workspaces.
   std::vector<Array> workspaces() const;

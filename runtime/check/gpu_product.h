@@ -1,6 +1,6 @@
 #pragma once
-/// Matrix products for the reference on a GPU, in fp64 or in Z/2^32. They replace the CPU for products of
-/// 4096^3 multiply-adds or more.
+/// Computes matrix products for the reference on a GPU, in fp64 or in Z/2^32. `serves` is true for products of
+/// 4096^3 multiply-adds or more; the CPU computes smaller products.
 
 #include "runtime/check/reference.h"
 #include "runtime/cuda/driver.h"

@@ -21,7 +21,8 @@ public:
   Address address() const { return memory_.address() + band; }
   /// Writes the guard bands, and the array or, for an output, `poison` in every 32-bit word.
   void reset(const Array &array, std::uint32_t poison) const;
-  /// Reads the array back. Appends damage of the guard bands and changes of an input to `problems`.
+  /// Reads the array back. If the kernel has changed a guard band or an input, appends a sentence to
+  /// `problems`.
   Array read(const Array &original, std::vector<std::string> &problems) const;
   Role role() const { return role_; }
   const std::string &name() const { return name_; }
@@ -35,7 +36,7 @@ private:
   Memory memory_;
 };
 
-/// The indices of elements that still consist of `poison`.
+/// The indices of the elements that still have the value `poison`.
 std::vector<std::int64_t> poisoned_elements(const Array &array, std::uint32_t poison);
 
 } // namespace nestsmith::cuda

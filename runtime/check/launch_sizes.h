@@ -1,5 +1,6 @@
 #pragma once
-/// Names of the sizes that a launcher for one shape takes: those of the computation for all shapes.
+/// Names of the size parameters of a launcher for one shape. They are the names of the sizes of the symbolic
+/// computation.
 
 #include "codegen/emit.h"
 #include "dsl/program.h"

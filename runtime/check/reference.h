@@ -14,21 +14,22 @@ namespace nestsmith {
 /// A parameter that the program writes.
 struct ReferenceOutput {
   Buffer buffer;
-  std::vector<double> value;     ///< row-major; exact for integer dtypes, u32 in Z/2^32
-  std::vector<double> magnitude; ///< the same expression on absolute values; 0 for integer dtypes
+  std::vector<double> value; ///< row-major; exact for integer dtypes, u32 in Z/2^32
+  /// Value of the same expression for the absolute values of the inputs; 0 for integer dtypes.
+  std::vector<double> magnitude;
 };
 
-/// The value of `Reference::fraction_bits` for a constant that needs too many bits.
+/// The value of `Reference::fraction_bits` if a constant needs too many bits.
 inline constexpr int endless_fraction = 24;
 
 struct Reference {
   std::vector<ReferenceOutput> outputs; ///< in parameter order
-  /// Roundings on the longest path from an input to an output: K for a reduction of length K in any order
-  /// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1), 1 for each other operation. K + 3
-  /// for alpha * A * B + beta * C.
+  /// Number of roundings on the longest path from an input to an output. A sum of K terms in any order counts
+  /// as K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1), and every other operation
+  /// counts as 1. For alpha * A * B + beta * C, the number is K + 3.
   std::int64_t roundings = 0;
-  /// The largest magnitude of any element of any stage. Below 2^24 the same program on integers is exact in
-  /// single precision.
+  /// The largest magnitude of any element of any stage. If it is below 2^24, the program computes exact results
+  /// in single precision for integer inputs.
   double largest = 0;
   bool divides = false; ///< divides floating-point numbers: results are not integers
   /// Number of fraction bits that constants introduce into otherwise integer data: 1 for 0.5.
@@ -42,7 +43,7 @@ struct Product {
   std::int64_t m, n, k;
   bool x_transposed, y_transposed, ring;
 };
-/// Computes large products. Without a multiplier the CPU does.
+/// Computes large products. If there is no multiplier, the CPU computes them.
 class Multiplier {
 public:
   virtual ~Multiplier() = default;

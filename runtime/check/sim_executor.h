@@ -10,8 +10,8 @@ class SimExecutor : public Executor {
 public:
   explicit SimExecutor(sim::Options options = {}) : options_(options) {}
   std::string_view name() const override { return "simulated"; }
-  /// Checks bounds, races and unwritten reads for each element. Kernels after one with findings are not
-  /// executed, because their inputs are wrong.
+  /// Checks bounds, races and unwritten reads for each element. If a kernel has findings, the later kernels are
+  /// not executed, because their inputs would be wrong.
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
   const std::vector<sim::Finding> &found() const { return found_; } ///< of the last run
   const sim::Stats &stats() const { return stats_; } ///< of the last run, summed over the kernels

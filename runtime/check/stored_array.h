@@ -1,5 +1,5 @@
 #pragma once
-/// Arrays in the caller's storage format: rows may have gaps between them.
+/// Arrays in the storage format of the caller, in which there may be gaps between rows.
 
 #include "dsl/array.h"
 #include "dsl/program.h"
@@ -15,7 +15,8 @@ namespace nestsmith {
 std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::int64_t> extents,
                                     std::int64_t gap);
 
-/// The storage of a parameter of constant shape. Without a leading dimension its rows have no gaps.
+/// The storage of a parameter of constant shape. If the parameter has no leading dimension, its rows have no
+/// gaps.
 class StoredArray {
 public:
   explicit StoredArray(const Buffer &buffer);

@@ -13,7 +13,8 @@ namespace nestsmith {
 
 class KernelCache {
 public:
-  /// NESTSMITH_CACHE, else XDG_CACHE_HOME/nestsmith, else HOME/.cache/nestsmith; empty if none of them is set.
+  /// The first of these whose environment variable is set: NESTSMITH_CACHE, XDG_CACHE_HOME/nestsmith,
+  /// HOME/.cache/nestsmith. Empty if none is set.
   static std::filesystem::path standard_directory();
   /// The cache in the standard directory.
   static KernelCache &standard();
@@ -21,18 +22,19 @@ public:
   /// An empty directory disables the cache. The first `put` creates the directory.
   explicit KernelCache(std::filesystem::path directory);
 
-  /// The key of an entry: SHA-256 over the parts and their lengths. The parts must include everything that the
-  /// result depends on.
+  /// The key of an entry: SHA-256 over the parts and their lengths. The compiled result must depend on nothing
+  /// except these parts.
   static std::string key(const std::vector<std::string> &parts);
 
   std::optional<std::string> get(const std::string &key) const;
-  /// Adds or replaces an entry. A failure to write only sets `note`.
+  /// Adds or replaces an entry. If the entry cannot be written, sets `note` and reports no error.
   void put(const std::string &key, std::string_view payload);
 
   const std::filesystem::path &directory() const { return directory_; }
-  /// The reason why the cache does not store entries; empty while it does.
+  /// The reason why the cache does not store entries. Empty if it stores them.
   std::string note() const;
-  /// The reason why entries cannot be written at present; empty if they can. Leaves no file behind.
+  /// The reason why entries cannot be written now. Empty if they can be written. The function leaves no file
+  /// behind.
   std::string why_not_writable() const;
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-/// cuBLAS for comparison: C = alpha * A * B + beta * C on row-major matrices, in true fp32, or with operands of
+/// cuBLAS for comparison: C = alpha * A * B + beta * C on row-major matrices, in true fp32, or with operands in
 /// f16, bf16 or tf32 and sums in fp32.
 
 #include "dsl/array.h"
@@ -24,8 +24,9 @@ struct GemmShape {
 
 class Cublas {
 public:
-  /// Opens the first cuBLAS in the order of library.h that is version 12 or newer and supported by the driver.
-  /// Throws UserError (no_device) with the searched places. `device` must outlive this object.
+  /// Opens the first cuBLAS, in the search order of library.h, that has version 12 or newer and that the driver
+  /// supports. If there is none, throws UserError (no_device) with the searched places. `device` must outlive
+  /// this object.
   static std::unique_ptr<Cublas> open(const Device &device);
   /// The same with functions from `resolver`.
   static std::unique_ptr<Cublas> open(const Device &device, const Resolver &resolver);
@@ -41,8 +42,8 @@ public:
   /// the exact type (cublas_api.h). Operands of other types than f32 use the default mode.
   enum class Mode { standard, pedantic };
 
-  /// Enqueues one product on the default stream. `operands` is the type of A and B: f32, f16, bf16, or tf32 for
-  /// f32 operands that may be rounded to it. C, alpha and beta are f32.
+  /// Enqueues one product on the default stream. `operands` is the type of A and B: f32, f16 or bf16. With
+  /// tf32, A and B are stored as f32, and cuBLAS may round them to tf32. C, alpha and beta are f32.
   void gemm(Mode mode, GemmShape shape, DType operands, float alpha, Address a, Address b, float beta,
             Address c) const;
 
@@ -66,7 +67,7 @@ private:
   std::string version_;
 };
 
-/// The mode in the table: "default", "pedantic".
+/// The name of the mode in the table of `run`: "default", "pedantic".
 const char *name(Cublas::Mode mode);
 
 /// The cuBLAS that `open` uses. Finding it creates no handle and needs no device.

@@ -10,9 +10,9 @@ namespace nestsmith {
 struct DoctorItem {
   std::string key;    ///< "gpu", "nvrtc", "cublas", "headers", "occupancy", "cache", "cpu"
   std::string name;   ///< for people: "CUDA headers"
-  bool found = false; ///< or, for the cache: can be written
-  std::string detail; ///< the component, or the reason why none was found
-  std::string advice; ///< how to get it; empty if it was found
+  bool found = false; ///< for the cache: whether it can be written
+  std::string detail; ///< description of the component, or the reason why it was not found
+  std::string advice; ///< how to install the component; empty if it was found
   /// Facts by name, for `--json`: {"version", "13.0"}, {"path", …}.
   std::vector<std::pair<std::string, std::string>> facts;
 };

@@ -1,9 +1,9 @@
 #pragma once
 /// The CUDA driver, opened at run time, with RAII types.
 ///
-/// A failed call throws UserError with CUDA's name for the error: `no_device` for a fault of the machine,
-/// `wrong_result` for a fault of the kernel (an illegal address, a misaligned access, …). All work uses the
-/// default stream of one device, from the thread that opened it.
+/// If a call of the driver fails, the function throws UserError with CUDA's name for the error. The exit code
+/// is `wrong_result` if the kernel caused the error (an illegal address, a misaligned access, …), otherwise
+/// `no_device`. All work uses the default stream of one device, from the thread that opened the device.
 
 #include "dsl/target.h"
 #include "runtime/cuda/driver_functions.h"
@@ -20,7 +20,8 @@
 
 namespace nestsmith::cuda {
 
-/// The CUDA version that the installed driver supports (12040 is 12.4); none without a driver. Needs no device.
+/// The CUDA version that the installed driver supports (12040 is 12.4). None if there is no driver. Needs no
+/// device.
 std::optional<int> driver_version();
 
 struct DeviceInfo {
@@ -107,15 +108,15 @@ private:
 };
 
 /// Enqueues a launch. `arguments` points to the values in the order of the kernel's parameters; they are copied
-/// before this function returns. `shared_bytes` is the dynamic shared memory. Above 48 KB, `allow_shared` must
-/// have been called with the same number.
+/// before this function returns. `shared_bytes` is the dynamic shared memory. If it is larger than 48 KB, the
+/// caller must first call `allow_shared` with the same value.
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
             std::vector<void *> arguments, std::int64_t shared_bytes = 0);
 void allow_shared(const Device &device, FunctionHandle function, const std::string &name,
                   std::int64_t shared_bytes);
 
-/// Milliseconds over several runs.
+/// The times of several runs, in milliseconds.
 struct Timing {
   double median_ms = 0, min_ms = 0, max_ms = 0;
   int runs = 0;
@@ -128,7 +129,8 @@ struct TimingOptions {
   bool cold_l2 = false; ///< overwrite L2 before each run, outside of the measured interval
 };
 
-/// Measures the work that `enqueue` puts on the default stream, each run between two events.
+/// Measures the work that `enqueue` adds to the default stream. Each run is measured with an event before and
+/// an event after it.
 Timing time_runs(const Device &device, const std::function<void()> &enqueue, const TimingOptions &options);
 
 } // namespace nestsmith::cuda

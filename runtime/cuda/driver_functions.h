@@ -1,7 +1,7 @@
 #pragma once
-/// The used part of the CUDA driver API, declared here because cuda.h may be absent. Names, types and values
-/// are those of CUDA 12 and 13: "CUDA Driver API", and cuda.h, in which a plain name such as cuMemAlloc is a
-/// macro for the symbol cuMemAlloc_v2.
+/// The part of the CUDA driver API that nestsmith uses. It is declared here because cuda.h may be absent.
+/// Names, types and values are those of CUDA 12 and 13 ("CUDA Driver API", and cuda.h). In cuda.h, a name such
+/// as cuMemAlloc is a macro for the symbol cuMemAlloc_v2; this file uses the symbols.
 
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +70,7 @@ enum class Attribute : int {
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { max_dynamic_shared_bytes = 8 };
 
-/// CUresult: errors that the code of a kernel causes.
+/// CUresult: the error codes for errors that the code of a kernel causes.
 enum class KernelFault : int {
   illegal_address = 700,
   launch_timeout = 702,

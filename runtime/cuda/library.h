@@ -1,5 +1,5 @@
 #pragma once
-/// Finds and opens the CUDA libraries at run time; nothing is linked against CUDA.
+/// Finds and opens the CUDA libraries at run time. The program is not linked against CUDA.
 ///
 /// Search order:
 ///   1. NESTSMITH_CUDA_PATH, a list of folders separated by ':' (toolkits, folders of wheels, folders of
@@ -9,8 +9,8 @@
 ///   4. /usr/local/cuda, /usr/local/cuda-*, /opt/cuda
 ///   5. Python packages: those of the python3 in PATH, of the user, and of the system
 ///   6. the system loader, by soname
-/// The driver (libcuda) belongs to the system. It is searched in NESTSMITH_CUDA_PATH, by the loader, and in the
-/// folders that WSL and containers use.
+/// The driver (libcuda) is part of the system. For the driver, the places are NESTSMITH_CUDA_PATH, the system
+/// loader, and the folders that WSL and containers use.
 
 #include <filesystem>
 #include <functional>
@@ -37,15 +37,15 @@ struct Library {
 
 struct Search {
   std::optional<Library> library;
-  std::vector<std::string> looked; ///< searched places, with the reasons for skipping libraries there
+  std::vector<std::string> looked; ///< searched places; for each rejected library, the reason
 };
 
 /// Opens the first library that `refuse` accepts. `refuse` returns the reason for a rejection, or an empty
 /// string.
 Search find_library(LibraryKind kind, const std::function<std::string(const Library &)> &refuse = {});
 
-/// The folder with `cuda_fp16.h`, by the same rules, but first beside `library` if given. NVRTC does not
-/// contain this header.
+/// The folder with `cuda_fp16.h`, by the same search order. If `library` is given, the folders beside it are
+/// searched first. NVRTC does not contain this header.
 std::optional<std::filesystem::path> find_headers(const std::filesystem::path &library = {});
 
 /// The places as one text, for messages.

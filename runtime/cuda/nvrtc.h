@@ -20,7 +20,7 @@ struct Compiled : KernelResources {
   Arch arch;
   std::string log; ///< output of NVRTC and ptxas
   bool from_cache = false;
-  double seconds = 0; ///< to compile it, or to read it from the cache
+  double seconds = 0; ///< time to compile the kernel, or to read it from the cache
 };
 
 /// The source was rejected. `what()` names the position and shows its line; `log` is the compiler's output.
@@ -48,10 +48,11 @@ public:
 
 class Nvrtc {
 public:
-  /// The NVRTC of this process, found on the first call: the first in the order of library.h that is not newer
-  /// than the CUDA driver, if there is a driver. Throws UserError (no_device) with the searched places.
+  /// The NVRTC of this process. The first call searches it: the first NVRTC in the order of library.h. If there
+  /// is a CUDA driver, an NVRTC that is newer than the driver is skipped. If there is none, throws UserError
+  /// (no_device) with the searched places.
   static const Nvrtc &get();
-  /// Repeats the search.
+  /// Searches NVRTC again.
   static Nvrtc find();
 
   /// Compiles the kernel `kernel_name`, which `source` declares `extern "C"`, for an architecture name such as

@@ -12,8 +12,8 @@ namespace nestsmith {
 /// Replaces the file at `path` by `data`. Returns 0, or the `errno` of the failed call. After a failure `path`
 /// is unchanged and no other file remains. Readers see the old or the new content, never a part.
 ///
-/// If the process is killed meanwhile, it leaves nothing on file systems that support unnamed files (ext4, xfs,
-/// btrfs, tmpfs), and a file `.NAME.PID.N.tmp` on others.
+/// If the process is killed during the call, a temporary file `.NAME.PID.N.tmp` can remain. On file systems
+/// that support unnamed files (ext4, xfs, btrfs, tmpfs), no file remains.
 int write_whole(const std::filesystem::path &path, std::string_view data);
 
 struct FileToWrite {

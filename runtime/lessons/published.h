@@ -1,6 +1,6 @@
 #pragma once
-/// Measurements that the tutorials' authors published. They are printed next to our figures but not compared
-/// with them, since the machines differ.
+/// Measurements that the tutorials' authors published. nestsmith prints them next to its own figures, but does
+/// not compare them, because the machines differ.
 
 #include <cstdint>
 #include <string>

@@ -24,11 +24,12 @@ struct Figure {
   std::string tutorial; ///< "deep_dive"
   std::string what;     ///< "shared: loads of global memory for a result, K = 1024"
   double published = 0; ///< value in the post
-  double right = 0;     ///< correct value: the published one without the post's errors
+  double right = 0; ///< correct value: equal to `published`, or the corrected value if the post has an error
   double ours = 0;
   FigureSource source = FigureSource::counted;
-  double tolerance = 0;  ///< relative, of `ours` against `right`; for values with two published digits
-  std::string note = {}; ///< the post's error, or the limits of the model
+  /// Allowed relative difference between `ours` and `right`; not 0 if the post rounds its value.
+  double tolerance = 0;
+  std::string note = {}; ///< description of the error of the post, or of the limits of the model
 };
 
 /// reproduced  ours equals the published value

@@ -1,6 +1,6 @@
 #pragma once
-/// The examples, one file each. The default value of a parameter is that of the post; another value corrects
-/// the mistake.
+/// The examples, one file each. The default value of a parameter is the value in the post. With another value,
+/// the example is correct.
 
 #include "runtime/lessons/mistakes/mistakes.h"
 

@@ -1,7 +1,7 @@
 #pragma once
-/// Mistakes in the tutorials' posts. Each is an example that nestsmith refuses or reports, and `lint` runs
-/// them. The example is a schedule if a schedule can express the mistake, the handwritten kernel for an index
-/// error, and a count for a wrong figure.
+/// Mistakes in the tutorials' posts. Each mistake has an example that nestsmith refuses or reports. The command
+/// `lint` runs the examples. If a schedule can express the mistake, the example is a schedule. For an index
+/// error, it is the handwritten kernel of the post. For a wrong figure, it is a count.
 
 #include "dsl/schedule.h"
 #include "lowering/kernel.h"
@@ -22,7 +22,7 @@ struct HandWritten {
 /// A figure of a post, and our count.
 struct FigureClaim {
   double claimed = 0, counted = 0;
-  std::string said;    ///< our count, in a sentence
+  std::string said;    ///< a sentence that states our count
   std::string example; ///< the kernel as CUDA
 };
 
@@ -30,9 +30,9 @@ struct Mistake {
   std::string tutorial; ///< "tvm_steps"
   std::string name;     ///< "thread_extents"
   std::string claim;    ///< the statement of the post
-  std::string truth;
-  std::string rung;    ///< the corrected form
-  std::string finding; ///< expected part of the diagnostic; other diagnostics do not count
+  std::string truth;    ///< the correct statement
+  std::string rung;     ///< the rung without the mistake
+  std::string finding;  ///< expected part of the diagnostic; other diagnostics do not count
   std::variant<std::function<Schedule()>, std::function<HandWritten()>, std::function<FigureClaim()>> example;
 
   std::string full_name() const { return tutorial + "/" + name; }
