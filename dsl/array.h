@@ -48,7 +48,7 @@ public:
   std::byte *data() { return data_.data(); }
   const std::byte *data() const { return data_.data(); }
 
-  /// The elements in row-major order. T must have the size of the dtype (asserted).
+  /// The elements in row-major order. An assertion checks that T has the size of the dtype.
   template <class T> std::span<T> view() {
     assert(sizeof(T) == static_cast<std::size_t>(byte_size(dtype_)));
     return {reinterpret_cast<T *>(data_.data()), static_cast<std::size_t>(size_)};
@@ -57,7 +57,8 @@ public:
     assert(sizeof(T) == static_cast<std::size_t>(byte_size(dtype_)));
     return {reinterpret_cast<const T *>(data_.data()), static_cast<std::size_t>(size_)};
   }
-  /// Element `i` in row-major order. The index is not checked; `set` requires a value of the array's dtype.
+  /// Element `i` in row-major order. The index is not checked. The value that is passed to `set` must have the
+  /// dtype of the array.
   Scalar at(std::int64_t i) const;
   void set(std::int64_t i, Scalar value);
   bool operator==(const Array &) const = default; ///< compares dtype, shape and bits

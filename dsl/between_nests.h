@@ -5,12 +5,13 @@
 
 namespace nestsmith {
 
-/// The obligations that arise because each nest becomes a kernel. Only global memory outlives a kernel, and
-/// only the end of a kernel orders accesses of different blocks.
+/// The obligations that are necessary because each top-level nest becomes a separate kernel. The content of
+/// shared memory and of registers is lost at the end of a kernel. Only the end of a kernel orders accesses of
+/// different thread blocks.
 std::vector<Obligation> owed_between_nests(const Schedule &schedule);
 
-/// The step that created the block or the buffer, or last changed its scope: n for the n-th directive, 0 for
-/// the computation itself.
+/// The number of the directive that created the block or the buffer, or that was the last to change its scope.
+/// 0 if no directive did this.
 std::size_t maker(const Schedule &schedule, const std::string &name);
 
 /// Whether the block reads or writes the buffer.

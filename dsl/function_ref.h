@@ -1,6 +1,7 @@
 #pragma once
-/// A non-owning reference to a callable, for callees that do not keep it: two pointers, where std::function may
-/// allocate. A subset of C++26's std::function_ref. The callable must outlive the reference.
+/// A non-owning reference to a callable, for parameters of functions that do not store the callable. It
+/// consists of two pointers and never allocates, in contrast to std::function. It is a subset of
+/// std::function_ref of C++26. The callable must outlive the reference.
 
 #include <concepts>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
-/// Representation of each element type and conversion between types. This is the only implementation;
-/// constants, the interpreter, the simulator and the reference use it.
+/// The representation of each element type, and the conversions between types. Constants, the interpreter, the
+/// simulator and the reference all use this implementation.
 ///
 /// A conversion to a float rounds to nearest, ties to even (tf32: ties away from zero, as `cvt.rna` does), and
 /// keeps NaN. A conversion from a float to an integer rounds towards zero and saturates; NaN gives 0. A
@@ -71,8 +71,8 @@ template <> inline TF32 round_to<TF32>(float value) {
   return {(nan ? bits | 0x400000 : bits + 0x1000) & 0xffffe000U};
 }
 
-/// Rounds to f32 such that an inexact result is odd in its last place. Rounding the result again to 22 bits or
-/// fewer then gives the same as rounding `value` once.
+/// Rounds to f32 with rounding to odd: if the result is inexact, the last bit of its mantissa is 1. A second
+/// rounding, to a mantissa of 22 bits or fewer, then gives the same result as a single rounding of `value`.
 inline float round_to_odd(double value) {
   auto nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || std::isnan(value))

@@ -1,6 +1,6 @@
 #pragma once
-/// The meaning of each operator. This is the only implementation; constant folding, the interpreter and the
-/// simulator call it.
+/// The meaning of each operator. Constant folding, the interpreter and the simulator all call this
+/// implementation.
 
 #include <bit>
 #include <cmath>

@@ -53,7 +53,7 @@ public:
   template <class... Index> Expr operator()(Index &&...index) const {
     return load(buffer_, {Expr(std::forward<Index>(index))...});
   }
-  /// The element at `index` where `mask` holds, else 0. Memory is not accessed where the mask is false.
+  /// The element at `index` if `mask` is true, otherwise 0. If the mask is false, memory is not accessed.
   template <class... Index> Expr where(Expr mask, Index &&...index) const {
     return load(buffer_, {Expr(std::forward<Index>(index))...}, std::move(mask), constant(buffer_->dtype, 0));
   }
@@ -75,15 +75,15 @@ struct Result {
   Stored stored;
 };
 
-/// Collects the stages of one computation. Throws UserError (usage) for an extent below 1, a name that is taken
-/// or is not an identifier, an access of the wrong rank, a tensor or variable of another stage or workload, and
-/// a division of signed data.
+/// Collects the stages of one computation. The functions throw UserError (usage) for an extent below 1, for a
+/// name that is taken or is not an identifier, for an access with the wrong number of indices, for a tensor or
+/// variable of another stage or workload, and for a division of signed data.
 class Workload {
 public:
   explicit Workload(std::string name);
 
-  /// Declares an extent or leading dimension that the caller passes at launch, so that one kernel serves all
-  /// values in `stated`. The launcher checks the value.
+  /// Declares a size: an extent or a leading dimension that the caller passes at launch. One kernel then
+  /// supports all values that `stated` allows. The launcher checks the value.
   Expr size(std::string name, Size stated = {});
 
   Tensor placeholder(std::string name, std::vector<Expr> shape, DType dtype = DType::f32,
@@ -93,8 +93,9 @@ public:
   /// A scalar parameter.
   Expr scalar(std::string name, DType dtype = DType::f32);
 
-  /// A stage: defines one element for each index below `shape`. `axes` names the loops. Each stage is a block
-  /// with the name of the stage; a sum also has an init that zeroes the element.
+  /// Defines a stage: `element` returns the value of one element, for each index in `shape`. `axes` are the
+  /// names of the loops. A stage becomes a block with the name of the stage. If the stage is a sum, the block
+  /// also has an init, which sets the element to 0.
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                  const std::function<Definition(const std::vector<Expr> &)> &element);
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
@@ -103,12 +104,13 @@ public:
                  const std::function<Definition(Expr, Expr)> &element);
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                  const std::function<Definition(Expr, Expr, Expr)> &element);
-  /// Overwrites an inout tensor. Each element may read its own old value and no other old value.
+  /// Defines a stage that overwrites an inout tensor. The new value of an element may depend on the old value
+  /// of the same element, but not on the old values of other elements.
   void update(const Tensor &target, std::vector<std::string> axes,
               const std::function<Definition(const std::vector<Expr> &)> &element);
 
-  /// The program that computes the inout tensors and `outputs`. Other stages are temporaries, in global scope
-  /// until the schedule changes it.
+  /// The program that computes the inout tensors and `outputs`. All other stages are temporaries. They are in
+  /// global memory, unless a schedule changes their scope.
   Program output(std::vector<Result> outputs = {}) const;
 
 private:

@@ -1,12 +1,12 @@
 #pragma once
-/// Observes the answers of index arithmetic, so that tests (tests/proofs) can prove each of them again.
+/// Observes the answers of index arithmetic, so that a test (tests/proofs) can prove each answer with Z3.
 
 #include "dsl/simplify.h"
 
 namespace nestsmith {
 
-/// While it is alive, receives every answer that the named functions return on its thread. Answers that its own
-/// callbacks cause are not reported.
+/// While an object of this class exists, it receives every answer that the functions named below return on its
+/// thread. If its callbacks call these functions, the answers are not reported.
 class AnswerWatcher {
 public:
   AnswerWatcher();

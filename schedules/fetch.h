@@ -1,5 +1,5 @@
 #pragma once
-/// Cooperative fetch of tiles, as most rungs use it.
+/// Cooperative fetch: the threads of a block copy a tile together. Most rungs use these functions.
 
 #include "dsl/schedule.h"
 
@@ -7,8 +7,8 @@ namespace nestsmith {
 
 /// Copies a tile of `operand` into shared memory in each iteration of `at`, with `threads` threads on
 /// threadIdx.x. Consecutive threads copy consecutive elements of a row. If the tile has more elements than
-/// there are threads, each thread copies several, `threads` apart. The number of elements must be a multiple of
-/// `threads`. Returns the block that fills the tile.
+/// there are threads, each thread copies several elements, at a distance of `threads`. The number of elements
+/// must be a multiple of `threads`. Returns the block that fills the tile.
 BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Loop at, std::int64_t threads);
 
 /// The same for an existing cache block, from which another cache may have been made.

@@ -1,5 +1,5 @@
 #pragma once
-/// The 2-D register tiling of several tutorials, with parameters for their numbers.
+/// The 2-D register tiling that several tutorials use, with parameters for the sizes of the tiles.
 
 #include "dsl/schedule.h"
 
@@ -7,8 +7,8 @@ namespace nestsmith {
 
 struct RegisterTiles {
   std::int64_t results; ///< a thread computes results x results elements
-  std::int64_t k;       ///< extent of both operands' tiles along k
-  bool unroll_k = true; ///< unroll the steps of a tile
+  std::int64_t k;       ///< extent of the tiles of A and B along k
+  bool unroll_k = true; ///< unroll the loop over the k steps of a tile
 };
 
 /// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of 16*results squared.

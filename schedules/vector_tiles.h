@@ -9,7 +9,7 @@ namespace nestsmith {
 
 struct VectorTiles {
   std::int64_t results;  ///< a thread computes results x results elements, 4 or 8
-  std::int64_t k;        ///< extent of both operands' tiles along k
+  std::int64_t k;        ///< extent of the tiles of A and B along k
   bool vectors = true;   ///< false: the scalar variant, for possibly misaligned vectors
   bool prefetch = false; ///< load the next tiles into registers before they are needed; then one barrier per
                          ///< tile is sufficient

@@ -28,7 +28,8 @@ struct ChosenGpu {
 /// contradict each other, or if no listed GPU has the architecture.
 ChosenGpu choose_gpu(const Context &context);
 
-/// A choice at --shape and --dtype, ready for analysis. The default shape is the one for GPUs.
+/// A rung or a trace file at --shape and --dtype, ready for analysis. Without --shape, the GPU shape of the
+/// rung.
 struct Prepared {
   Scheduled scheduled;
   kernel::Plan plan;

@@ -37,13 +37,13 @@ struct Climbed {
   std::optional<double> cublas_ms;      ///< GPU only, if the program is a GEMM and cuBLAS is available
   std::vector<cuda::Compiled> compiled; ///< one for each kernel, in order; empty without NVRTC
   std::int64_t shared_bytes = 0;        ///< per block: the maximum over the kernels
-  std::optional<Variant> variant;       ///< the form of the rung, if not the usual one
+  std::optional<Variant> variant;       ///< the variant of the rung; none: its usual form
   /// Analysis of the executed plan for the device, or for the assumed GPU without a device. None if the GPU's
   /// figures are not known.
   std::optional<PlanAnalysis> analysis;
   CheckResult check;
   Failure failure;
-  ExitCode code = ExitCode::good; ///< that of the failure, or `wrong_result`
+  ExitCode code = ExitCode::good; ///< the code of the failure, or `wrong_result`
 
   double gflops() const { return timing ? operations / timing->median_ms * 1e-6 : 0; }
 };

@@ -26,7 +26,7 @@ struct Command {
   std::string positional; ///< as in a usage line: "RUNG [RUNG]"
   /// `min_positional` 1: a RUNG is required. If there is only one rung, it is implied.
   std::size_t min_positional = 0, max_positional = 0;
-  std::vector<Option> options; ///< in addition to those of every command
+  std::vector<Option> options; ///< options of this command; the options of every command are added
   std::string notes;           ///< examples at the end of its help
   /// Returns the exit code. Throws UserError.
   ExitCode (*run)(const Context &context);

@@ -8,8 +8,8 @@
 
 namespace nestsmith::cli {
 
-/// Prints the result for each shape and dtype, and for a fault a trace that reproduces it. `passes` are the
-/// passes of lowering.
+/// Prints the result for each shape and dtype. If a result is wrong, also prints a trace that reproduces it.
+/// `passes` are the passes of lowering.
 ExitCode check_each_step(const Context &context, const Choice &choice,
                          const std::vector<Pass> &passes = standard_passes());
 

@@ -1,5 +1,5 @@
 #pragma once
-/// A user error as a value. Commands print it, and a climb continues after it.
+/// A UserError as a value: a command can print the error, and a climb can continue with the next rung.
 
 #include "dsl/error.h"
 

@@ -18,7 +18,7 @@ struct Machine {
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Multiplier> multiplier; ///< for the reference; null: the CPU
   Target target;                          ///< of the device, or the limits that every GPU meets
-  std::string note;                       ///< reason for the simulator if `auto` chose it
+  std::string note;                       ///< if `auto` selected the simulator: the reason
 
   bool arch_given = false; ///< --arch determines the target
 

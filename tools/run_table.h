@@ -21,8 +21,9 @@ struct RunTableFacts {
   bool simulated = true;
 };
 
-/// Column widths are fixed before the first row. If the table is too wide, titles and cells are shortened
-/// first. Then columns are omitted, beginning with those that `explain`, `compile` and --json also report.
+/// The widths of the columns are computed before the first row is printed. If the table is too wide, titles and
+/// cells are shortened. If it is still too wide, columns are omitted, first those whose content `explain`,
+/// `compile` or --json also reports.
 class RunTable {
 public:
   RunTable(RunTableFacts facts, std::size_t width, const Style &style);

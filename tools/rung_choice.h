@@ -64,7 +64,7 @@ struct Scheduled {
   Shape shape;
   DType dtype;
   Schedule schedule;
-  std::optional<Variant> variant; ///< the form of the rung, if not the usual one
+  std::optional<Variant> variant; ///< the variant of the rung; none: its usual form
 
   /// The computation at the shape, and the program after the first n directives.
   Program source() const { return step(0); }
@@ -78,7 +78,8 @@ Scheduled schedule_choice(const Context &context, const Choice &choice, const Ta
 /// "deep_dive/naive  f32 256x256x256".
 std::string title(const Scheduled &scheduled);
 
-/// Advice for a plan whose kernels have one thread because its schedule binds no loop; else empty.
+/// If the kernels of a plan have one thread because the schedule binds no loop, a sentence with advice.
+/// Otherwise empty.
 std::string unbound_warning(const std::string &name, const kernel::Plan &plan);
 /// Prints `unbound_warning` on stderr.
 void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan);

@@ -33,8 +33,8 @@ private:
 /// Columns of the text on a terminal, without colour codes.
 std::size_t display_width(std::string_view text);
 
-/// The width of the output in columns: COLUMNS if set, else the width of the terminal if stdout is one, else
-/// 80.
+/// The width of the output in columns: COLUMNS if it is set, otherwise the width of the terminal if stdout is a
+/// terminal, otherwise 80.
 std::size_t output_width();
 /// The width for running text: limited to 118 columns on a wide terminal for readability.
 std::size_t text_width();

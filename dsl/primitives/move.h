@@ -12,7 +12,8 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
 /// Returns the tree without the block, and without loops that become empty.
 Stmt remove_block(const Stmt &root, const BlockId &block);
 
-/// Inserts `stmt` into the body of `loop`, before the first child for which `here` holds, else at the end.
+/// Inserts `stmt` into the body of `loop`, before the first child for which `here` returns true. If there is no
+/// such child, at the end.
 Stmt insert_into(const Stmt &root, const Var &loop, const Stmt &stmt,
                  const std::function<bool(const Stmt &)> &here);
 

@@ -9,13 +9,14 @@
 /// the kernel. We do not use the remaining passes for this, because a fault of such a pass would be attributed
 /// to an earlier pass:
 ///
-///   before `insert_barriers`  A barrier is inserted after every store that accesses shared or global memory,
-///   outside of its guards and vectorized loops. So all threads complete a store before any thread starts the
-///   next store, as in the program. More barriers would not order more accesses. If the kernel gives a wrong
-///   result in this form, it gives a wrong result with any barriers. If the result is first wrong after
-///   `insert_barriers`, this pass is at fault. before `flatten`  Indices become row-major offsets, whatever the
-///   layout is, because the result does not
-///     depend on layouts. Buffers are placed one after the other in shared memory.
+///   - Before `insert_barriers`: a barrier is inserted after every store that accesses shared or global memory,
+///     outside of its guards and vectorized loops. So all threads complete a store before any thread starts the
+///     next store, as in the program. More barriers would not order more accesses. If the kernel gives a wrong
+///     result in this form, it gives a wrong result with any barriers. If the result is first wrong after
+///     `insert_barriers`, this pass is at fault.
+///   - Before `flatten`: indices are replaced by row-major offsets. The layout of the buffer is ignored,
+///   because
+///     the result does not depend on layouts. Buffers are placed one after the other in shared memory.
 
 #include "lowering/passes.h"
 #include "runtime/check/check.h"

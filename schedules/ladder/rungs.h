@@ -1,6 +1,6 @@
 #pragma once
 /// Our own tutorial: the best of all tutorials in one sequence, from naive to double-buffered 8 x 8 register
-/// tiles with 128-bit accesses. C = alpha*A*B + beta*C. Its first rungs are those of other tutorials
+/// tiles with 128-bit accesses. C = alpha*A*B + beta*C. Its first rungs are rungs of other tutorials
 /// (schedules/rungs.cpp).
 
 #include "dsl/schedule.h"

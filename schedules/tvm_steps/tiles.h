@@ -14,7 +14,8 @@ struct Steps {
 /// Rows of A have K elements; rows of B and C have N.
 std::optional<Variant> vector_variant(const Shape &shape, DType dtype);
 
-/// Step 4 and the later steps: step 3 with results in registers, which are written back four at a time.
+/// Schedules step 4 and the later steps. They extend step 3: the results are in registers, and each thread
+/// stores four results at a time.
 Schedule in_registers(const Shape &shape, DType dtype, const Target &target, Steps steps);
 
 } // namespace nestsmith::tvm_steps
