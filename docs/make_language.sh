@@ -97,10 +97,22 @@ cat <<'PRIMITIVES'
 
 ## Primitives
 
-Each primitive is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)) and takes effect at once. nestsmith checks
-each requirement. If one does not hold, it refuses the directive with the reason, a remedy, and the tag of the requirement,
-such as `split.tail` (`ScheduleError::requirement()`). The schedule stays unchanged. For each requirement, a test in
-`tests/dsl` violates it.
+Each primitive is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)). A call of the method is a *directive*: it
+rewrites the program at once. In the pictures, `S` is a statement, and `name: store` is a block. nestsmith checks each
+requirement. If a requirement does not hold, nestsmith refuses the directive and throws a `ScheduleError`. The error contains
+the reason, a remedy, and the tag of the requirement, such as `split.tail` (`ScheduleError::requirement()`). The schedule
+stays unchanged. For each requirement, a test in `tests/dsl` violates it.
+
+These terms are used below:
+
+- The *binding* of a loop assigns it to a hardware axis (`bind`). The binding of a block axis is its expression (see above).
+- A loop is a *reduction loop* of a block if different iterations of the loop contribute to the same sum. A block *sums over*
+  such a loop.
+- A *temporary* is a buffer that is not a parameter. The *init* of a reduction sets its elements to their first value.
+- A loop is *below* another loop if it is nested inside it. The *nest* of a block is the outermost loop around the block, with
+  its whole body.
+- A *digit* of a loop is a part `loop // div % mod` of its variable. A binding is a sum of digits with factors.
+- An *obligation* is a condition that must hold when the schedule is complete. Lowering checks all obligations.
 
 Every primitive requires:
 

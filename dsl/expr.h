@@ -5,8 +5,8 @@
 ///         | branch(expr, expr, expr) | cast<dtype>(expr) | buffer[expr, …] where mask else fill
 ///         | var.lane | pack(expr, …) | intrinsic(expr, …)      in kernels only
 ///
-/// Nodes are immutable and shared. The set is closed: `Expr::visit` compiles only with a case for
-/// every kind. A rewrite that changes nothing returns the same node.
+/// Nodes are immutable and shared. The set of node kinds is closed: a call of `Expr::visit` compiles only if it
+/// handles every kind. If a rewrite changes nothing, it returns the same node.
 
 #include "dsl/buffer.h"
 #include "dsl/dtype.h"

@@ -3,8 +3,8 @@
 
 namespace nestsmith::primitives {
 
-/// compute_inline(T): replaces each read of the temporary T by the expression that computes the element, and
-/// removes the block that computes T.
+/// compute_inline(T): replaces each read of a temporary by the expression that computes the element, and
+/// removes the block. T is the name of both the block and the temporary that it writes.
 ///
 ///     T: T[i, j] = f(i, j);     R: … T[a, b] …     =>     R: … f(a, b) …
 ///

@@ -16,8 +16,7 @@ namespace nestsmith {
 /// ScheduleError and leaves the schedule unchanged.
 ///
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
-/// Requires [any.lanes]: below a vectorized or tensorized loop, there is still exactly one block and no other
-///   loop after the directive.
+/// Requires [any.lanes]: a vectorized or tensorized loop still contains exactly one block and no other loop.
 class Schedule::Edit {
 public:
   Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments);

@@ -24,8 +24,8 @@
 
 namespace nestsmith {
 
-/// The resources for which a bound is computed. Each SM has the first four resources. The whole chip has one of
-/// each of the others.
+/// The resources for which a bound is computed. The first four are resources of each SM, and the last two are
+/// resources of the whole chip.
 ///   issue   warp instructions that the schedulers issue: memory accesses, arithmetic on data, barriers
 ///           (without address arithmetic and loop overhead, because the compiler removes most of them)
 ///   fp32    arithmetic on data, in the FFMA pipe

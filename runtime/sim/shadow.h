@@ -4,8 +4,8 @@
 ///
 /// A *stamp* identifies an interval between barriers: each warp gets a new stamp when it starts and after each
 /// barrier. The stamps of a block come from one counter. All stamps that were assigned since the last block
-/// barrier are `floor` or greater. Of two accesses of one block, the earlier one is ordered before the later
-/// one exactly if
+/// barrier are `floor` or greater. Take two accesses in the same block. The earlier access is ordered before
+/// the later access exactly if
 ///   - the same thread makes both, or
 ///   - the stamp of the earlier one is below `floor`: a block barrier is between them, or
 ///   - the same warp makes them with different stamps: a warp barrier is between them.
