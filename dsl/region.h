@@ -70,10 +70,11 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
 /// exactly one binding. Loops of extent 1 are ignored.
 bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds);
 
-/// Whether the values of `exprs` determine the values of `wanted`, while all loops but the `fixed` ones vary.
-/// The function decomposes each expression into digits that do not overlap, so that the values of the
-/// expressions determine these digits. The known digits of each wanted variable must then determine its value.
-/// The result is conservative: false if the function cannot show this. Loops of extent 1 are ignored.
+/// Whether the values of `exprs` determine the values of `wanted`, while all loops vary except the loops for
+/// which `fixed` is true. The function decomposes each expression into digits that do not overlap, so that the
+/// values of the expressions determine these digits. The known digits of each wanted variable must then
+/// determine its value. The result is conservative: false if the function cannot show this. Loops of extent 1
+/// are ignored.
 bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
                FunctionRef<bool(const Var &)> fixed, const Bounds &bounds);
 

@@ -23,7 +23,7 @@ public:
   /// Sets the range [0, extent). The extent is constant or an expression of sizes.
   void set_extent(const Var &var, const Expr &extent);
   std::optional<Range> find(const Var &var) const;
-  /// The extent of the variable if it is an expression of sizes, else null.
+  /// The extent of the variable if the extent is an expression of sizes, otherwise null.
   const Expr *find_extent(const Var &var) const {
     auto it = extents_.find(var);
     return it == extents_.end() ? nullptr : &it->second;

@@ -53,7 +53,8 @@ std::optional<VectorBreach> vector_breach(Placements &filled, const Var &loop, c
 /// The same with `lasting`, for a program before `with_filled_tails`. Primitives call this function.
 std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
 
-/// The block below `loop` if it is the only one and all loops around it have extent 1; else null.
+/// The block below `loop`, if there is exactly one block and all loops between `loop` and the block have extent
+/// 1. Otherwise null.
 const Block *only_block(const For &loop);
 
 } // namespace nestsmith

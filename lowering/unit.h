@@ -48,7 +48,7 @@ void partition(Unit &unit);
 void insert_barriers(Unit &unit);
 
 /// Moves each declaration outward to the first point at which its value is known. Merges equal declarations and
-/// removes unused ones.
+/// removes unused declarations.
 void place_declarations(Unit &unit);
 
 /// Moves guards out of loops and merges adjacent equal guards, but never across a barrier.

@@ -10,7 +10,7 @@ namespace nestsmith::primitives {
 /// Requires [tensorize.serial]: k is a serial loop.
 /// Requires [tensorize.known]: an intrinsic of this name is declared for the dtype of the block.
 /// Requires [tensorize.arch]: the target supports the intrinsic.
-/// Requires [tensorize.extent]: the extent of k equals that of the intrinsic.
+/// Requires [tensorize.extent]: the extent of k equals the extent that the intrinsic declares.
 /// Requires [tensorize.innermost]: there is one block below k, and no other loop with more than one iteration.
 /// Requires [tensorize.meaning]: the iterations of k, executed in order, compute the expression that the
 ///   intrinsic declares as its meaning.

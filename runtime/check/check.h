@@ -1,5 +1,5 @@
 #pragma once
-/// Checks that a lowered schedule computes what its program specifies.
+/// Checks that a lowered schedule computes the same results as its program.
 
 #include "dsl/array.h"
 #include "dsl/schedule.h"

@@ -38,7 +38,7 @@ struct Metric {
   MetricOrigin origin = MetricOrigin::counter;
   MetricKind kind = MetricKind::not_available;
   std::optional<double> value; ///< none if not available
-  std::string note;            ///< the model, or the reason why it is not available; else empty
+  std::string note;            ///< modelled: the name of the model; not available: the reason; otherwise empty
 };
 
 /// The inputs from which the metrics of one launch are computed. If a pointer is null, the metrics that need it
