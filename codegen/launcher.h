@@ -30,7 +30,7 @@ struct Launcher {
 
   const kernel::Plan &plan;
   std::vector<Parameter> pointers, sizes, scalars;
-  std::vector<std::int64_t> values; ///< for each element of `sizes`: its value, for kernels of one shape
+  std::vector<std::int64_t> values; ///< for kernels of one shape: the value of each element of `sizes`
   Parameter workspace, workspace_bytes;
   std::vector<Parameter> workspaces; ///< the parts of the workspace
   std::map<Var, std::string> names;  ///< names of the plan's sizes

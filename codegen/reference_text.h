@@ -16,14 +16,14 @@ struct ReferenceStage {
   std::string type;     ///< type of an element: "Real", or an integer type for a bitwise comparison
   std::string array;    ///< name of the member of `Reference` that contains the result
   std::string function; ///< name of the member function that computes one element
-  std::string indices;  ///< for element n: "n / 777, n % 777"
+  std::string indices;  ///< arguments of `function` for element n: "n / 777, n % 777"
   std::int64_t elements;
 };
 
 struct ReferenceText {
   std::string definitions;            ///< `struct Real` if it is needed, and `struct Reference`
   std::vector<Parameter> inputs;      ///< first members of Reference: arrays that the caller fills
-  std::vector<ReferenceStage> stages; ///< in order; several stages may write the same array
+  std::vector<ReferenceStage> stages; ///< in program order; several stages may write the same array
   std::vector<Parameter> results;     ///< next members: an array for each buffer that a stage writes
   std::vector<Buffer> result_buffers; ///< the buffers of `results`
   std::vector<Parameter> scalars;     ///< last members

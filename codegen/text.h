@@ -37,7 +37,7 @@ public:
     dedent();
     line(tail);
   }
-  std::size_t size() const { return out_.size(); } ///< of the text so far
+  std::size_t size() const { return out_.size(); } ///< bytes of the text that has been written so far
   std::string take() { return std::move(out_); }   ///< leaves the writer without text
 
 private:

@@ -37,7 +37,7 @@ struct Size {
 /// if they have the same address; names are not compared.
 struct Symbol {
   std::string name;
-  DType dtype;                             ///< of one lane
+  DType dtype;                             ///< dtype of one lane
   int lanes = 1;                           ///< more than 1: a vector, in kernels only
   std::optional<Size> size = std::nullopt; ///< set exactly for sizes, whose value is fixed for a launch
   SerialNumber serial = {};
@@ -227,7 +227,7 @@ Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);
 Expr operator/(Expr a, Expr b);
-Expr operator%(Expr a, Expr b); ///< integers only
+Expr operator%(Expr a, Expr b); ///< defined on integers only
 Expr operator-(Expr a);         ///< changes the sign, also of 0.0 and infinities
 Expr operator+(Expr a);
 inline Expr &operator+=(Expr &a, Expr b) { return a = a + std::move(b); }
@@ -247,8 +247,8 @@ Expr floormod(Expr a, Expr b);
 Expr ceildiv(Expr a, Expr b); ///< floordiv(a + b - 1, b)
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
-Expr bit_xor(Expr a, Expr b);       ///< integers only
-Expr shift_right(Expr a, int bits); ///< integers only; rounds down; 0 <= bits < width of the type
+Expr bit_xor(Expr a, Expr b);       ///< defined on integers only
+Expr shift_right(Expr a, int bits); ///< defined on integers only; rounds down; 0 <= bits < width of the type
 
 /// The value of an integer constant; none for other expressions.
 std::optional<std::int64_t> as_int(const Expr &e);

@@ -78,7 +78,7 @@ struct Swizzle {
 
 struct Layout {
   std::optional<IndexMap> map = std::nullopt; ///< none: the identity
-  std::vector<StrideAlignment> strides = {};  ///< at most one for each dimension
+  std::vector<StrideAlignment> strides = {};  ///< at most one element for each dimension
   std::optional<Swizzle> swizzle = std::nullopt;
 };
 

@@ -145,7 +145,7 @@ template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
 /// A computation. `params` is in the order in which a caller passes the arguments.
 struct Program {
   std::string name;
-  std::vector<Buffer> params; ///< inputs, then outputs
+  std::vector<Buffer> params; ///< the input parameters, followed by the output parameters
   std::vector<Var> scalars;   ///< scalar parameters, such as alpha and beta
   Stmt body;
   std::int64_t min_blocks = 0; ///< requested resident thread blocks per SM; 0: no request

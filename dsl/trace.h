@@ -18,7 +18,7 @@ struct TraceFile {
   std::string workload; ///< the program's name
   std::vector<std::int64_t> shape;
   DType dtype = DType::f32;
-  std::string arch; ///< of the target
+  std::string arch; ///< architecture of the target
   std::vector<Directive> directives;
   /// The stated limits of each size, by name. If the trace has sizes, `shape` gives their values for a run.
   std::vector<std::pair<std::string, Size>> sizes = {};

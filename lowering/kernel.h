@@ -133,17 +133,18 @@ inline constexpr std::int64_t static_shared_limit = 49152;
 /// constant.
 struct Allocation {
   Buffer buffer;                ///< shape: one constant extent, the number of elements
-  std::int64_t byte_offset = 0; ///< in the shared arena; 0 for local buffers
+  std::int64_t byte_offset = 0; ///< offset in the arena, in bytes; 0 for local buffers
   std::string note; ///< description of the content, for a comment in the CUDA text: "64 x 8 tile of A"
   std::vector<std::int64_t> tile; ///< extents of the array in memory, for the CUDA text only
-  std::int64_t alignment = 0;     ///< in bytes; 0: the alignment of the element type is sufficient
+  /// Required alignment in bytes; 0: the alignment of the element type is sufficient.
+  std::int64_t alignment = 0;
   std::int64_t slots = 1; ///< number of copies for a pipelined loop; if not 1, the first dimension of the array
 };
 
 /// The index of a thread or of a thread block on one axis.
 struct ThreadIndex {
   Axis axis;
-  Var var;     ///< its value is the index of this thread or block on the axis
+  Var var;     ///< the variable that holds the index of the thread or block on the axis
   Expr extent; ///< on thread axes: a constant; on block axes: may depend on sizes
   std::int64_t most = std::numeric_limits<std::int32_t>::max(); ///< upper bound of the extent
   bool partitioned = false; ///< the kernel has separate code for blocks with full tiles
@@ -188,9 +189,9 @@ struct Kernel {
   Expr extent_expr(Axis axis) const;
   std::int64_t extent(Axis axis) const;      ///< the extent on the axis, which must be constant
   std::array<Expr, 3> grid_exprs() const;    ///< x, y, z in blocks
-  std::array<std::int64_t, 3> grid() const;  ///< the same, for a kernel without sizes
+  std::array<std::int64_t, 3> grid() const;  ///< x, y, z in blocks; the kernel must have no sizes
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads
-  std::int64_t threads() const;              ///< per block
+  std::int64_t threads() const;              ///< threads per block
 };
 
 /// The kernel with the given values for `kernel.sizes`, in order. The code is the same, except that the sizes

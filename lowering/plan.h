@@ -15,7 +15,8 @@ namespace nestsmith::kernel {
 /// after a launch of the plan.
 struct Workspace {
   Buffer buffer;
-  Expr byte_offset = 0; ///< offset in the memory of all workspaces; a constant or an expression of sizes
+  /// Offset in the memory block that contains all workspaces; a constant or an expression of sizes.
+  Expr byte_offset = 0;
 };
 
 /// Workspaces start at multiples of 256 bytes, the alignment of cudaMalloc.
@@ -38,7 +39,7 @@ struct Plan {
   Plan(Kernel kernel); ///< a plan of this kernel with its parameters
 
   const Kernel &only() const;        ///< the only kernel; there must be exactly one
-  std::int64_t shared_bytes() const; ///< per block: the maximum over the kernels
+  std::int64_t shared_bytes() const; ///< shared memory per block in bytes: the maximum over the kernels
   void add_workspace(const Buffer &buffer);
   /// The assumptions of all kernels, without duplicates.
   std::vector<Assumption> assumptions() const;

@@ -14,7 +14,7 @@
 namespace nestsmith::cli {
 
 struct Option {
-  std::string name;  ///< without the dashes: "shape"
+  std::string name;  ///< name of the option without the dashes: "shape"
   std::string value; ///< placeholder in the help text: "MxNxK"; empty for a flag
   std::string help;
   char letter = 0;                       ///< 'o' for `-o`; 0: none

@@ -36,7 +36,7 @@ struct Climbed {
   std::optional<cuda::Timing> timing;   ///< GPU only
   std::optional<double> cublas_ms;      ///< GPU only, if the program is a GEMM and cuBLAS is available
   std::vector<cuda::Compiled> compiled; ///< one for each kernel, in order; empty without NVRTC
-  std::int64_t shared_bytes = 0;        ///< per block: the maximum over the kernels
+  std::int64_t shared_bytes = 0;        ///< shared memory per block in bytes: the maximum over the kernels
   std::optional<Variant> variant;       ///< the variant of the rung; none: its usual form
   /// Analysis of the executed plan for the device, or for the assumed GPU without a device. None if the GPU's
   /// figures are not known.
@@ -74,7 +74,7 @@ private:
   Checker checker_;
   std::string compiler_note_, cublas_note_, cublas_name_;
   std::unique_ptr<cuda::Cublas> cublas_;
-  std::map<std::string, double> cublas_times_; ///< by problem, in ms
+  std::map<std::string, double> cublas_times_; ///< times of cuBLAS in ms, by problem
 };
 
 } // namespace nestsmith::cli

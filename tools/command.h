@@ -14,7 +14,7 @@ namespace nestsmith::cli {
 struct Context {
   const std::vector<Rung> &rungs;
   const Arguments &arguments;
-  Style style;                          ///< of stdout
+  Style style;                          ///< style of the text on stdout
   std::vector<Tutorial> tutorials = {}; ///< text that `list` prints above their rungs
 
   bool json() const { return arguments.has("json"); }

@@ -16,9 +16,10 @@ namespace nestsmith::cli {
 struct Machine {
   std::unique_ptr<cuda::Device> device; ///< null: the simulator
   std::unique_ptr<Executor> executor;
-  std::unique_ptr<Multiplier> multiplier; ///< for the reference; null: the CPU
-  Target target;                          ///< of the device, or the limits that every GPU meets
-  std::string note;                       ///< if `auto` selected the simulator: the reason
+  /// Computes large products of the reference; null: the CPU computes them.
+  std::unique_ptr<Multiplier> multiplier;
+  Target target;    ///< limits of the device, otherwise of --arch, otherwise the default of `Target`
+  std::string note; ///< if `auto` selected the simulator: the reason
 
   bool arch_given = false; ///< --arch determines the target
 

@@ -15,7 +15,7 @@ std::string verdict(const Climbed &row);
 
 /// Facts that are known before the first row.
 struct RunTableFacts {
-  std::vector<std::string> names;     ///< of the rows, with their variants
+  std::vector<std::string> names;     ///< names of the rows, with their variants
   std::vector<std::string> problems;  ///< "f32 512x512x512"
   std::vector<std::string> published; ///< "91 (512), 95 (1024) GFLOP/s", or empty
   bool simulated = true;

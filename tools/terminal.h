@@ -72,7 +72,7 @@ public:
   /// For rows that are printed one by one: columns of fixed width.
   std::string header(const Style &style) const;
   std::string row(const std::vector<std::string> &cells, const Style &style) const;
-  std::size_t width() const; ///< of `header`
+  std::size_t width() const; ///< width of `header` in columns
 
 private:
   struct Row {

@@ -22,7 +22,7 @@ enum class ArgumentKind { loop, loops, block, stages, integer, integers, axis, s
 
 struct Primitive {
   std::string name;
-  std::vector<ArgumentKind> arguments; ///< in the order of its method of Schedule
+  std::vector<ArgumentKind> arguments; ///< kinds of the parameters of the method of Schedule, in order
   bool gives_list = false;             ///< the method returns a list of loops: `auto [i_outer, i_inner] = …`
   /// Applies a directive of this name. `where` names the trace file in messages. Throws UserError (usage) if an
   /// argument is missing or has another kind. Also throws the errors of the method.

@@ -49,7 +49,7 @@ struct Fault {
 };
 
 struct Blame {
-  std::vector<BlamedStep> steps; ///< in order, up to the faulty one
+  std::vector<BlamedStep> steps; ///< in execution order; if there is a fault, the last step is at fault
   std::vector<std::string> runs; ///< the runs of each executed step: "ring mode", "integer mode"
   std::optional<Fault> fault;    ///< none: every executed step gives the same result
   std::string refusal; ///< the reason if the schedule cannot be lowered; then `steps` has no later passes
@@ -60,13 +60,15 @@ struct Blame {
 
 struct BlameOptions {
   std::uint64_t seed = 1;
-  bool exact_only = false;                ///< skip floating point
-  std::vector<std::int64_t> extents = {}; ///< for a computation with sizes: the extents of the runs
+  bool exact_only = false; ///< skip floating point
+  /// For a computation with sizes: the extents for which the steps are executed.
+  std::vector<std::int64_t> extents = {};
   std::vector<Pass> passes = standard_passes();
   /// Limit on the interpreted block instances. Programs are skipped until it is met. The computation and the
   /// last program, from which the kernels are extracted, are never skipped.
   double most_instances = std::numeric_limits<double>::infinity();
-  std::function<void(const BlamedStep &)> about_to_run = {}; ///< for progress messages; `text` is not set yet
+  /// Called before each step, for progress messages; `text` is not set yet.
+  std::function<void(const BlamedStep &)> about_to_run = {};
 };
 
 /// Runs the steps of the schedule until one is at fault. The dtype of the outputs determines the inputs: ring

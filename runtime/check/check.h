@@ -62,7 +62,7 @@ struct CheckResult {
   const RunResult *find(CheckRun run) const;
   /// Whether all bits were equal in every run that requires it. None if there was no such run.
   std::optional<bool> exact() const;
-  std::vector<std::string> messages() const; ///< of all runs, each with the label of its run
+  std::vector<std::string> messages() const; ///< messages of all runs, each with the label of its run
 };
 
 struct CheckOptions {

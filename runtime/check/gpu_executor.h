@@ -34,7 +34,8 @@ private:
 
   const cuda::Device &device_;
   Compile compile_;
-  std::map<std::string, std::unique_ptr<cuda::GpuPlan>> plans_; ///< by text and launch extents
+  /// Loaded plans, by their text and launch extents.
+  std::map<std::string, std::unique_ptr<cuda::GpuPlan>> plans_;
 };
 
 } // namespace nestsmith

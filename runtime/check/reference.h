@@ -23,7 +23,7 @@ struct ReferenceOutput {
 inline constexpr int endless_fraction = 24;
 
 struct Reference {
-  std::vector<ReferenceOutput> outputs; ///< in parameter order
+  std::vector<ReferenceOutput> outputs; ///< one element for each written parameter, in parameter order
   /// Number of roundings on the longest path from an input to an output. A sum of K terms in any order counts
   /// as K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1), and every other operation
   /// counts as 1. For alpha * A * B + beta * C, the number is K + 3.

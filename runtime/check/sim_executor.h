@@ -13,8 +13,8 @@ public:
   /// Checks bounds, races and unwritten reads for each element. If a kernel has findings, the later kernels are
   /// not executed, because their inputs would be wrong.
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
-  const std::vector<sim::Finding> &found() const { return found_; } ///< of the last run
-  const sim::Stats &stats() const { return stats_; } ///< of the last run, summed over the kernels
+  const std::vector<sim::Finding> &found() const { return found_; } ///< findings of the last run
+  const sim::Stats &stats() const { return stats_; } ///< statistics of the last run, summed over the kernels
 
 private:
   sim::Options options_;

@@ -48,7 +48,7 @@ public:
             Address c) const;
 
   struct Result {
-    Timing timing; ///< of the faster mode
+    Timing timing; ///< times of the faster mode
     Mode mode = Mode::standard;
     Array c; ///< the product in that mode
   };

@@ -9,8 +9,8 @@ namespace nestsmith {
 
 struct DoctorItem {
   std::string key;    ///< "gpu", "nvrtc", "cublas", "headers", "occupancy", "cache", "cpu"
-  std::string name;   ///< for people: "CUDA headers"
-  bool found = false; ///< for the cache: whether it can be written
+  std::string name;   ///< the name that is printed: "CUDA headers"
+  bool found = false; ///< whether the component was found; for the cache: whether it can be written
   std::string detail; ///< description of the component, or the reason why it was not found
   std::string advice; ///< how to install the component; empty if it was found
   /// Facts by name, for `--json`: {"version", "13.0"}, {"path", …}.

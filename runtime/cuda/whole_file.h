@@ -21,8 +21,8 @@ struct FileToWrite {
   std::string_view data;
 };
 struct NotWritten {
-  std::filesystem::path path; ///< of the file that failed
-  int error;                  ///< its `errno`
+  std::filesystem::path path; ///< the file that could not be written
+  int error;                  ///< the `errno` of the failed call
 };
 /// Writes all files or none. All data are written before the first file is replaced, so that a full disk or a
 /// missing folder changes nothing. Returns the first failure, or none.

@@ -58,7 +58,7 @@ struct KernelAnalysis {
   /// The lowered kernel with constants for its sizes, and with sums in registers
   /// (runtime/model/sums_in_registers.h).
   kernel::Kernel kernel;
-  model::Counters counters; ///< of `kernel`
+  model::Counters counters; ///< counts of `kernel`
   /// Buffers whose accumulators `sums_in_registers` moved from memory to registers. If this list is not empty,
   /// `lowered` has the counts of the kernel before this change.
   std::vector<std::string> sums_moved;

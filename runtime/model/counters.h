@@ -26,8 +26,9 @@ inline constexpr std::int64_t sector_bytes = 32, line_bytes = 128, bank_bytes = 
 
 /// One request, lane by lane.
 struct WarpRequest {
-  std::uint32_t mask = 0;                 ///< active lanes
-  std::array<std::int64_t, 32> address{}; ///< byte offsets in the parameter, or in shared memory
+  std::uint32_t mask = 0; ///< active lanes
+  /// For each lane: byte offset in the parameter, or in the shared memory of the block.
+  std::array<std::int64_t, 32> address{};
 };
 
 /// The cost of one request. A field that has no meaning for the memory space (global or shared) is 0.
@@ -59,7 +60,7 @@ struct RequestSums {
 struct AccessCounts : RequestSums {
   kernel::Stmt stmt;
   const Load *load = nullptr; ///< null: the store `stmt`
-  Buffer buffer;              ///< in global or shared memory
+  Buffer buffer;              ///< the accessed buffer, in global or shared memory
   std::int64_t bytes = 4;     ///< access size of one lane: 2 to 16
   /// Modelled: the requests that remain after the compiler's optimisations. In unrolled loops, the model merges
   /// repeated loads of the same element of shared memory, and merges loads of adjacent elements. A full
@@ -76,14 +77,14 @@ struct OpCounts {
 };
 
 struct Counters {
-  std::vector<AccessCounts> accesses; ///< in the order of the text
+  std::vector<AccessCounts> accesses; ///< in the order of the kernel text
   OpCounts multiply_adds;             ///< x + a*b in f32 or u32
   OpCounts floating;                  ///< other floating-point arithmetic
   OpCounts integer;                   ///< other arithmetic in the text, mostly on addresses
   OpCounts barriers; ///< `threads` is the number of threads that passed a barrier, summed over the barriers
   OpCounts branches; ///< conditions and loops
   std::uint64_t divergent = 0; ///< branches that only some active lanes of a warp took
-  std::uint64_t blocks = 0;    ///< of the grid
+  std::uint64_t blocks = 0;    ///< number of blocks of the grid
   /// Executed blocks; each of the other blocks is represented by a similar executed block.
   std::uint64_t counted = 0;
 

@@ -21,8 +21,9 @@ struct CountedAccess {
   std::uint32_t region = 0;
   CountedBy by = CountedBy::region;
   std::uint32_t number = 0; ///< number of the base (`CountedBy::phase`) or of the access (`CountedBy::request`)
-  std::int64_t phase = 0;   ///< in elements: of the address (`region`), or relative to the base (`phase`)
-  std::int64_t bytes = 0;   ///< access size of one lane: all elements of a vector
+  /// In elements: phase of the address (`region`), or its distance from the base (`phase`).
+  std::int64_t phase = 0;
+  std::int64_t bytes = 0; ///< access size of one lane: all elements of a vector
 };
 
 class Counting : public sim::RunObserver {
@@ -60,9 +61,10 @@ private:
 
   bool merge_, done_ = true;
   std::vector<CountedAccess> accesses_, merged_;
-  std::vector<Address> addresses_; ///< by position in `accesses_`
+  std::vector<Address> addresses_; ///< for each element of `accesses_`: its address
   std::uint32_t bases_ = 0, single_ = 0;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known_bases_; ///< by region and register
+  /// Numbers of the known bases, by region and register.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known_bases_;
 };
 
 } // namespace nestsmith::model

@@ -37,7 +37,7 @@ Section roofline(const PlanAnalysis &analysis);
 
 /// The name of an access of a plan, for the user.
 struct AccessName {
-  std::size_t number = 0; ///< from 1; the kernels are numbered through
+  std::size_t number = 0; ///< number of the access in the plan, from 1
   std::size_t kernel = 0, access = 0;
   std::string text; ///< "load of A", "store to C"
 };

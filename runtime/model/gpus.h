@@ -19,13 +19,13 @@ struct Gpu {
   int sms = 0;
   double clock_hz = 0;               ///< boost clock, unless the source states otherwise
   int fp32_lanes = 0;                ///< FFMA lanes that can start per SM and clock
-  int schedulers = 4;                ///< per SM; each issues one warp instruction per clock
+  int schedulers = 4;                ///< warp schedulers per SM; each issues one warp instruction per clock
   double dram_bytes_per_s = 0;       ///< peak
   std::int64_t dram_bytes = 0;       ///< capacity
   std::int64_t l2_bytes = 0;         ///< capacity
   int l2_partitions = 1;             ///< each partition caches the data that its SMs request
-  double l2_bytes_per_clock = 0;     ///< of the whole chip, for reads
-  std::int64_t l1_bytes = 0;         ///< per SM: L1 and shared memory together
+  double l2_bytes_per_clock = 0;     ///< bytes that the whole L2 delivers per clock, for reads
+  std::int64_t l1_bytes = 0;         ///< bytes per SM: L1 and shared memory together
   std::int64_t shared_per_sm = 0;    ///< bytes: upper limit for the shared memory of all resident blocks
   std::int64_t shared_per_block = 0; ///< bytes, if the kernel opts in to more than 48 KB
   std::int64_t shared_reserved_per_block = 0; ///< bytes that the system reserves in each block

@@ -28,7 +28,7 @@ struct LaunchResources {
 
 struct Occupancy {
   int blocks = 0;               ///< resident blocks per SM; 0: the kernel cannot be launched
-  int warps = 0, max_warps = 0; ///< per SM
+  int warps = 0, max_warps = 0; ///< resident warps per SM, and the limit of the GPU
   /// The resources that limit `blocks`; several if they allow the same number.
   std::vector<OccupancyLimit> limits;
   int registers_per_thread = 0; ///< as allocated by the hardware: 40 if the kernel uses 33
@@ -56,7 +56,7 @@ std::int64_t l1_bytes_left(const Gpu &gpu, const Occupancy &occupancy);
 /// time. The model assumes that all blocks take the same time, and that each block starts on the SM with the
 /// fewest blocks.
 struct Waves {
-  std::int64_t blocks = 0;  ///< of the grid
+  std::int64_t blocks = 0;  ///< blocks of the grid
   std::int64_t in_wave = 0; ///< blocks that are resident on the GPU at the same time
   double waves = 0;         ///< blocks / in_wave: 1.94
   std::int64_t full = 0;    ///< complete waves

@@ -9,7 +9,8 @@ namespace nestsmith {
 /// spilled registers and arrays that are accessed with a non-constant index.
 struct KernelResources {
   int registers = 0;
-  std::int64_t spill_stores = 0, spill_loads = 0; ///< bytes, each instruction counted once
+  /// Bytes that the spill instructions move, each instruction counted once.
+  std::int64_t spill_stores = 0, spill_loads = 0;
   std::int64_t stack_bytes = 0;
   std::int64_t shared_bytes = 0;
 };

@@ -23,8 +23,8 @@ namespace nestsmith::model {
 struct MemorySystem {
   int sms = 1;
   int blocks_per_sm = 1;
-  std::int64_t l1_bytes = 0; ///< per SM, without shared memory; 0: no L1
-  std::int64_t l2_bytes = 0; ///< all partitions together
+  std::int64_t l1_bytes = 0; ///< L1 capacity per SM, without shared memory; 0: no L1
+  std::int64_t l2_bytes = 0; ///< L2 capacity, all partitions together
   int l2_partitions = 1;
 };
 
@@ -54,7 +54,7 @@ struct TrafficOptions {
 
 struct TrafficResult {
   Traffic traffic;
-  std::vector<Traffic> accesses; ///< for each element of `Counters::accesses`
+  std::vector<Traffic> accesses; ///< traffic of each element of `Counters::accesses`
   /// Approximate fractions of the work that the model followed: of the requests of each block, and of the
   /// blocks.
   double followed = 1, followed_blocks = 1;

@@ -32,8 +32,9 @@ using Handler = const Instr *(*)(const Instr *, Warp &);
 
 struct Instr {
   Handler run = nullptr;
-  std::uint32_t dst = 0, a = 0, b = 0, c = 0; ///< offsets in the frame, or defined by the handler
-  std::int64_t imm = 0;                       ///< for a jump: distance in instructions
+  /// Registers (offsets in the frame), unless the handler defines another meaning.
+  std::uint32_t dst = 0, a = 0, b = 0, c = 0;
+  std::int64_t imm = 0; ///< an integer operand; for a jump: distance in instructions
   const Access *access = nullptr;
 };
 
@@ -74,7 +75,7 @@ struct Access {
   bool checked = true; ///< the simulator checks the access for races and reads of unwritten memory
   /// Index of the buffer in the list of parameters, of shared buffers, or of local buffers.
   std::uint32_t slot = 0;
-  std::int64_t elements = 0; ///< of the buffer
+  std::int64_t elements = 0; ///< number of elements of the buffer
 
   AddressKind kind = AddressKind::uniform;
   bool wraps = false;
@@ -95,7 +96,7 @@ struct Access {
   bool fill_uniform = true;           ///< `fill` is a uniform register; otherwise a lane register
 
   // Shared memory.
-  std::int64_t byte_offset = 0;   ///< of the buffer in the shared memory of a block
+  std::int64_t byte_offset = 0;   ///< offset of the buffer in the shared memory of a block
   std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
   std::int64_t units = 1;         ///< shadow entries per element
   std::int64_t vector_lanes = 1;  ///< lanes of the vector that starts with this element

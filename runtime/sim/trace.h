@@ -46,15 +46,15 @@ private:
   struct Element {
     std::vector<Trace> reads, writes;
     std::size_t noted = 0, stores = 0;           ///< recorded accesses, and stores among them
-    std::unordered_map<std::uint64_t, Met> last; ///< by (source, thread), to skip repetitions
+    std::unordered_map<std::uint64_t, Met> last; ///< by source and thread; used to skip repeated accesses
     /// The number of recorded accesses that can race with a load or a store.
     std::size_t others(bool is_store) const { return is_store ? noted : stores; }
   };
   void compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now);
 
-  std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter
-  std::unordered_map<std::int64_t, Element> shared_;                          ///< by unit
-  std::map<std::pair<int, int>, std::size_t> seen_; ///< index in `pairs_`, by sources in order
+  std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter, then by element
+  std::unordered_map<std::int64_t, Element> shared_;                          ///< by shadow unit
+  std::map<std::pair<int, int>, std::size_t> seen_; ///< for each ordered pair of sources: its index in `pairs_`
   std::vector<RacePair> pairs_;
 };
 

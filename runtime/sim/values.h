@@ -45,9 +45,9 @@ enum class Recipe : std::uint8_t {
 
 struct Value {
   DType dtype = DType::i64;
-  bool uniform = true;                       ///< in a uniform register; otherwise in a lane register
-  bool pinned = false;                       ///< depends on memory, so it is not hoisted
-  std::size_t scope = 0;                     ///< depth of the loop at whose head the value is computed
+  bool uniform = true;   ///< the value is in a uniform register; otherwise in a lane register
+  bool pinned = false;   ///< depends on memory, so it is not hoisted
+  std::size_t scope = 0; ///< depth of the loop at whose head the value is computed
   std::optional<std::int64_t> constant = {}; ///< of a constant: the bits as stored in a uniform register
   std::vector<std::int64_t> table = {}; ///< if the value depends on the thread only: the value for each thread
   std::optional<Range> range = {};      ///< for integers: a range that contains every value
@@ -86,7 +86,7 @@ public:
   ValueId sum(DType dtype, Sum sum);
 
   bool is_constant(ValueId id, std::int64_t bits) const { return values_[id].constant == bits; }
-  Sum as_sum(ValueId id) const; ///< integers only
+  Sum as_sum(ValueId id) const; ///< the value must be an integer
 
   /// The register of a value. Emits its computation on first use.
   std::uint32_t reg(ValueId id);
