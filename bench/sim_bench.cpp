@@ -30,7 +30,7 @@ void simulate(benchmark::State &state, const kernel::Kernel &kernel, const How &
         run(kernel, arguments, {},
             {.host_threads = static_cast<unsigned>(state.range(0)), .check = how.check, .count = how.count});
     if (!result.good()) {
-      state.SkipWithError(result.findings[0].message.c_str());
+      state.SkipWithError(result.diagnostics[0].message.c_str());
       return;
     }
     multiply_adds += result.stats.multiply_adds;

@@ -19,7 +19,7 @@ struct User {
 };
 
 /// One store or load of the buffer, its indices in the loops around.
-struct Access {
+struct PlacedAccess {
   const User *user;
   std::vector<Expr> indices;
   bool write;
@@ -97,7 +97,7 @@ private:
   }
 
   void add(const User &user, const std::vector<Expr> &indices, bool write) {
-    Access access{&user, {}, write};
+    PlacedAccess access{&user, {}, write};
     auto rename = [&](const Var &var) {
       auto it = renamed_.find(var);
       return it == renamed_.end() ? Expr() : Expr(it->second);
@@ -113,7 +113,7 @@ private:
     auto varies = [&](const Var &var) { return !fixed_.count(var); };
     const auto &shape = result_.buffer->shape;
     bool first = true;
-    for (Access &access : accesses_) {
+    for (PlacedAccess &access : accesses_) {
       access.touched = box(access.indices, shape, varies, bounds_);
       result_.region = first ? access.touched : hull(result_.region, access.touched, shape, bounds_);
       first = false;
@@ -122,7 +122,7 @@ private:
 
   /// Whether the access touches the box of all accesses, and not a part of it that was made larger: a box that
   /// is taken whole has elements that a guard keeps it from.
-  bool touches_box(const Access &access) const {
+  bool touches_box(const PlacedAccess &access) const {
     const auto &iters = access.user->block->iters;
     bool guarded = std::any_of(iters.begin(), iters.end(), [](const IterVar &iter) { return iter.guarded; });
     for (std::size_t d = 0; d < access.touched.size(); ++d) {
@@ -143,7 +143,7 @@ private:
     std::int64_t box = 1;
     for (std::int64_t extent : result_.box())
       box *= extent;
-    return std::all_of(accesses_.begin(), accesses_.end(), [&](const Access &access) {
+    return std::all_of(accesses_.begin(), accesses_.end(), [&](const PlacedAccess &access) {
       if (!access.write)
         return true;
       std::int64_t iterations = 1;
@@ -166,7 +166,7 @@ private:
   Placement result_;
   std::set<Var> fixed_;
   std::map<Var, Var> renamed_; ///< loops below the placement that bind a thread axis again
-  std::vector<Access> accesses_;
+  std::vector<PlacedAccess> accesses_;
 };
 
 } // namespace

@@ -20,15 +20,15 @@ std::string_view name(Hazard::Kind kind) {
   return "";
 }
 
-void Accesses::add(std::vector<Access> &list, const Access &access) {
+void Accesses::add(std::vector<SharedAccess> &list, const SharedAccess &access) {
   if (std::find(list.begin(), list.end(), access) == list.end())
     list.push_back(access);
 }
 
 void Accesses::join(const Accesses &other) {
-  for (const Access &access : other.reads)
+  for (const SharedAccess &access : other.reads)
     add(reads, access);
-  for (const Access &access : other.writes)
+  for (const SharedAccess &access : other.writes)
     add(writes, access);
 }
 
@@ -37,10 +37,10 @@ namespace {
 /// Applies `change` to each access, and drops those for which it returns false.
 template <class F> Accesses changed(const Accesses &accesses, const F &change) {
   Accesses result;
-  for (Access access : accesses.reads)
+  for (SharedAccess access : accesses.reads)
     if (change(access))
       Accesses::add(result.reads, access);
-  for (Access access : accesses.writes)
+  for (SharedAccess access : accesses.writes)
     if (change(access))
       Accesses::add(result.writes, access);
   return result;
@@ -49,7 +49,7 @@ template <class F> Accesses changed(const Accesses &accesses, const F &change) {
 /// Whether two accesses may use the same copy.
 /// [rule.slots.meet] (b - a)//c = (i + b)//c - (i + a)//c, (b - a) % c = 0
 ///     where c > 0, (i + a) % c = (i + b) % c
-bool meet(const Access &first, const Access &second) {
+bool meet(const SharedAccess &first, const SharedAccess &second) {
   if (first.buffer != second.buffer)
     return false;
   if (!first.slot || !second.slot || first.slot->loop != second.slot->loop)
@@ -60,14 +60,14 @@ bool meet(const Access &first, const Access &second) {
 } // namespace
 
 Accesses Accesses::guarded(const Until &until) const {
-  return changed(*this, [&](Access &access) {
+  return changed(*this, [&](SharedAccess &access) {
     access.until = access.until.value_or(until);
     return true;
   });
 }
 
 Accesses Accesses::later(const Var &loop, std::int64_t distance) const {
-  return changed(*this, [&](Access &access) {
+  return changed(*this, [&](SharedAccess &access) {
     if (access.slot && access.slot->loop == loop)
       access.slot->at += distance;
     if (!access.until || access.until->loop != loop)
@@ -78,7 +78,7 @@ Accesses Accesses::later(const Var &loop, std::int64_t distance) const {
 }
 
 Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) const {
-  return changed(*this, [&](Access &access) {
+  return changed(*this, [&](SharedAccess &access) {
     if (access.until && access.until->loop == loop) {
       if (at && access.until->at < *at)
         return false;
@@ -94,10 +94,10 @@ Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) cons
 
 std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &after, const Later &later) {
   std::vector<Hazard> hazards;
-  auto compare = [&](Hazard::Kind kind, const std::vector<Access> &earlier, const std::vector<Access> &then,
-                     bool first_reads) {
-    for (const Access &a : earlier)
-      for (const Access &b : then)
+  auto compare = [&](Hazard::Kind kind, const std::vector<SharedAccess> &earlier,
+                     const std::vector<SharedAccess> &then, bool first_reads) {
+    for (const SharedAccess &a : earlier)
+      for (const SharedAccess &b : then)
         if (meet(a, b))
           add_hazards(hazards, {{kind, a.buffer->name, first_reads ? a.by : b.by,
                                  later.loop ? later.loop->name : "", later.distance}});

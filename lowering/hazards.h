@@ -27,20 +27,20 @@ struct Until {
 
 /// An access to a shared buffer. `slot` is the accessed copy, or none if the copy is unknown. `by` is the
 /// destination buffer of the statement that makes the access.
-struct Access {
+struct SharedAccess {
   Buffer buffer;
   std::optional<Slot> slot;
   std::string by;
   /// The access occurs only in these iterations; none: in every iteration.
   std::optional<Until> until = std::nullopt;
-  bool operator==(const Access &) const = default;
+  bool operator==(const SharedAccess &) const = default;
 };
 
 /// The accesses of a code region.
 struct Accesses {
-  std::vector<Access> reads, writes;
+  std::vector<SharedAccess> reads, writes;
 
-  static void add(std::vector<Access> &list, const Access &access);
+  static void add(std::vector<SharedAccess> &list, const SharedAccess &access);
   void join(const Accesses &other);
   /// The accesses if they are under the guard `until`. If an access has a guard already, it keeps this inner
   /// guard only.

@@ -63,7 +63,7 @@ private:
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
   static Segment new_barrier() { return barrier(make(Barrier{})); }
 
-  Access access(const Buffer &buffer, const std::vector<Expr> &indices, const std::string &by) const {
+  SharedAccess access(const Buffer &buffer, const std::vector<Expr> &indices, const std::string &by) const {
     std::int64_t count = slots_.at(buffer);
     if (count == 1)
       return {buffer, std::nullopt, by};

@@ -10,9 +10,9 @@ namespace {
 
 /// Copies code for a subset of the iterations, without the conditions that hold in all of them, and with new
 /// variables.
-class Specializer {
+class PartRewriter {
 public:
-  explicit Specializer(Bounds bounds) : bounds_(std::move(bounds)) {}
+  explicit PartRewriter(Bounds bounds) : bounds_(std::move(bounds)) {}
 
   void replace(const Var &var, const Expr &value) { values_[var] = value; }
   /// The number of remaining conditions: guards and masks.
@@ -169,12 +169,12 @@ private:
     copy.var = make_var(loop.var->name, loop.var->dtype);
     copy.extent = count;
     bounds.set_extent(copy.var, count);
-    Specializer specializer(bounds);
+    PartRewriter rewriter(bounds);
     bool once = as_int(count) == 1;
-    specializer.replace(loop.var, once ? first : Expr(copy.var) + first);
-    copy.body = specializer.rewrite_body(loop.body);
+    rewriter.replace(loop.var, once ? first : Expr(copy.var) + first);
+    copy.body = rewriter.rewrite_body(loop.body);
     Stmt stmt = once || !copy.body ? copy.body : make(std::move(copy));
-    return {stmt, specializer.conditions};
+    return {stmt, rewriter.conditions};
   }
 
   /// Separates the longest sequence of leading iterations that has no more conditions than the first iteration
@@ -215,7 +215,7 @@ private:
       }
     if (!condition.exists())
       return body;
-    Specializer inside(full), edge(bounds_);
+    PartRewriter inside(full), edge(bounds_);
     Stmt fast = inside.rewrite(body), slow = edge.rewrite(body);
     return inside.conditions == edge.conditions ? body : make(If{condition, "all tiles are full", fast, slow});
   }

@@ -111,7 +111,7 @@ double interpreted_instances(const Schedule &schedule, const BlameOptions &optio
 /// The same for the programs that are never skipped: the computation and the last program.
 double least_instances(const Schedule &schedule, const BlameOptions &options = {});
 
-/// The interpreter in the form that `Checker` expects. An error of the interpreter becomes a finding.
+/// The interpreter in the form that `Checker` expects. An error of the interpreter becomes a diagnostic.
 Checker::Compute as_computation(const Program &program);
 
 /// The number of block instances that the interpreter executes for a statement, including all iterations of

@@ -279,7 +279,7 @@ CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Ex
       const Buffer &param = source.params[n];
       arrays[n] = stored[n].gather(memory[n]);
       if (memory[n] != stored[n].spread(arrays[n], filler_of(param)))
-        execution.findings.push_back(fmt::format("{} was written in the gap between its rows", param->name));
+        execution.diagnostics.push_back(fmt::format("{} was written in the gap between its rows", param->name));
     }
     return execution;
   };
@@ -314,8 +314,8 @@ CheckResult Checker::check(const Program &source, const Compute &compute, const 
     RunResult &one = result.runs.emplace_back();
     one.run = run;
     one.label = label_of(run, source);
-    one.passed = execution.findings.empty();
-    one.messages = execution.findings;
+    one.passed = execution.diagnostics.empty();
+    one.messages = execution.diagnostics;
     std::size_t output = 0;
     for (std::size_t n = 0; n < source.params.size(); ++n) {
       const Buffer &param = source.params[n];

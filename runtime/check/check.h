@@ -45,7 +45,7 @@ struct RunResult {
   std::vector<std::int64_t> where; ///< index of the element with the largest error
   std::int64_t wrong_elements = 0;
   std::optional<WrongElement> first_wrong;
-  std::vector<std::string> messages; ///< the first wrong elements, and findings of the executor
+  std::vector<std::string> messages; ///< the first wrong elements, and diagnostics of the executor
 };
 
 /// A run that was skipped.

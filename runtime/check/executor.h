@@ -11,11 +11,11 @@
 
 namespace nestsmith {
 
-/// The findings of one launch. The results are in the arrays.
+/// The diagnostics of one launch. The results are in the arrays.
 struct Execution {
   /// Faults of the kernels, one sentence each: races, out-of-bounds accesses, reads of unwritten memory, a
   /// damaged guard band.
-  std::vector<std::string> findings;
+  std::vector<std::string> diagnostics;
 };
 
 class Executor {

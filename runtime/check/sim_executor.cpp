@@ -36,9 +36,9 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
     if (!result.good()) {
       std::string where = plan.kernels.size() > 1 ? fmt::format("kernel {}: ", kernel.name) : "";
       Execution execution;
-      for (const sim::Finding &finding : result.findings)
-        execution.findings.push_back(where + finding.message);
-      found_ = std::move(result.findings);
+      for (const sim::Diagnostic &diagnostic : result.diagnostics)
+        execution.diagnostics.push_back(where + diagnostic.message);
+      found_ = std::move(result.diagnostics);
       return execution;
     }
     for (std::size_t n = 0; n < positions.size(); ++n)

@@ -10,16 +10,16 @@ class SimExecutor : public Executor {
 public:
   explicit SimExecutor(sim::Options options = {}) : options_(options) {}
   std::string_view name() const override { return "simulated"; }
-  /// Checks bounds, races and unwritten reads for each element. If a kernel has findings, the later kernels are
-  /// not executed, because their inputs would be wrong.
+  /// Checks bounds, races and unwritten reads for each element. If a kernel has diagnostics, the later kernels
+  /// are not executed, because their inputs would be wrong.
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
-  const std::vector<sim::Finding> &found() const { return found_; } ///< findings of the last run
+  const std::vector<sim::Diagnostic> &found() const { return found_; } ///< diagnostics of the last run
   const sim::Stats &stats() const { return stats_; } ///< statistics of the last run, summed over the kernels
 
 private:
   sim::Options options_;
   sim::Stats stats_;
-  std::vector<sim::Finding> found_;
+  std::vector<sim::Diagnostic> found_;
 };
 
 } // namespace nestsmith

@@ -137,7 +137,7 @@ std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iter
   return statement_text(site.stmt) + iteration_text(site, iteration);
 }
 
-Finding describe(const Program &program, const Event &event) {
+Diagnostic describe(const Program &program, const Event &event) {
   if (!event.detail.empty())
     return {event.kind, event.detail};
   const Access &access = access_of(program, event.site);
@@ -162,7 +162,7 @@ Finding describe(const Program &program, const Event &event) {
   return {event.kind, text};
 }
 
-Finding describe(const Program &program, const RacePair &pair) {
+Diagnostic describe(const Program &program, const RacePair &pair) {
   auto side = [&](const Trace &t) {
     return fmt::format("{} of {} {} it in {}", thread_text(program, t.thread), block_text(program, t.block),
                        t.access->is_store ? "stores" : "loads",

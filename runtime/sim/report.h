@@ -15,7 +15,7 @@ std::string warp_text(const Program &program,
 /// "__syncthreads() at k = 3"
 std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iteration);
 
-Finding describe(const Program &program, const Event &event);
-Finding describe(const Program &program, const RacePair &pair);
+Diagnostic describe(const Program &program, const Event &event);
+Diagnostic describe(const Program &program, const RacePair &pair);
 
 } // namespace nestsmith::sim

@@ -37,8 +37,8 @@ private:
   void save();
   void restore();
   Outcome run_blocks(unsigned threads);
-  std::vector<Finding> explain(const std::vector<Event> &events);
-  void explain_race(const Event &event, std::vector<Finding> &findings);
+  std::vector<Diagnostic> explain(const std::vector<Event> &events);
+  void explain_race(const Event &event, std::vector<Diagnostic> &diagnostics);
 
   const Options &options_;
   std::vector<GlobalBuffer> globals_;
@@ -168,7 +168,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
 }
 
 /// Runs the blocks again on memory of their own, and writes down both sides of each race.
-void Simulation::explain_race(const Event &event, std::vector<Finding> &findings) {
+void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagnostics) {
   if (!explained_.insert({event.other_block, event.block}).second)
     return;
   std::vector<std::vector<std::byte>> memory = initial_;
@@ -191,27 +191,27 @@ void Simulation::explain_race(const Event &event, std::vector<Finding> &findings
     found = true;
     if (pair.first.block != pair.second.block && b < a)
       std::swap(a, b);
-    if (reported_.emplace(a, b).second && findings.size() < options_.max_findings)
-      findings.push_back(describe(program_, pair));
+    if (reported_.emplace(a, b).second && diagnostics.size() < options_.max_diagnostics)
+      diagnostics.push_back(describe(program_, pair));
   }
   // What one side does may depend on what a third block stored.
   if (!found)
-    findings.push_back(describe(program_, event));
+    diagnostics.push_back(describe(program_, event));
 }
 
-std::vector<Finding> Simulation::explain(const std::vector<Event> &events) {
-  std::vector<Finding> findings;
+std::vector<Diagnostic> Simulation::explain(const std::vector<Event> &events) {
+  std::vector<Diagnostic> diagnostics;
   for (const Event &event : events) {
-    if (findings.size() >= options_.max_findings)
+    if (diagnostics.size() >= options_.max_diagnostics)
       break;
     if (!options_.explain)
-      findings.push_back({event.kind, name(event.kind)});
+      diagnostics.push_back({event.kind, name(event.kind)});
     else if (event.kind == ErrorKind::race)
-      explain_race(event, findings);
+      explain_race(event, diagnostics);
     else
-      findings.push_back(describe(program_, event));
+      diagnostics.push_back(describe(program_, event));
   }
-  return findings;
+  return diagnostics;
 }
 
 Result Simulation::run() {
@@ -229,7 +229,7 @@ Result Simulation::run() {
     outcome = run_blocks(1);
   }
   Result result;
-  result.findings = explain(outcome.events);
+  result.diagnostics = explain(outcome.events);
   result.stats = outcome.stats;
   if (options_.observer)
     options_.observer->finish(program_, outcome.executions, outcome.observations);

@@ -37,7 +37,7 @@ enum class ErrorKind : std::uint8_t {
 };
 const char *name(ErrorKind kind);
 
-struct Finding {
+struct Diagnostic {
   ErrorKind kind;
   /// States the buffer, the element, the threads, the loop iterations and the statements.
   std::string message;
@@ -65,20 +65,20 @@ struct Stats {
 };
 
 struct Result {
-  std::vector<Finding> findings; ///< one per kind and statement or pair of statements, in a fixed order
+  std::vector<Diagnostic> diagnostics; ///< one per kind and statement or pair of statements, in a fixed order
   Stats stats;
   /// For each argument and element: whether this kernel or an earlier one stored it.
   std::vector<std::vector<bool>> written;
 
-  bool good() const { return findings.empty(); }
+  bool good() const { return diagnostics.empty(); }
 };
 
 class RunObserver;
 
 struct Options {
-  unsigned host_threads = 0;    ///< 0: all cores; results and findings do not depend on it
-  std::size_t max_findings = 8; ///< at least 1
-  bool explain = true;          ///< false: findings have a kind but no message, which is faster
+  unsigned host_threads = 0;       ///< 0: all cores; results and diagnostics do not depend on it
+  std::size_t max_diagnostics = 8; ///< at least 1
+  bool explain = true;             ///< false: diagnostics have a kind but no message, which is faster
   bool check = true; ///< check for races and reads of unwritten memory; bounds and barriers are always checked
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.

@@ -11,7 +11,7 @@ namespace nestsmith::fuzz {
 struct SmallWorld {
   std::size_t sequences = 0; ///< that were tried
   std::size_t programs = 0;  ///< that they made, each once
-  std::size_t exact = 0;     ///< of these, lowered, with the exact result and no finding
+  std::size_t exact = 0;     ///< of these, lowered, with the exact result and no diagnostic
   std::size_t owing = 0;     ///< of these, refused by lowering for what they owe
   std::vector<std::string> faults;
 };

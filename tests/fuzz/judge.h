@@ -10,7 +10,7 @@
 namespace nestsmith::fuzz {
 
 /// refused        it owes something, and lowering says so
-/// exact          program and kernel give the exact result; no finding
+/// exact          program and kernel give the exact result; no diagnostic
 /// too_much       it would take the simulator too long
 /// The rest breaks a promise:
 /// wrong_program  the scheduled program computes something else

@@ -45,8 +45,8 @@ TEST(KnownBugs, StorePredicatedOffOutOfBounds) {
     sim::Result result = sim::run(far_outside(guarded), arguments, {});
     EXPECT_EQ(result.good(), guarded);
     EXPECT_EQ(arrays[1], arrays[0]);
-    for (const sim::Finding &finding : result.findings)
-      EXPECT_EQ(finding.kind, sim::ErrorKind::out_of_bounds);
+    for (const sim::Diagnostic &diagnostic : result.diagnostics)
+      EXPECT_EQ(diagnostic.kind, sim::ErrorKind::out_of_bounds);
   }
 }
 
@@ -71,7 +71,7 @@ struct Launch {
     run = {.plan = lower(schedule), .arrays = inputs.arrays, .scalars = inputs.scalars};
     after = inputs.arrays;
     SimExecutor simulator;
-    EXPECT_THAT(simulator.run(run.plan, after, run.scalars).findings, testing::IsEmpty());
+    EXPECT_THAT(simulator.run(run.plan, after, run.scalars).diagnostics, testing::IsEmpty());
   }
   host::Run run;
   std::vector<Array> after;
@@ -95,7 +95,7 @@ TEST(KnownBugs, StorePredicatedOffOutOfBoundsInTheEmittedText) {
     std::vector<Array> arrays = it.run.arrays;
     simulator.run(it.run.plan, arrays, it.run.scalars);
     EXPECT_THAT(simulator.found(),
-                testing::Contains(testing::Field(&sim::Finding::kind, sim::ErrorKind::out_of_bounds)));
+                testing::Contains(testing::Field(&sim::Diagnostic::kind, sim::ErrorKind::out_of_bounds)));
     runs.push_back(it.run);
     expected.push_back(std::move(it.after));
   }

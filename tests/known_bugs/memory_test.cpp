@@ -40,7 +40,7 @@ TEST(KnownBugs, EveryOutputElementIsWrittenExactlyOnceWithRaggedColumns) {
       Schedule s = it->build(shape, DType::u32, Target{});
       test::Values values = test::make_values(s.source());
       SimExecutor simulator;
-      EXPECT_THAT(simulator.run(lower(s), values.arrays, values.scalars).findings, testing::IsEmpty());
+      EXPECT_THAT(simulator.run(lower(s), values.arrays, values.scalars).diagnostics, testing::IsEmpty());
       if (sums_in_memory(s))
         continue;
       ++counted;
@@ -172,7 +172,7 @@ TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
         Reference right = reference(s.source(), inputs->arrays, inputs->scalars);
         ASSERT_EQ(right.outputs.size(), 1U);
         SimExecutor simulator;
-        EXPECT_THAT(simulator.run(plan, inputs->arrays, inputs->scalars).findings, testing::IsEmpty());
+        EXPECT_THAT(simulator.run(plan, inputs->arrays, inputs->scalars).diagnostics, testing::IsEmpty());
         const float *got = inputs->arrays.back().view<float>().data();
         const ReferenceOutput &expected = right.outputs.front();
         std::size_t wrong = 0;

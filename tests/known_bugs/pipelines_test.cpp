@@ -56,7 +56,7 @@ std::vector<Array> results(const Schedule &s) {
   test::Values values = test::make_values(s.source());
   SimExecutor simulator;
   Execution execution = simulator.run(lower(s), values.arrays, values.scalars);
-  EXPECT_THAT(execution.findings, testing::IsEmpty());
+  EXPECT_THAT(execution.diagnostics, testing::IsEmpty());
   return values.arrays;
 }
 
@@ -165,7 +165,7 @@ TEST(KnownBugs, RaggedKWithNaNPoisonedSharedMemory) {
       TiledGemm t(5, 6, k, {}, DType::f32);
       pipeline(t, stages);
       expect_right(t.s); // elements of shared memory that nobody wrote are poison to the simulator
-      EXPECT_THAT(test::findings(t.s, filled_with_nan(lower(t.s).only())), testing::Not(testing::IsEmpty()));
+      EXPECT_THAT(test::diagnostics(t.s, filled_with_nan(lower(t.s).only())), testing::Not(testing::IsEmpty()));
     }
   }
 }

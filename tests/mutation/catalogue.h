@@ -11,7 +11,7 @@ namespace nestsmith::mutation {
 
 /// What the net says of a kernel that it does not let through.
 ///   breach   the verifier of kernels names what is broken        refused  a pass or the simulator stops at it
-///   others   a finding of the simulator                          wrong_value  an element differs from the
+///   others   a diagnostic of the simulator                          wrong_value  an element differs from the
 ///                                                                reference
 ///   crash    the process ended otherwise, or hung: always a failure of the net
 enum class Error : std::uint8_t {

@@ -44,14 +44,14 @@ public:
   std::string_view name() const override { return simulator_.name(); }
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override {
     Execution execution = simulator_.run(plan, arrays, scalars);
-    for (const sim::Finding &finding : simulator_.found())
-      errors.insert(error_of(finding.kind));
+    for (const sim::Diagnostic &diagnostic : simulator_.found())
+      errors.insert(error_of(diagnostic.kind));
     return execution;
   }
   Errors errors;
 
 private:
-  SimExecutor simulator_{{.host_threads = 1, .max_findings = 32, .explain = false}};
+  SimExecutor simulator_{{.host_threads = 1, .max_diagnostics = 32, .explain = false}};
 };
 
 std::string text_of(const Report &report) {

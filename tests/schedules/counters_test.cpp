@@ -38,11 +38,11 @@ TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
     model::Counting counting(false);
     SimExecutor executor({.observer = &counting});
-    ASSERT_TRUE(executor.run(plan, inputs.arrays, inputs.scalars).findings.empty());
+    ASSERT_TRUE(executor.run(plan, inputs.arrays, inputs.scalars).diagnostics.empty());
     ASSERT_EQ(counting.counters.size(), plan.kernels.size());
     for (std::size_t n = 0; n < plan.kernels.size(); ++n)
       model::expect_equal(model::count(plan.kernels[n], scalars_of(plan, plan.kernels[n], inputs.scalars)),
-                        counting.counters[n]);
+                          counting.counters[n]);
   }
 }
 

@@ -23,8 +23,8 @@ std::optional<std::string> fault(const Schedule &schedule, const std::vector<Arr
     sim::Options options;
     options.host_threads = 1;
     Execution execution = SimExecutor(options).run(plan, values.arrays, values.scalars);
-    if (!execution.findings.empty())
-      return execution.findings.front() + "\n" + kernel::print(plan);
+    if (!execution.diagnostics.empty())
+      return execution.diagnostics.front() + "\n" + kernel::print(plan);
     for (std::size_t n = 0; n < expected.size(); ++n)
       if (!(values.arrays[n] == expected[n]))
         return schedule.source().params[n]->name + " is wrong\n" + kernel::print(plan);

@@ -15,7 +15,7 @@ namespace {
 std::uint64_t accesses(const Schedule &schedule) {
   SimExecutor simulator;
   Inputs inputs = make_inputs(schedule.source(), CheckRun::random, 1);
-  EXPECT_TRUE(simulator.run(lower(schedule), inputs.arrays, inputs.scalars).findings.empty());
+  EXPECT_TRUE(simulator.run(lower(schedule), inputs.arrays, inputs.scalars).diagnostics.empty());
   return simulator.stats().loads_global + simulator.stats().stores_global;
 }
 

@@ -53,8 +53,8 @@ std::vector<std::string> differences_on_host(const std::vector<Subject> &subject
         memory.push_back(StoredArray(source.params[n]).spread(inputs.arrays[n], 0x7fc0dead));
       SimExecutor simulator;
       std::vector<Array> after = memory;
-      for (const std::string &finding : simulator.run(subject.plan, after, inputs.scalars).findings)
-        problems.push_back(fmt::format("{}: the simulator says: {}", subject.name, finding));
+      for (const std::string &diagnostic : simulator.run(subject.plan, after, inputs.scalars).diagnostics)
+        problems.push_back(fmt::format("{}: the simulator says: {}", subject.name, diagnostic));
       for (bool backwards : {false, true}) {
         launches.push_back({subject.plan, memory, inputs.scalars, backwards});
         expected.push_back({subject.name + (backwards ? ", backwards" : ""), after});

@@ -41,7 +41,8 @@ Schedule tiled(const Shape &shape, DType dtype) {
 std::vector<Array> result_of(const Schedule &schedule) {
   test::Values values = test::make_values(schedule.source());
   Execution execution = SimExecutor().run(lower(schedule), values.arrays, values.scalars);
-  EXPECT_TRUE(execution.findings.empty()) << execution.findings.front() << "\n" << test::trace_text(schedule);
+  EXPECT_TRUE(execution.diagnostics.empty()) << execution.diagnostics.front() << "\n"
+                                             << test::trace_text(schedule);
   return values.arrays;
 }
 
@@ -96,8 +97,8 @@ TEST(Layouts, DoNotHideUnwrittenReads) {
   kernel.body = shifted(kernel.body, shifted);
   test::Values values = test::make_values(s.source());
   Execution execution = SimExecutor().run(kernel, values.arrays, values.scalars);
-  ASSERT_FALSE(execution.findings.empty());
-  EXPECT_TRUE(test::contains(execution.findings.front(), "B_shared[16]")) << execution.findings.front();
+  ASSERT_FALSE(execution.diagnostics.empty());
+  EXPECT_TRUE(test::contains(execution.diagnostics.front(), "B_shared[16]")) << execution.diagnostics.front();
 }
 
 } // namespace

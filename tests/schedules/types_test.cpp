@@ -178,7 +178,7 @@ void expect_agreement(const Schedule &s, const std::vector<std::string> &parts) 
   test::Values values = test::make_values(p), expected = test::make_values(p);
   interpret(p, expected.arrays, expected.scalars);
   Execution execution = SimExecutor().run(plan, values.arrays, values.scalars);
-  EXPECT_TRUE(execution.findings.empty()) << execution.findings.front();
+  EXPECT_TRUE(execution.diagnostics.empty()) << execution.diagnostics.front();
   Reference right = reference(p, expected.arrays, expected.scalars);
   EXPECT_EQ(values.arrays[1], expected.arrays[1]) << print(p);
   for (std::int64_t at = 0; at < 70; ++at)

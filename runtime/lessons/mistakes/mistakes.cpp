@@ -77,10 +77,10 @@ std::string_view name(Verdict verdict) {
 
 namespace {
 
-/// Moves a message that holds `finding` to the front; whether there is one.
-bool bring_forward(std::vector<std::string> &said, const std::string &finding) {
+/// Moves a message that holds `diagnostic` to the front; whether there is one.
+bool bring_forward(std::vector<std::string> &said, const std::string &diagnostic) {
   auto found = std::find_if(said.begin(), said.end(), [&](const std::string &message) {
-    return message.find(finding) != std::string::npos;
+    return message.find(diagnostic) != std::string::npos;
   });
   if (found == said.end())
     return false;
@@ -94,7 +94,7 @@ LintResult check_plan(const Mistake &mistake, const Program &computation, const 
   CheckResult checked = check(Schedule(computation), plan, simulator);
   result.said = checked.messages();
   result.example = cuda_kernels(plan);
-  if (bring_forward(result.said, mistake.finding) && !checked.passed)
+  if (bring_forward(result.said, mistake.diagnostic) && !checked.passed)
     result.verdict = Verdict::reported;
   return result;
 }
@@ -105,7 +105,7 @@ LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()
     return check_plan(mistake, schedule.source(), lower(schedule));
   } catch (const ScheduleError &error) {
     LintResult result{Verdict::refused, {error.directive() + ": " + error.message()}, error.marked()};
-    if (!bring_forward(result.said, mistake.finding))
+    if (!bring_forward(result.said, mistake.diagnostic))
       result.verdict = Verdict::passed;
     return result;
   }
@@ -115,7 +115,7 @@ LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()
 
 static LintResult check_claim(const Mistake &mistake, const FigureClaim &claim) {
   LintResult result{Verdict::counted, {claim.said}, claim.example};
-  if (claim.claimed == claim.counted || !bring_forward(result.said, mistake.finding))
+  if (claim.claimed == claim.counted || !bring_forward(result.said, mistake.diagnostic))
     result.verdict = Verdict::passed;
   return result;
 }

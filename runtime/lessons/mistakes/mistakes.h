@@ -27,12 +27,12 @@ struct FigureClaim {
 };
 
 struct Mistake {
-  std::string tutorial; ///< "tvm_steps"
-  std::string name;     ///< "thread_extents"
-  std::string claim;    ///< the statement of the post
-  std::string truth;    ///< the correct statement
-  std::string rung;     ///< the rung without the mistake
-  std::string finding;  ///< expected part of the diagnostic; other diagnostics do not count
+  std::string tutorial;   ///< "tvm_steps"
+  std::string name;       ///< "thread_extents"
+  std::string claim;      ///< the statement of the post
+  std::string truth;      ///< the correct statement
+  std::string rung;       ///< the rung without the mistake
+  std::string diagnostic; ///< expected part of the diagnostic; other diagnostics do not count
   std::variant<std::function<Schedule()>, std::function<HandWritten()>, std::function<FigureClaim()>> example;
 
   std::string full_name() const { return tutorial + "/" + name; }

@@ -20,8 +20,8 @@ using Multiply = std::function<void(std::span<Array>, std::span<const Scalar>)>;
 /// Runs a function of ours in the place of a kernel, so that each fault can be put in by hand.
 class FunctionExecutor : public Executor {
 public:
-  explicit FunctionExecutor(Multiply multiply, std::vector<std::string> findings = {})
-      : multiply_(std::move(multiply)), findings_(std::move(findings)) {}
+  explicit FunctionExecutor(Multiply multiply, std::vector<std::string> diagnostics = {})
+      : multiply_(std::move(multiply)), findings_(std::move(diagnostics)) {}
   std::string_view name() const override { return "function"; }
   Execution run(const kernel::Plan &, std::span<Array> arrays, std::span<const Scalar> scalars) override {
     ++launches;
@@ -52,8 +52,8 @@ template <class T> Multiply multiply(std::int64_t lost_terms = 0, bool always_re
   };
 }
 
-CheckResult check_with(Program program, Multiply f, std::vector<std::string> findings = {}) {
-  FunctionExecutor executor(std::move(f), std::move(findings));
+CheckResult check_with(Program program, Multiply f, std::vector<std::string> diagnostics = {}) {
+  FunctionExecutor executor(std::move(f), std::move(diagnostics));
   return check(Schedule(std::move(program)), kernel::Kernel{}, executor);
 }
 

@@ -348,12 +348,12 @@ TEST_F(Gpu, TheExecutorCompilesForTheDeviceAndOnceForEachLaunch) {
   kernel::Kernel kernel = scale_kernel();
   kernel.body = kernel::make_seq({});
   EXPECT_EQ(executor.name(), "Fake GPU");
-  EXPECT_TRUE(executor.run(kernel, arrays, std::vector{factor}).findings.empty());
+  EXPECT_TRUE(executor.run(kernel, arrays, std::vector{factor}).diagnostics.empty());
   EXPECT_EQ(arrays[1].view<float>()[5], 110);
   EXPECT_EQ(executor.time(kernel, arrays, std::vector{factor}).runs, 20);
   EXPECT_EQ(compiled_for, std::vector<std::string>{"scale sm_90a"});
   kernel.indices[0].extent = 1; // the same text on one block: the last two elements are left
-  EXPECT_EQ(executor.run(kernel, arrays, std::vector{factor}).findings,
+  EXPECT_EQ(executor.run(kernel, arrays, std::vector{factor}).diagnostics,
             std::vector<std::string>{"buffer out: 2 of 6 elements never written, the first out[1, 1]"});
 }
 

@@ -53,7 +53,7 @@ struct TwoKernels {
 TEST(SimulatedPlan, KernelsHandOnTheirWorkspace) {
   TwoKernels two;
   SimExecutor simulator;
-  EXPECT_EQ(simulator.run(two.plan, two.arrays, two.scalars).findings, std::vector<std::string>());
+  EXPECT_EQ(simulator.run(two.plan, two.arrays, two.scalars).diagnostics, std::vector<std::string>());
   for (std::size_t at = 0; at < n; ++at)
     EXPECT_EQ(two.arrays[1].view<float>()[at], 6 * static_cast<float>(at));
   EXPECT_EQ(simulator.stats().loads_global, 3U * n);
@@ -62,16 +62,16 @@ TEST(SimulatedPlan, KernelsHandOnTheirWorkspace) {
 
 TEST(SimulatedPlan, FindsWhatNoKernelHasWritten) {
   TwoKernels two(n - 1);
-  std::vector<std::string> findings = SimExecutor().run(two.plan, two.arrays, two.scalars).findings;
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_TRUE(findings[0].starts_with("kernel second: ")) << findings[0];
-  EXPECT_NE(findings[0].find("T[39]"), std::string::npos) << findings[0];
+  std::vector<std::string> diagnostics = SimExecutor().run(two.plan, two.arrays, two.scalars).diagnostics;
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_TRUE(diagnostics[0].starts_with("kernel second: ")) << diagnostics[0];
+  EXPECT_NE(diagnostics[0].find("T[39]"), std::string::npos) << diagnostics[0];
 }
 
 TEST(SimulatedPlan, FindsAnOutputThatIsReadBeforeItIsWritten) {
   TwoKernels two;
   std::swap(two.plan.kernels[0], two.plan.kernels[1]);
-  EXPECT_FALSE(SimExecutor().run(two.plan, two.arrays, two.scalars).findings.empty());
+  EXPECT_FALSE(SimExecutor().run(two.plan, two.arrays, two.scalars).diagnostics.empty());
   // An output of the first kernel can be read by the second.
   TwoKernels good;
   good.plan.kernels[0].params = {good.plan.params[0], good.plan.params[1]};
@@ -83,7 +83,7 @@ TEST(SimulatedPlan, FindsAnOutputThatIsReadBeforeItIsWritten) {
   good.plan.kernels[1].scalars = {};
   good.plan.kernels[1].body =
       kernel::make(kernel::Store{good.plan.params[1], {j}, load(good.plan.params[1], {j}) + Expr(1.0F), ""});
-  EXPECT_EQ(SimExecutor().run(good.plan, good.arrays, good.scalars).findings, std::vector<std::string>());
+  EXPECT_EQ(SimExecutor().run(good.plan, good.arrays, good.scalars).diagnostics, std::vector<std::string>());
   EXPECT_EQ(good.arrays[1].view<float>()[5], 6);
 }
 
@@ -132,7 +132,7 @@ protected:
 TEST_F(GpuPlanTest, LaunchesTheKernelsInOrderOnOneWorkspace) {
   TwoKernels two;
   GpuExecutor executor(*device, compiled);
-  EXPECT_EQ(executor.run(two.plan, two.arrays, two.scalars).findings, std::vector<std::string>());
+  EXPECT_EQ(executor.run(two.plan, two.arrays, two.scalars).diagnostics, std::vector<std::string>());
   EXPECT_EQ(launches, "first second ");
   EXPECT_EQ(two.arrays[1].view<float>()[5], 30);
   executor.time(two.plan, two.arrays, two.scalars, {.warm_up = 1, .runs = 2});
@@ -149,11 +149,12 @@ TEST_F(GpuPlanTest, AWorkspaceStartsAsPoison) {
 TEST_F(GpuPlanTest, AWorkspaceLiesBetweenGuardBands) {
   beyond = n;
   TwoKernels two;
-  std::vector<std::string> findings =
-      GpuExecutor(*device, compiled).run(two.plan, two.arrays, two.scalars).findings;
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_TRUE(findings[0].starts_with("buffer T: written out of bounds, at byte offset 160 of its 160 bytes"))
-      << findings[0];
+  std::vector<std::string> diagnostics =
+      GpuExecutor(*device, compiled).run(two.plan, two.arrays, two.scalars).diagnostics;
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_TRUE(
+      diagnostics[0].starts_with("buffer T: written out of bounds, at byte offset 160 of its 160 bytes"))
+      << diagnostics[0];
 }
 
 } // namespace

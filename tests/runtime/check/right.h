@@ -21,7 +21,7 @@ inline std::string all_messages(const CheckResult &result) {
   return text;
 }
 
-inline std::vector<std::string> findings(const Schedule &s, const kernel::Plan &plan) {
+inline std::vector<std::string> diagnostics(const Schedule &s, const kernel::Plan &plan) {
   SimExecutor simulator;
   return check(s, plan, simulator).messages();
 }

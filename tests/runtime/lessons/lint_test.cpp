@@ -18,7 +18,7 @@ TEST(Lint, CatchesEveryMistakeForItsReason) {
     LintResult result = lint(mistake);
     EXPECT_NE(result.verdict, Verdict::passed) << mistake.full_name();
     ASSERT_FALSE(result.said.empty()) << mistake.full_name();
-    EXPECT_NE(result.said.front().find(mistake.finding), std::string::npos) << result.said.front();
+    EXPECT_NE(result.said.front().find(mistake.diagnostic), std::string::npos) << result.said.front();
     EXPECT_FALSE(result.example.empty());
     EXPECT_TRUE(names.insert(mistake.full_name()).second);
     EXPECT_TRUE(std::ranges::any_of(builtin_rungs(), [&](const Rung &rung) {
@@ -29,7 +29,7 @@ TEST(Lint, CatchesEveryMistakeForItsReason) {
 
 TEST(Lint, AnotherFindingDoesNotCount) {
   for (Mistake mistake : mistakes()) {
-    mistake.finding = "a finding that nothing has";
+    mistake.diagnostic = "a diagnostic that nothing has";
     EXPECT_EQ(lint(mistake).verdict, Verdict::passed) << mistake.full_name();
   }
 }

@@ -83,7 +83,7 @@ Counters simulated(const kernel::Kernel &kernel, GemmShape s) {
   const Argument arguments[] = {{&A}, {&B}, {&C}};
   Counting counting(false);
   Result result = run(kernel, arguments, {}, {.observer = &counting});
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   return counting.counters.at(0);
 }
 

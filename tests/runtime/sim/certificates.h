@@ -30,10 +30,10 @@ inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Ke
   for (Array &array : inputs.arrays)
     arguments.push_back({&array});
   std::vector<Hazard> found;
-  for (const sim::Finding &finding :
-       sim::run(kernel, arguments, inputs.scalars, {.max_findings = 100}).findings)
-    if (finding.hazard)
-      found.push_back(*finding.hazard);
+  for (const sim::Diagnostic &diagnostic :
+       sim::run(kernel, arguments, inputs.scalars, {.max_diagnostics = 100}).diagnostics)
+    if (diagnostic.hazard)
+      found.push_back(*diagnostic.hazard);
   return found;
 }
 

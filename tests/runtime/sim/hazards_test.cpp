@@ -22,17 +22,17 @@ Result run_zeroed(const kernel::Kernel &kernel, const Options &options = {}) {
 
 void expect_good(const kernel::Kernel &kernel) {
   Result result = run_zeroed(kernel);
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
 }
 
-/// The first finding, of this kind; the same text for 1, 2 and 4 host threads.
+/// The first diagnostic, of this kind; the same text for 1, 2 and 4 host threads.
 std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind) {
-  std::vector<Finding> found = run_zeroed(kernel, {.host_threads = 1}).findings;
+  std::vector<Diagnostic> found = run_zeroed(kernel, {.host_threads = 1}).diagnostics;
   if (found.empty())
     return "nothing was found";
   EXPECT_STREQ(name(found[0].kind), name(kind)) << found[0].message;
   for (unsigned host_threads : {2u, 4u}) {
-    std::vector<Finding> again = run_zeroed(kernel, {.host_threads = host_threads}).findings;
+    std::vector<Diagnostic> again = run_zeroed(kernel, {.host_threads = host_threads}).diagnostics;
     EXPECT_EQ(again.size(), found.size());
     for (std::size_t n = 0; n < std::min(again.size(), found.size()); ++n)
       EXPECT_EQ(again[n].message, found[n].message);
@@ -54,32 +54,32 @@ struct OneBlock {
 
 // A row of As is filled and used by one warp, a row of Bs by all.
 TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreUsed) {
-  std::vector<Finding> findings = run_zeroed(shared_gemm({64, 64, 64}, false)).findings;
-  ASSERT_GE(findings.size(), 2u);
+  std::vector<Diagnostic> diagnostics = run_zeroed(shared_gemm({64, 64, 64}, false)).diagnostics;
+  ASSERT_GE(diagnostics.size(), 2u);
   EXPECT_THAT(
-      findings[0].message,
+      diagnostics[0].message,
       AllOf(HasSubstr("As[0] (shared): thread (0, 0, 0) of block (0, 0, 0) stores it in `As[ty*32 + tx] = (A["),
             HasSubstr("` at k_outer = 0, and thread (1, 0, 0) of block (0, 0, 0) loads it in "
                       "`acc[0] = acc[0] + As[ty*32 + k]*Bs[k*32 + tx]` at k_outer = 0, k = 0; "
                       "no __syncwarp() or __syncthreads() lies between them")));
-  EXPECT_THAT(findings[1].message,
+  EXPECT_THAT(diagnostics[1].message,
               AllOf(HasSubstr("Bs[32] (shared): thread (0, 1, 0) of block (0, 0, 0) stores it in `Bs["),
                     HasSubstr("` at k_outer = 0, and thread (0, 0, 0) of block (0, 0, 0) loads it in"),
                     HasSubstr("at k_outer = 0, k = 1; no __syncthreads() lies between them")));
   for (std::size_t n : {0, 1})
-    EXPECT_EQ(findings[n].hazard,
+    EXPECT_EQ(diagnostics[n].hazard,
               (kernel::Hazard{kernel::Hazard::Kind::read_after_write, n == 0 ? "As" : "Bs", "acc", "", 0}));
 }
 
 TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreRefilled) {
-  std::vector<Finding> findings = run_zeroed(shared_gemm({64, 64, 64}, true, false)).findings;
-  ASSERT_EQ(findings.size(), 2u);
-  EXPECT_THAT(findings[0].message, HasSubstr("As[0] (shared): "));
-  EXPECT_THAT(findings[1].message,
+  std::vector<Diagnostic> diagnostics = run_zeroed(shared_gemm({64, 64, 64}, true, false)).diagnostics;
+  ASSERT_EQ(diagnostics.size(), 2u);
+  EXPECT_THAT(diagnostics[0].message, HasSubstr("As[0] (shared): "));
+  EXPECT_THAT(diagnostics[1].message,
               AllOf(HasSubstr("Bs[0] (shared): "), HasSubstr("loads it in `acc[0] = "),
                     HasSubstr("at k_outer = 0, k = 0"), HasSubstr("stores it in `Bs[ty*32 + tx] = "),
                     HasSubstr("at k_outer = 1"), HasSubstr("no __syncthreads() lies between them")));
-  EXPECT_EQ(findings[1].hazard,
+  EXPECT_EQ(diagnostics[1].hazard,
             (kernel::Hazard{kernel::Hazard::Kind::write_after_read, "Bs", "acc", "k_outer", 1}));
 }
 
@@ -256,9 +256,9 @@ TEST(SimulateRace, FindingsAreOneForEachPairOfStatementsAndLimited) {
   }
   kernel::Kernel kernel = k.b.build();
   // Six stores and six loads; a load also races with the stores behind it.
-  EXPECT_EQ(run_zeroed(kernel, {.max_findings = 100}).findings.size(), 36u);
-  EXPECT_EQ(run_zeroed(kernel).findings.size(), 8u);
-  EXPECT_EQ(run_zeroed(kernel, {.max_findings = 1}).findings.size(), 1u);
+  EXPECT_EQ(run_zeroed(kernel, {.max_diagnostics = 100}).diagnostics.size(), 36u);
+  EXPECT_EQ(run_zeroed(kernel).diagnostics.size(), 8u);
+  EXPECT_EQ(run_zeroed(kernel, {.max_diagnostics = 1}).diagnostics.size(), 1u);
   EXPECT_TRUE(run_zeroed(kernel, {.check = false}).good());
 }
 
@@ -319,7 +319,7 @@ TEST(SimulateUnwritten, OutputsAndUninitialisedArgumentsStartUnwritten) {
       Result result = run(b.build(), arguments, {});
       ASSERT_EQ(result.good(), initialised && role != Role::output);
       if (!result.good()) {
-        EXPECT_THAT(result.findings[0].message, HasSubstr("loads in[0] (global)"));
+        EXPECT_THAT(result.diagnostics[0].message, HasSubstr("loads in[0] (global)"));
       }
     }
 }
@@ -339,11 +339,11 @@ TEST(SimulateBounds, StoresAndLoadsOutsideAreReportedAndNotPerformed) {
     Array A(DType::f32, {40}), C(DType::f32, {40}), D(DType::f32, {40});
     const Argument arguments[] = {{&A}, {&C}, {&D}};
     Result result = run(b.build(), arguments, {});
-    ASSERT_EQ(result.findings.size(), 2u);
+    ASSERT_EQ(result.diagnostics.size(), 2u);
     for (std::size_t n : {0, 1}) {
-      EXPECT_EQ(result.findings[n].kind, ErrorKind::out_of_bounds);
+      EXPECT_EQ(result.diagnostics[n].kind, ErrorKind::out_of_bounds);
       EXPECT_THAT(
-          result.findings[n].message,
+          result.diagnostics[n].message,
           AllOf(HasSubstr("thread (" + std::to_string(c.thread) + ", 0, 0) of block (0, 0, 0) " +
                           (n == 0 ? "loads in[" : "stores other[") + std::to_string(c.element) + "] (global)"),
                 HasSubstr(n == 0 ? "but in has 40 elements" : "but other has 40 elements")));
@@ -360,12 +360,13 @@ TEST(SimulateBounds, SharedAndLocalMemory) {
   k.b.store(k.s, k.t, k.value());
   k.b.store(r, k.t, k.value());
   k.b.loop("n", 40, [&](Expr n) { k.b.store(r, n, k.value()); });
-  std::vector<Finding> findings = run_zeroed(k.b.build()).findings;
-  ASSERT_EQ(findings.size(), 3u); // warp 0 runs first, and only its fixed index is outside
-  EXPECT_THAT(findings[0].message, AllOf(HasSubstr("thread (0, 0, 0)"), HasSubstr("stores r[39] (local)"),
-                                         HasSubstr("at n = 39"), HasSubstr("but r has 39 elements")));
-  EXPECT_THAT(findings[1].message, AllOf(HasSubstr("thread (39, 0, 0)"), HasSubstr("stores s[39] (shared)")));
-  EXPECT_THAT(findings[2].message, AllOf(HasSubstr("thread (39, 0, 0)"), HasSubstr("stores r[39] (local)")));
+  std::vector<Diagnostic> diagnostics = run_zeroed(k.b.build()).diagnostics;
+  ASSERT_EQ(diagnostics.size(), 3u); // warp 0 runs first, and only its fixed index is outside
+  EXPECT_THAT(diagnostics[0].message, AllOf(HasSubstr("thread (0, 0, 0)"), HasSubstr("stores r[39] (local)"),
+                                            HasSubstr("at n = 39"), HasSubstr("but r has 39 elements")));
+  EXPECT_THAT(diagnostics[1].message,
+              AllOf(HasSubstr("thread (39, 0, 0)"), HasSubstr("stores s[39] (shared)")));
+  EXPECT_THAT(diagnostics[2].message, AllOf(HasSubstr("thread (39, 0, 0)"), HasSubstr("stores r[39] (local)")));
 }
 
 TEST(SimulateBounds, AMaskedLoadTouchesNothingWhereItsMaskIsFalse) {
@@ -378,7 +379,7 @@ TEST(SimulateBounds, AMaskedLoadTouchesNothingWhereItsMaskIsFalse) {
     x = 3;
   const Argument arguments[] = {{&A}, {&C}};
   Result result = run(b.build(), arguments, {});
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   EXPECT_EQ(result.stats.loads_global, 10u);
   for (std::size_t n = 0; n < 40; ++n)
     EXPECT_EQ(C.view<float>()[n], n < 10 ? 3.0f : -5.0f);

@@ -11,8 +11,8 @@
 namespace nestsmith {
 namespace {
 
+using test::diagnostics;
 using test::expect_right;
-using test::findings;
 using test::TiledGemm;
 using testing::HasSubstr;
 
@@ -78,7 +78,7 @@ TEST_P(Overlapping, NeedsEachCopyOfItsTiles) {
   TiledGemm t = overlapping(GetParam(), 8, 8, 21);
   kernel::Kernel kernel = lower(t.s).only();
   kernel.body = in_one_slot(kernel.body, GetParam() == 2 ? 3 : 2);
-  EXPECT_THAT(findings(t.s, kernel), testing::Contains(HasSubstr("A_shared")));
+  EXPECT_THAT(diagnostics(t.s, kernel), testing::Contains(HasSubstr("A_shared")));
 }
 
 TEST_P(Overlapping, PassesOneBarrierATile) {

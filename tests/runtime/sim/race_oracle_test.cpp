@@ -105,13 +105,15 @@ bool found_race(const std::vector<Step> &steps, bool global, bool baseline) {
   if (global)
     arguments.push_back({&memory});
   bool found = false;
-  for (const Finding &finding :
-       run(kernel, arguments, {}, {.host_threads = 2, .max_findings = 100, .baseline = baseline}).findings) {
-    EXPECT_TRUE(finding.kind == ErrorKind::race || finding.kind == ErrorKind::unwritten_read)
-        << finding.message;
-    if (finding.kind == ErrorKind::race) {
+  for (const Diagnostic &diagnostic :
+       run(kernel, arguments, {}, {.host_threads = 2, .max_diagnostics = 100, .baseline = baseline})
+           .diagnostics) {
+    EXPECT_TRUE(diagnostic.kind == ErrorKind::race || diagnostic.kind == ErrorKind::unwritten_read)
+        << diagnostic.message;
+    if (diagnostic.kind == ErrorKind::race) {
       found = true;
-      EXPECT_NE(finding.message.find(", and thread ("), std::string::npos) << finding.message; // both sides
+      EXPECT_NE(diagnostic.message.find(", and thread ("), std::string::npos)
+          << diagnostic.message; // both sides
     }
   }
   return found;

@@ -34,7 +34,7 @@ template <class T> void expect_product(const kernel::Kernel &kernel, GemmShape s
     for (bool check : {true, false}) {
       std::fill(C.view<T>().begin(), C.view<T>().end(), T{77});
       Result result = run(kernel, arguments, {}, {.check = check, .baseline = baseline});
-      EXPECT_TRUE(result.good()) << result.findings[0].message;
+      EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
       EXPECT_TRUE(std::equal(expected.begin(), expected.end(), C.view<T>().begin()));
       EXPECT_EQ(result.written[2], std::vector<bool>(expected.size(), true));
       EXPECT_EQ(result.written[0], std::vector<bool>(static_cast<std::size_t>(A.size()), false));
@@ -97,7 +97,7 @@ TEST(Simulate, ThreadsAreNumberedFromXToZAndWarpsMayBePartial) {
   Array array(DType::i32, {3 * 5 * 7 * 4});
   const Argument arguments[] = {{&array}};
   Result result = run(b.build(), arguments, {});
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   EXPECT_EQ(result.stats.stores_global, 420u);
   for (int n = 0; n < 420; ++n)
     EXPECT_EQ(array.view<std::int32_t>()[static_cast<std::size_t>(n)],
@@ -114,7 +114,7 @@ TEST(Simulate, IndexArithmeticIsFloorDivisionAndWrapsAt32Bits) {
   k.b.store(k.out, (k.t + int_imm(1 << 30, DType::i32)) * 4 + 3, max(shifted, int_imm(-3, DType::i32)));
   Array array(DType::i32, {160});
   Result result = k.run(array);
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   for (int t = 0; t < 40; ++t) {
     auto value = [&](int n) { return array.view<std::int32_t>()[static_cast<std::size_t>(t * 4 + n)]; };
     EXPECT_EQ(value(0), floor_div(t - 20, 8));
@@ -136,7 +136,7 @@ TEST(Simulate, UnrolledAndRolledLoopsAgree) {
     k.b.store(k.out, k.t, at(sum, 1));
     Array array(DType::i64, {33});
     Result result = k.run(array);
-    EXPECT_TRUE(result.good()) << result.findings[0].message;
+    EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
     for (std::int64_t t = 0; t < 33; ++t) {
       std::int64_t expected = 7;
       for (std::int64_t n = 0; n < extent; ++n)
@@ -157,7 +157,7 @@ TEST(Simulate, ScalarsSelectsAndCasts) {
   const Argument arguments[] = {{&A}, {&C}};
   const Scalar scalars[] = {Scalar::of(DType::f32, 0.25f), Scalar::of<std::int32_t>(DType::i32, 25)};
   Result result = run(b.build(), arguments, scalars);
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   for (std::size_t i = 0; i < 40; ++i) {
     float v = A.view<float>()[i];
     EXPECT_EQ(C.view<float>()[i], i < 25 && v < 0 ? 0.25f * v : 2 * v + static_cast<float>(i));
@@ -181,7 +181,7 @@ TEST(Simulate, BothSidesOfAnIfRunUnderTheirMasks) {
     Array A = filled(DType::f32, 70, 17, 9), C(DType::f32, {70});
     const Argument arguments[] = {{&A}, {&C}};
     Result result = run(b.build(), arguments, {});
-    EXPECT_TRUE(result.good()) << kind << ": " << result.findings[0].message;
+    EXPECT_TRUE(result.good()) << kind << ": " << result.diagnostics[0].message;
     std::uint64_t loads = kind == 2 ? 70 : kind == 3 ? 70 : 0;
     for (std::size_t i = 0; i < 70; ++i) {
       bool taken[] = {i % 2 == 0, i / 32 == 1, A.view<float>()[i] < 0, A.view<float>()[3] < 0, true};
@@ -202,10 +202,10 @@ TEST(Simulate, WhatOneSideWritesIsNotWrittenForTheOther) {
   Array C(DType::f32, {32});
   const Argument arguments[] = {{&C}};
   Result result = run(b.build(), arguments, {});
-  ASSERT_EQ(result.findings.size(), 1U);
-  EXPECT_EQ(result.findings[0].kind, ErrorKind::unwritten_read);
-  EXPECT_NE(result.findings[0].message.find("thread (5, 0, 0)"), std::string::npos)
-      << result.findings[0].message;
+  ASSERT_EQ(result.diagnostics.size(), 1U);
+  EXPECT_EQ(result.diagnostics[0].kind, ErrorKind::unwritten_read);
+  EXPECT_NE(result.diagnostics[0].message.find("thread (5, 0, 0)"), std::string::npos)
+      << result.diagnostics[0].message;
 }
 
 TEST(Simulate, ABarrierOnOneSideOfADivergentIfIsFound) {
@@ -222,7 +222,7 @@ TEST(Simulate, ABarrierOnOneSideOfADivergentIfIsFound) {
   const Argument arguments[] = {{&C}};
   Result result = run(b.build(), arguments, {});
   ASSERT_FALSE(result.good());
-  EXPECT_EQ(result.findings[0].kind, ErrorKind::divergent_barrier);
+  EXPECT_EQ(result.diagnostics[0].kind, ErrorKind::divergent_barrier);
 }
 
 TEST(Simulate, BooleansLiveInEveryScope) {
@@ -238,7 +238,7 @@ TEST(Simulate, BooleansLiveInEveryScope) {
   Array array(DType::boolean, {64});
   const Argument arguments[] = {{&array}};
   Result result = run(b.build(), arguments, {});
-  EXPECT_TRUE(result.good()) << result.findings[0].message;
+  EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   for (std::size_t t0 = 0; t0 < 64; ++t0)
     EXPECT_EQ(array.view<std::uint8_t>()[t0], (63 - t0) % 2 != 0) << t0;
 }
@@ -255,8 +255,8 @@ TEST(Simulate, TheSameKernelOnAnyNumberOfHostThreads) {
       Result result = run(kernel, arguments, {}, {.host_threads = host_threads});
       results.push_back(C);
       messages.emplace_back();
-      for (const Finding &finding : result.findings)
-        messages.back().push_back(finding.message);
+      for (const Diagnostic &diagnostic : result.diagnostics)
+        messages.back().push_back(diagnostic.message);
     }
     EXPECT_EQ(results[0], results[1]);
     EXPECT_EQ(results[0], results[2]);

@@ -43,17 +43,17 @@ Result run_on(const kernel::Kernel &kernel, std::vector<Array> &arrays, Options 
 std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind) {
   std::vector<Array> arrays;
   Result result = run_on(kernel, arrays);
-  if (result.findings.empty())
+  if (result.diagnostics.empty())
     return "nothing was found";
-  EXPECT_STREQ(name(result.findings[0].kind), name(kind));
-  return result.findings[0].message;
+  EXPECT_STREQ(name(result.diagnostics[0].kind), name(kind));
+  return result.diagnostics[0].message;
 }
 
 TEST(SimulateVectors, MoveAllLanesAndCountOnce) {
   for (bool baseline : {false, true}) {
     std::vector<Array> arrays;
     Result result = run_on(Copy().kernel(4, 8), arrays, {.baseline = baseline});
-    ASSERT_TRUE(result.good()) << result.findings[0].message;
+    ASSERT_TRUE(result.good()) << result.diagnostics[0].message;
     for (std::int64_t n = 0; n < 32; ++n)
       EXPECT_EQ(arrays[1].at(8 + n).to_double(), static_cast<double>(4 + n));
     EXPECT_EQ(result.stats.loads_global, 8U);
@@ -100,8 +100,8 @@ TEST(SimulateVectors, OverlappingStoresRace) {
   std::vector<Array> arrays;
   Result result = run_on(Copy().kernel(0, 0, 2), arrays);
   bool race = false;
-  for (const Finding &finding : result.findings)
-    race = race || (finding.kind == ErrorKind::race && finding.message.find("out[2] (global)") == 0);
+  for (const Diagnostic &diagnostic : result.diagnostics)
+    race = race || (diagnostic.kind == ErrorKind::race && diagnostic.message.find("out[2] (global)") == 0);
   EXPECT_TRUE(race) << "threads 0 and 1 both store out[2]";
 }
 
@@ -130,9 +130,9 @@ TEST(SimulateVectors, EveryLaneIsWithinBounds) {
   std::vector<Array> arrays;
   Result result = run_on(Copy().kernel(34, 0), arrays);
   bool outside = false;
-  for (const Finding &finding : result.findings)
-    outside = outside || (finding.kind == ErrorKind::out_of_bounds &&
-                          finding.message.find("thread (7, 0, 0) of block (0, 0, 0) loads a[64]") == 0);
+  for (const Diagnostic &diagnostic : result.diagnostics)
+    outside = outside || (diagnostic.kind == ErrorKind::out_of_bounds &&
+                          diagnostic.message.find("thread (7, 0, 0) of block (0, 0, 0) loads a[64]") == 0);
   EXPECT_TRUE(outside);
 }
 
@@ -153,7 +153,7 @@ TEST(SimulateVectors, MasksHoldForTheWholeVector) {
   copy.b.store_vector(copy.out, at, pack({lane(v, 3), lane(v, 2), lane(v, 1), lane(v, 0)}));
   std::vector<Array> arrays;
   Result result = run_on(copy.b.build(), arrays);
-  ASSERT_TRUE(result.good()) << result.findings[0].message;
+  ASSERT_TRUE(result.good()) << result.diagnostics[0].message;
   for (std::int64_t n = 0; n < 32; ++n)
     EXPECT_EQ(arrays[1].at(n).to_double(), n < 16 ? static_cast<double>(48 + n / 4 * 4 + 3 - n % 4) : -1.0);
   EXPECT_EQ(result.stats.loads_global, 4U);

@@ -2,9 +2,9 @@
 
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
-#include "runtime/check.h"
-#include "runtime/reference.h"
-#include "runtime/sim_executor.h"
+#include "runtime/check/check.h"
+#include "runtime/check/reference.h"
+#include "runtime/check/sim_executor.h"
 
 #include <functional>
 #include <gtest/gtest.h>
