@@ -146,8 +146,9 @@ TEST(Constants, TakeTheDtypeOfTheOtherOperand) {
   EXPECT_EQ(to_string(false || (x < 1)), "x < 1.0");
   EXPECT_EQ(as_int(var("u", DType::u64) - var("u", DType::u64) + std::numeric_limits<std::int64_t>::max()),
             std::nullopt);
-  const auto *sum = (var("u", DType::u64) + std::numeric_limits<std::int64_t>::max()).as<Binary>();
-  EXPECT_EQ(as_int(sum->b), std::numeric_limits<std::int64_t>::max()) << "no bit is lost on the way";
+  Expr sum = var("u", DType::u64) + std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(as_int(sum.as<Binary>()->b), std::numeric_limits<std::int64_t>::max())
+      << "no bit is lost on the way";
 }
 
 TEST(Constants, AreRefusedWhereTheyHaveNoSuchValue) {
