@@ -1,6 +1,5 @@
 #include "dsl/region.h"
 
-
 #include <algorithm>
 #include <map>
 #include <numeric>

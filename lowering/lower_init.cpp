@@ -2,7 +2,6 @@
 #include "dsl/region.h"
 #include "lowering/unit.h"
 
-
 namespace nestsmith {
 
 /// The loop before which the init is placed: the outermost reduction loop of the block. If there is none, each

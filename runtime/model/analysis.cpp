@@ -299,7 +299,7 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
     }
     it.waves = waves(gpu, it.occupancy, static_cast<std::int64_t>(it.counters.blocks));
     model::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes,
-                             gpu.l2_partitions};
+                               gpu.l2_partitions};
     it.memory = model::traffic(it.kernel, scalars, it.counters, system, {options.max_requests});
     it.bounds = bounds_of(it, gpu);
     result.kernels.push_back(std::move(it));

@@ -59,7 +59,8 @@ TEST(Emit, the_header_says_what_it_is_and_how_it_was_made) {
   EXPECT_TRUE(text.starts_with("// a tiled product\n"));
   EXPECT_THAT(text, HasSubstr("// A: float [1000, 333], row-major, read\n"));
   EXPECT_THAT(text, HasSubstr("// C: float [1000, 777], row-major, read and written\n"));
-  EXPECT_THAT(text, HasSubstr("// Launch: grid 13 x 16, block 64 x 8, 4096 bytes of shared memory per block\n"));
+  EXPECT_THAT(text,
+              HasSubstr("// Launch: grid 13 x 16, block 64 x 8, 4096 bytes of shared memory per block\n"));
   EXPECT_THAT(text, HasSubstr("// Requires: exactly these shapes"));
   EXPECT_THAT(text, HasSubstr("// sm_90: 40 registers per thread\n"));
   EXPECT_THAT(text, HasSubstr("// Schedule:\n//   s.unroll(k);\n"));
