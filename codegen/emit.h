@@ -42,10 +42,11 @@ std::string workspace_bytes_name(const kernel::Plan &plan);
 /// Returns the text of the file. The file defines these host functions:
 ///
 /// `cudaError_t NAME_launch(pointers, sizes, scalars, cudaStream_t)` launches the kernels. It returns
-/// cudaErrorInvalidValue if a pointer is null, if a written array overlaps another array, or if the kernels
-/// were not generated for these sizes. For a plan with sizes: if a size is 0 and so the outputs have no
-/// elements, the function succeeds without a launch. If the outputs have elements but a sum has no terms
-/// because a size is 0, the function returns an error, because the kernels assume sizes of 1 or more.
+/// cudaErrorInvalidValue if a requirement is violated: for example, a pointer is null, a written array overlaps
+/// another array, or the kernels were not generated for these sizes. For a plan with sizes: if a size is 0 and
+/// so the outputs have no elements, the function succeeds without a launch. If the outputs have elements but a
+/// sum has no terms because a size is 0, the function returns an error, because the kernels assume sizes of 1
+/// or more.
 ///
 /// `const char *NAME_requirement(pointers, sizes)` returns the violated requirement as a sentence, or null. The
 /// launcher calls this function. The function has no state and needs no device.

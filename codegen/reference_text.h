@@ -30,8 +30,11 @@ struct ReferenceText {
   double iterations = 0;              ///< iterations of all innermost bodies
 };
 
-/// A Real has a value and an error bound that holds for any f32 evaluation and any order of its sums: n*u / (1
-/// - n*u) * magnitude, where n is the number of roundings on the longest path, u = 2^-24, and `magnitude` is
+/// A Real has a value and an error bound that holds for any f32 evaluation and any order of its sums:
+///
+///     n*u / (1 - n*u) * magnitude
+///
+/// Here n is the number of roundings on the longest path, u = 2^-24, and `magnitude` is
 /// the value computed from absolute values. (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
 /// 3.1.) For alpha*A*B + beta*C the bound is gamma(K+3) * (|alpha| |A| |B| + |beta| |C|).
 ///

@@ -29,9 +29,9 @@ struct Placement {
   Slots slots;                    ///< copies of the box for a pipelined loop; one copy without a pipeline
   /// Number of elements of all copies, including the padding of the layout. 0 if the box depends on sizes.
   std::int64_t elements = 1;
-  /// True if each thread provably writes every element of the box that the same thread accesses. False is
-  /// possible only for a local buffer that a cooperative nest fills: a nest below `loops` that binds a thread
-  /// axis again, so that the threads share its iterations.
+  /// True if each thread provably writes every element of the box that the same thread accesses. It can be
+  /// false only for a local buffer that a cooperative nest fills. Such a nest binds a thread axis again below
+  /// `loops`, so the threads share its iterations.
   bool filled_by_owner = true;
 
   std::vector<std::int64_t> box() const; ///< allocated extent of each dimension of `region`

@@ -25,14 +25,13 @@ struct Dependence {
   Buffer buffer;
 };
 
-/// The first dependence that a directive is not shown to keep; none if all are kept. The directive changes the
-/// program from `before` to `after`. It moves the block `moved`, or computes it repeatedly, and moves no other
-/// block. In `after` the moved block is `now`: the same block, or a part of it such as its init.
+/// The first dependence that a directive does not provably keep; none if all are kept. The directive changes
+/// the program from `before` to `after`. It moves the block `moved`, or computes it repeatedly, and moves no
+/// other block. In `after` the moved block is `now`: the same block, or a part of it such as its init.
 std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &moved, const Stmt &after,
                                          const BlockId &now);
 
-/// Two conflicting accesses of one kernel that different threads may make, without a barrier or the end of a
-/// kernel between them.
+/// Two conflicting accesses in one kernel by different threads, which no barrier orders.
 struct Race {
   BlockId first, second;
   Buffer buffer;

@@ -35,7 +35,7 @@ Bounds loop_bounds(const Stmt &root);
 Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
 
 /// Whether different iterations of `loop` contribute to the same sum: `axis` is a reduction axis, and the
-/// binding minus the first value of the axis depends on `loop`.
+/// position within the axis (its binding minus its first value) depends on `loop`.
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop);
 
 /// The box that contains all values of `indices` (expressions of loop variables), while the variables for which

@@ -76,8 +76,8 @@ struct Result {
 };
 
 /// Collects the stages of one computation. The functions throw UserError (usage) for an extent below 1, for a
-/// name that is taken or is not an identifier, for an access with the wrong number of indices, for a tensor or
-/// variable of another stage or workload, and for a division of signed data.
+/// name that is taken or is not an identifier, for an access with the wrong number of indices, for a tensor of
+/// another workload, for a variable of another stage or workload, and for a floor division of signed data.
 class Workload {
 public:
   explicit Workload(std::string name);

@@ -45,8 +45,8 @@ struct VectorBreach {
 
 /// Returns the first violated requirement of a loop that is vectorized, or that is tensorized with `intrinsic`.
 /// None if all requirements hold. The program must be the result of `with_filled_tails` (dsl/fill_tails.h). If
-/// `lasting` is true, checks only the requirements that no later directive can correct: of accesses to
-/// parameters, and of the guards of blocks with such accesses.
+/// `lasting` is true, checks only the requirements that no later directive can correct. These are the
+/// requirements on accesses to parameters, and on the guards of blocks with such accesses.
 std::optional<VectorBreach> vector_breach(Placements &filled, const Var &loop, const Intrinsic *intrinsic,
                                           bool lasting);
 

@@ -44,7 +44,8 @@ struct Plan {
   /// The assumptions of all kernels, without duplicates.
   std::vector<Assumption> assumptions() const;
 
-  /// The position of each buffer parameter of the kernel in the plan's parameters followed by its workspaces.
+  /// For each buffer parameter of the kernel: its index in the list of the plan's parameters and then its
+  /// workspaces.
   std::vector<std::size_t> arguments(const Kernel &kernel) const;
   /// The position of each scalar of the kernel in the plan's scalars.
   std::vector<std::size_t> scalar_arguments(const Kernel &kernel) const;

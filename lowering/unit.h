@@ -64,9 +64,9 @@ void vectorize(Unit &unit);
 /// Narrows index arithmetic from i64 to i32 if every value provably fits.
 void narrow_indices(Unit &unit);
 
-/// Turns a store of a `branch` into an if with one store on each side.
+/// Turns a store whose value is a `branch` (dsl/expr.h) into an if with one store on each side.
 void split_branches(Unit &unit);
-/// Operands that a large value shares are declared before its statement (share_values.h).
+/// Declares a variable for each operand that occurs several times in a large value (share_values.h).
 void share_values(Unit &unit);
 
 } // namespace kernel

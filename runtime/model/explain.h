@@ -11,7 +11,7 @@ namespace nestsmith {
 /// The quality of a figure:
 ///   exact     a property of the lowered kernel or of the GPU
 ///   modelled  the result of a model; the header of the model documents it
-///   bound     a lower bound from the GPU's documented rates
+///   bound     a minimum time from the GPU's documented rates (see analysis.h)
 ///   unknown   not available; the value is n/a
 enum class Known : std::uint8_t { exact, modelled, bound, unknown };
 std::string_view name(Known known);
@@ -45,10 +45,10 @@ struct AccessName {
 std::vector<AccessName> accesses(const PlanAnalysis &analysis);
 /// The executed accesses, in descending order of clocks.
 std::vector<AccessName> hottest(const PlanAnalysis &analysis);
-/// Mean cost of a request: "32 sectors", "1 wavefronts".
+/// Mean cost of a request: "32 sectors", "1 wavefront".
 std::string per_request(const model::AccessCounts &access);
 
-/// The change of the bound on the time from one plan to another.
+/// Whether the second plan has a smaller bound on its time than the first.
 enum class Outcome : std::uint8_t { better, same, worse };
 Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after);
 

@@ -27,7 +27,7 @@ enum class MetricKind : std::uint8_t { exact, modelled, not_available };
 std::string_view name(MetricKind kind); ///< "exact", "modelled", "n/a"
 
 /// The provider of a metric:
-///   counter   the GPU's counters, and thus CUPTI
+///   counter   a counter of the GPU, which CUPTI can read
 ///   profiler  Nsight Compute, from the launch
 ///   ours      nestsmith only
 enum class MetricOrigin : std::uint8_t { counter, profiler, ours };

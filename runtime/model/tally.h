@@ -1,6 +1,6 @@
 #pragma once
 /// Histograms of the requests of one machine, by the properties that determine their costs: the active lanes,
-/// and the *phase*, which is the position of the address within 128 bytes. A *base* is the uniform part of an
+/// and the *phase*, which is the address in elements modulo `phases`. A *base* is the uniform part of an
 /// address, which several accesses can share. The costs are computed after all blocks have finished
 /// (evaluate.h).
 
@@ -12,7 +12,7 @@
 
 namespace nestsmith::model {
 
-inline constexpr std::uint32_t phases = 64; ///< number of phases, in elements of the smallest type: 128 bytes
+inline constexpr std::uint32_t phases = 64; ///< 128 bytes / 2 bytes, the size of the smallest element type
 
 struct Tally : sim::Observation {
   /// Number of the base or of the access; warp; mask of the active lanes; phase.

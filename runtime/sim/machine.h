@@ -44,8 +44,9 @@ public:
   std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
   /// A summary of the shadow entries of 32 consecutive shadow units (a row), for a faster check. A nonzero
   /// value states two facts. First, all units of the row are written, and a barrier orders these writes before
-  /// the current accesses. Second, since the last block barrier, lane n of the warp in the value has read unit
-  /// n, or, with the flag `many_warps`, several warps have read every unit. 0: unknown.
+  /// the current accesses. Second, the value is a shadow entry (shadow.h) of one warp, and since the last block
+  /// barrier each lane n of this warp has read unit n. With the flag `many_warps`, several warps have read
+  /// every unit. 0: unknown.
   std::vector<std::uint32_t> rows;
   void forget_rows(std::int64_t first_unit, std::int64_t last_unit) {
     for (std::int64_t row = first_unit / warp_size; row <= last_unit / warp_size; ++row)

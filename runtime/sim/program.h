@@ -117,7 +117,7 @@ struct RegionCounts {
 struct FrameInit {
   std::uint32_t reg;
   std::uint32_t bytes; ///< size of the content for one warp
-  /// The contents for warps 0, 1, …; if it is the content of one warp only, all warps use it.
+  /// One content for each of the warps 0, 1, …, or one content that all warps use.
   std::vector<std::byte> content;
 };
 

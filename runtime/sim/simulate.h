@@ -85,8 +85,9 @@ struct Options {
   bool baseline = false;
 };
 
-/// Executes every block of the grid. `buffers` and `scalars` are in the order of the kernel's parameters, and
-/// must have the same numbers of elements and the same dtypes. A mismatch is an internal error.
+/// Executes every block of the grid. `buffers` and `scalars` are in the order of the kernel's parameters.
+/// Each array must have the number of elements of its parameter, and all dtypes must match. A mismatch is an
+/// internal error.
 Result run(const kernel::Kernel &kernel, std::span<const Argument> buffers, std::span<const Scalar> scalars,
            const Options &options = {});
 

@@ -25,7 +25,7 @@ struct RacePair {
 
 class Tracer {
 public:
-  /// Discards the shared memory of the previous block.
+  /// Discards the recorded accesses to shared memory.
   void start_block();
   /// Records an access of one lane to one element of shared or global memory.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);

@@ -18,8 +18,8 @@ using ValueId = std::uint32_t;
 inline constexpr std::uint32_t no_register = ~std::uint32_t{0};
 
 /// A linear combination of values, modulo 2^32 or 2^64. Integer sums and differences have this form, and so
-/// have products of a constant and a sum. Other products are expanded into this form if it has few terms, and a
-/// product of two values is then a term. So an address separates into a part that all lanes share, a part that
+/// have products of a constant and a sum. Other products are expanded if the result has few terms; each product
+/// of two values is then one term. So an address separates into a part that all lanes share, a part that
 /// depends only on the thread index, and a constant.
 struct Sum {
   std::map<ValueId, std::int64_t> terms = {};
@@ -82,7 +82,7 @@ public:
   ValueId select(ValueId condition, ValueId when_true, ValueId when_false);
   ValueId cast(DType dtype, ValueId a);
   ValueId multiply_add(ValueId x, ValueId a, ValueId b); ///< x + a*b, f32 or u32
-  ValueId splat(ValueId a);                              ///< `a` in a lane register, if `a` is uniform or not
+  ValueId splat(ValueId a); ///< `a` in a lane register, whether or not it is uniform
   ValueId sum(DType dtype, Sum sum);
 
   bool is_constant(ValueId id, std::int64_t bits) const { return values_[id].constant == bits; }
