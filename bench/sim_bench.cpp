@@ -1,6 +1,7 @@
 /// Multiply-adds per second of the simulator at 512^3 in f32: with all checks, with counters as well, and with
 /// neither.
 
+#include "runtime/model/counting.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 
 #include <benchmark/benchmark.h>
@@ -26,9 +27,11 @@ void simulate(benchmark::State &state, const kernel::Kernel &kernel, const How &
   const Argument arguments[] = {{&A}, {&B}, {&C}};
   std::uint64_t multiply_adds = 0;
   for (auto _ : state) {
-    Result result =
-        run(kernel, arguments, {},
-            {.host_threads = static_cast<unsigned>(state.range(0)), .check = how.check, .count = how.count});
+    model::Counting counting(false);
+    Result result = run(kernel, arguments, {},
+                        {.host_threads = static_cast<unsigned>(state.range(0)),
+                         .check = how.check,
+                         .observer = how.count ? &counting : nullptr});
     if (!result.good()) {
       state.SkipWithError(result.diagnostics[0].message.c_str());
       return;
