@@ -37,7 +37,8 @@ struct BufferNode {
   SerialNumber serial = {};
 };
 using Buffer = std::shared_ptr<const BufferNode>;
-/// By serial number, null first: so maps and sets of buffers have one order in every run.
+/// Orders buffers by the order in which they were made, null first, so that maps and sets of buffers have the
+/// same order in every run.
 inline std::strong_ordering operator<=>(const Buffer &a, const Buffer &b) {
   return a && b ? a->serial <=> b->serial : (a != nullptr) <=> (b != nullptr);
 }

@@ -43,7 +43,8 @@ struct Symbol {
   SerialNumber serial = {};
 };
 using Var = std::shared_ptr<const Symbol>;
-/// By serial number, null first: so maps and sets of symbols have one order in every run.
+/// Orders symbols by the order in which they were made, null first, so that maps and sets of symbols have the
+/// same order in every run.
 inline std::strong_ordering operator<=>(const Var &a, const Var &b) {
   return a && b ? a->serial <=> b->serial : (a != nullptr) <=> (b != nullptr);
 }
@@ -91,7 +92,7 @@ public:
   /// `node`, `visit` and `dtype` throw UserError (usage) for the null expression.
   const ExprNode &node() const { return node_ ? *node_ : refuse_null(); }
   const ExprNode *get() const { return node_.get(); }
-  /// Whether a walk may meet the node again: others hold it too, and it has operands.
+  /// Whether the node has operands and more than one owner, so that a walk may meet it again.
   bool may_recur() const;
   DType dtype() const; ///< of one lane
   int lanes() const;   ///< 1 except for vectors
@@ -134,8 +135,8 @@ struct Binary { ///< operands have one dtype; comparisons and logic yield boolea
 struct Not {
   Expr a;
 };
-/// Both values must be in bounds for either value of the condition, even if `branches` is set: only the mask of
-/// a Load protects an address.
+/// The loads of both values must be in bounds, whatever the condition is, even if `branches` is set: only the
+/// mask of a Load protects an address.
 struct Select {
   Expr condition, when_true, when_false;
   bool branches = false; ///< evaluate only the selected value: an if/else in the kernel
@@ -199,7 +200,8 @@ template <class Cases> decltype(auto) Expr::visit(Cases &&cases) const {
 }
 template <class T> const T *Expr::as() const { return node_ ? std::get_if<T>(&node_->kind) : nullptr; }
 
-/// Constructors. They fold constants and the integer identities x+0, x*1 and x*0, and nothing else.
+/// Constructors. They fold constants and the identities of `identity` in expr.cpp, such as x+0 and x*1, and
+/// nothing else.
 Expr int_imm(std::int64_t value, DType dtype = DType::i64);
 Expr float_imm(double value, DType dtype = DType::f32);
 Expr constant(DType dtype, double value); ///< a constant of any dtype, such as `constant(dtype, 0)`
@@ -259,7 +261,7 @@ const Expr *negated(const Binary &e);
 /// Structural equality. Symbols and buffers compare by identity.
 bool same(const Expr &a, const Expr &b);
 /// A total order of trees, null first, in which symbols and buffers stand in the order in which they were made.
-/// `equal` exactly where they are the same.
+/// Returns `equal` exactly if `same(a, b)`.
 std::strong_ordering order(const Expr &a, const Expr &b);
 
 /// Rebuilds `e` with `f` applied to its direct children. If nothing changes, returns the same node.

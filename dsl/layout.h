@@ -101,8 +101,8 @@ public:
   /// The element offset of logical indices, in canonical form. For a swizzled layout it is the sum
   ///     high*2^(base + bits) + (middle ^ source)*2^base + x % 2^base
   /// where x is the flat offset, `middle` its bits [base, base + bits), `source` its bits
-  /// [base + shift, base + shift + bits), and `high` the bits above `middle`. So consecutive offsets whose
-  /// first is a multiple of 2^base differ in the last term only.
+  /// [base + shift, base + shift + bits), and `high` the bits above `middle`. So the 2^base
+  /// consecutive offsets that start at a multiple of 2^base differ in the last term only.
   Expr offset(const std::vector<Expr> &indices, const Bounds &bounds) const;
 
 private:

@@ -16,9 +16,9 @@
 ///
 /// dsl/verify.h checks these invariants after every directive:
 ///
-/// - Loops inside the tile of a thread block have constant extents.
-/// - Only a loop outside of the tile may have an extent that is known only at launch (an expression of sizes).
-/// - A loop with such an extent is serial or bound to a block axis.
+/// - A loop extent is a constant, or an expression of sizes, which is known only at launch. In the second case,
+/// the
+///   loop is serial or bound to a block axis.
 /// - A guard `where binding < extent`, at most one per axis, is the only way to express a partial tile.
 /// - Bindings are quasi-affine in the loop variables.
 /// - Indices in a block body use block variables only.
@@ -53,9 +53,9 @@ struct Staged {
   std::int64_t stage, order;
 };
 
-/// The form of a loop requests a form of the kernel and does not affect the meaning. `pipeline` has every block
-/// below a pipelined loop, and is empty for any other loop. Full tiles and partial tiles of a `partitioned`
-/// loop get separate code.
+/// The form of a loop requests a form of the kernel and does not affect the meaning. `pipeline` contains one
+/// entry for each block below a pipelined loop, and is empty for any other loop. Full tiles and partial tiles
+/// of a `partitioned` loop get separate code.
 struct Serial {
   std::vector<Staged> pipeline = {};
   bool partitioned = false;

@@ -15,7 +15,8 @@ BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Lo
 void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 
 /// The same with four consecutive elements of a row per thread and step. Returns the loop over the four, for
-/// vectorize or unroll. Rows must be multiples of 4, and the number of elements a multiple of 4*`threads`.
+/// vectorize or unroll. The row length must be a multiple of 4, and the number of elements a multiple of
+/// 4*`threads`.
 Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 
 } // namespace nestsmith

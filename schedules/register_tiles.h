@@ -11,9 +11,9 @@ struct RegisterTiles {
   bool unroll_k = true; ///< unroll the loop over the k steps of a tile
 };
 
-/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of 16*results squared.
-/// A batch is bound to blockIdx.z. Tiles of A and B are in shared memory; the operands of one step of k and all
-/// results are in registers.
+/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of (16*results) x
+/// (16*results). A batch is bound to blockIdx.z. Tiles of A and B are in shared memory; the operands of one
+/// step of k and all results are in registers.
 void register_tiles(Schedule &s, RegisterTiles tiles);
 
 } // namespace nestsmith

@@ -15,10 +15,10 @@ struct VectorTiles {
                          ///< tile is sufficient
 };
 
-/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of 16*results squared.
-/// In both shared tiles, each row contains the elements of one k, so that the elements that a thread reads for
-/// one k (its fragment) are contiguous. If an operand is contiguous along k in global memory, the copy
-/// transposes it. `b_layout` is the index map of the tile of B.
+/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of (16*results) x
+/// (16*results). In both shared tiles, each row contains the elements of one k, so that the elements that a
+/// thread reads for one k (its fragment) are contiguous. If an operand is contiguous along k in global memory,
+/// the copy transposes it. `b_layout` is the index map of the tile of B.
 void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout);
 
 } // namespace nestsmith

@@ -69,7 +69,8 @@ struct Scheduled {
   /// The computation at the shape, and the program after the first n directives.
   Program source() const { return step(0); }
   Program step(std::size_t n) const;
-  /// The lowered schedule, for a launch at the shape. The rows of a symbolic kernel are `gap` elements apart.
+  /// The lowered schedule, for a launch at the shape. Each leading dimension of a symbolic kernel is at least
+  /// the row length + `gap`.
   kernel::Plan plan(std::int64_t gap = 0) const { return at_shape(lower(schedule), gap); }
   /// The same for a schedule that is lowered already.
   kernel::Plan at_shape(kernel::Plan lowered, std::int64_t gap = 0) const;

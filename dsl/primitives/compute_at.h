@@ -4,7 +4,7 @@
 namespace nestsmith::primitives {
 
 /// compute_at(P, k): moves the block P, which writes the temporary T, into the loop k. Each iteration of k then
-/// computes exactly the elements of T that the readers below k need.
+/// computes the box of T that the readers below k access.
 ///
 ///     P: for all: T[…] = …                      for k:
 ///     for k: R: … T[…] …           =>             for ax0 < tile: for ax1 < tile: P: T[…] = …

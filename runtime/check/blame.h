@@ -15,8 +15,7 @@
 ///     result in this form, it gives a wrong result with any barriers. If the result is first wrong after
 ///     `insert_barriers`, this pass is at fault.
 ///   - Before `flatten`: indices are replaced by row-major offsets. The layout of the buffer is ignored,
-///   because
-///     the result does not depend on layouts. Buffers are placed one after the other in shared memory.
+///     because the result does not depend on layouts. Buffers are placed one after the other in shared memory.
 
 #include "lowering/passes.h"
 #include "runtime/check/check.h"
@@ -64,8 +63,8 @@ struct BlameOptions {
   /// For a computation with sizes: the extents for which the steps are executed.
   std::vector<std::int64_t> extents = {};
   std::vector<Pass> passes = standard_passes();
-  /// Limit on the interpreted block instances. Programs are skipped until it is met. The computation and the
-  /// last program, from which the kernels are extracted, are never skipped.
+  /// Limit on the interpreted block instances. Programs are skipped until the rest is within the limit. The
+  /// computation and the last program, from which the kernels are extracted, are never skipped.
   double most_instances = std::numeric_limits<double>::infinity();
   /// Called before each step, for progress messages; `text` is not set yet.
   std::function<void(const BlamedStep &)> about_to_run = {};
@@ -118,11 +117,12 @@ Checker::Compute as_computation(const Program &program);
 /// bound loops. The interpreter executes about five million instances per second.
 double block_instances(const Stmt &stmt);
 
-/// Small shapes that expose errors in a schedule with this block tile: ones, primes, one tile, one element more
-/// and less along each axis, and four tiles along the last axis, the reduction axis of a product, so that a
-/// pipeline reaches its steady state and reuses its buffers. In one of those the last tile has one element; in
-/// another the extents are multiples of four but not of the tile, for vectors. The extents of a shape differ,
-/// unless they are 1 or the tile has equal extents. The first shape is the best choice if only one is checked.
+/// Small shapes that expose errors in a schedule with this block tile: all extents 1; prime extents; one tile;
+/// one tile with one element more, and with one element less, along each axis; and four tiles along the last
+/// axis (in a product, the reduction axis), so that a pipeline reaches its steady state and reuses its buffers.
+/// In one shape with four tiles, the last tile has one element. In another, the extents are multiples of four
+/// but not of the tile, to test vectors. The extents of a shape differ, unless they are 1 or the tile has equal
+/// extents. The first shape is the best choice if only one is checked.
 std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int64_t> &tile);
 
 } // namespace nestsmith

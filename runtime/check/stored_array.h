@@ -10,8 +10,9 @@
 
 namespace nestsmith {
 
-/// Values for all sizes of a program whose first sizes, the extents, are given. Each leading dimension is the
-/// smallest multiple of `Size::multiple_of` that is at least the row length + `gap`, and at least `Size::min`.
+/// The values of all sizes of a program. The extents, which come first, are given. Each leading dimension is
+/// the smallest multiple of `Size::multiple_of` that is at least the row length + `gap`, and at least
+/// `Size::min`.
 std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::int64_t> extents,
                                     std::int64_t gap);
 

@@ -40,8 +40,8 @@ struct Search {
   std::vector<std::string> looked; ///< searched places; for each rejected library, the reason
 };
 
-/// Opens the first library that `refuse` accepts. `refuse` returns the reason for a rejection, or an empty
-/// string.
+/// Opens the first library for which `refuse` returns an empty string. `refuse` returns the reason for a
+/// rejection, or an empty string.
 Search find_library(LibraryKind kind, const std::function<std::string(const Library &)> &refuse = {});
 
 /// The folder with `cuda_fp16.h`, by the same search order. If `library` is given, the folders beside it are
