@@ -217,12 +217,11 @@ int report(const Failure &failure, bool json) {
 } // namespace
 
 Option shape_option() { return {"shape", "MxNxK", "problem size, such as 512x512x512"}; }
-Option symbolic_option() {
-  return {"symbolic", "",
-          "generate one kernel for all shapes, with leading dimensions; --shape is the shape that is run"};
+Option symbolic_option(const std::string &shape) {
+  return {"symbolic", "", "generate one kernel for all shapes, with leading dimensions; " + shape};
 }
 Option multiple_of_option() {
-  return {"multiple-of", "N", "a common divisor of all sizes of a symbolic kernel; the launcher checks it"};
+  return {"multiple-of", "N", "all sizes of a symbolic kernel are multiples of N; the launcher checks this"};
 }
 Option dtype_option() {
   return {"dtype",

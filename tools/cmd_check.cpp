@@ -154,8 +154,10 @@ Command check_command() {
        arch_option(),
        {"each-step", "",
         "run the program after each directive and each lowering pass, and name the first that changes the "
-        "result. Without --shape and --dtype it uses small difficult shapes in ring mode and in floating "
-        "point. After the first case it skips slow directives unless a later step is wrong"},
+        "result. A case is a shape and a type: without --shape and --dtype, the cases are small difficult "
+        "shapes "
+        "in ring mode and in floating point. From the second case on, slow directives are skipped; they run "
+        "only if a later step is wrong"},
        {"save", "FILE", "write the trace that reproduces the fault to FILE; default: a temporary file"}},
       "",
       run};

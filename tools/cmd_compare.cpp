@@ -98,7 +98,8 @@ Command compare_command() {
           "RUNG RUNG",
           2,
           2,
-          {gpu_option(), shape_option(), symbolic_option(), multiple_of_option(), dtype_option()},
+          {gpu_option(), shape_option(), symbolic_option("--shape selects the shape of the prediction"),
+           multiple_of_option(), dtype_option()},
           "example:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100\n",
           compare};
 }

@@ -77,10 +77,15 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command compile_command() {
-  return {"compile", "compile with NVRTC; print registers, spills, shared memory and the compiler's log",
-          "RUNG",    1,
-          1,         {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), arch_option()},
-          "",        run};
+  return {"compile",
+          "compile with NVRTC; print registers, spills, shared memory and the compiler's log",
+          "RUNG",
+          1,
+          1,
+          {shape_option(), symbolic_option("with this option, --shape has no effect on the code"),
+           multiple_of_option(), dtype_option(), arch_option()},
+          "",
+          run};
 }
 
 } // namespace nestsmith::cli

@@ -93,7 +93,7 @@ Command diff_command() {
           1,
           2,
           {shape_option(),
-           symbolic_option(),
+           symbolic_option("--shape changes only the title"),
            multiple_of_option(),
            dtype_option(),
            {"lowered", "", "with two rungs, compare their lowered kernels instead of their programs"}},

@@ -168,27 +168,30 @@ ExitCode run(const Context &context) {
 } // namespace
 
 Command emit_command() {
-  return {"emit",
-          "emit CUDA C: the kernels and their launcher",
-          "RUNG",
-          1,
-          1,
-          {{"output", "FILE", "write to FILE instead of stdout; an error leaves no partial file", 'o'},
-           {"header", "FILE", "with -o, also write the launcher's declaration to FILE, for C and C++"},
-           {"name", "NAME", "name of the kernel and prefix of NAME_launch; default: the computation's name"},
-           {"standalone", "", "add a main that checks and times the kernel; needs only nvcc"},
-           shape_option(),
-           symbolic_option(),
-           multiple_of_option(),
-           dtype_option(),
-           arch_option()},
-          "examples:\n"
-          "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
-          "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
-          "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
-          "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
-          "docs/use_the_cu.md explains how to call the launcher.\n",
-          run};
+  return {
+      "emit",
+      "emit CUDA C: the kernels and their launcher",
+      "RUNG",
+      1,
+      1,
+      {{"output", "FILE", "write to FILE instead of stdout; an error leaves no partial file", 'o'},
+       {"header", "FILE",
+        "with -o, write a header with the declarations of the launcher functions to FILE, for C and C++"},
+       {"name", "NAME",
+        "name of the kernel; the launcher is NAME_launch; default: the name of the computation"},
+       {"standalone", "", "add a main that checks and times the kernel; compiles with nvcc alone"},
+       shape_option(),
+       symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
+       multiple_of_option(),
+       dtype_option(),
+       arch_option()},
+      "examples:\n"
+      "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
+      "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
+      "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
+      "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
+      "docs/use_the_cu.md explains how to call the launcher.\n",
+      run};
 }
 
 } // namespace nestsmith::cli

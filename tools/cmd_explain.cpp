@@ -80,10 +80,13 @@ ExitCode explain(const Context &context) {
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);
   if (context.arguments.has("metrics"))
     text += metrics_text(it.analysis, style);
-  std::string remarks = "\n"
-                        "Counts are for the operations of the lowered kernel. Bounds are for those that the "
-                        "compiler is expected to keep.\n"
-                        "The bounds do not model latency.";
+  std::string remarks =
+      "\n"
+      "Counts refer to the operations of the lowered kernel. Bounds count only operations that "
+      "the compiler is expected to keep.\n"
+      "The bounds ignore latency.\n"
+      "[bound]: a lower bound on a time, or derived from one. [modelled]: computed with a "
+      "model of the caches or of the compiler.";
   for (const std::string &line : {it.note, note})
     remarks += line.empty() ? "" : "\n" + line;
   text += style.dim(folded_lines(remarks)) + "\n";
@@ -107,9 +110,9 @@ Command explain_command() {
             .help = "draw the banks or sectors of one access, given by number or buffer; default: the most "
                     "expensive access",
             .optional_value = true},
-           {"metrics", "", "also print every figure under its profiler metric name"},
+           {"metrics", "", "also print every metric with its profiler name"},
            shape_option(),
-           symbolic_option(),
+           symbolic_option("--shape selects the shape of the prediction"),
            multiple_of_option(),
            dtype_option()},
           "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"

@@ -97,7 +97,7 @@ Command figures_command() {
           1,
           {{"counts", "", "omit the predictions of times, which take seconds"},
            {"markdown", "", "print the table of docs/figures.md"}},
-          "A prediction is a ratio of least times, which do not model latency. It agrees if it has the same "
+          "A prediction is a ratio of least times, which ignore latency. It agrees if it has the same "
           "direction as the measurement. No parameter is fitted to the published figures.\n",
           run};
 }

@@ -28,7 +28,7 @@ std::vector<const Mistake *> chosen(const Arguments &arguments) {
 }
 
 std::string paragraph(const std::string &title, const std::string &text, const Style &style) {
-  return folded(text, std::string(14, ' '), "  " + style.dim(fmt::format("{:<12}", title)));
+  return folded(text, std::string(16, ' '), "  " + style.dim(fmt::format("{:<14}", title)));
 }
 
 std::string report(const Mistake &mistake, const LintResult &result, bool whole, const Style &style) {
@@ -36,14 +36,14 @@ std::string report(const Mistake &mistake, const LintResult &result, bool whole,
   std::string verdict(name(result.verdict));
   std::string text = fmt::format("{} {}  {}\n", caught ? style.green("✓") : style.red("✗"),
                                  style.bold(mistake.full_name()), caught ? verdict : style.red("not caught"));
-  text += paragraph("the post", mistake.claim, style) + paragraph("in truth", mistake.truth, style);
+  text += paragraph("claim", mistake.claim, style) + paragraph("correct", mistake.truth, style);
   std::size_t shown = whole ? result.said.size() : std::min<std::size_t>(result.said.size(), 1);
   for (std::size_t n = 0; n < shown; ++n)
     text += paragraph(n == 0 ? "nestsmith" : "", result.said[n], style);
-  text += paragraph("mended", mistake.rung, style);
+  text += paragraph("correct rung", mistake.rung, style);
   if (whole)
     return text + "\n" + result.example;
-  return text + paragraph("to see it", "nestsmith lint " + mistake.full_name(), style);
+  return text + paragraph("details", "nestsmith lint " + mistake.full_name(), style);
 }
 
 ExitCode run(const Context &context) {
@@ -81,7 +81,11 @@ ExitCode run(const Context &context) {
   for (std::size_t n = 0; n < list.size(); ++n)
     text += (n == 0 ? "" : "\n") + report(*list[n], results[n], whole, context.style);
   if (!whole)
-    text += fmt::format("\n{} of {} printed mistakes caught\n", caught, list.size());
+    text += fmt::format("\n{} of {} printed mistakes caught\n", caught, list.size()) +
+            context.style.dim(
+                folded_lines("refused: by a directive. reported: by the simulator. counted: our counters "
+                             "contradict the claim.")) +
+            "\n";
   out(text);
   return code;
 }

@@ -121,7 +121,7 @@ Command show_command() {
           1,
           1,
           {shape_option(),
-           symbolic_option(),
+           symbolic_option("--shape changes only the title"),
            multiple_of_option(),
            dtype_option(),
            arch_option("sm_80"),

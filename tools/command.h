@@ -34,7 +34,8 @@ struct Command {
 
 /// Options that several commands share.
 Option shape_option();
-Option symbolic_option();
+/// `shape` says how --shape is used with the option.
+Option symbolic_option(const std::string &shape = "--shape selects the shape of the run");
 Option multiple_of_option();
 Option dtype_option();
 

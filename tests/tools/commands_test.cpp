@@ -274,9 +274,9 @@ TEST(Lint, CatchesEveryPrintedMistake) {
   EXPECT_TRUE(matches(all.out, "^([0-9]+) of \\1 printed mistakes caught$"));
   for (const char *part :
        {"✓ deep_dive/row_modulo_n  reported", "✓ deep_dive/inner_row_b  reported",
-        "✓ transposed/narrow_tile  reported", "✓ tvm_steps/thread_extents  refused", "\n  the post ",
-        "\n  in truth ", "\n  nestsmith ", "\n  mended      deep_dive/naive\n",
-        "\n  to see it   nestsmith lint deep_dive/row_modulo_n\n"})
+        "✓ transposed/narrow_tile  reported", "✓ tvm_steps/thread_extents  refused", "\n  claim ",
+        "\n  correct ", "\n  nestsmith ", "\n  correct rung  deep_dive/naive\n",
+        "\n  details       nestsmith lint deep_dive/row_modulo_n\n"})
     EXPECT_TRUE(contains(all.out, part));
   EXPECT_FALSE(contains(all.out, "✗"));
 

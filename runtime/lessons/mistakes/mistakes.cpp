@@ -31,9 +31,10 @@ std::vector<Mistake> refused_and_reported() {
        "and nobody has written them",
        "transposed/registers", "which nothing has written yet", [] { return mistake::narrow_tile(); }},
       {"tvm_steps", "thread_extents",
-       "step 3 splits the fetch of a tile's 1024 elements into 8 x 128 and binds the 128 to threadIdx.x, of "
-       "which the product has 4",
-       "an axis has one extent in a kernel: a third factor, 32 rounds of the 32 threads, is missing",
+       "step 3 splits the fetch of a tile's 1024 elements into 8 x 128 and binds the 128 to threadIdx.x, "
+       "which has extent 4 in the computation of the product",
+       "all loops bound to threadIdx.x must have the same extent; the 1024 elements need a third factor: 32 "
+       "iterations of the 32 threads",
        "tvm_steps/step3", "threadIdx.x", mistake::thread_extents},
       {"tvm_steps", "vector_rows", "step 4 vectorizes i_elem, the loop over the rows of a thread's results",
        "the elements of a column are a whole row apart, and a float4 takes 4 that are side by side: vectorize "
@@ -43,8 +44,9 @@ std::vector<Mistake> refused_and_reported() {
        "step 5 gives the pipeline over k four parts with the stages 0, 0, 1 and 2: two fetches, the product "
        "and "
        "the copy of the results to C",
-       "in all iterations but the last the results are partial sums, which the next iteration overwrites: the "
-       "copy belongs after the loop",
+       "before the last iteration the results are partial sums, and the next iteration overwrites them; the "
+       "copy "
+       "belongs after the loop",
        "tvm_steps/step5", "it is complete only after the last iteration", mistake::writeback_in_pipeline},
   };
 }

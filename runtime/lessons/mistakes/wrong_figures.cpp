@@ -22,12 +22,11 @@ FigureClaim dram_explains_coalescing() {
   double after = figure::analyse_rung("deep_dive/coalesced", shape, gpu).dram_bytes();
   bool same = std::abs(after / before - 1) < 0.1;
   return {18.07 / 2.40, same ? 1 : after / before,
-          fmt::format("DRAM moves {} for naive and {} for coalesced at 256: as many, within the model. Loads "
-                      "of A take {} sectors "
-                      "a request instead of {}",
-                      bytes_text(before), bytes_text(after),
-                      number_text(coalesced.access("A").sectors_per_request()),
-                      number_text(naive.access("A").sectors_per_request())),
+          fmt::format(
+              "DRAM moves {} for naive and {} for coalesced at 256: the same number of bytes in the model. The "
+              "sectors per load request of A fall from {} to {}",
+              bytes_text(before), bytes_text(after), number_text(naive.access("A").sectors_per_request()),
+              number_text(coalesced.access("A").sectors_per_request())),
           text(naive)};
 }
 
@@ -90,7 +89,7 @@ FigureClaim largest_block() {
 FigureClaim two_large_tiles() {
   double kb = static_cast<double>(measure("principles/tile64", {64, 64, 64}).kernel.shared_bytes) * 4 / 1024;
   return {64, kb,
-          fmt::format("two tiles of 64 x 64 take a quarter of it: two of 128 x 128 floats take {} KB",
+          fmt::format("two 64 x 64 tiles take {} KB, and two 128 x 128 tiles take {} KB", number_text(kb / 4),
                       number_text(kb)),
           text(measure("principles/tile64", {64, 64, 64}))};
 }
@@ -111,19 +110,21 @@ std::vector<Mistake> wrong_figures() {
       {"deep_dive", "dram_explains_coalescing",
        "the profiler's 2.40 and 18.07 GB/s show that the kernels differ in DRAM traffic",
        "these are rates of kernels that take 3.944 and 0.518 ms: rate x time is 9.5 and 9.4 MB, the same bytes",
-       "deep_dive/coalesced", "as many, within the model", claim(dram_explains_coalescing)},
+       "deep_dive/coalesced", "the same number of bytes in the model", claim(dram_explains_coalescing)},
       {"transposed", "blocks_with_8_kb",
-       "12 blocks of 64 threads with 8 KB fit an SM of cc 8.6, 768 threads, from 96 KB",
-       "an SM has 100 KB, and the system reserves 1 KB for each block: 9 KB a block", "transposed/registers",
-       "holds 11 blocks", std::function<FigureClaim()>([] { return blocks_of_64_threads(8192, 12); })},
+       "12 blocks (768 threads) with 8 KB each fit on an SM of cc 8.6, in 96 KB",
+       "the system reserves 1 KB per block, so a block takes 9 KB of the 100 KB of an SM",
+       "transposed/registers", "holds 11 blocks",
+       std::function<FigureClaim()>([] { return blocks_of_64_threads(8192, 12); })},
       {"transposed", "blocks_with_4_kb",
-       "with half the shared memory twice as many blocks fit, 24, and 1536 threads",
-       "cc 8.6 holds at most 16 blocks an SM", "transposed/registers", "holds 16 blocks",
+       "with half the shared memory, 24 blocks (1536 threads) fit, twice as many",
+       "cc 8.6 allows at most 16 blocks per SM", "transposed/registers", "holds 16 blocks",
        std::function<FigureClaim()>([] { return blocks_of_64_threads(4096, 24); })},
       {"transposed", "column_of_b",
-       "tiles in shared memory remove the cost of the accesses: of B's fetch only its global side is called "
+       "tiles in shared memory remove the cost of strided access; the post calls only the global load of B "
        "slow",
-       "neighbouring threads fetch rows of B that are K apart, and store and read them 32 words apart",
+       "adjacent threads load elements of B with a stride of K, store them with a stride of 32 words, and read "
+       "them with the same stride",
        "transposed/shared", "a store to its tile 32 wavefronts", claim(tile_of_b_by_rows)},
       {"tvm_steps", "consecutive_elements", "each thread fetches 32 consecutive elements of the tile",
        "coalescing applies to the lanes of a warp: lanes that are 32 elements apart touch 32 sectors and one "
@@ -134,13 +135,14 @@ std::vector<Mistake> wrong_figures() {
        "the store B_tile[tx][ty] and the read B_tile[tx][k] walk down a column: 32 lanes in one bank",
        "principles/padded", "takes 32 wavefronts and a load of it 32", claim(transposed_is_free)},
       {"principles", "loads_of_a_warp", "a warp issues 32 load instructions for 32 floats, and 8 with float4",
-       "it issues one for its 32 lanes, of 4 or of 16 bytes each", "principles/tile32",
+       "it issues one instruction for all 32 lanes, whether each lane loads 4 or 16 bytes", "principles/tile32",
        "1 load instruction for 32 elements", claim(loads_of_a_warp)},
       {"principles", "largest_block", "a kernel may ask for up to 100 KB of shared memory a block on A100",
-       "163 KB, by opting in", "principles/tile64", "may have 163 KB", claim(largest_block)},
+       "163 KB, if the kernel opts in", "principles/tile64", "may have 163 KB", claim(largest_block)},
       {"principles", "two_large_tiles", "a block with tiles of 128 x 128 uses 64 KB of shared memory",
-       "that is one tile: two take 128 KB", "principles/tile64", "take 128 KB", claim(two_large_tiles)},
-      {"principles", "conflicts_of_kernel_3", "Boehm's kernel 3 has bank conflicts still",
+       "one tile takes 64 KB, and two tiles take 128 KB", "principles/tile64", "take 128 KB",
+       claim(two_large_tiles)},
+      {"principles", "conflicts_of_kernel_3", "Boehm's kernel 3 still has bank conflicts",
        "a warp reads one word of A's tile and 32 neighbouring words of B's", "worklog/3", "0 bank conflicts",
        claim(conflicts_of_kernel_3)},
   };
