@@ -16,7 +16,7 @@ Option gpu_option() {
   for (const Gpu &gpu : gpus())
     names.push_back(gpu.name);
   return {"gpu", "NAME",
-          fmt::format("{}; default: the device at hand, else {}", fmt::join(names, ", "), assumed_gpu)};
+          fmt::format("{}; default: the GPU of this machine, else {}", fmt::join(names, ", "), assumed_gpu)};
 }
 
 namespace {
@@ -42,7 +42,7 @@ ChosenGpu gpu_for(Arch arch, const std::optional<std::string> &name) {
   try {
     const Gpu *gpu = known_gpu(cuda::Device::open()->info().name);
     if (gpu && fits(*gpu))
-      return compiled_for(*gpu, arch, "the device at hand");
+      return compiled_for(*gpu, arch, "the GPU of this machine");
   } catch (const UserError &) { // no device
   }
   const Gpu *gpu = gpu_of(arch);
@@ -64,11 +64,13 @@ ChosenGpu choose_gpu(const Context &context) {
   try {
     std::string product = cuda::Device::open()->info().name;
     if (const Gpu *gpu = known_gpu(product))
-      return {*gpu, "the device at hand"};
+      return {*gpu, "the GPU of this machine"};
     return {find_gpu(assumed_gpu),
-            fmt::format("the {} at hand is not listed; name another GPU with --gpu", product)};
+            fmt::format("the {} of this machine is not listed; assuming {}; select another GPU with --gpu",
+                        product, assumed_gpu)};
   } catch (const UserError &) {
-    return {find_gpu(assumed_gpu), "no device at hand; name another GPU with --gpu"};
+    return {find_gpu(assumed_gpu),
+            fmt::format("no GPU found; assuming {}; select another with --gpu", assumed_gpu)};
   }
 }
 

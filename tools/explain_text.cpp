@@ -42,8 +42,9 @@ std::string accesses_text(const PlanAnalysis &it, const Style &style) {
                          ? style.dim(fmt::format("{} more; --json has all\n", hot.size() - shown_accesses))
                          : "";
   return "\n" + style.bold("Hottest accesses") + "\n" +
-         style.dim(
-             folded_lines("(clocks of L1 or shared memory, all SMs together; lines of the kernels' text)")) +
+         style.dim(folded_lines("(requests: of the lowered kernel; clocks: of L1 or shared memory on all SMs, "
+                                "for the requests after "
+                                "merging by the compiler; line: of the kernel's text)")) +
          "\n" + table.text(style) + rest;
 }
 

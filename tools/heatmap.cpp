@@ -216,7 +216,7 @@ ExitCode show_heatmap(const Context &context, const Analysed &it, const std::str
                  "   ", "");
   std::string costs = shared ? fmt::format("{} wavefront{}, {} of them bank conflicts", cost.wavefronts,
                                            cost.wavefronts == 1 ? "" : "s", cost.conflicts)
-                             : fmt::format("{} sector{}: {} bytes moved for {} asked", cost.sectors,
+                             : fmt::format("{} sector{}: {} bytes moved for {} requested", cost.sectors,
                                            cost.sectors == 1 ? "" : "s", cost.sectors * model::sector_bytes,
                                            lanes * access.bytes);
   text += folded(fmt::format("first request of the first warp: {} lanes of {} bytes, {}", lanes, access.bytes,

@@ -32,7 +32,7 @@ std::string global_text(const model::RequestSums &total) {
   if (total.requests == 0)
     return "none";
   return fmt::format(
-      "{} of {}; {} asked, {} moved", counted(count_text(static_cast<double>(total.requests)), "request"),
+      "{} of {}; {} requested, {} moved", counted(count_text(static_cast<double>(total.requests)), "request"),
       counted(number_text(total.sectors_per_request()), "sector"), bytes_text(static_cast<double>(total.asked)),
       bytes_text(static_cast<double>(total.bytes_moved())));
 }
@@ -87,7 +87,7 @@ Section memory_workload(const KernelAnalysis &it) {
   model::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
   if (merged.requests < text.requests)
     section.facts.push_back({"Shared loads, merged",
-                             shared_text(merged) + ", as merged by the compiler; the bounds use this count",
+                             shared_text(merged) + ", after merging by the compiler; the bounds use this count",
                              Known::modelled});
   if (!it.sums_moved.empty())
     section.facts.push_back({"Sums in registers",
@@ -97,8 +97,8 @@ Section memory_workload(const KernelAnalysis &it) {
                              Known::modelled});
   double followed = it.memory.followed * it.memory.followed_blocks;
   if (followed < 1)
-    section.facts.push_back({"Followed in caches",
-                             percent_text(followed) + " of the requests; the sums are scaled",
+    section.facts.push_back({"Cache model",
+                             "simulated " + percent_text(followed) + " of the requests, scaled to all",
                              Known::modelled});
   return section;
 }
@@ -153,13 +153,13 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
       {"Block", of_extents(it.kernel.block(), it.kernel.threads(), "thread")},
       {"Waves", fmt::format("{} of {}; the last is {} full", number_text(w.waves), counted(w.in_wave, "block"),
                             percent_text(w.last_wave))},
-      {"Busiest SM", fmt::format("{}, {} times an even share", counted(w.busiest, "block"),
-                                 number_text(it.imbalance(whole.gpu)))},
+      {"Busiest SM",
+       fmt::format("{}, {} times the mean", counted(w.busiest, "block"), number_text(it.imbalance(whole.gpu)))},
   };
   double executed = static_cast<double>(counts.multiply_adds.threads), needed = whole.needed_multiply_adds;
   if (needed > 0 && whole.kernels.size() == 1)
     section.facts.push_back(
-        {"Multiply-adds", fmt::format("{} executed, {} of them more than the sums need", count_text(executed),
+        {"Multiply-adds", fmt::format("{} executed, {} are not needed by the sums", count_text(executed),
                                       percent_text(std::max(0.0, 1 - needed / executed)))});
   section.facts.push_back(
       {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(it.active_lanes()),
@@ -176,8 +176,8 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
          Known::modelled});
   else if (counts.sampled())
     section.facts.push_back(
-        {"Counted", fmt::format("{} of {} blocks; corners, edges and interior represent similar blocks",
-                                counts.counted, counts.blocks)});
+        {"Counted", fmt::format("{} of {} blocks; each counted block stands for similar blocks", counts.counted,
+                                counts.blocks)});
   return section;
 }
 
@@ -238,7 +238,7 @@ Section roofline(const PlanAnalysis &it) {
                            it.gpu.dram_bytes_per_s * 1e-12)},
       {"Ridge point", number_text(it.gpu.ridge()) + " FLOP/byte"},
       {"Algorithm", at(it.algorithm_intensity())},
-      {"Requests", at(it.asked_intensity()) + ", without caches"},
+      {"Requests", at(it.asked_intensity()) + ", if every request went to DRAM"},
       {"DRAM traffic", at(it.dram_intensity()), Known::modelled},
   };
   if (it.peak_of_mix() < 0.99 * it.gpu.fp32_flops())

@@ -148,13 +148,13 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
          fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
                      bytes_text(sum(before, from) * model::sector_bytes))});
     factors.push_back(
-        {b, a, fmt::format("{} {} of its traffic instead of {}", which, percent_text(a), percent_text(b))});
+        {b, a, fmt::format("{} of the traffic of {} instead of {}", percent_text(a), which, percent_text(b))});
   };
   if (resource == Resource::dram) {
-    add(l2, dram, "L2 moves", "L2 passes on");
+    add(l2, dram, "L2 moves", "L2 goes to DRAM");
     return factors;
   }
-  add(l1, l2, "", "L1 passes on");
+  add(l1, l2, "", "L1 goes to L2");
   factors.front() = asked_factor(before, after, Scope::global);
   factors.push_back(cost_factor(before, after, Scope::global));
   return factors;
@@ -178,14 +178,14 @@ std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const
                                   count_text(arithmetic(after)), count_text(arithmetic(before)))});
   }
   double b = imbalance(before, resource), a = imbalance(after, resource);
-  result.push_back({b, a,
-                    fmt::format("the SM with the most blocks has {} times an even share instead of {}",
-                                number_text(a), number_text(b))});
+  result.push_back(
+      {b, a,
+       fmt::format("the busiest SM has {} times the mean work instead of {}", number_text(a), number_text(b))});
   return result;
 }
 
-/// The factors that go the way the time went, the strongest first; those that go the other way after
-/// "although".
+/// The factors that change as the time does, the strongest first. The others follow in a sentence with
+/// "However". Starts with the punctuation that joins it to the sentence before.
 std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises) {
   std::vector<Factor> list = factors(resource, before, after);
   std::ranges::stable_sort(list, std::greater<>{}, [](const Factor &f) { return std::fabs(f.weight()); });
@@ -195,14 +195,10 @@ std::string because(Resource resource, const PlanAnalysis &before, const PlanAna
     if (differs(factor.before, factor.after))
       (up == rises ? with : against).push_back(factor.said);
   }
-  std::string text = with.empty() ? "" : fmt::format("{}", fmt::join(with, ", and "));
+  std::string text = with.empty() ? "" : fmt::format(": {}", fmt::join(with, ". Also, "));
   if (!against.empty())
-    text += fmt::format("{}although {}", text.empty() ? "" : ", ", fmt::join(against, ", and "));
-  return text;
-}
-
-std::string with_reason(const std::string &said, const std::string &reason) {
-  return reason.empty() ? said : said + ": " + reason;
+    text += fmt::format(". However, {}", fmt::join(against, ", and "));
+  return text + ".";
 }
 
 /// "The limiter moves from L1 to issue slots, of which DRAM takes 61 %."
@@ -213,7 +209,7 @@ std::string limiter_text(const PlanAnalysis &before, const PlanAnalysis &after) 
       before.limiter() == after.limiter()
           ? fmt::format("The limiter is still {}", name(after.limiter()))
           : fmt::format("The limiter moves from {} to {}", name(before.limiter()), name(after.limiter()));
-  return text + fmt::format("; {} is next, with {} of its time.", name(next.resource),
+  return text + fmt::format("; the next resource is {}, with {} of its time.", name(next.resource),
                             percent_text(next.seconds / slowest.seconds()));
 }
 
@@ -230,10 +226,11 @@ std::string reuse_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = reuse(before), a = reuse(after);
   if (b == 0 || a == 0 || !differs(b, a))
     return "";
-  return fmt::format(" Each 4 bytes loaded from global memory serve {} multiply-adds instead of {}: the "
-                     "requested intensity is {} instead of {} FLOP/byte.",
-                     number_text(a), number_text(b), number_text(after.asked_intensity()),
-                     number_text(before.asked_intensity()));
+  return fmt::format(
+      " Each 4-byte word loaded from global memory is used in {} multiply-adds instead of {}. The "
+      "requested intensity is {} instead of {} FLOP/byte.",
+      number_text(a), number_text(b), number_text(after.asked_intensity()),
+      number_text(before.asked_intensity()));
 }
 
 std::string dram_text(const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -292,23 +289,24 @@ std::string advice(const PlanAnalysis &it) {
                      stored = slowest.counters.total(Scope::shared, true);
   switch (it.limiter()) {
   case Resource::issue:
-    return "more results per thread, or wider accesses, would raise the share of arithmetic instructions";
+    return "compute more results per thread, or use wider accesses, so that more of the instructions are "
+           "arithmetic";
   case Resource::fp32:
-    return "only fewer operations, or other units, would reduce the time of the arithmetic";
+    return "use fewer operations, or other units, because the arithmetic itself is the limit";
   case Resource::shared:
     return 10 * (shared.conflicts + stored.conflicts) > shared.wavefronts + stored.wavefronts
-               ? "padding or a swizzle would spread its words over the banks"
-               : "more results per thread would use each word more often";
+               ? "pad or swizzle the buffer, so that its words are in different banks"
+               : "compute more results per thread, so that each loaded word is used more often";
   case Resource::l1:
     return static_cast<double>(loads.bytes_moved()) > 1.5 * static_cast<double>(slowest.asked_bytes())
-               ? "neighbouring lanes should read neighbouring elements"
-               : "reused data should be in shared memory or registers";
+               ? "let neighbouring lanes read neighbouring elements"
+               : "keep reused data in shared memory or registers";
   case Resource::l2:
-    return "larger tiles would fetch each element for fewer blocks";
+    return "use larger tiles, so that fewer blocks load each element";
   case Resource::dram:
     return it.dram_bytes() > 1.5 * it.needed_bytes
-               ? "larger tiles, or blocks in another order, would move the operands fewer times"
-               : "only fusion or smaller types would move less, because each operand is moved about once";
+               ? "use larger tiles, or another order of the blocks, so that the operands are moved fewer times"
+               : "fuse kernels or use smaller types, because each operand is already moved only about once";
   }
   internal_error("unknown resource");
 }
@@ -323,10 +321,10 @@ Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
 std::string in_words(const PlanAnalysis &it) {
   const KernelAnalysis &slowest = it.slowest();
   const Bound &next = slowest.bounds[1];
-  std::string text =
-      fmt::format("The schedule takes at least {} on {}, bound by {}; {} is next, with {} of that time.",
-                  seconds_text(it.seconds()), it.gpu.name, name(it.limiter()), name(next.resource),
-                  percent_text(next.seconds / slowest.seconds()));
+  std::string text = fmt::format(
+      "The schedule takes at least {} on {}, bound by {}; the next resource is {}, with {} of that time.",
+      seconds_text(it.seconds()), it.gpu.name, name(it.limiter()), name(next.resource),
+      percent_text(next.seconds / slowest.seconds()));
   if (it.kernels.size() > 1)
     text += fmt::format(" Of its {} kernels, {} takes the longest.", it.kernels.size(), slowest.kernel.name);
   text += fmt::format(
@@ -335,11 +333,11 @@ std::string in_words(const PlanAnalysis &it) {
       number_text(it.gpu.ridge()));
   if (slowest.imbalance(it.gpu) > 1 + noticed)
     text +=
-        fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times its share.",
+        fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times the mean.",
                     slowest.waves.blocks, slowest.waves.blocks == 1 ? "" : "s", it.gpu.sms,
                     number_text(slowest.imbalance(it.gpu)));
   std::string hint = advice(it);
-  return text + fmt::format(" To gain: {}.", hint);
+  return text + fmt::format(" To improve: {}.", hint);
 }
 
 std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
@@ -348,19 +346,17 @@ std::string in_words(const PlanAnalysis &before, const std::string &name_before,
   std::string text;
   switch (outcome(before, after)) {
   case Outcome::better:
-    text = with_reason(fmt::format("Better than {}, because {}, which limited it, takes {} instead of {}",
-                                   name_before, name(was), seconds_text(after.seconds(was)),
-                                   seconds_text(before.seconds(was))),
+    text = fmt::format("Better than {}, because {}, which limited it, takes {} instead of {}{}", name_before,
+                       name(was), seconds_text(after.seconds(was)), seconds_text(before.seconds(was)),
                        because(was, before, after, false));
-    text += fmt::format(". The least time falls from {} to {}, {} times less. ", seconds_text(b),
+    text += fmt::format(" The least time falls from {} to {}, {} times less. ", seconds_text(b),
                         seconds_text(a), number_text(b / a));
     break;
   case Outcome::worse:
-    text = with_reason(fmt::format("Worse than {}, because {}, which limits it, takes {} instead of {}",
-                                   name_before, name(is), seconds_text(after.seconds(is)),
-                                   seconds_text(before.seconds(is))),
+    text = fmt::format("Worse than {}, because {}, which limits it, takes {} instead of {}{}", name_before,
+                       name(is), seconds_text(after.seconds(is)), seconds_text(before.seconds(is)),
                        because(is, before, after, true));
-    text += fmt::format(". The least time rises from {} to {}, {} times more. ", seconds_text(b),
+    text += fmt::format(" The least time rises from {} to {}, {} times more. ", seconds_text(b),
                         seconds_text(a), number_text(a / b));
     break;
   case Outcome::same:

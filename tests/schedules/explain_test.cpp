@@ -89,7 +89,7 @@ TEST(Explain, WorksOnASchedulesItHasNeverSeen) {
   EXPECT_THAT(words, StartsWith("Worse than mine, because L1, which limits it, takes "));
   EXPECT_THAT(words, HasSubstr("reading X: 32 instead of 1, storing Y: 32 instead of 4"));
   EXPECT_THAT(in_words(wrong, "mine", right), StartsWith("Better than mine, because L1"));
-  EXPECT_THAT(in_words(wrong), HasSubstr("To gain: neighbouring lanes should read neighbouring elements."));
+  EXPECT_THAT(in_words(wrong), HasSubstr("To improve: let neighbouring lanes read neighbouring elements."));
 }
 
 std::string facts_of(const PlanAnalysis &it) {
@@ -117,7 +117,7 @@ TEST(Explain, OfOneIsTheSingular) {
   PlanAnalysis it = on("deep_dive/shared", "A100", {32, 32, 32});
   std::string text = facts_of(it);
   EXPECT_THAT(text, HasSubstr("Grid: 1 block\n"));
-  EXPECT_THAT(text, HasSubstr("Busiest SM: 1 block, 108 times an even share"));
+  EXPECT_THAT(text, HasSubstr("Busiest SM: 1 block, 108 times the mean"));
   EXPECT_THAT(text, HasSubstr(" of 1 wavefront;"));
   EXPECT_THAT(in_words(it), HasSubstr("The grid of 1 block does not fill 108 SMs"));
   for (const char *noun : {"block", "sector", "wavefront", "request"})

@@ -112,10 +112,10 @@ TEST(Heatmap, ShowsTheBanksOfAConflictAndOfItsCure) {
 
 TEST(Heatmap, ShowsSectors) {
   Ran naive = nestsmith("explain deep_dive/naive --heatmap A --shape 64x64x64");
-  EXPECT_TRUE(contains(naive.out, "32 sectors: 1024 bytes moved for 128 asked"));
+  EXPECT_TRUE(contains(naive.out, "32 sectors: 1024 bytes moved for 128 requested"));
   EXPECT_TRUE(matches(naive.out, "^ +256 \\|■······· *\\|.* lane 1$"));
   Ran row = nestsmith("explain deep_dive/coalesced --heatmap=B --shape 64x64x64");
-  EXPECT_TRUE(contains(row.out, "4 sectors: 128 bytes moved for 128 asked"));
+  EXPECT_TRUE(contains(row.out, "4 sectors: 128 bytes moved for 128 requested"));
   EXPECT_TRUE(contains(row.out, "|■■■■■■■■|■■■■■■■■|■■■■■■■■|■■■■■■■■|  lanes 0-31"));
   const llvm::json::Value json =
       parsed(nestsmith("explain deep_dive/naive --heatmap 1 --shape 64x64x64 --json"));
