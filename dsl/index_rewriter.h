@@ -1,5 +1,5 @@
 #pragma once
-/// What dsl/simplify.h is made of: one expression rewritten under fixed bounds.
+/// The implementation of dsl/simplify.h: rewrites one expression under fixed bounds.
 
 #include "dsl/shared_results.h"
 #include "dsl/simplify.h"

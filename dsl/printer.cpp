@@ -130,7 +130,7 @@ std::string text(std::vector<Staged> stages) {
   return " pipelined [" + list + "]";
 }
 
-/// What stands behind the extent of a loop.
+/// The form of a loop, as printed after its extent.
 std::string text(const LoopForm &form) {
   auto partitioned = [](const auto &x) { return x.partitioned ? " partitioned" : ""; };
   return std::visit(Overloaded{

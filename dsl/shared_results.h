@@ -8,7 +8,7 @@
 
 namespace nestsmith {
 
-/// What one recursion gave for the nodes that it may meet again. A result depends on nothing but the node. The
+/// The results of one recursion for the nodes that it may meet again. A result depends only on the node. The
 /// nodes are kept, so that no other takes the address of one.
 template <class Result> class SharedResults {
 public:

@@ -96,7 +96,7 @@ void IndexRewriter::gather(const Expr &e, std::int64_t factor, LinearForm &into)
   }
 }
 
-/// What is large and shared is gone through once.
+/// Visits large shared operands once.
 void IndexRewriter::gather_operand(const Expr &e, std::int64_t factor, LinearForm &into) {
   if (e.may_recur() && e.node().size > 64)
     add(into, linearize(e), factor);

@@ -13,7 +13,7 @@ namespace {
 
 /// Trees up to this size are spelled as they are: hand-written kernels repeat short operands.
 constexpr std::uint64_t small_tree = 200;
-/// What a compiler takes in reasonable time for one statement.
+/// Limit on the operations of one statement, so that a compiler takes it in reasonable time.
 constexpr std::uint64_t largest_tree = 1 << 16;
 
 struct Node {

@@ -114,7 +114,7 @@ struct Memory {
   }
 };
 
-/// What blocks did: their executions and their requests.
+/// The executions and the requests of some blocks.
 struct Counts {
   sim::Executions executions;
   Tally tally;
