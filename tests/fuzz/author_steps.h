@@ -11,7 +11,7 @@ namespace nestsmith::fuzz {
 
 using Names = std::vector<std::string>;
 
-/// What the parts of the loops of a nest are for.
+/// The purposes of the parts of the loops of a nest.
 struct Roles {
   Names blocks, threads, k_outer, k_inner, inner;
   Names all() const {

@@ -59,7 +59,7 @@ TEST(ShareValues, DeclaresEachSharedOperandOnceAfterItsOwn) {
   EXPECT_EQ(many.declares.size(), 60U);
 }
 
-/// What a mask protects is not loaded before the mask is asked.
+/// Loads under a mask are not executed before the mask is evaluated.
 TEST(ShareValues, KeepsLoadsBehindTheirMask) {
   Operands o;
   Expr inner = cast(DType::i64, load(o.b, {o.i})), index = inner;
