@@ -8,10 +8,6 @@
 
 namespace nestsmith {
 
-bool touches(const Block &block, const Buffer &buffer) {
-  return block.body.buffer == buffer || reads(block, buffer);
-}
-
 std::size_t maker(const Schedule &schedule, const std::string &name) {
   for (std::size_t n = schedule.trace().size(); n-- > 0;) {
     const Directive &directive = schedule.trace()[n];
@@ -61,9 +57,7 @@ private:
     auto race = unordered_accesses(nest);
     if (!race)
       return;
-    auto verb = [&](const BlockId &id) {
-      return find_block(nest, id)->body.buffer == race->buffer ? "writes" : "reads";
-    };
+    auto verb = [&](const BlockId &id) { return access_verb(*find_block(nest, id), race->buffer); };
     found_.push_back(
         {fmt::format(
              "block {} {} an element of {} that block {} {} at another index of {}, in the same kernel, "

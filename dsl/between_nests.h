@@ -14,7 +14,4 @@ std::vector<Obligation> owed_between_nests(const Schedule &schedule);
 /// 0 if no directive did this.
 std::size_t maker(const Schedule &schedule, const std::string &name);
 
-/// Whether the block reads or writes the buffer.
-bool touches(const Block &block, const Buffer &buffer);
-
 } // namespace nestsmith

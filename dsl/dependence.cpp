@@ -112,12 +112,8 @@ std::size_t place_of(const Stmt &root, const BlockId &id) {
                                   all.begin());
 }
 
-std::vector<Var> common_loops(const Stmt &root, const Block &a, const Block &b) {
-  auto x = loops_of(path_to(root, a.id)), y = loops_of(path_to(root, b.id));
-  std::vector<Var> common;
-  for (std::size_t n = 0; n < x.size() && n < y.size() && x[n]->var == y[n]->var; ++n)
-    common.push_back(x[n]->var);
-  return common;
+std::vector<Var> loops_around(const Stmt &root, const Block &a, const Block &b) {
+  return common_loops(path_to(root, a.id), path_to(root, b.id));
 }
 
 /// Whether `first` touches each common element before `second` does. It comes first in the program, and `loops`
@@ -147,8 +143,8 @@ std::vector<Buffer> conflicts(const Block &a, const Block &b) {
   std::vector<Buffer> found;
   auto add = [&](const Block &writer, const Block &other) {
     const Buffer &buffer = writer.body.buffer;
-    bool shared = other.body.buffer == buffer || reads(other, buffer);
-    if (buffer->role != Role::temporary && shared && std::ranges::find(found, buffer) == found.end())
+    if (buffer->role != Role::temporary && touches(other, buffer) &&
+        std::ranges::find(found, buffer) == found.end())
       found.push_back(buffer);
   };
   add(a, b);
@@ -160,15 +156,17 @@ std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &move
                                          const BlockId &now) {
   const Block &old_block = *find_block(before, moved), &new_block = *find_block(after, now);
   for (const Block *there : blocks_of(after)) {
-    const Block *here = find_block(before, there->id);
-    if (!here || there->id == now || there->id == moved)
+    if (there->id == now || there->id == moved)
       continue;
     for (const Buffer &buffer : conflicts(new_block, *there)) {
+      const Block *here = find_block(before, there->id);
+      if (!here)
+        break;
       bool was_first = place_of(before, moved) < place_of(before, here->id);
       bool is_first = place_of(after, now) < place_of(after, there->id);
       auto in_order = [&](const Stmt &root, const Block &block, const Block &other) {
         const Block &first = was_first ? block : other, &second = was_first ? other : block;
-        return comes_first(root, first, second, buffer, common_loops(root, block, other));
+        return comes_first(root, first, second, buffer, loops_around(root, block, other));
       };
       bool kept =
           was_first == is_first && in_order(before, old_block, *here) && in_order(after, new_block, *there);
@@ -184,7 +182,8 @@ namespace {
 /// Looks for races in one nest. All loops that are bound to an axis are one index in the kernel: `index`.
 class Races {
 public:
-  explicit Races(const Stmt &nest) : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks_of(nest)) {
+  Races(const Stmt &nest, const std::vector<const Block *> &blocks)
+      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks) {
     std::map<Axis, std::int64_t> extents;
     walk(nest, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis()) {
@@ -202,12 +201,22 @@ public:
       }
   }
 
-  std::optional<Race> find() const {
-    for (std::size_t n = 0; n < blocks_.size(); ++n)
-      for (std::size_t m = n + 1; m < blocks_.size(); ++m)
-        for (const Buffer &buffer : conflicts(*blocks_[n], *blocks_[m]))
-          if (auto axis = racing_axis(n, m, buffer))
-            return Race{blocks_[n]->id, blocks_[m]->id, buffer, *axis};
+  /// An axis whose indices may differ between conflicting accesses of blocks n and m that nothing orders; none
+  /// if there is no such axis.
+  std::optional<Axis> racing_axis(std::size_t n, std::size_t m, const Buffer &buffer) const {
+    std::vector<ParameterAccess> a = in_kernel(*blocks_[n], buffer), b = in_kernel(*blocks_[m], buffer);
+    std::vector<Var> all;
+    for (const auto &[axis, var] : index_)
+      all.push_back(var);
+    auto same = [&](const Var &var) {
+      return all_conflicts(a, b, [&](const ParameterAccess &x, const ParameterAccess &y) {
+        // The other indices may vary, too; but those that the element determines help to determine this one.
+        return determined(x, y, buffer, {var}, bounds_) || determined(x, y, buffer, all, bounds_);
+      });
+    };
+    for (const auto &[axis, var] : index_)
+      if (!same(var) && !(is_thread(axis) && barrier_between(n, m, buffer)))
+        return axis;
     return std::nullopt;
   }
 
@@ -227,23 +236,6 @@ private:
     return all;
   }
 
-  std::optional<Axis> racing_axis(std::size_t n, std::size_t m, const Buffer &buffer) const {
-    std::vector<ParameterAccess> a = in_kernel(*blocks_[n], buffer), b = in_kernel(*blocks_[m], buffer);
-    std::vector<Var> all;
-    for (const auto &[axis, var] : index_)
-      all.push_back(var);
-    auto same = [&](const Var &var) {
-      return all_conflicts(a, b, [&](const ParameterAccess &x, const ParameterAccess &y) {
-        // The other indices may vary, too; but those that the element determines help to determine this one.
-        return determined(x, y, buffer, {var}, bounds_) || determined(x, y, buffer, all, bounds_);
-      });
-    };
-    for (const auto &[axis, var] : index_)
-      if (!same(var) && !(is_thread(axis) && barrier_between(n, m, buffer)))
-        return axis;
-    return std::nullopt;
-  }
-
   /// Whether a barrier orders the two blocks, and conflicts are in one iteration of the loops around both: the
   /// first fills shared memory that a block up to the second reads.
   bool barrier_between(std::size_t n, std::size_t m, const Buffer &buffer) const {
@@ -253,20 +245,32 @@ private:
     bool read = false;
     for (std::size_t at = n + 1; at <= m; ++at)
       read = read || reads(*blocks_[at], filled);
-    std::vector<Var> serial = common_loops(nest_, *blocks_[n], *blocks_[m]);
+    std::vector<Var> serial = loops_around(nest_, *blocks_[n], *blocks_[m]);
     std::erase_if(serial, [&](const Var &var) { return axis_of_.count(var) > 0; });
     return read && comes_first(nest_, *blocks_[n], *blocks_[m], buffer, serial);
   }
 
   const Stmt &nest_;
   Bounds bounds_;
-  std::vector<const Block *> blocks_;
-  std::map<Var, Axis> axis_of_; ///< of bound loops
-  std::map<Axis, Var> index_;   ///< of axes with more than one index
+  const std::vector<const Block *> &blocks_; ///< of the nest
+  std::map<Var, Axis> axis_of_;              ///< of bound loops
+  std::map<Axis, Var> index_;                ///< of axes with more than one index
 };
 
 } // namespace
 
-std::optional<Race> unordered_accesses(const Stmt &nest) { return Races(nest).find(); }
+std::optional<Race> unordered_accesses(const Stmt &nest) {
+  std::optional<Races> races; // most nests have no blocks that conflict
+  std::vector<const Block *> blocks = blocks_of(nest);
+  for (std::size_t n = 0; n < blocks.size(); ++n)
+    for (std::size_t m = n + 1; m < blocks.size(); ++m)
+      for (const Buffer &buffer : conflicts(*blocks[n], *blocks[m])) {
+        if (!races)
+          races.emplace(nest, blocks);
+        if (auto axis = races->racing_axis(n, m, buffer))
+          return Race{blocks[n]->id, blocks[m]->id, buffer, *axis};
+      }
+  return std::nullopt;
+}
 
 } // namespace nestsmith

@@ -16,6 +16,7 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -284,6 +285,8 @@ Expr replace_nodes(const Expr &e, FunctionRef<Expr(const Expr &)> f);
 Expr rebuild(const Expr &e, FunctionRef<Expr(const Expr &)> f);
 /// Replaces variables: `f` returns the replacement, or null to keep the variable.
 Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f);
+/// Replaces the variables that have an entry in `values`.
+Expr substitute(const Expr &e, const std::map<Var, Expr> &values);
 bool uses(const Expr &e, const Var &var);
 bool uses_size(const Expr &e); ///< whether it contains a size, so that its value is known only at launch
 

@@ -103,4 +103,11 @@ Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) {
   });
 }
 
+Expr substitute(const Expr &e, const std::map<Var, Expr> &values) {
+  return substitute(e, [&](const Var &var) {
+    auto it = values.find(var);
+    return it == values.end() ? Expr() : it->second;
+  });
+}
+
 } // namespace nestsmith

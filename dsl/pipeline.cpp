@@ -19,10 +19,6 @@ const Staged *staged(const For &loop, const BlockId &block) {
   return it == loop.pipeline().end() ? nullptr : &*it;
 }
 
-bool accesses(const Block &block, const Buffer &buffer) {
-  return block.body.buffer == buffer || reads(block, buffer);
-}
-
 /// When an instance runs: its step, its nest's order, its nest's place in the program.
 using Time = std::tuple<std::int64_t, std::int64_t, std::size_t>;
 
@@ -173,13 +169,12 @@ private:
   /// `early` comes first in the program, `late` so many iterations later; the steps turn them round.
   void fail_order(const Block &early, const Block &late, const Buffer &buffer, std::int64_t distance) {
     const Staged &a = *staged(loop_, early.id), &b = *staged(loop_, late.id);
-    auto verb = [&](const Block &block) { return block.body.buffer == buffer ? "writes" : "reads"; };
     fail(distance == 0 ? "pipeline.order" : "pipeline.carried",
          fmt::format(
              "block {} {} {} in the iteration {} = 0 before block {} {} it in {} = {}, but stage {}, order {} "
              "against stage {}, order {} would reverse the two; {}",
-             early.id->name, verb(early), buffer->name, name(), late.id->name, verb(late), name(), distance,
-             a.stage, a.order, b.stage, b.order,
+             early.id->name, access_verb(early, buffer), buffer->name, name(), late.id->name,
+             access_verb(late, buffer), name(), distance, a.stage, a.order, b.stage, b.order,
              distance == 0
                  ? fmt::format("give {} a later stage, or the same stage and a later order", late.id->name)
                  : fmt::format("{} is shared by all iterations: give both the same stage", buffer->name)),
@@ -273,7 +268,7 @@ Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
   const Staged *first = nullptr;
   std::vector<const Staged *> users;
   for (const Block *block : blocks_of(loop.body))
-    if (accesses(*block, buffer)) {
+    if (touches(*block, buffer)) {
       const Staged *x = staged(loop, block->id);
       internal_check(x != nullptr, "a block of a pipelined loop has no stage");
       users.push_back(x);

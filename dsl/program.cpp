@@ -169,6 +169,14 @@ std::vector<const For *> loops_of(const Path &path) {
   return loops;
 }
 
+std::vector<Var> common_loops(const Path &a, const Path &b) {
+  auto x = loops_of(a), y = loops_of(b);
+  std::vector<Var> common;
+  for (std::size_t n = 0; n < x.size() && n < y.size() && x[n]->var == y[n]->var; ++n)
+    common.push_back(x[n]->var);
+  return common;
+}
+
 const Block *find_block(const Stmt &root, const BlockId &id) {
   const StmtNode *found = find(root, is_block(id), [](const Stmt &) {});
   return found ? std::get_if<Block>(&found->kind) : nullptr;
@@ -238,6 +246,14 @@ bool reads(const Block &block, const Buffer &buffer) {
   bool found = false;
   for_each_load(block, [&](const Load &x) { found = found || x.buffer == buffer; });
   return found;
+}
+
+bool touches(const Block &block, const Buffer &buffer) {
+  return block.body.buffer == buffer || reads(block, buffer);
+}
+
+const char *access_verb(const Block &block, const Buffer &buffer) {
+  return block.body.buffer == buffer ? "writes" : "reads";
 }
 
 std::vector<Buffer> temporaries(const Program &program) {

@@ -163,6 +163,8 @@ using Path = std::vector<Stmt>;
 Path path_to(const Stmt &root, const Var &loop);      ///< empty if not found
 Path path_to(const Stmt &root, const BlockId &block); ///< empty if not found
 std::vector<const For *> loops_of(const Path &path);  ///< outermost first
+/// The variables of the loops that both paths have in common, outermost first.
+std::vector<Var> common_loops(const Path &a, const Path &b);
 /// Null if not found.
 const Block *find_block(const Stmt &root, const BlockId &id);
 const For *find_loop(const Stmt &root, const Var &var);
@@ -176,6 +178,10 @@ Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f);
 /// The loads in the values and the indices of a block's stores, in order.
 std::vector<const Load *> loads_of(const Block &block);
 bool reads(const Block &block, const Buffer &buffer);
+/// Whether the block reads or writes the buffer.
+bool touches(const Block &block, const Buffer &buffer);
+/// For messages about a block that touches the buffer: "writes", or "reads" if it does not write.
+const char *access_verb(const Block &block, const Buffer &buffer);
 /// The temporaries in the order of their first writes.
 std::vector<Buffer> temporaries(const Program &program);
 /// Replaces every use of `from` by `to`.

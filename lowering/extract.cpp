@@ -114,13 +114,6 @@ public:
 private:
   using Values = std::map<Var, Expr>;
 
-  static Expr with_values(const Expr &e, const Values &values) {
-    return substitute(e, [&](const Var &var) {
-      auto it = values.find(var);
-      return it == values.end() ? Expr() : it->second;
-    });
-  }
-
   void allocate(const Placement &placement) {
     const Buffer &buffer = placement.buffer;
     std::vector<Expr> shape;
@@ -253,7 +246,7 @@ private:
     Expr guard;
     std::string guarded;
     for (const IterVar &iter : block.iters) {
-      Expr value = simplify(with_values(iter.binding, loops_), bounds_);
+      Expr value = simplify(substitute(iter.binding, loops_), bounds_);
       if (!value.as<Var>() && !as_int(value)) {
         Var var = make_var(iter.var->name);
         bounds_.set(var, range_of(value, bounds_).value());
@@ -292,15 +285,15 @@ private:
     }
     if (placement == placements_.end()) {
       for (const Expr &index : logical)
-        result.push_back(simplify(with_values(index, axes), bounds_));
+        result.push_back(simplify(substitute(index, axes), bounds_));
       return result;
     }
     Values bindings;
     for (const IterVar &iter : block.iters)
-      bindings[iter.var] = with_values(iter.binding, loops_);
+      bindings[iter.var] = substitute(iter.binding, loops_);
     for (std::size_t d = 0; d < logical.size(); ++d) {
-      Expr start = with_values(placement->second.region[d].min, loops_);
-      Expr distance = simplify(with_values(logical[d], bindings) - start, bounds_);
+      Expr start = substitute(placement->second.region[d].min, loops_);
+      Expr distance = simplify(substitute(logical[d], bindings) - start, bounds_);
       result.push_back(packed(distance, placement->second.region[d].runs));
     }
     return result;

@@ -52,15 +52,6 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
   }
 }
 
-/// The loops around both the loop and the block.
-std::set<Var> common_loops(const Schedule::Edit &edit, const For &loop, const BlockId &block) {
-  auto a = loops_of(path_to(edit.body(), loop.var)), b = loops_of(path_to(edit.body(), block));
-  std::set<Var> common;
-  for (std::size_t n = 0; n < a.size() && n < b.size() && a[n] == b[n]; ++n)
-    common.insert(a[n]->var);
-  return common;
-}
-
 /// Whether `inner` is part of `outer` as far as both are inside of an array of this extent.
 bool lies_in(const Span &inner, const Span &outer, const Expr &shape, const Bounds &bounds) {
   Expr end = inner.min + inner.extent, outer_end = outer.min + outer.extent;
@@ -76,10 +67,10 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
   Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
   for (const Load *access : loads_of(producer))
     for (const Block *writer : writers_of(edit.body(), access->buffer)) {
-      std::set<Var> common = common_loops(edit, loop, writer->id);
+      std::vector<Var> common = common_loops(path_to(edit.body(), loop.var), path_to(edit.body(), writer->id));
       if (writer->id == producer.id || common.empty()) // without common loops all of it is there
         continue;
-      auto varies = [&](const Var &var) { return !common.count(var); };
+      auto varies = [&](const Var &var) { return std::ranges::find(common, var) == common.end(); };
       const Buffer &buffer = access->buffer;
       Region made = *region_written(path_to(edit.body(), writer->id).back(), buffer, varies, bounds);
       Region read = *region_read(nest, buffer, varies, bounds);

@@ -60,7 +60,7 @@ Stmt inlined(const Schedule::Edit &edit, const Stmt &stmt, const Block &definiti
       for (std::size_t d = 0; d < access.indices.size(); ++d)
         if (same(definition.body.indices[d], Expr(iter.var)))
           values[iter.var] = access.indices[d];
-    return masked(with_values(definition.body.value, values), access.mask, access.fill);
+    return masked(substitute(definition.body.value, values), access.mask, access.fill);
   };
   auto rewrite = [&](Store &store) {
     store.value = replace_loads(store.value, definition.body.buffer, element);

@@ -18,13 +18,6 @@ bool is_plain(const Block &block, const Buffer &buffer, const std::vector<Expr> 
   });
 }
 
-Expr with_values(const Expr &e, const Values &values) {
-  return substitute(e, [&](const Var &var) {
-    auto it = values.find(var);
-    return it == values.end() ? Expr() : it->second;
-  });
-}
-
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f) {
   std::vector<std::pair<Expr, Expr>> replaced; // what is loaded twice stays one value
   return rebuild(e, [&](const Expr &node) {

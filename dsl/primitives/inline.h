@@ -13,7 +13,6 @@ namespace nestsmith {
 bool is_plain(const Block &block, const Buffer &buffer, const std::vector<Expr> &indices);
 
 using Values = std::map<Var, Expr>;
-Expr with_values(const Expr &e, const Values &values);
 
 /// Replaces each load of `buffer` by f(load), innermost loads first.
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f);

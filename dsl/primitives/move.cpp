@@ -59,9 +59,7 @@ void require_kept_order(const Schedule::Edit &edit, const char *requirement, con
   auto broken = broken_by_move(edit.body(), moved, after, now);
   if (!broken)
     return;
-  auto verb = [&](const BlockId &id) {
-    return find_block(edit.body(), id)->body.buffer == broken->buffer ? "writes" : "reads";
-  };
+  auto verb = [&](const BlockId &id) { return access_verb(*find_block(edit.body(), id), broken->buffer); };
   edit.refuse(requirement,
               fmt::format("block {} {} {}, and block {} {} it later; with {} at {} this order is not kept for "
                           "all elements; leave {} where it is, or compute into another tensor",

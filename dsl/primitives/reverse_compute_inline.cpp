@@ -118,7 +118,7 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
       if (same(link.indices[d], Expr(iter.var)))
         axes[iter.var] = producer.body.indices[d];
   auto moved = [&](const Expr &e) {
-    return replace_loads(with_values(e, axes), link.buffer, [&](const Load &access) {
+    return replace_loads(substitute(e, axes), link.buffer, [&](const Load &access) {
       return access.mask.exists() ? select(access.mask, producer.body.value, access.fill) : producer.body.value;
     });
   };
