@@ -1,5 +1,7 @@
 #include "dsl/trace.h"
 
+#include "dsl/computation_json.h"
+#include "dsl/expr_json.h"
 #include "dsl/primitives/registry.h"
 
 #include <algorithm>
@@ -15,7 +17,8 @@ namespace nestsmith {
 namespace {
 
 namespace json = llvm::json;
-constexpr std::int64_t format_version = 1;
+constexpr std::int64_t newest_version = 2;
+constexpr std::size_t most_bytes = 4 << 20;
 
 json::Value to_json(const Argument &argument) {
   return std::visit(
@@ -56,22 +59,14 @@ std::vector<std::string> strings(const json::Array *array, const std::string &wh
   return result;
 }
 
-/// A whole number below 2^62: LLVM has 9223372036854775807.5 as 2^63, and takes that for a number of 64 bits.
-std::optional<std::int64_t> whole(const json::Value *value) {
-  auto number = value ? value->getAsNumber() : decltype(value->getAsNumber()){};
-  if (!number || std::abs(*number) >= 0x1p62)
-    return std::nullopt;
-  auto integer = value->getAsInteger();
-  return integer ? std::optional<std::int64_t>(*integer) : std::nullopt;
-}
 std::optional<std::int64_t> whole(const json::Object *object, const char *key) {
-  return whole(object ? object->get(key) : nullptr);
+  return whole_number(object ? object->get(key) : nullptr);
 }
 
 std::vector<std::int64_t> integers(const json::Array *array, const std::string &where, const char *what) {
   std::vector<std::int64_t> result;
   for (const json::Value &value : array ? *array : json::Array{}) {
-    auto number = whole(&value);
+    auto number = whole_number(&value);
     if (!number)
       refuse_trace(where, fmt::format("expected whole numbers below 2^62 in '{}'", what));
     result.push_back(*number);
@@ -94,7 +89,7 @@ std::vector<StageName> parse_stages(const json::Array &array, const std::string 
 }
 
 Argument parse_argument(const json::Value &value, const std::string &where) {
-  if (auto number = whole(&value))
+  if (auto number = whole_number(&value))
     return *number;
   if (auto text = value.getAsString())
     return Word{text->str()};
@@ -197,37 +192,56 @@ static std::vector<std::pair<std::string, Size>> sizes_of(const Program &program
 }
 
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype) {
-  return {schedule.program().name,           std::move(shape), dtype,
-          to_string(schedule.target().arch), schedule.trace(), sizes_of(schedule.source())};
+  return {
+      schedule.program().name,     std::move(shape), dtype, to_string(schedule.target().arch), schedule.trace(),
+      sizes_of(schedule.source()), schedule.source()};
+}
+
+static json::Value to_json(const Directive &directive) {
+  json::Array arguments;
+  for (const Argument &argument : directive.arguments)
+    arguments.push_back(to_json(argument));
+  json::Object object{{"op", directive.op}, {"args", std::move(arguments)}};
+  if (!directive.results.empty())
+    object["results"] = json::Array(directive.results);
+  return object;
 }
 
 std::string to_json(const TraceFile &trace) {
-  json::Array list;
-  for (const Directive &directive : trace.directives) {
-    json::Array arguments;
-    for (const Argument &argument : directive.arguments)
-      arguments.push_back(to_json(argument));
-    json::Object object{{"op", directive.op}, {"args", std::move(arguments)}};
-    if (!directive.results.empty())
-      object["results"] = json::Array(directive.results);
-    list.push_back(std::move(object));
-  }
-  json::Object object{{"nestsmith_trace", format_version},
-                      {"workload", trace.workload},
-                      {"shape", json::Array(trace.shape)},
-                      {"dtype", std::string(name(trace.dtype))},
-                      {"target", trace.arch},
-                      {"directives", std::move(list)}};
-  json::Array sizes;
-  for (const auto &[name, size] : trace.sizes)
-    sizes.push_back(
-        json::Object{{"name", name}, {"min", size.min}, {"max", size.max}, {"multiple_of", size.multiple_of}});
-  if (!sizes.empty())
-    object["sizes"] = std::move(sizes);
-  json::Value root = std::move(object);
+  auto computation = trace.computation ? computation_to_json(*trace.computation) : std::optional<json::Value>();
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << llvm::formatv("{0:2}\n", root);
+  json::OStream writer(out, 2);
+  // Each directive, tensor and stage has a line of its own.
+  auto line = [&](const json::Value &value) { writer.rawValue(llvm::formatv("{0}", value).str()); };
+  writer.object([&] {
+    writer.attribute("nestsmith_trace", computation ? newest_version : 1);
+    writer.attribute("workload", trace.workload);
+    writer.attribute("dtype", std::string(name(trace.dtype)));
+    writer.attribute("target", trace.arch);
+    writer.attributeBegin("shape");
+    line(json::Array(trace.shape));
+    writer.attributeEnd();
+    if (!trace.sizes.empty())
+      writer.attributeArray("sizes", [&] {
+        for (const auto &[name, size] : trace.sizes)
+          line(json::Object{
+              {"name", name}, {"min", size.min}, {"max", size.max}, {"multiple_of", size.multiple_of}});
+      });
+    if (computation)
+      writer.attributeObject("computation", [&] {
+        for (const char *part : {"scalars", "tensors", "stages", "outputs"})
+          writer.attributeArray(part, [&] {
+            for (const json::Value &value : *computation->getAsObject()->getArray(part))
+              line(value);
+          });
+      });
+    writer.attributeArray("directives", [&] {
+      for (const Directive &directive : trace.directives)
+        line(to_json(directive));
+    });
+  });
+  out << '\n';
   return out.str();
 }
 
@@ -253,6 +267,8 @@ static int depth_of(const std::string &text) {
 }
 
 TraceFile parse_trace(const std::string &text, const std::string &where) {
+  if (text.size() > most_bytes)
+    refuse_trace(where, fmt::format("has {} bytes, expected at most {}", text.size(), most_bytes));
   if (depth_of(text) > 64)
     refuse_trace(where, "is not a trace: its brackets nest more than 64 deep");
   auto parsed = json::parse(text);
@@ -262,8 +278,8 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   auto version = whole(root, "nestsmith_trace");
   if (!version)
     refuse_trace(where, "is JSON, but not a nestsmith trace: it has no 'nestsmith_trace'");
-  if (*version != format_version)
-    refuse_trace(where, fmt::format("is a trace of version {}, expected {}", *version, format_version));
+  if (*version < 1 || *version > newest_version)
+    refuse_trace(where, fmt::format("is a trace of version {}, expected 1 to {}", *version, newest_version));
   TraceFile trace;
   auto field = [&](const char *key) {
     auto value = root->getString(key);
@@ -282,6 +298,11 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   if (const json::Array *sizes = root->getArray("sizes"))
     for (const json::Value &value : *sizes)
       trace.sizes.push_back(parse_size(value, where));
+  const json::Value *computation = root->get("computation");
+  if (*version == newest_version && !computation)
+    refuse_trace(where, "has no 'computation'");
+  if (*version == newest_version)
+    trace.computation = parse_computation(*computation, trace.workload, trace.sizes, where);
   const json::Array *list = root->getArray("directives");
   if (!list)
     refuse_trace(where, "has no 'directives'");

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace nestsmith {
 /// The statements that turn `Schedule s(program)` into this schedule. Handles are declared at their first use.
 std::string trace_to_cpp(const Schedule &schedule);
 
-/// The content of a trace file.
+/// The content of a trace file. Version 2 contains the computation, so that any nestsmith program can replay
+/// the trace. Version 1 names the computation only.
 struct TraceFile {
   std::string workload; ///< the program's name
   std::vector<std::int64_t> shape;
@@ -22,13 +24,16 @@ struct TraceFile {
   std::vector<Directive> directives;
   /// The stated limits of each size, by name. If the trace has sizes, `shape` gives their values for a run.
   std::vector<std::pair<std::string, Size>> sizes = {};
+  std::optional<Program> computation = {}; ///< for `shape` and `dtype`, or for all sizes; none in version 1
 };
 
+/// Writes version 2, or version 1 without the computation if there is none, or if the tensor language
+/// (dsl/tensor.h) cannot state it.
 std::string to_json(const TraceFile &trace);
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype);
 
-/// Throws UserError (usage) for malformed input, with the position, got and expected. `where` names the file in
-/// messages.
+/// Throws UserError (usage) for malformed input, with the position, got and expected. A trace has at most 4 MiB
+/// and brackets that nest at most 64 deep. `where` names the file in messages.
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
 /// Applies one directive. Its `results` are ignored: new loops and blocks get the names that the schedule

@@ -43,14 +43,29 @@ std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::st
   }
 }
 
+/// The computation that the trace contains, if it is for this shape and dtype. A computation with sizes is for
+/// every shape.
+std::optional<Program> contained_program(const TraceFile &trace, const Shape &shape, DType dtype) {
+  bool fits = dtype == trace.dtype && (shape == trace.shape || !trace.sizes.empty());
+  return fits ? trace.computation : std::nullopt;
+}
+
 Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, const Shape &shape, DType dtype,
                        const Target &target, const std::string &path) {
+  if (auto program = contained_program(trace, shape, dtype))
+    return *program;
   std::set<std::string> known;
   if (auto program = find_traced(rungs, trace.workload, shape, dtype, target, known))
     return *program;
   Shape own = trace.shape;
   own.stated = shape.stated;
-  if (own != shape && find_traced(rungs, trace.workload, own, dtype, target, known))
+  if (trace.computation && own == shape)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("trace '{}' contains the computation '{}' for {}, and no rung computes it for {}; "
+                    "leave --dtype out",
+                    path, trace.workload, name(trace.dtype), name(dtype)));
+  if (trace.computation || (own != shape && find_traced(rungs, trace.workload, own, dtype, target, known)))
     throw UserError(
         ExitCode::usage,
         fmt::format("trace '{}' schedules the workload '{}' of shape {}, and no rung computes it for "

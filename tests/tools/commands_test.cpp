@@ -1,6 +1,11 @@
 /// What each command shows.
 
+#include "dsl/tensor.h"
+#include "dsl/trace.h"
+#include "schedules/rung.h"
 #include "tests/tools/run_binary.h"
+
+#include <fmt/format.h>
 
 namespace nestsmith {
 namespace {
@@ -164,6 +169,50 @@ TEST(Show, StepsLoweredAndTrace) {
   EXPECT_TRUE(contains(nestsmith("show deep_dive/naive --step 1").out, "step 1 of "));
   EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --lowered").out, "lowered"));
   EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --trace cpp").out, "s.cache_read("));
+}
+
+/// U = max(X + 1, Y[P]) of a user's program that `nestsmith` does not know.
+std::string trace_of_a_user(const Shape &shape) {
+  Workload w("gathered");
+  Expr n = shape.stated ? w.size("N", *shape.stated) : Expr(shape.at(0));
+  Tensor x = w.placeholder("X", {n}), y = w.placeholder("Y", {7}), p = w.placeholder("P", {n}, DType::u32);
+  Tensor u = w.compute("U", {n}, {"i"},
+                       [&](Expr i) -> Definition { return max(x(i) + 1, y(cast(DType::i64, p(i) % 7))); });
+  Schedule s(w.output({u}));
+  auto [outer, inner] = s.split(s.loop("i"), {infer, 8});
+  s.bind(outer, Axis::block_x);
+  s.bind(inner, Axis::thread_x);
+  return to_json(trace_file(s, shape, DType::f32));
+}
+
+TEST(Show, AUsersTraceContainsItsComputation) {
+  TemporaryFolder folder;
+  std::string file = (folder / "gathered.json").string();
+  Shape shape{20}, symbolic{20};
+  symbolic.stated = Size{};
+  for (const Shape &made : {shape, symbolic}) {
+    test::write_file(file, trace_of_a_user(made));
+    EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_file(file));
+    for (const char *command : {"check", "run --device sim", "emit", "explain", "show --lowered"}) {
+      Ran ran = nestsmith(fmt::format("{} {}", command, file));
+      EXPECT_EQ(ran.code, 0) << command << ran.out << ran.err;
+    }
+    EXPECT_TRUE(contains(nestsmith("emit " + file).out, "gathered_launch(const float *X"));
+  }
+  EXPECT_EQ(nestsmith("check " + file + " --shape 33").code, 0); // with sizes
+  test::write_file(file, trace_of_a_user(shape));
+  Ran other = nestsmith("check " + file + " --shape 33");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.err,
+                       "schedules the workload 'gathered' of shape 20, and no rung computes it for the "
+                       "shape 33; leave --shape out"))
+      << other.err;
+  Ran narrow = nestsmith("check " + file + " --dtype f16");
+  EXPECT_EQ(narrow.code, 2);
+  EXPECT_TRUE(contains(narrow.err,
+                       "contains the computation 'gathered' for f32, and no rung computes it for f16; "
+                       "leave --dtype out"))
+      << narrow.err;
 }
 
 TEST(Show, TraceFileStandsWhereverARungStands) {

@@ -23,9 +23,10 @@ void trace(const std::string &bytes) {
     TraceFile file = parse_trace(bytes, "trace.json");
     std::string written = to_json(file);
     internal_check(to_json(parse_trace(written, "trace.json")) == written, "a trace reads as it is written");
-    if (file.directives.size() > most_directives || !file.sizes.empty())
+    if (file.directives.size() > most_directives || (!file.computation && !file.sizes.empty()))
       return;
-    Schedule schedule = replay(file, product(), make_target(file.arch), "trace.json");
+    Schedule schedule =
+        replay(file, file.computation.value_or(product()), make_target(file.arch), "trace.json");
     trace_to_cpp(schedule);
   });
 }
