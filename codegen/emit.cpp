@@ -123,8 +123,9 @@ public:
       : plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)) {}
 
   std::string write() {
-    if (std::ranges::any_of(requirements_.rest,
-                            [](const Requirement &it) { return it.broken.starts_with("overlap("); }))
+    if (std::ranges::any_of(requirements_.rest, [](const Requirement &requirement) {
+          return requirement.broken.starts_with("overlap(");
+        }))
       out_.verbatim(overlap_function);
     if (!plan_.workspaces.empty())
       workspace_function();

@@ -104,15 +104,15 @@ private:
   /// Accepts 0 if a size of 0 can make the outputs empty.
   void range(const Var &size) {
     const Size &stated = *size->size;
-    const std::string &it = name(size);
+    const std::string &size_name = name(size);
     bool zero = !result_.empty.empty();
     std::int64_t least = zero && stated.min == 1 ? 0 : stated.min;
     bool gap = zero && least != 0;
-    std::string below =
-        gap ? fmt::format("({0} < {1} && {0} != 0)", it, least) : fmt::format("{} < {}", it, least);
+    std::string below = gap ? fmt::format("({0} < {1} && {0} != 0)", size_name, least)
+                            : fmt::format("{} < {}", size_name, least);
     result_.sizes.push_back(
-        {fmt::format("{} || {} < {}", below, stated.max, it),
-         fmt::format("{} must be {}from {} to {}", it, gap ? "0, or " : "", least, stated.max)});
+        {fmt::format("{} || {} < {}", below, stated.max, size_name),
+         fmt::format("{} must be {}from {} to {}", size_name, gap ? "0, or " : "", least, stated.max)});
   }
 
   /// Whether previous requirements imply that the size is not 0 in a launch with something to compute: it is an

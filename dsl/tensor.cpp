@@ -361,7 +361,7 @@ Program Workload::output(std::vector<Result> outputs) const {
     bool ours = std::ranges::any_of(stages_, [&](const Stmt &made) { return buffer_of(made) == old; });
     if (old->role != Role::temporary || !ours)
       refuse(fmt::format("'{}' is not a stage of this workload and cannot be its output", old->name));
-    if (std::ranges::count(outputs, old, [](const Result &it) { return it.tensor.buffer(); }) > 1)
+    if (std::ranges::count(outputs, old, [](const Result &other) { return other.tensor.buffer(); }) > 1)
       refuse(fmt::format("'{}' is named twice as an output; name it once", old->name));
     refuse_compute_type(old->name, old->dtype);
     auto output = std::make_shared<const BufferNode>(BufferNode{old->name, old->dtype, old->shape,

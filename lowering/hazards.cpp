@@ -139,15 +139,16 @@ std::string describe(const std::vector<Hazard> &hazards) {
     if (names.buffers != subject)
       text += fmt::format("{}: ", fmt::join(names.buffers, ", "));
     std::string when = distance == 1 ? "the next " + loop : fmt::format("{} + {}", loop, distance);
-    std::string it = names.buffers == subject && when == said ? "it" : when;
+    std::string iteration = names.buffers == subject && when == said ? "it" : when;
     std::string readers = fmt::format("{}", fmt::join(names.readers, ", "));
     std::string by = readers.empty() ? "" : " by " + readers;
     if (kind == Hazard::Kind::write_after_read)
-      text += fmt::format("read above{}, overwritten {}", by, loop.empty() ? "below" : "by " + it);
+      text += fmt::format("read above{}, overwritten {}", by, loop.empty() ? "below" : "by " + iteration);
     else if (loop.empty())
       text += fmt::format("written above, read below{}", by);
     else
-      text += fmt::format("written above, read{} {}", by, readers.empty() ? "by " + it : "of " + it);
+      text +=
+          fmt::format("written above, read{} {}", by, readers.empty() ? "by " + iteration : "of " + iteration);
     subject = names.buffers;
     said = loop.empty() ? "" : when;
   }

@@ -30,9 +30,9 @@ Planned Climb::plan(const Choice &given) const {
   planned.shape = chosen_shape(context_, planned.choice);
   planned.dtype = chosen_dtype(context_, planned.choice);
   planned.failure = failure_of([&] {
-    Scheduled it = schedule_choice(context_, planned.choice, machine_.target);
-    check_memory(it.source(), it.shape);
-    planned.scheduled = std::move(it);
+    Scheduled scheduled = schedule_choice(context_, planned.choice, machine_.target);
+    check_memory(scheduled.source(), scheduled.shape);
+    planned.scheduled = std::move(scheduled);
   });
   return planned;
 }
@@ -53,19 +53,19 @@ Climbed Climb::run(const Planned &planned) {
   return result;
 }
 
-void Climb::run(const Scheduled &it, Climbed &result) {
-  result.variant = it.variant;
-  kernel::Plan lowered = lower(it.schedule), plan = it.at_shape(lowered, checked_gap),
-               packed = it.at_shape(lowered);
-  warn_if_unbound(it, plan);
-  result.operations = operation_count(it.source());
+void Climb::run(const Scheduled &scheduled, Climbed &result) {
+  result.variant = scheduled.variant;
+  kernel::Plan lowered = lower(scheduled.schedule), plan = scheduled.at_shape(lowered, checked_gap),
+               packed = scheduled.at_shape(lowered);
+  warn_if_unbound(scheduled, plan);
+  result.operations = operation_count(scheduled.source());
   result.shared_bytes = plan.shared_bytes();
   Arch arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
   result.compiled = compile_if_possible(plan, arch, compiler_note_);
-  analyse_plan(it, packed, result);
-  result.check = checker_.check(it.schedule.source(), plan, *machine_.executor);
+  analyse_plan(scheduled, packed, result);
+  result.check = checker_.check(scheduled.schedule.source(), plan, *machine_.executor);
   if (!machine_.simulated())
-    measure(it, packed, result);
+    measure(scheduled, packed, result);
 }
 
 const Gpu *Climb::analysed_gpu() const {
@@ -75,25 +75,25 @@ const Gpu *Climb::analysed_gpu() const {
 }
 
 /// A rung that does not fit the GPU, or a GPU that is not listed, has no analysis; the climb continues.
-void Climb::analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
+void Climb::analyse_plan(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result) {
   const Gpu *gpu = analysed_gpu();
   if (!gpu)
     return;
   std::vector<KernelResources> resources(result.compiled.begin(), result.compiled.end());
   try {
-    result.analysis =
-        nestsmith::analyse(it.source(), plan, *gpu, resources, {.max_blocks = 32, .max_requests = 2'000'000});
+    result.analysis = nestsmith::analyse(scheduled.source(), plan, *gpu, resources,
+                                         {.max_blocks = 32, .max_requests = 2'000'000});
   } catch (const UserError &error) {
     if (error.code() != ExitCode::usage)
       throw;
   }
 }
 
-void Climb::measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result) {
-  CheckRun run = is_float(it.dtype) ? CheckRun::random : CheckRun::ring;
-  Inputs inputs = make_inputs(it.source(), run, CheckOptions{}.seed);
+void Climb::measure(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result) {
+  CheckRun run = is_float(scheduled.dtype) ? CheckRun::random : CheckRun::ring;
+  Inputs inputs = make_inputs(scheduled.source(), run, CheckOptions{}.seed);
   result.timing = machine_.gpu().time(plan, inputs.arrays, inputs.scalars);
-  result.cublas_ms = cublas_ms(it.source(), inputs);
+  result.cublas_ms = cublas_ms(scheduled.source(), inputs);
 }
 
 std::optional<double> Climb::cublas_ms(const Program &source, const Inputs &inputs) {

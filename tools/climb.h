@@ -64,9 +64,9 @@ public:
   const std::string &cublas_name() const { return cublas_name_; }
 
 private:
-  void run(const Scheduled &it, Climbed &result);
-  void analyse_plan(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
-  void measure(const Scheduled &it, const kernel::Plan &plan, Climbed &result);
+  void run(const Scheduled &scheduled, Climbed &result);
+  void analyse_plan(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result);
+  void measure(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result);
   std::optional<double> cublas_ms(const Program &source, const Inputs &inputs);
 
   const Context &context_;

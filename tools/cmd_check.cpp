@@ -31,12 +31,15 @@ constexpr const char *ring_label = "ring mode";
 
 /// The same rung in ring mode, if its computation supports it: one with a constant such as 0.5 or a function on
 /// floating point does not.
-void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, CheckResult &result) {
+void check_ring(const Scheduled &scheduled, const Machine &machine, Checker &checker, CheckResult &result) {
   std::optional<Scheduled> ring;
   kernel::Plan plan;
   try {
-    ring =
-        Scheduled{it.choice, it.shape, DType::u32, it.choice.build(it.shape, DType::u32, machine.target), {}};
+    ring = Scheduled{scheduled.choice,
+                     scheduled.shape,
+                     DType::u32,
+                     scheduled.choice.build(scheduled.shape, DType::u32, machine.target),
+                     {}};
     if (std::string own = dtype_name(ring->source(), DType::u32); own != name(DType::u32)) {
       result.skipped.push_back({ring_label, fmt::format("the data are {} regardless of --dtype", own)});
       return;
@@ -53,12 +56,12 @@ void check_ring(const Scheduled &it, const Machine &machine, Checker &checker, C
   }
 }
 
-void write_json(const Scheduled &it, const Machine &machine, const CheckResult &result) {
+void write_json(const Scheduled &scheduled, const Machine &machine, const CheckResult &result) {
   out(json_text([&](llvm::json::OStream &json) {
     json.object([&] {
-      json.attribute("rung", it.choice.name);
-      json.attribute("shape", llvm::json::Array(it.shape));
-      json.attribute("dtype", dtype_name(it.source(), it.dtype));
+      json.attribute("rung", scheduled.choice.name);
+      json.attribute("shape", llvm::json::Array(scheduled.shape));
+      json.attribute("dtype", dtype_name(scheduled.source(), scheduled.dtype));
       json.attribute("device", std::string(machine.executor->name()));
       json.attributeArray("runs", [&] {
         for (const RunResult &run : result.runs)
@@ -84,9 +87,9 @@ void write_json(const Scheduled &it, const Machine &machine, const CheckResult &
   }));
 }
 
-std::string text_of(const Scheduled &it, const Machine &machine, const CheckResult &result,
+std::string text_of(const Scheduled &scheduled, const Machine &machine, const CheckResult &result,
                     const Style &style) {
-  std::string text = style.bold(title(it)) + fmt::format("  {}", machine.executor->name());
+  std::string text = style.bold(title(scheduled)) + fmt::format("  {}", machine.executor->name());
   text = folded_lines(text) + "\n\n";
   for (const RunResult &run : result.runs)
     text += run_line(run, style);
@@ -104,23 +107,23 @@ std::string text_of(const Scheduled &it, const Machine &machine, const CheckResu
 /// Checks f32 within the error bound and on integers, then the same rung in ring mode.
 ExitCode check_kernel(const Context &context, const Choice &choice) {
   Machine machine = choose_machine(context);
-  Scheduled it = schedule_choice(context, choice, machine.target);
-  check_memory(it.source(), it.shape);
-  kernel::Plan plan = it.plan(checked_gap);
-  warn_if_unbound(it, plan);
+  Scheduled scheduled = schedule_choice(context, choice, machine.target);
+  check_memory(scheduled.source(), scheduled.shape);
+  kernel::Plan plan = scheduled.plan(checked_gap);
+  warn_if_unbound(scheduled, plan);
   Checker checker(machine.multiplier.get());
   Progress progress;
-  progress.show(fmt::format("{} …", title(it)));
-  CheckResult result = checker.check(it.schedule.source(), plan, *machine.executor, {.infinite = true});
+  progress.show(fmt::format("{} …", title(scheduled)));
+  CheckResult result = checker.check(scheduled.schedule.source(), plan, *machine.executor, {.infinite = true});
   if (!result.find(CheckRun::ring) && !context.arguments.has("dtype")) {
-    progress.show(fmt::format("{} in ring mode …", title(it)));
-    check_ring(it, machine, checker, result);
+    progress.show(fmt::format("{} in ring mode …", title(scheduled)));
+    check_ring(scheduled, machine, checker, result);
   }
   progress.clear();
   if (context.json())
-    write_json(it, machine, result);
+    write_json(scheduled, machine, result);
   else
-    out(text_of(it, machine, result, context.style));
+    out(text_of(scheduled, machine, result, context.style));
   return result.passed ? ExitCode::good : ExitCode::wrong_result;
 }
 

@@ -41,8 +41,8 @@ std::vector<Line> lines(const PlanAnalysis &a, const PlanAnalysis &b) {
   list.push_back(line("DRAM bytes (modelled)", a.dram_bytes(), b.dram_bytes(), bytes_text));
   list.push_back(line("FLOP/byte requested", a.asked_intensity(), b.asked_intensity(), number_text));
   list.push_back(line("occupancy", a.slowest().occupancy.ratio(), b.slowest().occupancy.ratio(), percent_text));
-  auto registers = [](const PlanAnalysis &it) {
-    return it.slowest().compiled ? std::to_string(it.slowest().compiled->registers) : "n/a";
+  auto registers = [](const PlanAnalysis &analysis) {
+    return analysis.slowest().compiled ? std::to_string(analysis.slowest().compiled->registers) : "n/a";
   };
   list.push_back({"registers per thread", registers(a), registers(b), 0});
   list.push_back(line("shared bytes per block", static_cast<double>(a.slowest().kernel.shared_bytes),
@@ -83,9 +83,9 @@ ExitCode compare(const Context &context) {
   text = style.bold(folded_lines(text)) + "\n" +
          (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n") + "\n" + table.text(style);
   text += "\n" + paragraph_text(step);
-  for (const Analysed *it : {&a, &b})
-    if (!it->note.empty() && (it == &a || it->note != a.note))
-      text += "\n" + style.dim(folded_lines(it->note)) + "\n";
+  for (const Analysed *analysed : {&a, &b})
+    if (!analysed->note.empty() && (analysed == &a || analysed->note != a.note))
+      text += "\n" + style.dim(folded_lines(analysed->note)) + "\n";
   out(text);
   return ExitCode::good;
 }

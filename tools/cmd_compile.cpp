@@ -10,12 +10,12 @@ namespace nestsmith::cli {
 
 namespace {
 
-void write_json(const Scheduled &it, const std::vector<cuda::Compiled> &kernels) {
+void write_json(const Scheduled &scheduled, const std::vector<cuda::Compiled> &kernels) {
   out(json_text([&](llvm::json::OStream &json) {
     json.object([&] {
-      json.attribute("rung", it.choice.name);
-      json.attribute("shape", llvm::json::Array(it.shape));
-      json.attribute("dtype", dtype_name(it.schedule.source(), it.dtype));
+      json.attribute("rung", scheduled.choice.name);
+      json.attribute("shape", llvm::json::Array(scheduled.shape));
+      json.attribute("dtype", dtype_name(scheduled.schedule.source(), scheduled.dtype));
       json.attribute("arch", to_string(kernels.front().arch));
       json.attributeArray("kernels", [&] {
         for (const cuda::Compiled &compiled : kernels)
@@ -55,18 +55,18 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 ExitCode run(const Context &context) {
   Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
   Arch arch = chosen_arch(context);
-  Scheduled it = schedule_choice(context, choice, make_target(arch));
-  kernel::Plan plan = lower(it.schedule);
-  warn_if_unbound(it, plan);
+  Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
+  kernel::Plan plan = lower(scheduled.schedule);
+  warn_if_unbound(scheduled, plan);
   std::vector<cuda::Compiled> kernels = compile(plan, arch);
   if (context.json()) {
-    write_json(it, kernels);
+    write_json(scheduled, kernels);
     return ExitCode::good;
   }
   std::string text;
   for (const cuda::Compiled &compiled : kernels)
     text += (text.empty() ? "" : "\n") +
-            folded(fmt::format("{}  {}  {}", context.style.bold(title(it)), to_string(compiled.arch),
+            folded(fmt::format("{}  {}  {}", context.style.bold(title(scheduled)), to_string(compiled.arch),
                                compiled.kernel_name),
                    "  ", "") +
             "\n" + kernel_text(compiled, context.style);

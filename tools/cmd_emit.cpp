@@ -24,31 +24,33 @@ namespace {
 
 /// The sizes of the kernel for all shapes, so that both launchers have the same interface; none if there is no
 /// such kernel.
-std::vector<NamedExtent> sizes_of(const Scheduled &it, const Target &target) {
-  Shape shape = it.shape;
+std::vector<NamedExtent> sizes_of(const Scheduled &scheduled, const Target &target) {
+  Shape shape = scheduled.shape;
   shape.stated = Size{};
-  Program source = it.source();
+  Program source = scheduled.source();
   auto named = [&](const std::function<std::optional<Program>()> &symbolic) -> std::vector<NamedExtent> {
     try {
       std::optional<Program> program = symbolic();
-      return program ? launch_sizes(source, *program, it.shape) : std::vector<NamedExtent>();
+      return program ? launch_sizes(source, *program, scheduled.shape) : std::vector<NamedExtent>();
     } catch (const std::exception &) { // it supports one shape only
       return {};
     }
   };
-  auto known = named([&] { return find_workload(source.name, shape, it.dtype); });
-  return known.empty() ? named([&] { return it.choice.build(shape, it.dtype, target).source(); }) : known;
+  auto known = named([&] { return find_workload(source.name, shape, scheduled.dtype); });
+  return known.empty() ? named([&] { return scheduled.choice.build(shape, scheduled.dtype, target).source(); })
+                       : known;
 }
 
-EmitInfo info_of(const Scheduled &it, Arch arch) {
+EmitInfo info_of(const Scheduled &scheduled, Arch arch) {
   EmitInfo info;
-  std::string form = it.variant ? fmt::format(" ({}: {})", it.variant->name, it.variant->why) : "";
-  info.title = fmt::format("{}{}: {}", it.choice.name, form, it.choice.summary);
+  std::string form =
+      scheduled.variant ? fmt::format(" ({}: {})", scheduled.variant->name, scheduled.variant->why) : "";
+  info.title = fmt::format("{}{}: {}", scheduled.choice.name, form, scheduled.choice.summary);
   info.target = to_string(arch);
-  info.trace = split_lines(trace_to_cpp(it.schedule));
-  info.operations = operation_count(it.source());
-  if (!it.shape.stated)
-    info.sizes = sizes_of(it, make_target(arch));
+  info.trace = split_lines(trace_to_cpp(scheduled.schedule));
+  info.operations = operation_count(scheduled.source());
+  if (!scheduled.shape.stated)
+    info.sizes = sizes_of(scheduled, make_target(arch));
   return info;
 }
 
@@ -108,12 +110,12 @@ kernel::Plan named(kernel::Plan plan, const Arguments &arguments) {
   return renamed(std::move(plan), *name);
 }
 
-std::string as_json(const Scheduled &it, const kernel::Plan &plan, const EmitInfo &info,
+std::string as_json(const Scheduled &scheduled, const kernel::Plan &plan, const EmitInfo &info,
                     const std::string &text, const Arguments &arguments) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
-      json.attribute("rung", it.choice.name);
-      json.attribute("shape", llvm::json::Array(it.shape));
+      json.attribute("rung", scheduled.choice.name);
+      json.attribute("shape", llvm::json::Array(scheduled.shape));
       json.attributeArray("kernels", [&] {
         for (const kernel::Kernel &kernel : plan.kernels)
           json.value(entry_name(kernel));
@@ -142,16 +144,17 @@ ExitCode run(const Context &context) {
   std::string header = included_header(arguments);
   Arch arch = chosen_arch(context);
   Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
-  Scheduled it = schedule_choice(context, choice, make_target(arch));
-  kernel::Plan plan = named(it.plan(), arguments);
-  warn_if_unbound(it, plan);
-  EmitInfo info = info_of(it, arch);
+  Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
+  kernel::Plan plan = named(scheduled.plan(), arguments);
+  warn_if_unbound(scheduled, plan);
+  EmitInfo info = info_of(scheduled, arch);
   info.header = header;
   std::string note;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))
     info.notes.push_back((plan.kernels.size() > 1 ? compiled.kernel_name + ", " : "") +
                          resources_note(compiled));
-  std::string text = arguments.has("standalone") ? emit_standalone(info, plan, it.source()) : emit(info, plan);
+  std::string text =
+      arguments.has("standalone") ? emit_standalone(info, plan, scheduled.source()) : emit(info, plan);
 
   auto path = arguments.value("output");
   if (path && !header.empty())
@@ -159,7 +162,7 @@ ExitCode run(const Context &context) {
   else if (path)
     write_file(*path, text);
   if (context.json())
-    out(as_json(it, plan, info, text, arguments));
+    out(as_json(scheduled, plan, info, text, arguments));
   else if (!path)
     out(highlight_cuda(text, context.style));
   return ExitCode::good;

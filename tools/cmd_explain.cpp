@@ -11,18 +11,18 @@ namespace {
 
 /// The baseline of an explanation: --against, or the previous rung. None, with the reason in `note`, if there
 /// is none or it cannot be analysed at this shape.
-std::optional<Prepared> compared_with(const Context &context, const Prepared &it, const Gpu &gpu,
+std::optional<Prepared> compared_with(const Context &context, const Prepared &prepared, const Gpu &gpu,
                                       std::string &note) {
   auto named = context.arguments.value("against");
   std::optional<Choice> choice = named ? std::optional(choose_rung(context.rungs, *named))
-                                       : rung_before(context.rungs, it.scheduled.choice);
+                                       : rung_before(context.rungs, prepared.scheduled.choice);
   if (!choice)
     return std::nullopt;
   try {
-    choice->default_shape = choice->gpu_shape = it.scheduled.shape;
-    choice->default_dtype = it.scheduled.dtype;
+    choice->default_shape = choice->gpu_shape = prepared.scheduled.shape;
+    choice->default_dtype = prepared.scheduled.dtype;
     Prepared before = prepare(context, *choice, gpu);
-    if (named || same_computation(before.scheduled, it.scheduled))
+    if (named || same_computation(before.scheduled, prepared.scheduled))
       return before;
   } catch (const UserError &error) {
     if (named)
@@ -32,10 +32,10 @@ std::optional<Prepared> compared_with(const Context &context, const Prepared &it
   return std::nullopt;
 }
 
-std::string heading(const Analysed &it, const ChosenGpu &chosen, const Style &style) {
-  const Gpu &gpu = it.analysis.gpu;
+std::string heading(const Analysed &analysed, const ChosenGpu &chosen, const Style &style) {
+  const Gpu &gpu = analysed.analysis.gpu;
   std::string text =
-      style.bold(title(it.scheduled)) + fmt::format(" on {} ({})", gpu.product, to_string(gpu.arch));
+      style.bold(title(analysed.scheduled)) + fmt::format(" on {} ({})", gpu.product, to_string(gpu.arch));
   return folded(text, "  ", "") + (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n");
 }
 
@@ -55,13 +55,13 @@ ExitCode explain(const Context &context) {
     before = std::move(both.first);
     return std::move(both.second);
   };
-  Analysed it = analyse_all();
-  std::string alone = in_words(it.analysis);
-  std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, it.analysis) : "";
+  Analysed analysed = analyse_all();
+  std::string alone = in_words(analysed.analysis);
+  std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, analysed.analysis) : "";
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {
-        write_analysis(json, it);
+        write_analysis(json, analysed);
         json.attribute("in_words", alone);
         if (before) {
           json.attribute("against", before->scheduled.choice.name);
@@ -74,12 +74,12 @@ ExitCode explain(const Context &context) {
     return ExitCode::good;
   }
   const Style &style = context.style;
-  std::string text = heading(it, chosen, style) + analysis_text(it, style);
+  std::string text = heading(analysed, chosen, style) + analysis_text(analysed, style);
   text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone);
   if (before)
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);
   if (context.arguments.has("metrics"))
-    text += metrics_text(it.analysis, style);
+    text += metrics_text(analysed.analysis, style);
   std::string remarks =
       "\n"
       "Counts refer to the operations of the lowered kernel. Bounds count only operations that "
@@ -87,7 +87,7 @@ ExitCode explain(const Context &context) {
       "The bounds ignore latency.\n"
       "[bound]: a lower bound on a time, or derived from one. [modelled]: computed with a "
       "model of the caches or of the compiler.";
-  for (const std::string &line : {it.note, note})
+  for (const std::string &line : {analysed.note, note})
     remarks += line.empty() ? "" : "\n" + line;
   text += style.dim(folded_lines(remarks)) + "\n";
   out(text);

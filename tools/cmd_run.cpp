@@ -78,15 +78,15 @@ void write_published(llvm::json::OStream &json, const PublishedTable &table, con
   });
 }
 
-void write_figures(llvm::json::OStream &json, const PlanAnalysis &it) {
-  json.attribute("gpu", it.gpu.name);
-  json.attribute("sectors_per_request", it.total(Scope::global, false).sectors_per_request());
-  json.attribute("bank_conflicts", static_cast<std::int64_t>(it.total(Scope::shared, false).conflicts +
-                                                             it.total(Scope::shared, true).conflicts));
-  json.attribute("flop_per_byte_asked", json_number(it.asked_intensity()));
-  json.attribute("occupancy", it.slowest().occupancy.ratio());
-  json.attribute("limiter", std::string(name(it.limiter())));
-  json.attribute("least_ms", 1e3 * it.seconds());
+void write_figures(llvm::json::OStream &json, const PlanAnalysis &analysis) {
+  json.attribute("gpu", analysis.gpu.name);
+  json.attribute("sectors_per_request", analysis.total(Scope::global, false).sectors_per_request());
+  json.attribute("bank_conflicts", static_cast<std::int64_t>(analysis.total(Scope::shared, false).conflicts +
+                                                             analysis.total(Scope::shared, true).conflicts));
+  json.attribute("flop_per_byte_asked", json_number(analysis.asked_intensity()));
+  json.attribute("occupancy", analysis.slowest().occupancy.ratio());
+  json.attribute("limiter", std::string(name(analysis.limiter())));
+  json.attribute("least_ms", 1e3 * analysis.seconds());
 }
 
 void write_row(llvm::json::OStream &json, const Context &context, const Climbed &row) {
@@ -171,7 +171,7 @@ std::vector<Planned> plan_all(const Climb &climb, const std::vector<Choice> &cho
   std::vector<Planned> planned;
   for (const Choice &choice : choices)
     planned.push_back(climb.plan(choice));
-  if (std::ranges::all_of(planned, [](const Planned &it) { return it.failure.code == ExitCode::usage; }))
+  if (std::ranges::all_of(planned, [](const Planned &rung) { return rung.failure.code == ExitCode::usage; }))
     throw UserError(ExitCode::usage, planned.front().failure.message);
   return planned;
 }
@@ -179,11 +179,12 @@ std::vector<Planned> plan_all(const Climb &climb, const std::vector<Choice> &cho
 RunTableFacts facts_of(const Context &context, const std::vector<Planned> &planned, const Machine &machine) {
   RunTableFacts facts;
   facts.simulated = machine.simulated();
-  for (const Planned &it : planned) {
-    bool other = it.scheduled && it.scheduled->variant;
-    facts.names.push_back(it.choice.name + (other ? fmt::format(" ({})", it.scheduled->variant->name) : ""));
-    facts.problems.push_back(it.problem());
-    facts.published.push_back(published_cell(context, it.choice.name));
+  for (const Planned &rung : planned) {
+    bool other = rung.scheduled && rung.scheduled->variant;
+    facts.names.push_back(rung.choice.name +
+                          (other ? fmt::format(" ({})", rung.scheduled->variant->name) : ""));
+    facts.problems.push_back(rung.problem());
+    facts.published.push_back(published_cell(context, rung.choice.name));
   }
   return facts;
 }
@@ -193,9 +194,9 @@ std::vector<Climbed> climb_all(Climb &climb, const std::vector<Planned> &planned
                                const std::function<void(std::size_t, const Climbed &)> &print) {
   std::vector<Climbed> rows;
   Progress progress;
-  for (const Planned &it : planned) {
-    progress.show(fmt::format("{} of {}: {} …", rows.size() + 1, planned.size(), it.choice.name));
-    rows.push_back(climb.run(it));
+  for (const Planned &rung : planned) {
+    progress.show(fmt::format("{} of {}: {} …", rows.size() + 1, planned.size(), rung.choice.name));
+    rows.push_back(climb.run(rung));
     progress.clear();
     print(rows.size() - 1, rows.back());
   }

@@ -48,29 +48,29 @@ void deliver(const Context &context, const std::string &text) {
     out(text);
 }
 
-std::string as_json(const Scheduled &it, std::size_t step, bool lowered) {
+std::string as_json(const Scheduled &scheduled, std::size_t step, bool lowered) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
-      json.attribute("rung", it.choice.name);
-      json.attribute("shape", llvm::json::Array(it.shape));
-      json.attribute("dtype", dtype_name(it.schedule.source(), it.dtype));
-      if (it.variant)
-        json.attribute("variant", it.variant->name);
+      json.attribute("rung", scheduled.choice.name);
+      json.attribute("shape", llvm::json::Array(scheduled.shape));
+      json.attribute("dtype", dtype_name(scheduled.schedule.source(), scheduled.dtype));
+      if (scheduled.variant)
+        json.attribute("variant", scheduled.variant->name);
       json.attribute("step", static_cast<std::int64_t>(step));
       json.attributeArray("directives", [&] {
-        for (const Directive &directive : it.schedule.trace())
+        for (const Directive &directive : scheduled.schedule.trace())
           json.value(to_cpp(directive));
       });
       json.attributeArray("obligations", [&] {
-        for (const Obligation &obligation : it.schedule.obligations())
+        for (const Obligation &obligation : scheduled.schedule.obligations())
           json.object([&] {
             json.attribute("message", obligation.message);
             json.attribute("step", static_cast<std::int64_t>(obligation.directive));
           });
       });
-      json.attribute("program", print(it.schedule.step(step)));
+      json.attribute("program", print(scheduled.schedule.step(step)));
       if (lowered)
-        json.attribute("kernel", kernel::print(lower(it.schedule)));
+        json.attribute("kernel", kernel::print(lower(scheduled.schedule)));
     });
   });
 }
@@ -80,33 +80,35 @@ ExitCode run(const Context &context) {
   if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
     throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
   Target target = make_target(given_arch(context).value_or(Target{}.arch));
-  Scheduled it = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]), target);
+  Scheduled scheduled = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]), target);
   const Style style = arguments.has("output") ? Style(Colour::never) : context.style;
   if (auto form = arguments.value("trace")) {
     // The JSON result is the trace file itself, so that it can be replayed.
     bool cpp = *form == "cpp" && !context.json();
-    deliver(context, cpp ? highlight(trace_to_cpp(it.schedule), style)
-                         : to_json(trace_file(it.schedule, it.shape, it.dtype)));
+    deliver(context, cpp ? highlight(trace_to_cpp(scheduled.schedule), style)
+                         : to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype)));
     return ExitCode::good;
   }
-  std::size_t step = chosen_step(context, it.schedule);
+  std::size_t step = chosen_step(context, scheduled.schedule);
   if (context.json()) {
-    deliver(context, as_json(it, step, arguments.has("lowered")));
+    deliver(context, as_json(scheduled, step, arguments.has("lowered")));
     return ExitCode::good;
   }
-  std::string text = style.bold(folded_lines(title(it)));
+  std::string text = style.bold(folded_lines(title(scheduled)));
   if (arguments.has("lowered")) {
-    text += style.dim("  lowered") + "\n\n" + highlight(kernel::print(lower(it.schedule)), style);
+    text += style.dim("  lowered") + "\n\n" + highlight(kernel::print(lower(scheduled.schedule)), style);
   } else if (arguments.has("step")) {
-    std::string directive =
-        step == 0 ? style.dim("the computation") : highlight(to_cpp(it.schedule.trace()[step - 1]), style);
-    text += style.dim(fmt::format("  step {} of {}", step, it.schedule.trace().size())) + "\n\n" + directive +
-            "\n\n" + highlight(print(it.schedule.step(step)), style);
+    std::string directive = step == 0 ? style.dim("the computation")
+                                      : highlight(to_cpp(scheduled.schedule.trace()[step - 1]), style);
+    text += style.dim(fmt::format("  step {} of {}", step, scheduled.schedule.trace().size())) + "\n\n" +
+            directive + "\n\n" + highlight(print(scheduled.schedule.step(step)), style);
   } else {
-    text += "\n" + style.dim(folded_lines(it.choice.summary)) + "\n\n" + numbered_trace(it.schedule, style) +
-            "\n" + highlight(print(it.schedule.program()), style);
+    text += "\n" + style.dim(folded_lines(scheduled.choice.summary)) + "\n\n" +
+            numbered_trace(scheduled.schedule, style) + "\n" +
+            highlight(print(scheduled.schedule.program()), style);
   }
-  if (std::string owed = obligations_text(it.schedule, style); !owed.empty() && !arguments.has("lowered"))
+  if (std::string owed = obligations_text(scheduled.schedule, style);
+      !owed.empty() && !arguments.has("lowered"))
     text += "\n" + owed;
   deliver(context, text);
   return ExitCode::good;

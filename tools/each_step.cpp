@@ -94,11 +94,11 @@ std::string temporary_file() {
 }
 
 /// The path of the trace that reproduces the fault.
-std::string save_trace(const Context &context, const BlamedCase &it) {
+std::string save_trace(const Context &context, const BlamedCase &blamed) {
   std::string path = context.arguments.value("save").value_or("");
   if (path.empty())
     path = temporary_file();
-  write_file(path, to_json(trace_file(*it.schedule, it.extents, it.dtype)));
+  write_file(path, to_json(trace_file(*blamed.schedule, blamed.extents, blamed.dtype)));
   return path;
 }
 
@@ -108,8 +108,9 @@ const char *kind_name(BlamedStep::Kind kind) {
                                                : "computation";
 }
 
-std::string dtype_of(const BlamedCase &it) {
-  return it.schedule ? dtype_name(it.schedule->source(), it.dtype) : std::string(name(it.dtype));
+std::string dtype_of(const BlamedCase &blamed) {
+  return blamed.schedule ? dtype_name(blamed.schedule->source(), blamed.dtype)
+                         : std::string(name(blamed.dtype));
 }
 
 std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
@@ -118,28 +119,28 @@ std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
     json.object([&] {
       json.attribute("rung", choice.name);
       json.attributeArray("cases", [&] {
-        for (const BlamedCase &it : cases)
+        for (const BlamedCase &blamed : cases)
           json.object([&] {
-            json.attribute("shape", llvm::json::Array(it.extents));
-            json.attribute("dtype", dtype_of(it));
-            if (!it.left_out.empty())
-              json.attribute("left_out", it.left_out);
-            if (!it.blame.refusal.empty())
-              json.attribute("refusal", it.blame.refusal);
-            json.attribute("runs", llvm::json::Array(it.blame.runs));
+            json.attribute("shape", llvm::json::Array(blamed.extents));
+            json.attribute("dtype", dtype_of(blamed));
+            if (!blamed.left_out.empty())
+              json.attribute("left_out", blamed.left_out);
+            if (!blamed.blame.refusal.empty())
+              json.attribute("refusal", blamed.blame.refusal);
+            json.attribute("runs", llvm::json::Array(blamed.blame.runs));
             json.attributeArray("steps", [&] {
-              for (const BlamedStep &step : it.blame.steps)
+              for (const BlamedStep &step : blamed.blame.steps)
                 json.object([&] {
                   json.attribute("kind", kind_name(step.kind));
                   json.attribute("name", step.name);
                   if (step.left_out)
                     json.attribute("left_out", true);
                   else
-                    json.attribute("passed", !it.blame.fault || &step != &it.blame.at_fault());
+                    json.attribute("passed", !blamed.blame.fault || &step != &blamed.blame.at_fault());
                 });
             });
-            if (it.blame.fault)
-              json.attribute("fault", it.blame.fault->message);
+            if (blamed.blame.fault)
+              json.attribute("fault", blamed.blame.fault->message);
           });
       });
       if (!no_ring.empty())
@@ -163,26 +164,27 @@ std::string steps_text(const Blame &blame, const Style &style) {
   return text;
 }
 
-std::string case_line(const BlamedCase &it, const Style &style) {
-  std::string shape = fmt::format("{} {}", dtype_of(it), to_text(it.extents));
+std::string case_line(const BlamedCase &blamed, const Style &style) {
+  std::string shape = fmt::format("{} {}", dtype_of(blamed), to_text(blamed.extents));
   auto line = [](const std::string &mark, const std::string &text) {
     return folded(text, "      ", "  " + mark + " ");
   };
-  if (!it.left_out.empty())
-    return line("-", fmt::format("{}: left out: {}", shape, it.left_out.substr(0, it.left_out.find('\n'))));
-  if (it.blame.fault)
-    return line(style.red("✗"), fmt::format("{}: {} changed the result", shape, it.blame.at_fault().name));
+  if (!blamed.left_out.empty())
+    return line("-",
+                fmt::format("{}: left out: {}", shape, blamed.left_out.substr(0, blamed.left_out.find('\n'))));
+  if (blamed.blame.fault)
+    return line(style.red("✗"), fmt::format("{}: {} changed the result", shape, blamed.blame.at_fault().name));
   return line(style.green("✓"),
-              fmt::format("{}: {}{}", shape, to_string(it.blame),
-                          it.blame.refusal.empty() ? "" : "; it cannot be lowered, see below"));
+              fmt::format("{}: {}{}", shape, to_string(blamed.blame),
+                          blamed.blame.refusal.empty() ? "" : "; it cannot be lowered, see below"));
 }
 
 /// The inputs of the steps, one line for each dtype.
 std::string runs_text(const std::vector<BlamedCase> &cases) {
   std::vector<std::string> lines;
-  for (const BlamedCase &it : cases) {
-    std::string line = fmt::format("  {}: {}\n", dtype_of(it), fmt::join(it.blame.runs, "; "));
-    if (!it.blame.runs.empty() && std::ranges::find(lines, line) == lines.end())
+  for (const BlamedCase &blamed : cases) {
+    std::string line = fmt::format("  {}: {}\n", dtype_of(blamed), fmt::join(blamed.blame.runs, "; "));
+    if (!blamed.blame.runs.empty() && std::ranges::find(lines, line) == lines.end())
       lines.push_back(line);
   }
   return lines.empty() ? ""
@@ -191,13 +193,13 @@ std::string runs_text(const std::vector<BlamedCase> &cases) {
                              folded_lines(fmt::format("{}", fmt::join(lines, "")));
 }
 
-std::string fault_text(const BlamedCase &it, const std::string &command, const Style &style) {
-  const Fault &fault = *it.blame.fault;
-  const BlamedStep &step = it.blame.at_fault();
+std::string fault_text(const BlamedCase &blamed, const std::string &command, const Style &style) {
+  const Fault &fault = *blamed.blame.fault;
+  const BlamedStep &step = blamed.blame.at_fault();
   std::string text = "\n" + style.red(fmt::format("at fault: {} {}", kind_name(step.kind), step.name)) + "\n";
   text += folded_lines((fault.run.empty() ? "" : fault.run + ": ") + fault.message + "\n");
   if (fault.step > 0)
-    text += "\n" + render_diff(diff_lines(it.blame.steps[fault.step - 1].text, step.text), style);
+    text += "\n" + render_diff(diff_lines(blamed.blame.steps[fault.step - 1].text, step.text), style);
   return text +
          "\n"
          "to reproduce: " +
@@ -212,14 +214,14 @@ std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
   text += steps_text(shown.blame, style) + "\n";
   if (!no_ring.empty())
     text += folded("ring mode: left out: " + no_ring, "      ", "  - ");
-  for (const BlamedCase &it : cases)
-    text += case_line(it, style);
+  for (const BlamedCase &blamed : cases)
+    text += case_line(blamed, style);
   text += runs_text(cases);
   if (last.blame.fault)
     text += fault_text(last, command, style);
-  for (const BlamedCase &it : cases)
-    if (!it.blame.refusal.empty())
-      return text + "\n" + style.red(folded_lines(it.blame.refusal)) + "\n";
+  for (const BlamedCase &blamed : cases)
+    if (!blamed.blame.refusal.empty())
+      return text + "\n" + style.red(folded_lines(blamed.blame.refusal)) + "\n";
   return text;
 }
 
@@ -254,7 +256,8 @@ ExitCode check_each_step(const Context &context, const Choice &choice, const std
                      : text_of(choice, cases, no_ring, command, context.style));
   if (faulty)
     return ExitCode::wrong_result;
-  bool refused = std::ranges::any_of(cases, [](const BlamedCase &it) { return !it.blame.refusal.empty(); });
+  bool refused =
+      std::ranges::any_of(cases, [](const BlamedCase &blamed) { return !blamed.blame.refusal.empty(); });
   return refused ? ExitCode::illegal_schedule : ExitCode::good;
 }
 

@@ -21,16 +21,16 @@ std::string section_text(const Section &section, const Style &style) {
   return text;
 }
 
-std::string accesses_text(const PlanAnalysis &it, const Style &style) {
+std::string accesses_text(const PlanAnalysis &analysis, const Style &style) {
   Table table({{"#", Align::right},
                {"access"},
                {"each request", Align::right},
                {"requests", Align::right},
                {"clocks", Align::right},
                {"line", Align::right}});
-  std::vector<AccessName> hot = hottest(it);
+  std::vector<AccessName> hot = hottest(analysis);
   for (std::size_t n = 0; n < std::min(hot.size(), shown_accesses); ++n) {
-    const KernelAnalysis &kernel = it.kernels[hot[n].kernel];
+    const KernelAnalysis &kernel = analysis.kernels[hot[n].kernel];
     const model::AccessCounts &access = kernel.counters.accesses[hot[n].access];
     const TextLine &line = kernel.lines[hot[n].access];
     table.add({std::to_string(hot[n].number), hot[n].text, per_request(access),
@@ -48,26 +48,26 @@ std::string accesses_text(const PlanAnalysis &it, const Style &style) {
          "\n" + table.text(style) + rest;
 }
 
-void write_resources(llvm::json::OStream &json, const KernelAnalysis &it) {
-  if (it.compiled) {
-    json.attribute("registers", it.compiled->registers);
-    json.attribute("spill_bytes", it.compiled->spill_loads + it.compiled->spill_stores);
+void write_resources(llvm::json::OStream &json, const KernelAnalysis &analysis) {
+  if (analysis.compiled) {
+    json.attribute("registers", analysis.compiled->registers);
+    json.attribute("spill_bytes", analysis.compiled->spill_loads + analysis.compiled->spill_stores);
   } else {
     json.attribute("registers", nullptr);
   }
-  json.attribute("registers_allocated", it.occupancy.registers_per_thread);
-  json.attribute("shared_bytes", it.kernel.shared_bytes);
-  json.attribute("shared_bytes_allocated", it.occupancy.shared_per_block);
-  json.attribute("occupancy", it.occupancy.ratio());
-  json.attribute("blocks_per_sm", it.occupancy.blocks);
+  json.attribute("registers_allocated", analysis.occupancy.registers_per_thread);
+  json.attribute("shared_bytes", analysis.kernel.shared_bytes);
+  json.attribute("shared_bytes_allocated", analysis.occupancy.shared_per_block);
+  json.attribute("occupancy", analysis.occupancy.ratio());
+  json.attribute("blocks_per_sm", analysis.occupancy.blocks);
   json.attributeArray("occupancy_limits", [&] {
-    for (OccupancyLimit limit : it.occupancy.limits)
+    for (OccupancyLimit limit : analysis.occupancy.limits)
       json.value(std::string(name(limit)));
   });
-  json.attribute("grid_blocks", it.waves.blocks);
-  json.attribute("block_threads", it.kernel.threads());
-  json.attribute("waves", it.waves.waves);
-  json.attribute("blocks_of_busiest_sm", it.waves.busiest);
+  json.attribute("grid_blocks", analysis.waves.blocks);
+  json.attribute("block_threads", analysis.kernel.threads());
+  json.attribute("waves", analysis.waves.waves);
+  json.attribute("blocks_of_busiest_sm", analysis.waves.busiest);
 }
 
 void write_access(llvm::json::OStream &json, const AccessName &name, const KernelAnalysis &kernel) {
@@ -90,8 +90,9 @@ void write_access(llvm::json::OStream &json, const AccessName &name, const Kerne
   json.attribute("text", kernel.lines[name.access].text);
 }
 
-std::vector<Metric> metrics_of(const KernelAnalysis &it, const Gpu &gpu) {
-  return metrics({it.exact(), &it.memory.traffic, it.occupancy_assumed ? nullptr : &it.occupancy, &gpu});
+std::vector<Metric> metrics_of(const KernelAnalysis &analysis, const Gpu &gpu) {
+  return metrics({analysis.exact(), &analysis.memory.traffic,
+                  analysis.occupancy_assumed ? nullptr : &analysis.occupancy, &gpu});
 }
 
 void write_metric(llvm::json::OStream &json, const Metric &metric) {
@@ -103,34 +104,34 @@ void write_metric(llvm::json::OStream &json, const Metric &metric) {
 }
 
 void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::size_t k) {
-  const KernelAnalysis &it = whole.kernels[k];
-  json.attribute("kernel", entry_name(it.kernel));
-  json.attribute("least_seconds", it.seconds());
-  json.attribute("limiter", std::string(name(it.limiter())));
+  const KernelAnalysis &analysis = whole.kernels[k];
+  json.attribute("kernel", entry_name(analysis.kernel));
+  json.attribute("least_seconds", analysis.seconds());
+  json.attribute("limiter", std::string(name(analysis.limiter())));
   json.attributeObject("bounds_seconds", [&] {
-    for (const Bound &bound : it.bounds)
+    for (const Bound &bound : analysis.bounds)
       json.attribute(std::string(name(bound.resource)), bound.seconds);
   });
-  write_resources(json, it);
-  json.attribute("blocks_counted", static_cast<std::int64_t>(it.counters.counted));
-  json.attribute("requests_followed", it.memory.followed);
-  json.attribute("dram_bytes", static_cast<std::int64_t>(it.memory.traffic.dram_bytes()));
-  json.attribute("l2_bytes", static_cast<std::int64_t>(it.memory.traffic.l2_bytes()));
-  json.attribute("l1_hit_rate", it.memory.traffic.l1_hit_rate());
-  json.attribute("l2_hit_rate", it.memory.traffic.l2_hit_rate());
-  json.attribute("active_lanes", it.active_lanes());
-  json.attribute("divergent_branches", static_cast<std::int64_t>(it.counters.divergent));
+  write_resources(json, analysis);
+  json.attribute("blocks_counted", static_cast<std::int64_t>(analysis.counters.counted));
+  json.attribute("requests_followed", analysis.memory.followed);
+  json.attribute("dram_bytes", static_cast<std::int64_t>(analysis.memory.traffic.dram_bytes()));
+  json.attribute("l2_bytes", static_cast<std::int64_t>(analysis.memory.traffic.l2_bytes()));
+  json.attribute("l1_hit_rate", analysis.memory.traffic.l1_hit_rate());
+  json.attribute("l2_hit_rate", analysis.memory.traffic.l2_hit_rate());
+  json.attribute("active_lanes", analysis.active_lanes());
+  json.attribute("divergent_branches", static_cast<std::int64_t>(analysis.counters.divergent));
   json.attributeArray("accesses", [&] {
     for (const AccessName &access : accesses(whole))
       if (access.kernel == k)
-        json.object([&] { write_access(json, access, it); });
+        json.object([&] { write_access(json, access, analysis); });
   });
   json.attributeArray("metrics", [&] {
-    for (const Metric &metric : metrics_of(it, whole.gpu))
+    for (const Metric &metric : metrics_of(analysis, whole.gpu))
       json.object([&] { write_metric(json, metric); });
   });
   json.attributeArray("sections", [&] {
-    for (const Section &section : sections(it, whole))
+    for (const Section &section : sections(analysis, whole))
       json.object([&] {
         json.attribute("title", section.title);
         json.attributeArray("facts", [&] {
@@ -149,8 +150,8 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
 
 std::string paragraph_text(const std::string &text) { return folded(text, "  ", "  "); }
 
-std::string analysis_text(const Analysed &it, const Style &style) {
-  const PlanAnalysis &whole = it.analysis;
+std::string analysis_text(const Analysed &analysed, const Style &style) {
+  const PlanAnalysis &whole = analysed.analysis;
   std::string text;
   for (const KernelAnalysis &kernel : whole.kernels) {
     if (whole.kernels.size() > 1)
@@ -178,11 +179,11 @@ std::string metrics_text(const PlanAnalysis &whole, const Style &style) {
   return text;
 }
 
-void write_analysis(llvm::json::OStream &json, const Analysed &it) {
-  const PlanAnalysis &whole = it.analysis;
-  json.attribute("rung", it.scheduled.choice.name);
-  json.attribute("shape", llvm::json::Array(it.scheduled.shape));
-  json.attribute("dtype", dtype_name(it.scheduled.source(), it.scheduled.dtype));
+void write_analysis(llvm::json::OStream &json, const Analysed &analysed) {
+  const PlanAnalysis &whole = analysed.analysis;
+  json.attribute("rung", analysed.scheduled.choice.name);
+  json.attribute("shape", llvm::json::Array(analysed.scheduled.shape));
+  json.attribute("dtype", dtype_name(analysed.scheduled.source(), analysed.scheduled.dtype));
   json.attribute("gpu", whole.gpu.name);
   json.attribute("arch", to_string(whole.gpu.arch));
   json.attribute("least_seconds", whole.seconds());
@@ -194,8 +195,8 @@ void write_analysis(llvm::json::OStream &json, const Analysed &it) {
     json.attribute("ridge", whole.gpu.ridge());
   });
   json.attribute("sampled", whole.sampled());
-  if (!it.note.empty())
-    json.attribute("note", it.note);
+  if (!analysed.note.empty())
+    json.attribute("note", analysed.note);
   json.attributeArray("kernels", [&] {
     for (std::size_t k = 0; k < whole.kernels.size(); ++k)
       json.object([&] { write_kernel(json, whole, k); });

@@ -9,13 +9,13 @@
 namespace nestsmith::cli {
 
 /// The sections of each kernel, and its most expensive accesses.
-std::string analysis_text(const Analysed &it, const Style &style);
+std::string analysis_text(const Analysed &analysed, const Style &style);
 /// All metrics, under the profiler's names.
 std::string metrics_text(const PlanAnalysis &whole, const Style &style);
 /// A paragraph, wrapped and indented.
 std::string paragraph_text(const std::string &text);
 
 /// Writes the attributes of an open JSON object.
-void write_analysis(llvm::json::OStream &json, const Analysed &it);
+void write_analysis(llvm::json::OStream &json, const Analysed &analysed);
 
 } // namespace nestsmith::cli

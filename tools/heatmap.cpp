@@ -90,25 +90,25 @@ std::string ranges(const std::vector<int> &lanes) {
 }
 
 /// The access that the user means.
-AccessName find_access(const PlanAnalysis &it, const std::string &wanted) {
-  std::vector<AccessName> hot = hottest(it);
+AccessName find_access(const PlanAnalysis &analysis, const std::string &wanted) {
+  std::vector<AccessName> hot = hottest(analysis);
   if (wanted.empty() && !hot.empty())
     return hot.front();
   for (const AccessName &name : hot)
     if (std::to_string(name.number) == wanted || name.text == wanted ||
-        it.kernels[name.kernel].counters.accesses[name.access].buffer->name == wanted)
+        analysis.kernels[name.kernel].counters.accesses[name.access].buffer->name == wanted)
       return name;
   std::vector<std::string> list;
-  for (const AccessName &name : accesses(it))
+  for (const AccessName &name : accesses(analysis))
     list.push_back(fmt::format("{} {}", name.number, name.text));
   throw UserError(ExitCode::usage,
                   fmt::format("there is no access '{}'; name an access by its number or its buffer: {}", wanted,
                               fmt::join(list, ", ")));
 }
 
-void write_json(const Analysed &it, const AccessName &name, const model::WarpRequest &request,
+void write_json(const Analysed &analysed, const AccessName &name, const model::WarpRequest &request,
                 const model::RequestCost &cost) {
-  const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];
+  const KernelAnalysis &kernel = analysed.analysis.kernels[name.kernel];
   const model::AccessCounts &access = kernel.counters.accesses[name.access];
   out(json_text([&](llvm::json::OStream &json) {
     json.object([&] {
@@ -193,9 +193,9 @@ std::string sector_picture(const model::WarpRequest &request, std::int64_t bytes
   return text;
 }
 
-ExitCode show_heatmap(const Context &context, const Analysed &it, const std::string &wanted) {
-  AccessName name = find_access(it.analysis, wanted);
-  const KernelAnalysis &kernel = it.analysis.kernels[name.kernel];
+ExitCode show_heatmap(const Context &context, const Analysed &analysed, const std::string &wanted) {
+  AccessName name = find_access(analysed.analysis, wanted);
+  const KernelAnalysis &kernel = analysed.analysis.kernels[name.kernel];
   const model::AccessCounts &access = kernel.counters.accesses[name.access];
   auto request = model::first_request(kernel.kernel, ones(kernel.kernel), name.access);
   if (!request)
@@ -204,13 +204,13 @@ ExitCode show_heatmap(const Context &context, const Analysed &it, const std::str
                                 name.number, name.text));
   model::RequestCost cost = model::cost(*request, access.bytes, access.buffer->scope);
   if (context.json()) {
-    write_json(it, name, *request, cost);
+    write_json(analysed, name, *request, cost);
     return ExitCode::good;
   }
   const Style &style = context.style;
   bool shared = access.buffer->scope == Scope::shared;
   auto lanes = static_cast<std::int64_t>(lanes_of(*request).size());
-  std::string text = style.bold(folded_lines(title(it.scheduled))) + "\n\n";
+  std::string text = style.bold(folded_lines(title(analysed.scheduled))) + "\n\n";
   text += folded(fmt::format("{}  line {}: {}", style.bold(fmt::format("{}: {}", name.number, name.text)),
                              kernel.lines[name.access].number, kernel.lines[name.access].text),
                  "   ", "");

@@ -20,6 +20,6 @@ std::string sector_picture(const model::WarpRequest &request, std::int64_t bytes
 /// Prints the picture of the first request of an access. `wanted` is the number of the access, or a buffer,
 /// which selects its most expensive access; empty selects the most expensive of all. Throws UserError (usage)
 /// with a list of the accesses if there is no such access.
-ExitCode show_heatmap(const Context &context, const Analysed &it, const std::string &wanted);
+ExitCode show_heatmap(const Context &context, const Analysed &analysed, const std::string &wanted);
 
 } // namespace nestsmith::cli

@@ -266,32 +266,32 @@ std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::ve
   bool first = true;
   for (const std::vector<std::int64_t> &extents : shapes)
     for (DType dtype : dtypes) {
-      BlamedCase &it = cases.emplace_back(BlamedCase{extents, dtype, {}, {}, ""});
+      BlamedCase &blamed = cases.emplace_back(BlamedCase{extents, dtype, {}, {}, ""});
       BlameOptions own = options;
       own.extents = extents;
       try {
-        it.schedule = build(extents, dtype);
+        blamed.schedule = build(extents, dtype);
       } catch (const UserError &error) {
-        it.left_out = error.what();
+        blamed.left_out = error.what();
         continue;
       }
       if (!std::exchange(first, false)) {
         own.most_instances = std::min(own.most_instances, limits.thinned);
-        if (double least = least_instances(*it.schedule, own); least > limits.left_out) {
-          it.left_out = fmt::format("the interpreter would run {:.1e} block instances", least);
+        if (double least = least_instances(*blamed.schedule, own); least > limits.left_out) {
+          blamed.left_out = fmt::format("the interpreter would run {:.1e} block instances", least);
           continue;
         }
       }
-      it.blame = find_blame(*it.schedule, own);
-      if (it.blame.fault)
+      blamed.blame = find_blame(*blamed.schedule, own);
+      if (blamed.blame.fault)
         return cases;
     }
   return cases;
 }
 
-std::string replay_command(const std::string &file, const BlamedCase &it) {
-  return fmt::format("nestsmith check {} --each-step --shape {} --dtype {}", file, fmt::join(it.extents, "x"),
-                     name(it.dtype));
+std::string replay_command(const std::string &file, const BlamedCase &blamed) {
+  return fmt::format("nestsmith check {} --each-step --shape {} --dtype {}", file,
+                     fmt::join(blamed.extents, "x"), name(blamed.dtype));
 }
 
 double interpreted_instances(const Schedule &schedule, const BlameOptions &options) {

@@ -103,7 +103,7 @@ std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::ve
                                    const CaseLimits &limits = {});
 
 /// The command that replays a case saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
-std::string replay_command(const std::string &file, const BlamedCase &it);
+std::string replay_command(const std::string &file, const BlamedCase &blamed);
 
 /// The number of block instances that the interpreter executes for all steps on all inputs.
 double interpreted_instances(const Schedule &schedule, const BlameOptions &options = {});

@@ -39,19 +39,19 @@ double requests_of(const model::Counters &counters) {
   return requests;
 }
 
-std::vector<Bound> bounds_of(const KernelAnalysis &it, const Gpu &gpu) {
-  const model::Counters &counts = it.counters;
+std::vector<Bound> bounds_of(const KernelAnalysis &analysis, const Gpu &gpu) {
+  const model::Counters &counts = analysis.counters;
   double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps);
   // Loads of shared memory as the compiler merges them: else this would be no bound.
   double wavefronts = static_cast<double>(counts.merged(Scope::shared, false).wavefronts +
                                           counts.merged(Scope::shared, true).wavefronts);
   // Of the SM that has the most blocks, where all blocks do as much.
   double share =
-      static_cast<double>(it.waves.busiest) / std::max<double>(1, static_cast<double>(counts.blocks));
+      static_cast<double>(analysis.waves.busiest) / std::max<double>(1, static_cast<double>(counts.blocks));
   auto of_an_sm = [&](Resource resource, double clocks) {
     return Bound{resource, clocks * share, clocks * share / gpu.clock_hz};
   };
-  const model::Traffic &moved = it.memory.traffic;
+  const model::Traffic &moved = analysis.memory.traffic;
   double l2_bytes = static_cast<double>(moved.l2_bytes()), dram_bytes = static_cast<double>(moved.dram_bytes());
   double instructions = requests_of(counts) + arithmetic + static_cast<double>(counts.barriers.warps);
   std::vector<Bound> bounds = {
@@ -86,16 +86,17 @@ LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<Kern
   return launch;
 }
 
-void set_occupancy(KernelAnalysis &it, const Gpu &gpu) {
-  LaunchResources launch = launch_of(it.kernel, it.compiled);
-  it.occupancy_assumed = !occupancy_calculator();
-  it.occupancy = it.occupancy_assumed ? occupancy_without_registers(gpu, launch) : occupancy(gpu, launch);
-  if (it.occupancy.blocks == 0)
+void set_occupancy(KernelAnalysis &analysis, const Gpu &gpu) {
+  LaunchResources launch = launch_of(analysis.kernel, analysis.compiled);
+  analysis.occupancy_assumed = !occupancy_calculator();
+  analysis.occupancy =
+      analysis.occupancy_assumed ? occupancy_without_registers(gpu, launch) : occupancy(gpu, launch);
+  if (analysis.occupancy.blocks == 0)
     throw UserError(ExitCode::usage,
                     fmt::format("an SM of {} cannot hold a block of the kernel {}: the block has {} threads of "
                                 "{} registers each, and {} bytes of shared memory",
-                                gpu.product, it.kernel.name, launch.threads, launch.registers,
-                                it.kernel.shared_bytes));
+                                gpu.product, analysis.kernel.name, launch.threads, launch.registers,
+                                analysis.kernel.shared_bytes));
 }
 
 /// Of the operands, each moved once, and the result.
@@ -194,10 +195,10 @@ double KernelAnalysis::imbalance(const Gpu &gpu) const {
 double PlanAnalysis::flops() const { return sum_of(kernels, &KernelAnalysis::flops); }
 double PlanAnalysis::asked_bytes() const { return sum_of(kernels, &KernelAnalysis::asked_bytes); }
 double PlanAnalysis::dram_bytes() const {
-  return sum_of(kernels, [](const KernelAnalysis &it) { return it.memory.traffic.dram_bytes(); });
+  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.memory.traffic.dram_bytes(); });
 }
 double PlanAnalysis::multiply_adds() const {
-  return sum_of(kernels, [](const KernelAnalysis &it) { return it.counters.multiply_adds.threads; });
+  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.multiply_adds.threads; });
 }
 
 double PlanAnalysis::attainable(double intensity) const {
@@ -205,20 +206,20 @@ double PlanAnalysis::attainable(double intensity) const {
 }
 
 double PlanAnalysis::peak_of_mix() const {
-  double other = sum_of(kernels, [](const KernelAnalysis &it) { return it.counters.floating.threads; });
+  double other = sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.floating.threads; });
   double slots = 2 * (multiply_adds() + other);
   return slots == 0 ? gpu.fp32_flops() : gpu.fp32_flops() * flops() / slots;
 }
 
 double PlanAnalysis::seconds() const {
-  return sum_of(kernels, [](const KernelAnalysis &it) { return it.seconds(); });
+  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.seconds(); });
 }
 double PlanAnalysis::seconds(Resource r) const {
-  return sum_of(kernels, [&](const KernelAnalysis &it) { return it.bound(r).seconds; });
+  return sum_of(kernels, [&](const KernelAnalysis &kernel) { return kernel.bound(r).seconds; });
 }
 
 const KernelAnalysis &PlanAnalysis::slowest() const {
-  return *std::ranges::max_element(kernels, {}, [](const KernelAnalysis &it) { return it.seconds(); });
+  return *std::ranges::max_element(kernels, {}, [](const KernelAnalysis &kernel) { return kernel.seconds(); });
 }
 
 model::RequestSums PlanAnalysis::total(Scope scope, bool stores) const {
@@ -229,7 +230,7 @@ model::RequestSums PlanAnalysis::total(Scope scope, bool stores) const {
 }
 
 bool PlanAnalysis::sampled() const {
-  return std::ranges::any_of(kernels, [](const KernelAnalysis &it) { return it.counters.sampled(); });
+  return std::ranges::any_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.sampled(); });
 }
 
 Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch) {
@@ -278,31 +279,34 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
   result.needed_bytes = needed_bytes(source);
   result.needed_multiply_adds = has_sums(source) ? result.needed_flops / 2 : 0;
   for (std::size_t n = 0; n < constant.kernels.size(); ++n) {
-    KernelAnalysis it;
-    it.kernel = constant.kernels[n];
+    KernelAnalysis analysis;
+    analysis.kernel = constant.kernels[n];
     if (n < compiled.size())
-      it.compiled = compiled[n];
-    set_occupancy(it, gpu);
-    std::vector<Scalar> scalars = ones(it.kernel);
-    auto count = [&] { return model::count(it.kernel, scalars, {options.max_blocks, options.host_threads}); };
-    it.counters = count();
-    SumsInRegisters sums = sums_in_registers(it.kernel);
+      analysis.compiled = compiled[n];
+    set_occupancy(analysis, gpu);
+    std::vector<Scalar> scalars = ones(analysis.kernel);
+    auto count = [&] {
+      return model::count(analysis.kernel, scalars, {options.max_blocks, options.host_threads});
+    };
+    analysis.counters = count();
+    SumsInRegisters sums = sums_in_registers(analysis.kernel);
     if (!sums.buffers.empty()) {
-      it.lowered = std::move(it.counters);
-      it.kernel = std::move(sums.kernel);
-      it.sums_moved = std::move(sums.buffers);
-      it.counters = count();
+      analysis.lowered = std::move(analysis.counters);
+      analysis.kernel = std::move(sums.kernel);
+      analysis.sums_moved = std::move(sums.buffers);
+      analysis.counters = count();
     }
-    for (const model::AccessCounts &access : it.counters.accesses) {
+    for (const model::AccessCounts &access : analysis.counters.accesses) {
       auto from = sums.origin.find(access.stmt.get());
-      it.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
+      analysis.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
     }
-    it.waves = waves(gpu, it.occupancy, static_cast<std::int64_t>(it.counters.blocks));
-    model::MemorySystem system{gpu.sms, it.occupancy.blocks, l1_bytes_left(gpu, it.occupancy), gpu.l2_bytes,
-                               gpu.l2_partitions};
-    it.memory = model::traffic(it.kernel, scalars, it.counters, system, {options.max_requests});
-    it.bounds = bounds_of(it, gpu);
-    result.kernels.push_back(std::move(it));
+    analysis.waves = waves(gpu, analysis.occupancy, static_cast<std::int64_t>(analysis.counters.blocks));
+    model::MemorySystem system{gpu.sms, analysis.occupancy.blocks, l1_bytes_left(gpu, analysis.occupancy),
+                               gpu.l2_bytes, gpu.l2_partitions};
+    analysis.memory =
+        model::traffic(analysis.kernel, scalars, analysis.counters, system, {options.max_requests});
+    analysis.bounds = bounds_of(analysis, gpu);
+    result.kernels.push_back(std::move(analysis));
   }
   return result;
 }

@@ -148,13 +148,14 @@ struct Counted {
 };
 
 /// The counts of all chosen blocks, each multiplied by its weight.
-Counters run_blocks(const Counted &it, Memory &memory, const std::vector<Chosen> &blocks, unsigned threads) {
-  const sim::Program &program = it.program;
-  const Counts none{sim::Executions(program), it.counting.tally(program)};
+Counters run_blocks(const Counted &counted, Memory &memory, const std::vector<Chosen> &blocks,
+                    unsigned threads) {
+  const sim::Program &program = counted.program;
+  const Counts none{sim::Executions(program), counted.counting.tally(program)};
   std::vector<Counts> counts(threads, none);
   std::atomic<std::size_t> next = 0;
   sim::run_workers(counts, [&](Counts &mine) {
-    CountingMachine single(program, it.counting, memory), weighted(program, it.counting, memory);
+    CountingMachine single(program, counted.counting, memory), weighted(program, counted.counting, memory);
     for (std::size_t n = next++; n < blocks.size(); n = next++) {
       if (blocks[n].weight == 1) {
         single.machine.run_block(blocks[n].block);
@@ -169,7 +170,7 @@ Counters run_blocks(const Counted &it, Memory &memory, const std::vector<Chosen>
   Counts all = none;
   for (const Counts &part : counts)
     all.add(part);
-  return evaluate(program, it.counting, all.executions, all.tally);
+  return evaluate(program, counted.counting, all.executions, all.tally);
 }
 
 bool alike(const Counters &a, const Counters &b) {
@@ -183,11 +184,11 @@ bool alike(const Counters &a, const Counters &b) {
 }
 
 /// Whether blocks drawn at random do what those do that stand for them.
-bool holds(const GridSample &sample, const Counted &it, Memory &memory) {
-  std::mt19937_64 random(it.program.blocks);
-  auto of = [&](std::uint64_t block) { return run_blocks(it, memory, {{block, 1}}, 1); };
+bool holds(const GridSample &sample, const Counted &counted, Memory &memory) {
+  std::mt19937_64 random(counted.program.blocks);
+  auto of = [&](std::uint64_t block) { return run_blocks(counted, memory, {{block, 1}}, 1); };
   for (int n = 0; n < 16; ++n) {
-    std::uint64_t block = random() % static_cast<std::uint64_t>(it.program.blocks),
+    std::uint64_t block = random() % static_cast<std::uint64_t>(counted.program.blocks),
                   other = sample.stands_for(block);
     if (block != other && !alike(of(block), of(other)))
       return false;
@@ -199,29 +200,32 @@ bool holds(const GridSample &sample, const Counted &it, Memory &memory) {
 
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
   Memory memory(kernel);
-  Counted it;
+  Counted counted;
   // Loops are unrolled about as far as a compiler does, whose merging of loads is modelled.
   constexpr std::int64_t unroll = 2048;
-  it.program = decode(
-      kernel, scalars, memory.buffers,
-      {.values = false, .barriers = false, .unroll = unroll, .iterations = phases, .observer = &it.counting});
-  if (it.program.depends_on_data) {
+  counted.program = decode(kernel, scalars, memory.buffers,
+                           {.values = false,
+                            .barriers = false,
+                            .unroll = unroll,
+                            .iterations = phases,
+                            .observer = &counted.counting});
+  if (counted.program.depends_on_data) {
     memory.fill(kernel);
-    it.counting = Counting(false);
-    it.program = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &it.counting});
+    counted.counting = Counting(false);
+    counted.program = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &counted.counting});
   }
-  auto all = static_cast<std::uint64_t>(it.program.blocks);
+  auto all = static_cast<std::uint64_t>(counted.program.blocks);
   bool estimated = false;
   std::vector<Chosen> blocks;
   if (options.max_blocks == 0 || all <= options.max_blocks) {
     blocks = spread(all, all);
   } else {
-    GridSample sample(it.program.grid, options.max_blocks);
-    estimated = !holds(sample, it, memory);
+    GridSample sample(counted.program.grid, options.max_blocks);
+    estimated = !holds(sample, counted, memory);
     blocks = estimated ? spread(all, options.max_blocks) : sample.chosen();
   }
   unsigned threads = sim::worker_count(options.host_threads, blocks.size());
-  Counters counters = run_blocks(it, memory, blocks, threads);
+  Counters counters = run_blocks(counted, memory, blocks, threads);
   counters.blocks = all;
   counters.counted = blocks.size();
   counters.estimated = estimated;

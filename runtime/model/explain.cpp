@@ -47,26 +47,26 @@ std::string shared_text(const model::RequestSums &total) {
                          : counted(count_text(static_cast<double>(total.conflicts)), "bank conflict"));
 }
 
-Section speed_of_light(const KernelAnalysis &it) {
+Section speed_of_light(const KernelAnalysis &analysis) {
   Section section{"GPU Speed Of Light", {}};
-  section.facts.push_back({"Least time",
-                           fmt::format("{}, bound by {}", seconds_text(it.seconds()), name(it.limiter())),
-                           Known::bound});
-  for (const Bound &bound : it.bounds)
+  section.facts.push_back(
+      {"Least time", fmt::format("{}, bound by {}", seconds_text(analysis.seconds()), name(analysis.limiter())),
+       Known::bound});
+  for (const Bound &bound : analysis.bounds)
     if (bound.amount > 0)
       section.facts.push_back(
           {std::string(name(bound.resource)),
            fmt::format("{:<9} {:>6}   {}", seconds_text(bound.seconds),
-                       percent_text(bound.seconds / it.seconds()),
+                       percent_text(bound.seconds / analysis.seconds()),
                        of_sm(bound.resource) ? count_text(bound.amount) + " clocks of the busiest SM"
                                              : bytes_text(bound.amount)),
            Known::bound});
   return section;
 }
 
-Section memory_workload(const KernelAnalysis &it) {
-  const model::Counters &counts = it.counters;
-  const model::Traffic &moved = it.memory.traffic;
+Section memory_workload(const KernelAnalysis &analysis) {
+  const model::Counters &counts = analysis.counters;
+  const model::Traffic &moved = analysis.memory.traffic;
   Section section{"Memory Workload Analysis", {}};
   section.facts = {
       {"Global loads", global_text(counts.total(Scope::global, false))},
@@ -89,13 +89,13 @@ Section memory_workload(const KernelAnalysis &it) {
     section.facts.push_back({"Shared loads, merged",
                              shared_text(merged) + ", after merging by the compiler; the bounds use this count",
                              Known::modelled});
-  if (!it.sums_moved.empty())
+  if (!analysis.sums_moved.empty())
     section.facts.push_back({"Sums in registers",
                              fmt::format("{}: the source updates memory, but the compiler can use a register; "
                                          "all figures except metrics assume a register",
-                                         fmt::join(it.sums_moved, ", ")),
+                                         fmt::join(analysis.sums_moved, ", ")),
                              Known::modelled});
-  double followed = it.memory.followed * it.memory.followed_blocks;
+  double followed = analysis.memory.followed * analysis.memory.followed_blocks;
   if (followed < 1)
     section.facts.push_back({"Cache model",
                              "simulated " + percent_text(followed) + " of the requests, scaled to all",
@@ -103,36 +103,38 @@ Section memory_workload(const KernelAnalysis &it) {
   return section;
 }
 
-Section occupancy_section(const KernelAnalysis &it) {
-  const Occupancy &o = it.occupancy;
+Section occupancy_section(const KernelAnalysis &analysis) {
+  const Occupancy &o = analysis.occupancy;
   Section section{"Occupancy", {}};
   std::vector<std::string_view> limits;
   for (OccupancyLimit limit : o.limits)
     limits.push_back(name(limit));
   std::vector<std::string> bounds;
   for (auto [limit, blocks] : o.bound)
-    if (it.compiled || limit != OccupancyLimit::registers)
+    if (analysis.compiled || limit != OccupancyLimit::registers)
       bounds.push_back(fmt::format("{} {}", name(limit), blocks));
-  std::string at_most = it.compiled && !it.occupancy_assumed ? "" : "at most ";
+  std::string at_most = analysis.compiled && !analysis.occupancy_assumed ? "" : "at most ";
   section.facts = {
       {"Theoretical occupancy", fmt::format("{}{}: {}, {} of {} warps", at_most, percent_text(o.ratio()),
                                             counted(o.blocks, "block"), o.warps, o.max_warps)},
       {"Limited by", fmt::format("{}", fmt::join(limits, ", "))},
       {"Block limits per SM", fmt::format("{}", fmt::join(bounds, ", "))},
-      it.compiled ? Fact{"Registers per thread",
-                         fmt::format("{}, allocated as {}", it.compiled->registers, o.registers_per_thread)}
-                  : Fact{"Registers per thread", "n/a: assumed not to limit", Known::unknown},
+      analysis.compiled
+          ? Fact{"Registers per thread",
+                 fmt::format("{}, allocated as {}", analysis.compiled->registers, o.registers_per_thread)}
+          : Fact{"Registers per thread", "n/a: assumed not to limit", Known::unknown},
       {"Shared memory per block",
-       fmt::format("{} bytes, allocated as {}", it.kernel.shared_bytes, o.shared_per_block)},
+       fmt::format("{} bytes, allocated as {}", analysis.kernel.shared_bytes, o.shared_per_block)},
   };
-  if (it.occupancy_assumed)
+  if (analysis.occupancy_assumed)
     section.facts.push_back(
         {"Calculator",
          "n/a: this build has no cuda_occupancy.h; only threads, blocks and shared memory are considered",
          Known::unknown});
-  if (it.compiled && it.compiled->spill_stores + it.compiled->spill_loads > 0)
-    section.facts.push_back({"Spills", fmt::format("{} bytes stored, {} loaded per thread",
-                                                   it.compiled->spill_stores, it.compiled->spill_loads)});
+  if (analysis.compiled && analysis.compiled->spill_stores + analysis.compiled->spill_loads > 0)
+    section.facts.push_back(
+        {"Spills", fmt::format("{} bytes stored, {} loaded per thread", analysis.compiled->spill_stores,
+                               analysis.compiled->spill_loads)});
   return section;
 }
 
@@ -144,17 +146,17 @@ std::string of_extents(const std::array<std::int64_t, 3> &extents, std::int64_t 
                                          : fmt::format("{} = {}", text, counted(product, what));
 }
 
-Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
-  const model::Counters &counts = it.counters;
-  const Waves &w = it.waves;
+Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole) {
+  const model::Counters &counts = analysis.counters;
+  const Waves &w = analysis.waves;
   Section section{"Launch Statistics", {}};
   section.facts = {
-      {"Grid", of_extents(it.kernel.grid(), w.blocks, "block")},
-      {"Block", of_extents(it.kernel.block(), it.kernel.threads(), "thread")},
+      {"Grid", of_extents(analysis.kernel.grid(), w.blocks, "block")},
+      {"Block", of_extents(analysis.kernel.block(), analysis.kernel.threads(), "thread")},
       {"Waves", fmt::format("{} of {}; the last is {} full", number_text(w.waves), counted(w.in_wave, "block"),
                             percent_text(w.last_wave))},
-      {"Busiest SM",
-       fmt::format("{}, {} times the mean", counted(w.busiest, "block"), number_text(it.imbalance(whole.gpu)))},
+      {"Busiest SM", fmt::format("{}, {} times the mean", counted(w.busiest, "block"),
+                                 number_text(analysis.imbalance(whole.gpu)))},
   };
   double executed = static_cast<double>(counts.multiply_adds.threads), needed = whole.needed_multiply_adds;
   if (needed > 0 && whole.kernels.size() == 1)
@@ -162,9 +164,9 @@ Section launch_section(const KernelAnalysis &it, const PlanAnalysis &whole) {
         {"Multiply-adds", fmt::format("{} executed, {} are not needed by the sums", count_text(executed),
                                       percent_text(std::max(0.0, 1 - needed / executed)))});
   section.facts.push_back(
-      {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(it.active_lanes()),
+      {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(analysis.active_lanes()),
                                    count_text(static_cast<double>(counts.divergent)))});
-  std::int64_t warps = w.blocks * ((it.kernel.threads() + 31) / 32);
+  std::int64_t warps = w.blocks * ((analysis.kernel.threads() + 31) / 32);
   section.facts.push_back(
       {"Barriers",
        fmt::format("{} for each warp", number_text(static_cast<double>(counts.barriers.warps) /
@@ -227,28 +229,30 @@ std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &
           launch_section(kernel, whole)};
 }
 
-Section roofline(const PlanAnalysis &it) {
+Section roofline(const PlanAnalysis &analysis) {
   auto at = [&](double intensity) {
     return fmt::format("{} FLOP/byte: at most {:.4g} TFLOP/s, bound by {}", number_text(intensity),
-                       it.attainable(intensity) * 1e-12, intensity < it.gpu.ridge() ? "DRAM" : "the FP32 pipe");
+                       analysis.attainable(intensity) * 1e-12,
+                       intensity < analysis.gpu.ridge() ? "DRAM" : "the FP32 pipe");
   };
   Section section{"Roofline", {}};
   section.facts = {
-      {"Peak", fmt::format("{:.4g} TFLOP/s in FP32, {:.4g} TB/s from DRAM", it.gpu.fp32_flops() * 1e-12,
-                           it.gpu.dram_bytes_per_s * 1e-12)},
-      {"Ridge point", number_text(it.gpu.ridge()) + " FLOP/byte"},
-      {"Algorithm", at(it.algorithm_intensity())},
-      {"Requests", at(it.asked_intensity()) + ", if every request went to DRAM"},
-      {"DRAM traffic", at(it.dram_intensity()), Known::modelled},
+      {"Peak", fmt::format("{:.4g} TFLOP/s in FP32, {:.4g} TB/s from DRAM", analysis.gpu.fp32_flops() * 1e-12,
+                           analysis.gpu.dram_bytes_per_s * 1e-12)},
+      {"Ridge point", number_text(analysis.gpu.ridge()) + " FLOP/byte"},
+      {"Algorithm", at(analysis.algorithm_intensity())},
+      {"Requests", at(analysis.asked_intensity()) + ", if every request went to DRAM"},
+      {"DRAM traffic", at(analysis.dram_intensity()), Known::modelled},
   };
-  if (it.peak_of_mix() < 0.99 * it.gpu.fp32_flops())
+  if (analysis.peak_of_mix() < 0.99 * analysis.gpu.fp32_flops())
     section.facts.push_back(
         {"Peak of this mix",
-         fmt::format("{:.4g} TFLOP/s: not all arithmetic is a multiply-add", it.peak_of_mix() * 1e-12)});
-  section.facts.push_back({"At the least time",
-                           fmt::format("{:.4g} TFLOP/s, {} of the peak", it.needed_flops / it.seconds() * 1e-12,
-                                       percent_text(it.needed_flops / it.seconds() / it.gpu.fp32_flops())),
-                           Known::bound});
+         fmt::format("{:.4g} TFLOP/s: not all arithmetic is a multiply-add", analysis.peak_of_mix() * 1e-12)});
+  section.facts.push_back(
+      {"At the least time",
+       fmt::format("{:.4g} TFLOP/s, {} of the peak", analysis.needed_flops / analysis.seconds() * 1e-12,
+                   percent_text(analysis.needed_flops / analysis.seconds() / analysis.gpu.fp32_flops())),
+       Known::bound});
   return section;
 }
 

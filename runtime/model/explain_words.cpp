@@ -21,24 +21,26 @@ bool differs(double before, double after) {
 }
 
 /// As the compiler is expected to merge them: what the bounds are of.
-model::RequestSums merged(const PlanAnalysis &it, Scope scope) {
+model::RequestSums merged(const PlanAnalysis &analysis, Scope scope) {
   model::RequestSums sum;
-  for (const KernelAnalysis &kernel : it.kernels)
+  for (const KernelAnalysis &kernel : analysis.kernels)
     for (bool stores : {false, true})
       sum += kernel.counters.merged(scope, stores);
   return sum;
 }
 
-double requests(const PlanAnalysis &it, Scope scope) { return static_cast<double>(merged(it, scope).requests); }
+double requests(const PlanAnalysis &analysis, Scope scope) {
+  return static_cast<double>(merged(analysis, scope).requests);
+}
 
 /// Of all accesses to one buffer in one direction: those of unrolled and of split loops together.
 struct BufferTraffic {
   double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
 };
 using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer
-std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &it, Scope scope) {
+std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope) {
   std::map<Key, BufferTraffic> result;
-  for (const KernelAnalysis &kernel : it.kernels)
+  for (const KernelAnalysis &kernel : analysis.kernels)
     for (const model::AccessCounts &access : kernel.counters.accesses)
       if (access.buffer->scope == scope && access.requests > 0) {
         BufferTraffic &sum = result[{access.is_store(), access.buffer->name}];
@@ -75,33 +77,34 @@ struct Factor {
 };
 
 /// For a multiply-add of a warp where there are sums, in all where there are none.
-std::string how_often(const PlanAnalysis &it, double count) {
-  return it.needed_multiply_adds > 0
-             ? fmt::format("{} times per multiply-add", number_text(count * 32 / it.needed_multiply_adds))
+std::string how_often(const PlanAnalysis &analysis, double count) {
+  return analysis.needed_multiply_adds > 0
+             ? fmt::format("{} times per multiply-add", number_text(count * 32 / analysis.needed_multiply_adds))
              : count_text(count) + " times";
 }
 
 /// Without the unit of the second of two counts.
-std::string how_often_before(const PlanAnalysis &it, double count) {
-  return it.needed_multiply_adds > 0 ? number_text(count * 32 / it.needed_multiply_adds) : count_text(count);
+std::string how_often_before(const PlanAnalysis &analysis, double count) {
+  return analysis.needed_multiply_adds > 0 ? number_text(count * 32 / analysis.needed_multiply_adds)
+                                           : count_text(count);
 }
 
-double arithmetic(const PlanAnalysis &it) {
+double arithmetic(const PlanAnalysis &analysis) {
   double sum = 0;
-  for (const KernelAnalysis &kernel : it.kernels)
+  for (const KernelAnalysis &kernel : analysis.kernels)
     sum += static_cast<double>(kernel.counters.multiply_adds.warps + kernel.counters.floating.warps);
   return sum;
 }
 
 /// The busiest SM's part of the work over an even part.
-double imbalance(const PlanAnalysis &it, Resource resource) {
+double imbalance(const PlanAnalysis &analysis, Resource resource) {
   double busiest = 0, even = 0;
-  for (const KernelAnalysis &kernel : it.kernels) {
+  for (const KernelAnalysis &kernel : analysis.kernels) {
     double amount = kernel.bound(resource).amount;
     busiest += amount;
-    even += amount / kernel.imbalance(it.gpu);
+    even += amount / kernel.imbalance(analysis.gpu);
   }
-  return even == 0 ? it.slowest().imbalance(it.gpu) : busiest / even;
+  return even == 0 ? analysis.slowest().imbalance(analysis.gpu) : busiest / even;
 }
 
 Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
@@ -115,8 +118,8 @@ Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope
 }
 
 Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
-  auto each = [&](const PlanAnalysis &it) {
-    model::RequestSums sum = merged(it, scope);
+  auto each = [&](const PlanAnalysis &analysis) {
+    model::RequestSums sum = merged(analysis, scope);
     auto cost = static_cast<double>(scope == Scope::global ? sum.sectors : sum.wavefronts);
     return sum.requests == 0 ? 0 : cost / static_cast<double>(sum.requests);
   };
@@ -130,8 +133,8 @@ Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope 
 }
 
 std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
-  auto sum = [&](const PlanAnalysis &it, auto figure) {
-    return std::accumulate(it.kernels.begin(), it.kernels.end(), 0.0,
+  auto sum = [&](const PlanAnalysis &analysis, auto figure) {
+    return std::accumulate(analysis.kernels.begin(), analysis.kernels.end(), 0.0,
                            [&](double total, const KernelAnalysis &kernel) {
                              return total + static_cast<double>(figure(kernel.memory.traffic));
                            });
@@ -214,12 +217,12 @@ std::string limiter_text(const PlanAnalysis &before, const PlanAnalysis &after) 
 }
 
 /// How often an element that is fetched from global memory is used; 0 where nothing is summed.
-double reuse(const PlanAnalysis &it) {
+double reuse(const PlanAnalysis &analysis) {
   double bytes = 0;
-  for (const auto &[key, sum] : by_buffer(it, Scope::global))
+  for (const auto &[key, sum] : by_buffer(analysis, Scope::global))
     if (!key.first)
       bytes += sum.bytes;
-  return bytes == 0 ? 0 : it.multiply_adds() / (bytes / 4);
+  return bytes == 0 ? 0 : analysis.multiply_adds() / (bytes / 4);
 }
 
 std::string reuse_text(const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -282,12 +285,12 @@ std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after
 }
 
 /// What would make its time smaller.
-std::string advice(const PlanAnalysis &it) {
-  const KernelAnalysis &slowest = it.slowest();
+std::string advice(const PlanAnalysis &analysis) {
+  const KernelAnalysis &slowest = analysis.slowest();
   model::RequestSums loads = slowest.counters.total(Scope::global, false);
   model::RequestSums shared = slowest.counters.total(Scope::shared, false),
                      stored = slowest.counters.total(Scope::shared, true);
-  switch (it.limiter()) {
+  switch (analysis.limiter()) {
   case Resource::issue:
     return "compute more results per thread, or use wider accesses, so that more of the instructions are "
            "arithmetic";
@@ -304,7 +307,7 @@ std::string advice(const PlanAnalysis &it) {
   case Resource::l2:
     return "use larger tiles, so that fewer blocks load each element";
   case Resource::dram:
-    return it.dram_bytes() > 1.5 * it.needed_bytes
+    return analysis.dram_bytes() > 1.5 * analysis.needed_bytes
                ? "use larger tiles, or another order of the blocks, so that the operands are moved fewer times"
                : "fuse kernels or use smaller types, because each operand is already moved only about once";
   }
@@ -318,25 +321,26 @@ Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
   return !differs(b, a) ? Outcome::same : a < b ? Outcome::better : Outcome::worse;
 }
 
-std::string in_words(const PlanAnalysis &it) {
-  const KernelAnalysis &slowest = it.slowest();
+std::string in_words(const PlanAnalysis &analysis) {
+  const KernelAnalysis &slowest = analysis.slowest();
   const Bound &next = slowest.bounds[1];
   std::string text = fmt::format(
       "The schedule takes at least {} on {}, bound by {}; the next resource is {}, with {} of that time.",
-      seconds_text(it.seconds()), it.gpu.name, name(it.limiter()), name(next.resource),
+      seconds_text(analysis.seconds()), analysis.gpu.name, name(analysis.limiter()), name(next.resource),
       percent_text(next.seconds / slowest.seconds()));
-  if (it.kernels.size() > 1)
-    text += fmt::format(" Of its {} kernels, {} takes the longest.", it.kernels.size(), slowest.kernel.name);
+  if (analysis.kernels.size() > 1)
+    text +=
+        fmt::format(" Of its {} kernels, {} takes the longest.", analysis.kernels.size(), slowest.kernel.name);
   text += fmt::format(
       " The requested intensity is {} FLOP/byte; the algorithm has {}, and the ridge point of {} is {}.",
-      number_text(it.asked_intensity()), number_text(it.algorithm_intensity()), it.gpu.name,
-      number_text(it.gpu.ridge()));
-  if (slowest.imbalance(it.gpu) > 1 + noticed)
+      number_text(analysis.asked_intensity()), number_text(analysis.algorithm_intensity()), analysis.gpu.name,
+      number_text(analysis.gpu.ridge()));
+  if (slowest.imbalance(analysis.gpu) > 1 + noticed)
     text +=
         fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times the mean.",
-                    slowest.waves.blocks, slowest.waves.blocks == 1 ? "" : "s", it.gpu.sms,
-                    number_text(slowest.imbalance(it.gpu)));
-  std::string hint = advice(it);
+                    slowest.waves.blocks, slowest.waves.blocks == 1 ? "" : "s", analysis.gpu.sms,
+                    number_text(slowest.imbalance(analysis.gpu)));
+  std::string hint = advice(analysis);
   return text + fmt::format(" To improve: {}.", hint);
 }
 

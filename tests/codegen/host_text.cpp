@@ -75,12 +75,13 @@ std::string arenas(const kernel::Plan &plan) {
 std::string unit_text(const std::vector<const Case *> &cases) {
   std::string text = "#include \"jobs.h\"\n";
   for (const char *header : {"cuda_fp16.h", "cuda_bf16.h"})
-    if (std::ranges::any_of(cases, [&](const Case *it) { return it->text.find(header) != std::string::npos; }))
+    if (std::ranges::any_of(
+            cases, [&](const Case *test_case) { return test_case->text.find(header) != std::string::npos; }))
       text += fmt::format("#include \"{}\"\n", header);
-  for (const Case *it : cases) {
-    std::size_t n = it->number;
+  for (const Case *test_case : cases) {
+    std::size_t n = test_case->number;
     std::string renames, restored;
-    for (const std::string &name : linked_names(it->plan)) {
+    for (const std::string &name : linked_names(test_case->plan)) {
       renames += fmt::format("#define {0} {0}_{1}\n", name, n);
       restored += fmt::format("#undef {}\n", name);
     }
@@ -93,7 +94,7 @@ std::string unit_text(const std::vector<const Case *> &cases) {
         "const bool host_registered = [] {{\n"
         "  host::add_case({0}, {{&host::Call<&{2}>::with, __start_shared_{0}, __stop_shared_{0}}});\n"
         "{3}  return true;\n}}();\n}}\n{4}",
-        n, renames, launcher_name(it->plan), arenas(it->plan), restored);
+        n, renames, launcher_name(test_case->plan), arenas(test_case->plan), restored);
   }
   return text;
 }
@@ -110,11 +111,12 @@ std::string compiler() { return compiler(NESTSMITH_HOST_FLAGS); }
 void build(const std::vector<Case> &cases, const Scratch &folder) {
   constexpr std::size_t most_units = 4;
   std::vector<const Case *> by_length;
-  for (const Case &it : cases) {
-    folder.write(fmt::format("case_{}.cu", it.number), as_host_cpp(it.text));
-    by_length.push_back(&it);
+  for (const Case &test_case : cases) {
+    folder.write(fmt::format("case_{}.cu", test_case.number), as_host_cpp(test_case.text));
+    by_length.push_back(&test_case);
   }
-  std::ranges::stable_sort(by_length, std::greater<>(), [](const Case *it) { return it->text.size(); });
+  std::ranges::stable_sort(by_length, std::greater<>(),
+                           [](const Case *test_case) { return test_case->text.size(); });
   std::vector<std::vector<const Case *>> units(std::clamp<std::size_t>(cases.size() / 8, 1, most_units));
   for (std::size_t n = 0; n < by_length.size(); ++n)
     units[n % units.size()].push_back(by_length[n]);

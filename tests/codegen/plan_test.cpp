@@ -114,13 +114,14 @@ TEST(EmitPlan, NvccTakesItWithoutAWarning) {
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";
-  Chain it = chain(1000, 256);
+  Chain chained = chain(1000, 256);
   std::vector<std::string> flags = {"-c"};
   for (const char *arch : {"75", "80", "90", "120"})
     flags.push_back(std::string("-gencode=arch=compute_") + arch + ",code=sm_" + arch);
-  EXPECT_EQ(nvcc.messages(emit({}, it.plan), flags), "");
-  EXPECT_EQ(nvcc.messages(emit_standalone({}, it.plan, it.source), {"-arch", "sm_90", "-o", nvcc.output()}),
-            "");
+  EXPECT_EQ(nvcc.messages(emit({}, chained.plan), flags), "");
+  EXPECT_EQ(
+      nvcc.messages(emit_standalone({}, chained.plan, chained.source), {"-arch", "sm_90", "-o", nvcc.output()}),
+      "");
 }
 
 } // namespace

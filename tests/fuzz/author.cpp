@@ -39,18 +39,19 @@ Shape any_shape(std::size_t rank, Random &random) {
 }
 
 Case any_setting(Random &random) {
-  Case it;
-  it.computation = &computations()[random.chance(30) ? random.below(2) : random.below(computations().size())];
-  it.shape = any_shape(it.computation->rank, random);
-  it.dtype = any_dtype(random);
-  it.arch = random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_75", "sm_90a", "sm_120"});
-  if (it.computation->symbolic && random.chance(12)) {
+  Case test_case;
+  test_case.computation =
+      &computations()[random.chance(30) ? random.below(2) : random.below(computations().size())];
+  test_case.shape = any_shape(test_case.computation->rank, random);
+  test_case.dtype = any_dtype(random);
+  test_case.arch = random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_75", "sm_90a", "sm_120"});
+  if (test_case.computation->symbolic && random.chance(12)) {
     std::int64_t unit = random.pick({1, 1, 4, 8});
-    for (std::int64_t &extent : it.shape)
+    for (std::int64_t &extent : test_case.shape)
       extent = (extent + unit - 1) / unit * unit;
-    it.shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
+    test_case.shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
   }
-  return it;
+  return test_case;
 }
 
 } // namespace

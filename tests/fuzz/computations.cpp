@@ -154,29 +154,30 @@ const std::vector<Computation> &computations() {
   return table;
 }
 
-Program source_of(const Case &it) {
-  Program source = it.computation->make(it.shape, it.dtype);
-  source.name = it.computation->name;
+Program source_of(const Case &test_case) {
+  Program source = test_case.computation->make(test_case.shape, test_case.dtype);
+  source.name = test_case.computation->name;
   return source;
 }
 
-TraceFile trace_of(const Case &it) {
-  TraceFile trace{it.computation->name, it.shape, it.dtype, it.arch, it.directives};
-  for (const Var &size : source_of(it).sizes)
+TraceFile trace_of(const Case &test_case) {
+  TraceFile trace{test_case.computation->name, test_case.shape, test_case.dtype, test_case.arch,
+                  test_case.directives};
+  for (const Var &size : source_of(test_case).sizes)
     trace.sizes.emplace_back(size->name, *size->size);
   return trace;
 }
 
 Case case_of(const TraceFile &trace, const std::string &where) {
-  Case it{nullptr, trace.shape, trace.dtype, trace.arch, trace.directives};
+  Case test_case{nullptr, trace.shape, trace.dtype, trace.arch, trace.directives};
   for (const Computation &computation : computations())
     if (computation.name == trace.workload && computation.rank == trace.shape.size())
-      it.computation = &computation;
-  if (!it.computation)
+      test_case.computation = &computation;
+  if (!test_case.computation)
     throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");
   if (!trace.sizes.empty())
-    it.shape.stated = trace.sizes.front().second;
-  return it;
+    test_case.shape.stated = trace.sizes.front().second;
+  return test_case;
 }
 
 } // namespace nestsmith::fuzz

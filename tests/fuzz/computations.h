@@ -29,8 +29,8 @@ struct Case {
   std::vector<Directive> directives;
 };
 
-Program source_of(const Case &it);
-TraceFile trace_of(const Case &it);
+Program source_of(const Case &test_case);
+TraceFile trace_of(const Case &test_case);
 /// Throws UserError(usage) where the trace is of no computation that is known here.
 Case case_of(const TraceFile &trace, const std::string &where);
 

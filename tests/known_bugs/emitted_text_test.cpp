@@ -84,20 +84,20 @@ TEST(KnownBugs, StorePredicatedOffOutOfBoundsInTheEmittedText) {
   std::vector<std::vector<Array>> expected;
   for (auto [name, shape] :
        {std::pair{"deep_dive/shared", Shape{33, 35, 36}}, {"transposed/float4", Shape{132, 136, 12}}}) {
-    Launch it(rung(name).build(shape, DType::u32, Target{}));
+    Launch launch(rung(name).build(shape, DType::u32, Target{}));
     for (bool backwards : {false, true}) {
-      runs.push_back(it.run);
+      runs.push_back(launch.run);
       runs.back().backwards = backwards;
     }
-    kernel::Kernel &kernel = it.run.plan.kernels.front();
+    kernel::Kernel &kernel = launch.run.plan.kernels.front();
     kernel.body = unguarded(kernel.body);
     SimExecutor simulator;
-    std::vector<Array> arrays = it.run.arrays;
-    simulator.run(it.run.plan, arrays, it.run.scalars);
+    std::vector<Array> arrays = launch.run.arrays;
+    simulator.run(launch.run.plan, arrays, launch.run.scalars);
     EXPECT_THAT(simulator.found(),
                 testing::Contains(testing::Field(&sim::Diagnostic::kind, sim::ErrorKind::out_of_bounds)));
-    runs.push_back(it.run);
-    expected.push_back(std::move(it.after));
+    runs.push_back(launch.run);
+    expected.push_back(std::move(launch.after));
   }
   runs.push_back({.plan = far_outside(true), .arrays = ten_and_none(), .scalars = {}});
   std::vector<host::Outcome> outcomes = host::run(runs);
@@ -127,18 +127,18 @@ TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
   std::vector<host::Run> runs;
   std::vector<host::Outcome> expected;
   for (const char *name : {"ladder/vectors", "transposed/float4", "tvm_steps/step6", "deep_dive/naive"}) {
-    Launch it(rung(name).build({64, 64, 8}, DType::u32, Target{}));
-    const kernel::Plan &plan = it.run.plan;
+    Launch launch(rung(name).build({64, 64, 8}, DType::u32, Target{}));
+    const kernel::Plan &plan = launch.run.plan;
     EXPECT_EQ(plan.only().aligned.empty(), name == std::string("deep_dive/naive")) << name;
-    runs.push_back(it.run);
-    expected.push_back({it.after, ""});
+    runs.push_back(launch.run);
+    expected.push_back({launch.after, ""});
     for (std::size_t n = 0; n < plan.params.size(); ++n) {
-      runs.push_back(it.run);
+      runs.push_back(launch.run);
       runs.back().off.assign(plan.params.size(), 0);
       runs.back().off[n] = 4;
       bool vectors = plan.only().aligned.contains(plan.params[n]);
       expected.push_back(vectors ? host::Outcome{{}, "the launcher returned error 1"}
-                                 : host::Outcome{it.after, ""});
+                                 : host::Outcome{launch.after, ""});
     }
   }
   // The refusal is what stands between such a pointer and a fault.

@@ -119,17 +119,17 @@ TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
 }
 
 TEST(KnownBugs, MoreThan65535BlocksInY) {
-  const Rung &it = rung("deep_dive/shared"); // rows in tiles of 32 along blockIdx.y
-  EXPECT_EQ(lower(it.build({65535 * 32, 32, 32}, DType::f32, Target{})).only().grid()[1], 65535);
+  const Rung &shared = rung("deep_dive/shared"); // rows in tiles of 32 along blockIdx.y
+  EXPECT_EQ(lower(shared.build({65535 * 32, 32, 32}, DType::f32, Target{})).only().grid()[1], 65535);
   test::expect_user_error(
       [&] {
-        it.build({65535 * 32 + 1, 32, 32}, DType::f32, Target{});
+        shared.build({65535 * 32 + 1, 32, 32}, DType::f32, Target{});
       },
       ExitCode::illegal_schedule, "blockIdx.y takes at most 65535");
 
   Shape any = {32, 32, 32};
   any.stated = Size{};
-  kernel::Plan plan = lower(it.build(any, DType::f32, Target{}));
+  kernel::Plan plan = lower(shared.build(any, DType::f32, Target{}));
   auto sizes = [](std::int64_t rows) { return std::vector<std::int64_t>{rows, 32, 32, 32, 32, 32}; };
   EXPECT_NO_THROW(with_sizes(plan, sizes(65535 * 32)));
   test::expect_user_error([&] { with_sizes(plan, sizes(65535 * 32 + 1)); }, ExitCode::usage,
@@ -229,12 +229,12 @@ TEST(KnownBugs, NameShadowingAfterRepeatedSplits) {
 TEST(KnownBugs, NoRungShadowsAName) {
   EXPECT_THAT(shadowed("{ for (int k = 0; k < 4; ++k) { int k = 3; } }"), testing::ElementsAre("k"));
   EXPECT_THAT(shadowed("{ for (int k = 0; k < 4; ++k) { } int k = 3; }"), testing::IsEmpty());
-  for (const Rung &it : builtin_rungs()) {
-    Shape shape = it.tile;
+  for (const Rung &rung : builtin_rungs()) {
+    Shape shape = rung.tile;
     for (std::int64_t &extent : shape)
       extent += 1;
-    std::string text = cuda_kernels(lower(it.build(shape, DType::f32, Target{})));
-    EXPECT_THAT(shadowed(text), testing::IsEmpty()) << it.full_name() << "\n" << text;
+    std::string text = cuda_kernels(lower(rung.build(shape, DType::f32, Target{})));
+    EXPECT_THAT(shadowed(text), testing::IsEmpty()) << rung.full_name() << "\n" << text;
   }
 }
 

@@ -34,17 +34,17 @@ bool sums_in_memory(const Schedule &s) {
 /// The simulator reports an element that nobody or two threads wrote, and counts stores: as many as elements.
 TEST(KnownBugs, EveryOutputElementIsWrittenExactlyOnceWithRaggedColumns) {
   std::size_t counted = 0;
-  for (const Rung *it : products())
-    for (std::int64_t columns : {it->tile[1] + 1, std::int64_t{1}}) {
+  for (const Rung *rung : products())
+    for (std::int64_t columns : {rung->tile[1] + 1, std::int64_t{1}}) {
       Shape shape = {5, columns, 3};
-      Schedule s = it->build(shape, DType::u32, Target{});
+      Schedule s = rung->build(shape, DType::u32, Target{});
       test::Values values = test::make_values(s.source());
       SimExecutor simulator;
       EXPECT_THAT(simulator.run(lower(s), values.arrays, values.scalars).diagnostics, testing::IsEmpty());
       if (sums_in_memory(s))
         continue;
       ++counted;
-      EXPECT_EQ(simulator.stats().stores_global, static_cast<std::uint64_t>(5 * columns)) << it->full_name();
+      EXPECT_EQ(simulator.stats().stores_global, static_cast<std::uint64_t>(5 * columns)) << rung->full_name();
     }
   EXPECT_GT(counted, 60U);
 }
@@ -138,9 +138,9 @@ TEST(KnownBugs, RegisterStorageUsedAcrossThreads) {
 
 /// C is not 0 before, and most threads have no element of it.
 TEST(KnownBugs, AccumulationIntoANonzeroCWithMoreThreadsThanWork) {
-  for (const Rung *it : products())
+  for (const Rung *rung : products())
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{1, 3, 2}, Shape{3, 1, 5}})
-      expect_right(it->build(shape, DType::f32, Target{}));
+      expect_right(rung->build(shape, DType::f32, Target{}));
 }
 
 /// The inputs of a run with beta = 0 and C full of NaN; none where the source has no beta.
@@ -160,9 +160,9 @@ std::optional<Inputs> inputs_over_nan(const Program &source, CheckRun run) {
 /// bound.
 TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
   int tried = 0;
-  for (const Rung *it : products())
-    for (const Shape &shape : {Shape{33, 35, 17}, it->tile}) {
-      Schedule s = it->build(shape, DType::f32, Target{});
+  for (const Rung *rung : products())
+    for (const Shape &shape : {Shape{33, 35, 17}, rung->tile}) {
+      Schedule s = rung->build(shape, DType::f32, Target{});
       kernel::Plan plan = lower(s);
       for (CheckRun run : {CheckRun::integers, CheckRun::random}) {
         std::optional<Inputs> inputs = inputs_over_nan(s.source(), run);
@@ -180,7 +180,7 @@ TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
           double bound = run == CheckRun::random ? error_bound(right.roundings, expected.magnitude[n]) : 0;
           wrong += !(std::abs(got[n] - expected.value[n]) <= bound); // a NaN is not
         }
-        ASSERT_EQ(wrong, 0U) << it->full_name();
+        ASSERT_EQ(wrong, 0U) << rung->full_name();
       }
     }
   EXPECT_GT(tried, 40);

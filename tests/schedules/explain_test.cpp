@@ -92,44 +92,44 @@ TEST(Explain, WorksOnASchedulesItHasNeverSeen) {
   EXPECT_THAT(in_words(wrong), HasSubstr("To improve: let neighbouring lanes read neighbouring elements."));
 }
 
-std::string facts_of(const PlanAnalysis &it) {
+std::string facts_of(const PlanAnalysis &analysis) {
   std::string text;
-  for (const Section &section : sections(it.kernels[0], it))
+  for (const Section &section : sections(analysis.kernels[0], analysis))
     for (const Fact &fact : section.facts)
       text += fact.label + ": " + fact.value + "\n";
   return text;
 }
 
 TEST(Explain, SectionsAreThoseOfAProfiler) {
-  PlanAnalysis it = on("principles/tile64");
+  PlanAnalysis analysis = on("principles/tile64");
   std::vector<std::string> titles;
-  for (const Section &section : sections(it.kernels[0], it))
+  for (const Section &section : sections(analysis.kernels[0], analysis))
     titles.push_back(section.title);
   EXPECT_THAT(titles, testing::ElementsAre("GPU Speed Of Light", "Memory Workload Analysis", "Occupancy",
                                            "Launch Statistics"));
-  std::string text = facts_of(it);
+  std::string text = facts_of(analysis);
   EXPECT_THAT(text, HasSubstr("Shared memory per block: 32768 bytes"));
   EXPECT_THAT(text, HasSubstr("Block: 256 threads"));
   EXPECT_THAT(text, HasSubstr("Grid: 4 x 4 = 16 blocks"));
 }
 
 TEST(Explain, OfOneIsTheSingular) {
-  PlanAnalysis it = on("deep_dive/shared", "A100", {32, 32, 32});
-  std::string text = facts_of(it);
+  PlanAnalysis analysis = on("deep_dive/shared", "A100", {32, 32, 32});
+  std::string text = facts_of(analysis);
   EXPECT_THAT(text, HasSubstr("Grid: 1 block\n"));
   EXPECT_THAT(text, HasSubstr("Busiest SM: 1 block, 108 times the mean"));
   EXPECT_THAT(text, HasSubstr(" of 1 wavefront;"));
-  EXPECT_THAT(in_words(it), HasSubstr("The grid of 1 block does not fill 108 SMs"));
+  EXPECT_THAT(in_words(analysis), HasSubstr("The grid of 1 block does not fill 108 SMs"));
   for (const char *noun : {"block", "sector", "wavefront", "request"})
     EXPECT_THAT(text, Not(testing::ContainsRegex(fmt::format("(^|[^.0-9])1 {}s", noun))));
 }
 
 TEST(Explain, SaysWhatIsNotKnown) {
   Schedule schedule = never_seen(true);
-  PlanAnalysis it = analysed(schedule, find_gpu("A100"));
-  ASSERT_FALSE(it.kernels[0].compiled.has_value());
+  PlanAnalysis analysis = analysed(schedule, find_gpu("A100"));
+  ASSERT_FALSE(analysis.kernels[0].compiled.has_value());
   bool said = false;
-  for (const Section &section : sections(it.kernels[0], it))
+  for (const Section &section : sections(analysis.kernels[0], analysis))
     for (const Fact &fact : section.facts)
       said |= fact.label == "Registers per thread" && fact.known == Known::unknown;
   EXPECT_TRUE(said);
@@ -138,8 +138,8 @@ TEST(Explain, SaysWhatIsNotKnown) {
 TEST(Analysis, LinesAreThoseOfTheText) {
   Schedule schedule = never_seen(true);
   kernel::Plan plan = lower(schedule);
-  PlanAnalysis it = analyse(schedule.source(), plan, find_gpu("A100"), {});
-  const KernelAnalysis &kernel = it.kernels[0];
+  PlanAnalysis analysis = analyse(schedule.source(), plan, find_gpu("A100"), {});
+  const KernelAnalysis &kernel = analysis.kernels[0];
   std::string text = cuda_kernels(plan);
   for (std::size_t n = 0; n < kernel.counters.accesses.size(); ++n) {
     std::size_t at = 0;
@@ -152,9 +152,9 @@ TEST(Analysis, LinesAreThoseOfTheText) {
 }
 
 TEST(Analysis, BoundsFollowFromTheCounts) {
-  PlanAnalysis it = on("principles/one", "A100", {256, 256, 64});
-  const KernelAnalysis &kernel = it.kernels[0];
-  const Gpu &gpu = it.gpu;
+  PlanAnalysis analysis = on("principles/one", "A100", {256, 256, 64});
+  const KernelAnalysis &kernel = analysis.kernels[0];
+  const Gpu &gpu = analysis.gpu;
   // 256 blocks of 16 x 16 threads on 108 SMs: three on the busiest. 8 warps, each with 64 multiply-adds, and
   // for alpha*AB + beta*C one more, a product, and whether beta is 0.
   EXPECT_EQ(kernel.waves.busiest, 3);

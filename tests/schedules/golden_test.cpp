@@ -40,25 +40,25 @@ class Goldens : public testing::TestWithParam<std::string> {};
 
 /// Tails in every dimension, and none at all: guards stand only where they are needed.
 TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
-  const Rung &it = rung(GetParam());
+  const Rung &tested = rung(GetParam());
   for (const Shape &shape : {Shape{1000, 777, 333}, Shape{1024, 1024, 1024}}) {
-    Schedule schedule = it.build(shape, DType::f32, Target{});
-    EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernels(lower(schedule))));
+    Schedule schedule = tested.build(shape, DType::f32, Target{});
+    EXPECT_TRUE(matches_golden(file_name(tested, shape, ".cu"), cuda_kernels(lower(schedule))));
   }
 }
 
 TEST(VectorGoldens, the_kernels_read_as_if_written_by_hand) {
   for (const char *name : {"worklog/6", "transposed/float4"})
     for (const Shape &shape : {Shape{1000, 776, 332}, Shape{1024, 1024, 1024}}) {
-      const Rung &it = rung(name);
-      kernel::Kernel kernel = lower(it.build(shape, DType::f32, Target{})).only();
-      EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernel(kernel)));
+      const Rung &vectorized = rung(name);
+      kernel::Kernel kernel = lower(vectorized.build(shape, DType::f32, Target{})).only();
+      EXPECT_TRUE(matches_golden(file_name(vectorized, shape, ".cu"), cuda_kernel(kernel)));
     }
 }
 
 TEST_P(Goldens, ring_mode_differs_in_types_and_constants_only) {
-  const Rung &it = rung(GetParam());
-  auto text = [&](DType dtype) { return cuda_kernels(lower(it.build({1000, 777, 333}, dtype, Target{}))); };
+  const Rung &tested = rung(GetParam());
+  auto text = [&](DType dtype) { return cuda_kernels(lower(tested.build({1000, 777, 333}, dtype, Target{}))); };
   std::string real = text(DType::f32), ring = text(DType::u32);
   auto replace = [](std::string &in, const std::string &from, const std::string &to) {
     for (std::size_t at = 0; (at = in.find(from, at)) != std::string::npos; at += to.size())
@@ -83,28 +83,28 @@ INSTANTIATE_TEST_SUITE_P(Rungs, Goldens,
 
 /// Pipelined, in vectors; and in full tiles and edges, where rows end in the last tile.
 TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
-  const Rung &it = rung("ladder/warps");
+  const Rung &warps = rung("ladder/warps");
   for (const Shape &shape : {Shape{1024, 1024, 1024}, Shape{1000, 1024, 20}}) {
-    Schedule schedule = it.build(shape, DType::f32, Target{});
-    EXPECT_TRUE(matches_golden(file_name(it, shape, ".cu"), cuda_kernel(lower(schedule).only())));
+    Schedule schedule = warps.build(shape, DType::f32, Target{});
+    EXPECT_TRUE(matches_golden(file_name(warps, shape, ".cu"), cuda_kernel(lower(schedule).only())));
   }
 }
 
 TEST(Emit, the_file_that_is_shipped) {
-  const Rung &it = rung("deep_dive/shared");
+  const Rung &shared = rung("deep_dive/shared");
   Shape shape{1000, 777, 333};
-  Schedule schedule = it.build(shape, DType::f32, Target{});
-  EXPECT_TRUE(
-      matches_golden(file_name(it, shape, "_emit.cu"), emit(info_of(it, schedule, shape), lower(schedule))));
+  Schedule schedule = shared.build(shape, DType::f32, Target{});
+  EXPECT_TRUE(matches_golden(file_name(shared, shape, "_emit.cu"),
+                             emit(info_of(shared, schedule, shape), lower(schedule))));
 }
 
 TEST(Emit, the_file_that_checks_itself) {
-  const Rung &it = rung("deep_dive/tile1d");
+  const Rung &tile1d = rung("deep_dive/tile1d");
   Shape shape{64, 64, 8};
-  Schedule schedule = it.build(shape, DType::f32, Target{});
+  Schedule schedule = tile1d.build(shape, DType::f32, Target{});
   EXPECT_TRUE(
-      matches_golden(file_name(it, shape, "_standalone.cu"),
-                     emit_standalone(info_of(it, schedule, shape), lower(schedule), schedule.source())));
+      matches_golden(file_name(tile1d, shape, "_standalone.cu"),
+                     emit_standalone(info_of(tile1d, schedule, shape), lower(schedule), schedule.source())));
 }
 
 } // namespace

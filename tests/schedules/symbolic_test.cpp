@@ -92,19 +92,19 @@ INSTANTIATE_TEST_SUITE_P(Rungs, OneKernel, testing::ValuesIn(rungs()),
 
 TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
   for (const char *name : {"deep_dive/naive", "deep_dive/shared"}) {
-    const Rung &it = rung(name);
-    kernel::Plan plan = lower(it.build(symbolic({1, 1, 1}), DType::f32, Target{}));
+    const Rung &tested = rung(name);
+    kernel::Plan plan = lower(tested.build(symbolic({1, 1, 1}), DType::f32, Target{}));
     EmitInfo info;
     info.title = name;
-    EXPECT_TRUE(matches_golden(it.tutorial + "_" + it.name + "_symbolic.cu", emit(info, plan)));
+    EXPECT_TRUE(matches_golden(tested.tutorial + "_" + tested.name + "_symbolic.cu", emit(info, plan)));
   }
 }
 
 /// Where all that is stated fits, offsets are of 32 bits, and what divides the tile needs no guard.
 TEST(Symbolic, KernelOfSmallMultiplesHasNeitherGuardsNorWideOffsets) {
-  const Rung &it = rung("deep_dive/shared");
+  const Rung &shared = rung("deep_dive/shared");
   Size stated{.max = 32768, .multiple_of = 32};
-  kernel::Plan plan = lower(it.build(symbolic({32, 32, 32}, stated), DType::f32, Target{}));
+  kernel::Plan plan = lower(shared.build(symbolic({32, 32, 32}, stated), DType::f32, Target{}));
   std::string text = text_of(plan);
   EXPECT_FALSE(test::contains(text, "long long")) << text;
   EXPECT_FALSE(test::contains(text, "if (")) << text;
@@ -112,15 +112,15 @@ TEST(Symbolic, KernelOfSmallMultiplesHasNeitherGuardsNorWideOffsets) {
 }
 
 TEST(Symbolic, KernelOfLargeSizesHasWideOffsets) {
-  const Rung &it = rung("deep_dive/shared");
-  std::string text = text_of(lower(it.build(symbolic({1, 1, 1}, {.max = 70000}), DType::f32, Target{})));
+  const Rung &shared = rung("deep_dive/shared");
+  std::string text = text_of(lower(shared.build(symbolic({1, 1, 1}, {.max = 70000}), DType::f32, Target{})));
   EXPECT_TRUE(test::contains(text, "(long long)")) << text;
 }
 
 TEST(Symbolic, SizesThatBreakAnAssumptionAreRefused) {
-  const Rung &it = rung("deep_dive/shared");
+  const Rung &shared = rung("deep_dive/shared");
   Schedule schedule =
-      it.build(symbolic({4, 4, 4}, {.min = 4, .max = 1 << 22, .multiple_of = 4}), DType::f32, Target{});
+      shared.build(symbolic({4, 4, 4}, {.min = 4, .max = 1 << 22, .multiple_of = 4}), DType::f32, Target{});
   kernel::Plan plan = lower(schedule);
   auto refused = [&](std::vector<std::int64_t> sizes, const std::string &message) {
     test::expect_user_error([&] { with_sizes(plan, sizes); }, ExitCode::usage, message);
@@ -141,8 +141,8 @@ TEST(Symbolic, SizesThatBreakAnAssumptionAreRefused) {
 
 /// What the launcher checks, line by line, is what the plan assumes.
 TEST(Symbolic, LauncherChecksEveryAssumption) {
-  const Rung &it = rung("worklog/5");
-  kernel::Plan plan = lower(it.build(symbolic({1, 1, 1}, {.multiple_of = 2}), DType::f32, Target{}));
+  const Rung &worklog5 = rung("worklog/5");
+  kernel::Plan plan = lower(worklog5.build(symbolic({1, 1, 1}, {.multiple_of = 2}), DType::f32, Target{}));
   std::string text = emit({}, plan);
   for (const char *check : {"M < 0", "1073741824 < M", "M % 2 != 0", "if (lda < K)\n", "if (ldb < N)\n",
                             "if (ldc < N)\n", "if (65535 < (M + 126) / 128)\n", "if (K == 0)\n",

@@ -60,9 +60,10 @@ INSTANTIATE_TEST_SUITE_P(All, NarrowRung, testing::ValuesIn(rungs()),
 // ---- the check sees the type ---------------------------------------------------------------------
 
 TEST(Types, AMissingOrAnAdditionalRoundingToTF32IsFound) {
-  const Rung &it = rung("deep_dive/shared");
+  const Rung &shared = rung("deep_dive/shared");
   Shape shape{33, 20, 9};
-  Schedule rounded = it.build(shape, DType::tf32, Target{}), plain = it.build(shape, DType::f32, Target{});
+  Schedule rounded = shared.build(shape, DType::tf32, Target{}),
+           plain = shared.build(shape, DType::f32, Target{});
   EXPECT_FALSE(checked(rounded, lower(plain)).passed);
   EXPECT_FALSE(checked(plain, lower(rounded)).passed);
 }

@@ -103,12 +103,12 @@ TEST(Variants, NameTheExtentsThatAreNoMultiples) {
 
 TEST(Variants, OfTheFloat4RungsFollowTheShape) {
   for (const char *name : {"transposed/float4", "worklog/6"}) {
-    const Rung &it = rung(name);
-    ASSERT_TRUE(it.variant);
-    EXPECT_EQ(it.variant({127, 128, 132}, DType::f32), std::nullopt) << "M may be anything";
-    EXPECT_EQ(it.variant({128, 128, 131}, DType::f32)->why, "K % 4 = 3");
+    const Rung &vectorized = rung(name);
+    ASSERT_TRUE(vectorized.variant);
+    EXPECT_EQ(vectorized.variant({127, 128, 132}, DType::f32), std::nullopt) << "M may be anything";
+    EXPECT_EQ(vectorized.variant({128, 128, 131}, DType::f32)->why, "K % 4 = 3");
     auto text = [&](const Shape &shape) {
-      return cuda_kernel(lower(it.build(shape, DType::f32, Target{})).only());
+      return cuda_kernel(lower(vectorized.build(shape, DType::f32, Target{})).only());
     };
     EXPECT_NE(text({127, 128, 132}).find("float4 A_v"), std::string::npos);
     EXPECT_EQ(text({128, 128, 131}).find("float4"), std::string::npos);

@@ -6,18 +6,18 @@ namespace nestsmith::figure {
 namespace {
 
 /// Loads of A and B, of global or of shared memory, for a result.
-double loads_for_a_result(const RungCounts &it, Scope scope) {
+double loads_for_a_result(const RungCounts &counts, Scope scope) {
   double threads = 0;
   for (const char *operand : {"A", "B"})
     threads += static_cast<double>(
-        it.access(scope == Scope::global ? operand : std::string(operand) + "_shared").threads);
-  return threads / it.results;
+        counts.access(scope == Scope::global ? operand : std::string(operand) + "_shared").threads);
+  return threads / counts.results;
 }
 
 /// Sectors of a request for A or B.
-double sectors_in_the_mean(const RungCounts &it) {
-  model::RequestSums both = it.access("A");
-  both += it.access("B");
+double sectors_in_the_mean(const RungCounts &counts) {
+  model::RequestSums both = counts.access("A");
+  both += counts.access("B");
   return both.sectors_per_request();
 }
 

@@ -11,8 +11,8 @@ using List = std::vector<Figure>;
 
 /// FLOP of the product over the bytes that loads of A and B ask for.
 double intensity(const char *rung) {
-  RungCounts it = measure(rung, {256, 256, 256});
-  return 2 * 256.0 * 256 * 256 / static_cast<double>(it.access("A").asked + it.access("B").asked);
+  RungCounts counts = measure(rung, {256, 256, 256});
+  return 2 * 256.0 * 256 * 256 / static_cast<double>(counts.access("A").asked + counts.access("B").asked);
 }
 
 void machine(List &list) {
@@ -61,15 +61,15 @@ void intensities(List &list) {
 }
 
 void quantization(List &list) {
-  RungCounts it = measure("principles/tile32", {65, 65, 32});
+  RungCounts counts = measure("principles/tile32", {65, 65, 32});
   auto add = [&](const std::string &what, double published, double ours) {
     list.push_back({"principles", what, published, published, ours, FigureSource::counted});
   };
-  add("65 x 65 by 32 x 32 tiles: blocks", 9, static_cast<double>(it.counters.blocks));
+  add("65 x 65 by 32 x 32 tiles: blocks", 9, static_cast<double>(counts.counters.blocks));
   // Each result that is needed has one more, alpha*AB + beta*C.
   add("65 x 65 by 32 x 32 tiles: results computed", 9 * 1024,
-      (static_cast<double>(it.counters.multiply_adds.threads) - it.results) / 32);
-  add("65 x 65 by 32 x 32 tiles: results needed", 4225, it.results);
+      (static_cast<double>(counts.counters.multiply_adds.threads) - counts.results) / 32);
+  add("65 x 65 by 32 x 32 tiles: results needed", 4225, counts.results);
 }
 
 void banks(List &list) {
@@ -115,8 +115,8 @@ void kernel_3(List &list) {
 void divergence(List &list) {
   const Shape shape = {1 << 16};
   RungCounts divergent = measure("principles/divergent", shape), uniform = measure("principles/uniform", shape);
-  auto arithmetic = [](const RungCounts &it) {
-    return static_cast<double>(it.counters.multiply_adds.warps + it.counters.floating.warps);
+  auto arithmetic = [](const RungCounts &counts) {
+    return static_cast<double>(counts.counters.multiply_adds.warps + counts.counters.floating.warps);
   };
   auto add = [&](const std::string &what, double published, double ours) {
     list.push_back({"principles", what, published, published, ours, FigureSource::counted});

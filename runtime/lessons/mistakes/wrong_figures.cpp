@@ -12,7 +12,7 @@ namespace {
 using figure::measure;
 using figure::RungCounts;
 
-std::string text(const RungCounts &it) { return cuda_kernel(it.kernel); }
+std::string text(const RungCounts &counts) { return cuda_kernel(counts.kernel); }
 
 FigureClaim dram_explains_coalescing() {
   const Shape shape = {256, 256, 256};
@@ -39,45 +39,45 @@ FigureClaim blocks_of_64_threads(std::int64_t shared_bytes, double claimed) {
 }
 
 FigureClaim tile_of_b_by_rows() {
-  RungCounts it = measure(column_of_b());
+  RungCounts counts = measure(column_of_b());
   return {
-      1, it.access("B_shared").wavefronts_per_request(),
+      1, counts.access("B_shared").wavefronts_per_request(),
       fmt::format("a request for B takes {} sectors, a store to its tile {} wavefronts, and a load of it {}",
-                  number_text(it.access("B").sectors_per_request()),
-                  number_text(it.access("B_shared", true).wavefronts_per_request()),
-                  number_text(it.access("B_shared").wavefronts_per_request())),
-      text(it)};
+                  number_text(counts.access("B").sectors_per_request()),
+                  number_text(counts.access("B_shared", true).wavefronts_per_request()),
+                  number_text(counts.access("B_shared").wavefronts_per_request())),
+      text(counts)};
 }
 
 FigureClaim consecutive_for_each_thread() {
-  RungCounts it = measure(consecutive_elements());
-  return {4, it.access("A").sectors_per_request(),
+  RungCounts counts = measure(consecutive_elements());
+  return {4, counts.access("A").sectors_per_request(),
           fmt::format("a request for A takes {} sectors, and a store to its tile {} wavefronts",
-                      number_text(it.access("A").sectors_per_request()),
-                      number_text(it.access("A_shared", true).wavefronts_per_request())),
-          text(it)};
+                      number_text(counts.access("A").sectors_per_request()),
+                      number_text(counts.access("A_shared", true).wavefronts_per_request())),
+          text(counts)};
 }
 
 FigureClaim transposed_is_free() {
-  RungCounts it = measure("principles/transposed", {64, 64, 64}),
+  RungCounts counts = measure("principles/transposed", {64, 64, 64}),
              plain = measure("principles/tile32", {64, 64, 64});
-  return {1, it.access("B_shared", true).wavefronts_per_request(),
+  return {1, counts.access("B_shared", true).wavefronts_per_request(),
           fmt::format("a store to the transposed tile takes {} wavefronts and a load of it {}; a load of the "
                       "plain one takes {}",
-                      number_text(it.access("B_shared", true).wavefronts_per_request()),
-                      number_text(it.access("B_shared").wavefronts_per_request()),
+                      number_text(counts.access("B_shared", true).wavefronts_per_request()),
+                      number_text(counts.access("B_shared").wavefronts_per_request()),
                       number_text(plain.access("B_shared").wavefronts_per_request())),
-          text(it)};
+          text(counts)};
 }
 
 FigureClaim loads_of_a_warp() {
-  RungCounts it = measure("principles/tile32", {64, 64, 64});
-  model::RequestSums loads = it.access("A");
+  RungCounts counts = measure("principles/tile32", {64, 64, 64});
+  model::RequestSums loads = counts.access("A");
   double each = 32.0 * static_cast<double>(loads.requests) / static_cast<double>(loads.threads);
   return {32, each,
           fmt::format("{} load instruction for 32 elements: a warp issues it once for its lanes",
                       number_text(each)),
-          text(it)};
+          text(counts)};
 }
 
 FigureClaim largest_block() {
@@ -95,11 +95,12 @@ FigureClaim two_large_tiles() {
 }
 
 FigureClaim conflicts_of_kernel_3() {
-  RungCounts it = measure("worklog/3", {64, 64, 64});
-  double conflicts = static_cast<double>(it.counters.total(Scope::shared, false).conflicts +
-                                         it.counters.total(Scope::shared, true).conflicts);
+  RungCounts counts = measure("worklog/3", {64, 64, 64});
+  double conflicts = static_cast<double>(counts.counters.total(Scope::shared, false).conflicts +
+                                         counts.counters.total(Scope::shared, true).conflicts);
   return {1, conflicts,
-          fmt::format("{} bank conflicts in all requests for shared memory", number_text(conflicts)), text(it)};
+          fmt::format("{} bank conflicts in all requests for shared memory", number_text(conflicts)),
+          text(counts)};
 }
 
 } // namespace

@@ -81,9 +81,9 @@ void run_job(std::istream &in, std::ostream *out) {
     words.push_back(workspace_bytes);
   }
   words.push_back(0); // the stream
-  const Case &it = cases().at(number);
-  set_shared(it.shared_begin, it.shared_end);
-  auto status = static_cast<std::uint64_t>(it.call(words.data()));
+  const Case &test_case = cases().at(number);
+  set_shared(test_case.shared_begin, test_case.shared_end);
+  auto status = static_cast<std::uint64_t>(test_case.call(words.data()));
   out->write(reinterpret_cast<const char *>(&status), sizeof(status));
   for (const auto &[memory, bytes] : arrays)
     out->write(reinterpret_cast<const char *>(memory->begin()), static_cast<std::streamsize>(bytes));
@@ -100,7 +100,7 @@ void tell_thread() {
 
 } // namespace
 
-void add_case(std::uint64_t number, const Case &it) { cases()[number] = it; }
+void add_case(std::uint64_t number, const Case &test_case) { cases()[number] = test_case; }
 
 } // namespace host
 

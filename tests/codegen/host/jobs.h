@@ -11,7 +11,7 @@ struct Case {
   cudaError_t (*call)(const uint64_t *words) = nullptr;
   unsigned char *shared_begin = nullptr, *shared_end = nullptr; ///< the arrays that it declares `__shared__`
 };
-void add_case(uint64_t number, const Case &it);
+void add_case(uint64_t number, const Case &test_case);
 
 /// Calls a launcher with its arguments in words of 64 bits, the low bytes first.
 template <auto launcher> struct Call;

@@ -12,8 +12,8 @@ namespace {
 using figure::measure;
 using figure::RungCounts;
 
-double threads(const RungCounts &it, const char *buffer, bool stores = false) {
-  return static_cast<double>(it.access(buffer, stores).threads);
+double threads(const RungCounts &counts, const char *buffer, bool stores = false) {
+  return static_cast<double>(counts.access(buffer, stores).threads);
 }
 
 TEST(TutorialFigures, ComeOutAsPublishedOrCorrected) {
@@ -88,27 +88,27 @@ TEST(TutorialFigures, Intensities) {
                         {"principles/two_by_two", 0.5},
                         {"principles/tile32", 8},
                         {"principles/tile64", 16}}) {
-    RungCounts it = measure(c.rung, {128, 128, 128});
-    auto asked = static_cast<double>(it.access("A").asked + it.access("B").asked);
+    RungCounts counts = measure(c.rung, {128, 128, 128});
+    auto asked = static_cast<double>(counts.access("A").asked + counts.access("B").asked);
     EXPECT_EQ(2.0 * 128 * 128 * 128 / asked, c.flop_per_byte) << c.rung;
   }
 }
 
 TEST(TutorialFigures, TileQuantization) {
-  RungCounts it = measure("principles/tile32", {65, 65, 64});
-  EXPECT_EQ(it.counters.blocks, 9U);
-  EXPECT_EQ(it.counters.multiply_adds.threads, 9U * 1024 * 64 + 4225) << "and alpha*AB + beta*C";
-  EXPECT_EQ(it.results, 4225);
+  RungCounts counts = measure("principles/tile32", {65, 65, 64});
+  EXPECT_EQ(counts.counters.blocks, 9U);
+  EXPECT_EQ(counts.counters.multiply_adds.threads, 9U * 1024 * 64 + 4225) << "and alpha*AB + beta*C";
+  EXPECT_EQ(counts.results, 4225);
 }
 
 TEST(TutorialFigures, BanksOfTheTransposedTile) {
   const Shape shape = {64, 64, 64};
   for (auto [rung, wavefronts] :
        {std::pair{"principles/transposed", 32}, {"principles/padded", 1}, {"principles/swizzled", 1}}) {
-    RungCounts it = measure(rung, shape);
-    EXPECT_EQ(it.access("B_shared", true).wavefronts_per_request(), wavefronts) << rung;
-    EXPECT_EQ(it.access("B_shared").wavefronts_per_request(), wavefronts) << rung;
-    EXPECT_EQ(it.access("A_shared").wavefronts_per_request(), 1) << rung;
+    RungCounts counts = measure(rung, shape);
+    EXPECT_EQ(counts.access("B_shared", true).wavefronts_per_request(), wavefronts) << rung;
+    EXPECT_EQ(counts.access("B_shared").wavefronts_per_request(), wavefronts) << rung;
+    EXPECT_EQ(counts.access("A_shared").wavefronts_per_request(), 1) << rung;
   }
   EXPECT_EQ(measure("principles/tile32", shape).access("B_shared").wavefronts_per_request(), 1);
 }
@@ -129,8 +129,8 @@ TEST(TutorialFigures, DivergenceRunsBothSides) {
   RungCounts divergent = measure("principles/divergent", shape), uniform = measure("principles/uniform", shape);
   EXPECT_EQ(divergent.counters.divergent, 4096U / 32) << "one branch of each warp";
   EXPECT_EQ(uniform.counters.divergent, 0U);
-  auto warps = [](const RungCounts &it) {
-    return it.counters.multiply_adds.warps + it.counters.floating.warps;
+  auto warps = [](const RungCounts &counts) {
+    return counts.counters.multiply_adds.warps + counts.counters.floating.warps;
   };
   EXPECT_EQ(warps(divergent), 2 * warps(uniform));
   EXPECT_EQ(measure("principles/branch_free", shape).counters.divergent, 0U);
