@@ -18,12 +18,12 @@ struct User {
   std::vector<const Load *> loads; ///< of the buffer
 };
 
-/// One store or load of the buffer, its indices in the loops around.
+/// One store or load of the buffer, with its indices in terms of the loops around it.
 struct PlacedAccess {
   const User *user;
   std::vector<Expr> indices;
   bool write;
-  Region touched = {}; ///< over all iterations that share the buffer
+  Region touched = {}; ///< the box over all iterations that share the buffer
 };
 
 class Placer {
@@ -76,7 +76,8 @@ private:
     }
   }
 
-  /// In a thread's registers, all loops on one thread axis have the value of one of them.
+  /// A thread has its own copy of a local buffer, and in a thread all loops bound to one thread axis have the
+  /// same value. So one variable can stand for all of them.
   void find_axes() {
     for (const For *loop : result_.loops)
       if (result_.buffer->scope == Scope::local || !loop->axis() || !is_thread(*loop->axis()))
@@ -120,8 +121,8 @@ private:
     }
   }
 
-  /// Whether the access touches the box of all accesses, and not a part of it that was made larger: a box that
-  /// is taken whole has elements that a guard keeps it from.
+  /// Whether the access touches the whole box of all accesses. False for a guarded access whose box is a whole
+  /// dimension: the guard may exclude some of its elements.
   bool touches_box(const PlacedAccess &access) const {
     const auto &iters = access.user->block->iters;
     bool guarded = std::any_of(iters.begin(), iters.end(), [](const IterVar &iter) { return iter.guarded; });
@@ -135,8 +136,8 @@ private:
     return true;
   }
 
-  /// Whether each writer gives every element of the box a value in each thread: different iterations of the
-  /// loops that it uses are different elements, and there are as many.
+  /// Whether each writer writes every element of the box in each thread. The iterations of the loops that it
+  /// uses must write distinct elements, and there must be as many iterations as elements.
   bool owners_fill() const {
     if (renamed_.empty())
       return true;

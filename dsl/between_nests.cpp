@@ -52,7 +52,7 @@ private:
     }
   }
 
-  /// Threads that access an element of a parameter, one of them to write it, must be ordered.
+  /// Accesses to one element of a parameter by different threads must be ordered if one of them is a write.
   void check_parameters(const Stmt &nest) {
     auto race = unordered_accesses(nest);
     if (!race)
@@ -78,7 +78,7 @@ private:
     return 0;
   }
 
-  /// The blocks that use shared or local memory must stand in one nest.
+  /// The blocks that use shared or local memory must be in one nest.
   void check_inside(const Buffer &buffer) {
     std::vector<const Block *> users;
     std::size_t nests = 0;

@@ -12,7 +12,7 @@ namespace nestsmith {
 
 namespace {
 
-/// An axis or a scope as its enumerator, any other word as a string.
+/// Spells an axis or a scope as its enumerator, and any other word as a string.
 std::string word_to_cpp(const std::string &word, ArgumentKind kind) {
   auto axis = kind == ArgumentKind::axis ? parse_axis(word) : std::nullopt;
   if (axis) {
@@ -63,7 +63,7 @@ std::string to_cpp(const Argument &argument, ArgumentKind kind) {
 } // namespace
 
 std::string handle_name(const std::string &name) {
-  // `int` becomes int_, and so int_ becomes int__: two names stay two.
+  // `int` becomes int_, so int_ becomes int__. Distinct names stay distinct.
   std::string stem = name.substr(0, name.find_last_not_of('_') + 1);
   return is_cpp_keyword(stem) || stem == "s" || stem == "infer" ? name + "_" : name;
 }

@@ -12,7 +12,7 @@ namespace nestsmith {
 static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64,  DType::u16,  DType::u32,
                                       DType::u64,     DType::f16, DType::bf16, DType::tf32, DType::f32};
 
-/// An enumerator that a cast from an integer made.
+/// Refuses a value that is not an enumerator. Only a cast from an integer makes such a value.
 template <class Enum>
 [[noreturn]] static void refuse_value(const char *type, Enum value, const char *enumerators) {
   throw UserError(ExitCode::usage, fmt::format("the value {} is not an enumerator of {}; use {}",

@@ -14,7 +14,7 @@ namespace {
 
 template <class T> Expr make(T kind) { return Expr(std::make_shared<const ExprNode>(std::move(kind))); }
 
-/// An integer as `dtype` keeps it; u64 as the i64 of the same bits.
+/// The integer after conversion to `dtype`. A u64 is represented by the i64 with the same bits.
 std::int64_t truncate(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
@@ -59,7 +59,8 @@ Expr fold(BinaryOp op, const IntImm &a, const IntImm &b) {
   }
 }
 
-/// On integers, and true && x and the like. Null where none applies.
+/// Simplifies integer operations and conditions with a neutral or absorbing operand, such as true && x. Returns
+/// null if no rule applies.
 /// [rule.identity.sum] x + 0 = x, 0 + x = x, x - 0 = x
 /// [rule.identity.product] x*1 = x, 1*x = x, x*0 = 0, 0*x = 0, x//1 = x, x % 1 = 0
 /// [rule.identity.bits] x ^ 0 = x, 0 ^ x = x, x >> 0 = x
@@ -89,7 +90,7 @@ Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
 
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
-/// The integer constant as a number of `dtype`.
+/// The integer constant, converted to `dtype`.
 Expr adopted(std::int64_t value, DType dtype) {
   if (is_float(dtype)) {
     auto number = static_cast<double>(value);
@@ -100,7 +101,7 @@ Expr adopted(std::int64_t value, DType dtype) {
     return float_imm(number, dtype);
   }
   std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-  if (dtype == DType::i32 || dtype == DType::u32) // negative numbers are those of the ring
+  if (dtype == DType::i32 || dtype == DType::u32) // a negative constant of u32 wraps around
     low = std::numeric_limits<std::int32_t>::min();
   if (dtype != DType::i64 && dtype != DType::u64)
     high = dtype == DType::i32   ? std::numeric_limits<std::int32_t>::max()
@@ -138,7 +139,7 @@ void unify(Expr &a, Expr &b) {
                        name(a.dtype()), name(b.dtype())));
 }
 
-/// As the user writes it.
+/// The operator as the user writes it.
 std::string_view spelling(BinaryOp op) {
   constexpr std::array<std::string_view, 16> spellings = {
       "+",       "-",           "*", "/",  "floordiv", "floormod", "min", "max",
@@ -151,8 +152,8 @@ void require_condition(const Expr &e, std::string_view where) {
     refuse(fmt::format("{} takes conditions, got {}; compare it: x != 0", where, name(e.dtype())));
 }
 
-/// Operators that not every type has. They are asked before the operands get one dtype: that is not what is
-/// wrong.
+/// Refuses operators that the types of the operands do not have. Call this before the operands are converted to
+/// one dtype, so that the message names this error.
 void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
   if (is_logical(op)) {
     require_condition(a, spelling(op));
@@ -237,7 +238,7 @@ Expr int_imm(std::int64_t value, DType dtype) {
       made.push_back(make(IntImm{type, n}));
     return made;
   };
-  // Indices are full of the small ones, and proofs of the booleans.
+  // Indices often contain small constants, and proofs often contain booleans.
   static const std::vector<Expr> i64 = up_to(256, DType::i64), i32 = up_to(256, DType::i32),
                                  booleans = up_to(1, DType::boolean);
   value = truncate(dtype, value);
@@ -253,7 +254,7 @@ Expr float_imm(double value, DType dtype) { return make(FloatImm{dtype, rounded(
 Expr boolean(bool value) { return int_imm(value, DType::boolean); }
 
 Expr constant(DType dtype, double value) {
-  name(dtype); // refuses a value that is none
+  name(dtype); // refuses a value that is not an enumerator
   return is_float(dtype) ? float_imm(value, dtype) : int_imm(static_cast<std::int64_t>(value), dtype);
 }
 
@@ -285,7 +286,7 @@ Expr branch(Expr condition, Expr when_true, Expr when_false) {
 }
 
 Expr cast(DType dtype, Expr a) {
-  name(dtype); // refuses a value that is none
+  name(dtype); // refuses a value that is not an enumerator
   if (a.dtype() == dtype)
     return a;
   if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype))
@@ -294,7 +295,7 @@ Expr cast(DType dtype, Expr a) {
                      dtype);
   if (const auto *imm = a.as<IntImm>())
     return int_imm(imm->value, dtype);
-  // Narrow floats are converted from and to f32 only.
+  // Narrow floats convert from and to f32 only.
   auto narrow = [](DType type) { return is_narrow(type) && is_float(type); };
   if ((narrow(dtype) && a.dtype() != DType::f32) || (narrow(a.dtype()) && dtype != DType::f32))
     return cast(dtype, make(Cast{DType::f32, std::move(a)}));
@@ -329,7 +330,7 @@ Expr operator%(Expr a, Expr b) {
 Expr operator-(Expr a) {
   if (const auto *real = a.as<FloatImm>())
     return float_imm(-real->value, real->dtype);
-  // 0.0 - x has the wrong sign where x is 0.0.
+  // 0.0 - x would have the wrong sign if x is 0.0.
   Expr zero = is_float(a.dtype()) ? float_imm(-0.0, a.dtype()) : int_imm(0, a.dtype());
   return std::move(zero) - std::move(a);
 }

@@ -8,7 +8,7 @@ namespace nestsmith {
 
 namespace {
 
-/// The nodes that were met and may be met again.
+/// The visited nodes, except those that cannot occur twice.
 class Met {
 public:
   bool first(const Expr &e) { return !e.may_recur() || nodes_.insert(e.get()).second; }

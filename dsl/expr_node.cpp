@@ -21,7 +21,7 @@ DType dtype_of(const Lane &e) { return e.vector->dtype; }
 DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
 DType dtype_of(const Call &e) { return e.intrinsic->result; }
 
-/// Calls `f` with each operand of a node, which is given as its kind.
+/// Calls `f` with each operand of a node. The node is passed as its concrete kind.
 template <class F> struct Operands {
   F f;
   void operator()(const IntImm &) {}
@@ -73,8 +73,7 @@ void ExprNode::release(std::vector<Expr> &children) {
   std::visit(Operands{[&](Expr &operand) { children.push_back(std::move(operand)); }}, kind);
 }
 
-/// The operands of a deep node are freed one after the other here: each within the one above it, as members are
-/// freed, would overflow the stack.
+/// Frees the operands of a deep node in a loop. The recursive destruction of members would overflow the stack.
 ExprNode::~ExprNode() {
   constexpr std::uint32_t deep = 256;
   if (depth < deep)
@@ -85,20 +84,20 @@ ExprNode::~ExprNode() {
     Expr last = std::move(children.back());
     children.pop_back();
     if (last.exists() && last.node_.use_count() == 1 && last.node().depth >= deep) {
-      std::atomic_thread_fence(std::memory_order_acquire); // after what other threads did with the node
+      std::atomic_thread_fence(std::memory_order_acquire); // after all accesses of other threads to the node
       const_cast<ExprNode *>(last.get())->release(children);
     }
   }
 }
 
-/// The results of `f`, or none where it changed nothing.
+/// The results of `f`, or none if it changes no element.
 static std::optional<std::vector<Expr>> mapped(const std::vector<Expr> &list,
                                                FunctionRef<Expr(const Expr &)> f) {
   std::optional<std::vector<Expr>> changed;
   for (std::size_t n = 0; n < list.size(); ++n) {
     Expr result = f(list[n]);
     if (!changed && result.get() != list[n].get())
-      changed = list; // those before it are kept
+      changed = list; // keeps the elements before this one
     if (changed)
       (*changed)[n] = std::move(result);
   }

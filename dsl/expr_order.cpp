@@ -19,7 +19,7 @@ public:
     if (!a.exists() || !b.exists())
       return a.exists() <=> b.exists();
     if (a.node().kind.index() != b.node().kind.index())
-      return b.node().kind.index() <=> a.node().kind.index(); // a variable stands behind what is computed
+      return b.node().kind.index() <=> a.node().kind.index(); // computed values come before variables
     bool recurs = a.may_recur() && b.may_recur();
     if (recurs && equal_.contains({a.get(), b.get()}))
       return Order::equal;
@@ -37,7 +37,7 @@ private:
     return a.size() <=> b.size();
   }
 
-  /// Two nodes of one kind, part by part: the first that differs decides.
+  /// Compares two nodes of one kind part by part. The first difference decides.
   Order order_of(const IntImm &a, const IntImm &b) {
     return a.value != b.value ? a.value <=> b.value : a.dtype <=> b.dtype;
   }
@@ -45,7 +45,7 @@ private:
     auto bits = [](double value) { return std::bit_cast<std::int64_t>(value); }; // 0.0 is not -0.0
     return bits(a.value) != bits(b.value) ? bits(a.value) <=> bits(b.value) : a.dtype <=> b.dtype;
   }
-  /// By name, as a reader expects it; those of one name in the order in which they were made.
+  /// Compares names, as a reader expects it. Variables of one name have the order in which they were made.
   Order order_of(const Var &a, const Var &b) {
     Order by = a->name <=> b->name;
     return by != 0 ? by : a <=> b;
@@ -85,11 +85,12 @@ private:
   Order order_of(const Call &a, const Call &b) {
     if (a.intrinsic == b.intrinsic)
       return order(a.arguments, b.arguments);
-    Order by = a.intrinsic->name <=> b.intrinsic->name; // there is one of a name for each dtype
+    Order by = a.intrinsic->name <=> b.intrinsic->name; // intrinsics of one name differ in dtype
     return by != 0 ? by : a.intrinsic->result <=> b.intrinsic->result;
   }
 
-  std::set<std::pair<const ExprNode *, const ExprNode *>> equal_; ///< found before: what differs ends it all
+  /// Pairs that compared equal. The first difference ends the comparison.
+  std::set<std::pair<const ExprNode *, const ExprNode *>> equal_;
 };
 
 } // namespace

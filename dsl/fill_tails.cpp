@@ -9,10 +9,10 @@ namespace nestsmith {
 
 namespace {
 
-/// What is known of a temporary's dimension past the shape of what it holds.
+/// A dimension of a temporary that is padded past its shape.
 struct Padding {
-  Expr extent; ///< elements that exist and have been written
-  bool zero;   ///< they are 0 past the shape
+  Expr extent; ///< the elements that exist and have been written
+  bool zero;   ///< whether the elements past the shape are 0
 };
 
 class Filler {
@@ -22,7 +22,7 @@ public:
   Program run() {
     if (!any_guard()) // all tiles are full
       return program_;
-    // An init may stand before the caches that its update reads, so go on until nothing is added.
+    // An init may precede the caches that its update reads, so repeat this until nothing is added.
     for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
       known = padding_.size();
       for (const Buffer &buffer : temporaries(program_))
@@ -56,7 +56,8 @@ private:
     return access && !access->mask.exists() && access->buffer->scope == Scope::global;
   }
 
-  /// Whether every load of the block that this axis indexes exists up to `extent`.
+  /// Whether every buffer that the block loads at this axis has elements up to `extent`. If `zero`, its
+  /// elements past the shape must be 0.
   bool loads_reach(const Block &block, const Var &axis, const Expr &extent, bool zero) const {
     for (const Load *access : loads_of(block))
       for (std::size_t d = 0; d < access->indices.size(); ++d) {
@@ -70,8 +71,8 @@ private:
     return true;
   }
 
-  /// Whether the axis has each of its values for all values of the others: not where it counts the rows of
-  /// fused loops that end within a row.
+  /// Whether the axis has each of its values for all values of the other axes. False if the axis counts the
+  /// rows of fused loops that end within a row.
   bool in_whole_rows(const IterVar &iter) const {
     for (const Term &term : linearize(iter.binding, bounds_).terms) {
       const Digit &digit = term.digit;
@@ -83,12 +84,12 @@ private:
     return true;
   }
 
-  /// Pads the dimensions of a temporary for which all its writers can run past the shape.
+  /// Pads those dimensions of a temporary in which all of its writers can run past the shape.
   void pad(const Buffer &buffer) {
     std::vector<const Block *> writers = blocks_of(program_.body);
     std::erase_if(writers, [&](const Block *block) { return block->body.buffer != buffer; });
     for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
-      Expr extent = buffer->shape[d], begun; // as far as an init goes, which is the first writer
+      Expr extent = buffer->shape[d], begun; // the end of the first writer, which may be an init
       bool possible = true, zero = true;
       for (const Block *writer : writers) {
         const Var *axis = writer->body.indices[d].as<Var>();
@@ -117,7 +118,8 @@ private:
     }
   }
 
-  /// load(T) + x*y*…, where each factor is a load, converted or not, that is zero past the end of the axis.
+  /// Matches load(T) + x*y*…, where each factor is a load that is zero past the end of the axis. A factor may
+  /// be converted.
   bool sum_ignores(const Block &block, const IterVar &iter) const {
     const auto *sum = block.body.value.as<Binary>();
     if (!sum || sum->op != BinaryOp::add)
@@ -134,7 +136,7 @@ private:
         factors.push_back(product->b);
         continue;
       }
-      while (const auto *conversion = factor.as<Cast>()) // of 0 is 0
+      while (const auto *conversion = factor.as<Cast>()) // a conversion of 0 is 0
         factor = conversion->a;
       const auto *access = factor.as<Load>();
       bool indexed = access && !access->mask.exists() &&

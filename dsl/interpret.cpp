@@ -45,7 +45,7 @@ using Known = SharedResults<Scalar>;
 
 Scalar eval(const Expr &e, const Environment &env, Reader read, Known &known) {
   auto go = [&](const Expr &child) {
-    // Few have so much below them that it is worth while to remember their values.
+    // Remembering values is worth its cost for large expressions only.
     return child.node().size < 64 ? eval(child, env, read, known)
                                   : known(child, [&] { return eval(child, env, read, known); });
   };

@@ -17,7 +17,7 @@ namespace nestsmith {
 
 namespace {
 
-constexpr std::size_t longest_map = 400; ///< characters, which bounds how deep brackets nest too
+constexpr std::size_t longest_map = 400; ///< characters; this also limits how deep brackets nest
 constexpr std::int64_t too_many_elements = std::int64_t{1} << 60;
 
 [[noreturn]] void no_map(const std::string &text, const std::string &what) {
@@ -27,7 +27,7 @@ constexpr std::int64_t too_many_elements = std::int64_t{1} << 60;
                               text, what));
 }
 
-/// "i, k -> i//4, k, i%4" by recursive descent.
+/// Parses "i, k -> i//4, k, i%4" by recursive descent.
 class Parser {
 public:
   explicit Parser(const std::string &text) : text_(text) {}
@@ -138,7 +138,7 @@ private:
   std::map<std::string, Var> vars_;
 };
 
-/// Bounds the coefficients and divisors that canonical forms of `e` can hold, for indices below 2^31.
+/// Upper bound on the coefficients and divisors in canonical forms of `e`, for indices below 2^31.
 double magnitude(const Expr &e, SharedResults<double> &known) {
   if (auto value = as_int(e))
     return std::abs(static_cast<double>(*value));
@@ -156,7 +156,8 @@ std::string tuple_text(const std::vector<std::int64_t> &values) {
   return fmt::format("({})", fmt::join(values, ", "));
 }
 
-/// Two points of the box at one place, among its first few thousand; `whole` where those are all there are.
+/// Searches the first few thousand points of the box for two that the map sends to one place. `whole` tells
+/// whether these are all points of the box.
 std::optional<std::string> find_collision(const IndexMap &map, std::vector<std::int64_t> box, bool &whole) {
   std::int64_t points = 1;
   whole = true;
@@ -220,7 +221,8 @@ void IndexMap::set(std::size_t rank, const std::function<std::vector<Expr>(const
   check();
 }
 
-/// Sums of digits of the logical indices, of a size with which index arithmetic cannot overflow.
+/// Checks that the indices are sums of digits of the logical indices, and are so small that index arithmetic
+/// cannot overflow.
 void IndexMap::check() const {
   auto fail = [&](const std::string &what) { no_map(to_string(*this), what); };
   if (physical_.empty())
@@ -343,7 +345,7 @@ PlacedLayout::PlacedLayout(const BufferNode &buffer, const std::vector<std::int6
     if (__builtin_mul_overflow(elements_, extents_[d], &elements_))
       elements_ = too_many_elements;
   }
-  if (layout_.swizzle) { // what is XORed stays within a whole number of these
+  if (layout_.swizzle) { // the XOR stays within a whole number of these units
     std::int64_t unit = std::int64_t{1} << (layout_.swizzle->base + layout_.swizzle->bits);
     elements_ = (elements_ + unit - 1) / unit * unit;
   }
@@ -361,7 +363,8 @@ std::vector<std::int64_t> PlacedLayout::extents() const {
   return result;
 }
 
-/// A swizzle in digits, of which there are 2^b, 2^n and 2^b..2^(b + s) in turn:
+/// A swizzle XORs the n bits from bit b on with the n bits from bit b + s on. The digits above and below stay
+/// as they are:
 /// [rule.swizzle] ((x >> (b + n)) << (b + n)) + ((x >> b & (1 << n) - 1 ^ x >> (b + s) & (1 << n) - 1) << b) +
 ///     (x & (1 << b) - 1) = x ^ (x >> s & ((1 << n) - 1 << b))
 ///     where 0 <= x, 0 <= b, b < 8, 0 < n, n < 8, n <= s, s < 16

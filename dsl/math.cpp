@@ -4,8 +4,8 @@ namespace nestsmith {
 
 namespace {
 
-/// Multiplied by an odd constant, the upper 17 bits depend on all bits of x; what the shift drops are the
-/// carries that a sum would need. The hash of 0 is not 0.
+/// The multiplication by an odd constant makes the upper 17 bits depend on all bits of x. The shift drops the
+/// low bits and thus their carries, so the hash of a sum is not a sum of hashes. The hash of 0 is not 0.
 Expr hash(Expr x, std::uint32_t salt) {
   auto word = [](std::uint32_t value) { return int_imm(value, DType::u32); };
   return shift_right(std::move(x) * word(0x9e3779b1), 15) * word(0x85ebca77) + word(salt);

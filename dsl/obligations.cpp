@@ -1,4 +1,4 @@
-/// Capacity, ownership and placement: what lowering needs of a schedule.
+/// Capacity, ownership and placement: the conditions that lowering requires of a schedule.
 
 #include "dsl/allocation.h"
 #include "dsl/between_nests.h"
@@ -18,14 +18,14 @@ namespace nestsmith {
 
 namespace {
 
-/// The nest alone. Nothing here asks for its parameters.
+/// A program that contains only the nest. The checks here do not use its parameters.
 Program as_program(const Program &program, const Stmt &nest) {
   Program alone = program;
   alone.body = nest;
   return alone;
 }
 
-/// What one nest owes.
+/// Finds the obligations of one nest.
 class Inspector {
 public:
   Inspector(const Schedule &schedule, const Stmt &nest)
@@ -46,7 +46,7 @@ public:
       check_writer(*block);
     }
     check_init_and_update();
-    if (is_complete()) // else that is owed first
+    if (is_complete()) // an incomplete nest already has an obligation
       check_vectors();
     check_shared_capacity();
     check_launch_bounds();
@@ -57,10 +57,10 @@ private:
   void owe(const std::string &culprit, std::string message) {
     found_.push_back({std::move(message), maker(schedule_, culprit), culprit});
   }
-  /// The same, where the last directive that is one of these is to blame, for the block `culprit` or, where
-  /// that is empty, for any.
+  /// The same, but blames the last directive of these kinds that names the block `culprit`. If there is none,
+  /// or if `culprit` is empty, blames the last directive of these kinds.
   void owe(std::initializer_list<std::string_view> ops, const std::string &culprit, std::string message) {
-    for (bool named : {true, false}) // that block may have been put into another
+    for (bool named : {true, false}) // the block may have been merged into another
       for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
         const Directive &directive = schedule_.trace()[n];
         const auto *block = std::get_if<BlockName>(&directive.arguments.front());
@@ -117,8 +117,8 @@ private:
     return text;
   }
 
-  /// A nest that binds a thread axis again runs its iterations on other threads, which must be those that
-  /// filled what they read.
+  /// A nest that binds a thread axis again runs its iterations on other threads. These must be the threads that
+  /// filled the elements that they read.
   void check_owner(const Buffer &buffer, const Placement &placement) {
     for (const Block *block : blocks_of(program_.body)) {
       if (!touches(*block, buffer))
@@ -143,7 +143,7 @@ private:
                       buffer->name, bytes, to_string(schedule_.target().arch), limit));
   }
 
-  /// The loops that are one thread's, or one block's, index on each axis over which a buffer is shared.
+  /// For each axis over which the block's buffer is shared, the innermost loop bound to it, or null.
   std::map<Axis, const For *> sharing_loops(const Block &block) const {
     bool shared = block.body.buffer->scope == Scope::shared;
     std::map<Axis, const For *> innermost;
@@ -163,7 +163,7 @@ private:
     return indices;
   }
 
-  /// A loop that a block sums over may not repeat it as well: there would be no place for its init.
+  /// A loop that a block sums over must not also repeat the block, because the init would have no place.
   void check_sum(const Block &block) {
     auto loops = loops_of(path_to(program_.body, block.id));
     auto first = std::find_if(loops.begin(), loops.end(), [&](const For *loop) {
@@ -187,12 +187,12 @@ private:
                         block.id->name, (*first)->var->name, (*loop)->var->name));
   }
 
-  /// What threads or blocks share must be written by one of them.
+  /// An element that several threads or blocks share must be written by one of them only.
   void check_writer(const Block &block) {
     const Buffer &buffer = block.body.buffer;
     if (buffer->scope == Scope::local)
       return;
-    std::set<Var> fixed; // one iteration of these is over before the next begins
+    std::set<Var> fixed; // an iteration of these ends before the next begins
     if (buffer->scope == Scope::shared)
       for (const For *loop : placements_.of(buffer).loops)
         if (!loop->axis() || !is_thread(*loop->axis()))
@@ -216,7 +216,7 @@ private:
     }
   }
 
-  /// An init and its update must give each element to the same thread: no barrier lies between them.
+  /// An init and its update must write each element in the same thread, because no barrier separates them.
   void check_init_and_update() {
     std::map<Buffer, const Block *> inits;
     for (const Block *block : blocks_of(program_.body)) {
@@ -232,8 +232,8 @@ private:
     }
   }
 
-  /// Which thread writes which element, as text: the part of the indices that threads make, in which loops
-  /// have the names of their axes.
+  /// Describes which thread writes which element: the part of the indices that depends on threads, as text,
+  /// with the loops named after their axes.
   std::string owners(const Block &block) const {
     std::vector<Expr> element = written_element(block);
     std::map<Var, Expr> names;
@@ -253,7 +253,7 @@ private:
         if (std::none_of(bound.begin(), bound.end(), [&](const Var &var) { return uses(base, var); }))
           continue;
         Digit digit = term.digit;
-        digit.base = substitute(base, [&](const Var &var) { // sizes are what they are
+        digit.base = substitute(base, [&](const Var &var) { // sizes stay as they are
           auto named = names.find(var);
           return named == names.end() ? Expr() : named->second;
         });
@@ -264,7 +264,7 @@ private:
     return text;
   }
 
-  /// Whether the nest itself writes what it reads of shared and local memory.
+  /// Whether the nest writes all of the shared and local memory that it reads.
   bool is_complete() const {
     std::vector<Buffer> written = temporaries(program_);
     for (const Block *block : blocks_of(program_.body))
@@ -275,9 +275,9 @@ private:
     return true;
   }
 
-  /// What layouts and padding decide only at the end: that vectors are contiguous and aligned.
+  /// Checks that vectors are contiguous and aligned. Layouts and padding decide this only at the end.
   void check_vectors() {
-    std::optional<Placements> filled; // the same where no tail is to be filled
+    std::optional<Placements> filled; // the placements after filling tails, if there are tails to fill
     walk(program_.body, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
       if (!loop || !loop->over_lanes())
@@ -291,7 +291,7 @@ private:
     });
   }
 
-  /// The directive that vectorized or tensorized the loop of this name.
+  /// The step that vectorized or tensorized the loop of this name.
   std::size_t annotated(const std::string &name) const {
     for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
       const Directive &directive = schedule_.trace()[n];
@@ -302,7 +302,8 @@ private:
     return 0;
   }
 
-  /// Bytes of the shared arrays, one after the other, and what they are; without their padding on request.
+  /// The size of the shared arrays when placed one after the other, and a list of them. Padding is counted on
+  /// request.
   struct Arena {
     std::int64_t bytes = 0;
     std::string list, last;
@@ -314,7 +315,7 @@ private:
         continue;
       const Placement &placement = placements_.of(buffer);
       std::int64_t elements = placement.elements;
-      if (elements == 0) // what depends on sizes is owed for itself
+      if (elements == 0) // a buffer that depends on sizes has its own obligation
         continue;
       if (!padded) {
         elements = 1;
@@ -345,7 +346,7 @@ private:
     owe(arena.last, what + "; bring the caches under an inner loop with compute_at, or use smaller tiles");
   }
 
-  /// Registers are the compiler's to fit.
+  /// Checks threads and shared memory. The compiler makes the registers fit.
   void check_launch_bounds() {
     std::int64_t blocks = program_.min_blocks, threads = threads_of(program_), bytes = shared_arena(true).bytes;
     const Target &target = schedule_.target();

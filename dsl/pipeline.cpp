@@ -19,7 +19,8 @@ const Staged *staged(const For &loop, const BlockId &block) {
   return it == loop.pipeline().end() ? nullptr : &*it;
 }
 
-/// When an instance runs: its step, its nest's order, its nest's place in the program.
+/// The time at which an instance runs: its step, the order of its nest, and the place of its nest in the
+/// program.
 using Time = std::tuple<std::int64_t, std::int64_t, std::size_t>;
 
 class Checker {
@@ -73,7 +74,7 @@ private:
         fail_outside(x.block);
   }
 
-  /// A block that is no part of the loop; a consumer of a sum over it is the common mistake.
+  /// Reports a block that is not in the loop. The common mistake is a consumer of a sum over the loop.
   void fail_outside(const BlockId &id) {
     const Block *outside = find_block(program_.body, id);
     if (outside)
@@ -122,7 +123,7 @@ private:
     return {iteration + x.stage, x.order, child};
   }
 
-  /// No block outside of the loop uses the buffer, so that each iteration can have a copy of its own.
+  /// Whether no block outside of the loop uses the buffer, so that each iteration can have its own copy.
   bool is_private(const Buffer &buffer) const {
     if (buffer->role != Role::temporary || buffer->scope == Scope::global)
       return false;
@@ -166,7 +167,8 @@ private:
     return (a.body.buffer == buffer && uses(b, buffer)) || (b.body.buffer == buffer && has_read(a, buffer));
   }
 
-  /// `early` comes first in the program, `late` so many iterations later; the steps turn them round.
+  /// Reports that the steps reverse two accesses. In the program, `early` comes first, and `late` follows
+  /// `distance` iterations later.
   void fail_order(const Block &early, const Block &late, const Buffer &buffer, std::int64_t distance) {
     const Staged &a = *staged(loop_, early.id), &b = *staged(loop_, late.id);
     fail(distance == 0 ? "pipeline.order" : "pipeline.carried",
@@ -181,8 +183,8 @@ private:
          {early.id->name, late.id->name});
   }
 
-  /// Whether different iterations touch different elements: in one dimension both touch the same box, which
-  /// moves on by at least its length with each iteration.
+  /// Whether different iterations touch different elements. This holds if in one dimension both blocks touch
+  /// the same box, and each iteration advances it by at least its length.
   bool apart(const Block &a, const Block &b, const Buffer &buffer) const {
     Bounds bounds = loop_bounds(program_.body);
     std::set<Var> inside;
@@ -225,9 +227,9 @@ private:
   const Program &program_;
   const For &loop_;
   std::vector<Stmt> children_;
-  std::vector<const Block *> all_, below_;        ///< of the program, and of the loop
+  std::vector<const Block *> all_, below_;        ///< of the program; of the loop
   std::vector<std::vector<const Block *>> nests_; ///< of each child
-  std::vector<std::vector<const Load *>> loads_;  ///< of each of all blocks
+  std::vector<std::vector<const Load *>> loads_;  ///< of each block of `all_`
   std::optional<PipelineBreach> breach_;
 };
 
@@ -258,8 +260,8 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
   return breach;
 }
 
-/// Iteration i writes its copy in step i + w and reads it in step i + r at the latest; the next to have that
-/// copy, or one after it, writes it in a later step.
+/// Iteration i writes its copy in step i + w and reads it in step i + r at the latest. The next iteration that
+/// uses the same copy, and every later one, writes it in a later step.
 /// [rule.slots.lifetimes] i + r < i + c*(n + 1) + w where n >= 0, 0 <= w, w <= r, r - w + 1 <= c
 Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
   if (loops.empty() || loops.back()->pipeline().empty())

@@ -79,8 +79,8 @@ std::string binary_text(const Binary &e, int context) {
   return precedence < context ? "(" + body + ")" : body;
 }
 
-/// The shortest text that reads back, and that shows that it is no integer: "0.0", "1e+30". (What fmt makes of
-/// "{:#}" depends on its version.)
+/// The shortest text that reads back as this value and shows that it is not an integer: "0.0", "1e+30". (The
+/// result of "{:#}" depends on the version of fmt.)
 std::string decimal(double value) {
   std::string digits = fmt::format("{}", value);
   return digits.find_first_not_of("-0123456789") == std::string::npos ? digits + ".0" : digits;
@@ -114,7 +114,7 @@ std::string text(const Expr &e, int context) {
   });
 }
 
-/// Lines of the nest, each with the name that its loop or block can be marked by.
+/// A line of the nest, and the name by which its loop or block can be marked.
 struct Line {
   std::string text, name;
 };
@@ -130,7 +130,7 @@ std::string text(std::vector<Staged> stages) {
   return " pipelined [" + list + "]";
 }
 
-/// The form of a loop, as printed after its extent.
+/// The form of a loop. It is printed after the extent.
 std::string text(const LoopForm &form) {
   auto partitioned = [](const auto &x) { return x.partitioned ? " partitioned" : ""; };
   return std::visit(Overloaded{
@@ -182,7 +182,7 @@ std::string shape_text(const Buffer &buffer) {
   return fmt::format("{}: {}[{}]{}", buffer->name, name(buffer->dtype), join(buffer->shape), strides);
 }
 
-/// "M, K multiple of 4, lda up to 65536": what is not said is what goes without saying.
+/// "M, K multiple of 4, lda up to 65536". The defaults are omitted.
 std::string sizes_text(const std::vector<Var> &sizes) {
   std::string text;
   for (const Var &var : sizes) {
@@ -228,7 +228,7 @@ std::string header(const Program &program) {
 
 } // namespace
 
-/// "let %1 = x*x, %2 = %1*%1 in %2*%2": what several operands share is printed once.
+/// "let %1 = x*x, %2 = %1*%1 in %2*%2". A value that several operands share is printed once.
 static std::string text_with_lets(const Expr &e) {
   std::unordered_map<const ExprNode *, int> uses;
   walk(e, [&](const Expr &node) { for_each_child(node, [&](const Expr &child) { ++uses[child.get()]; }); });

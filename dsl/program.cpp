@@ -8,7 +8,8 @@ namespace {
 
 template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
 
-/// The statement for which `match` holds, or null. `leave` is called with it and all around it, from within.
+/// The statement for which `match` holds, or null. Calls `leave` with it and with the statements around it,
+/// from the inside out.
 template <class Match, class Leave>
 const StmtNode *find(const Stmt &stmt, const Match &match, const Leave &leave) {
   const StmtNode *found = nullptr;

@@ -26,9 +26,10 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
-/// The values of a sum of digits, each counted from its least value, or none where they have no gaps.
+/// The values of a sum of digits as runs, counted from its least value. Empty if the values have no gaps or are
+/// not known.
 static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
-  std::map<std::int64_t, std::int64_t> steps; // how often each coefficient may count at most
+  std::map<std::int64_t, std::int64_t> steps; // the greatest number of steps of each size
   for (const Term &term : sum.terms) {
     auto range = range_of(term.digit, bounds);
     if (!range || term.coefficient < 1)
@@ -45,7 +46,8 @@ static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
       continue;
     }
     runs.push_back({step, most + 1});
-    // Steps that run into what is below them make one run with that, which may hold more.
+    // If a step does not exceed the reach of the runs below it, merge it with the next smaller run. The merged
+    // run may contain more values.
     for (std::size_t n = runs.size(); n > 1; --n) {
       std::int64_t below = 0;
       for (std::size_t m = 0; m + 1 < n; ++m)
@@ -76,7 +78,7 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
   Region region;
   for (std::size_t n = 0; n < indices.size(); ++n) {
     Linear fixed, varying;
-    bool mixed = false, endless = false; // endless: as long as a size
+    bool mixed = false, endless = false; // endless: the extent depends on sizes
     Linear linear = linearize(indices[n], bounds);
     for (const Term &term : linear.terms) {
       bool moves = false, stays = false;
@@ -168,12 +170,12 @@ std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
 
 namespace {
 
-/// How many values var // div has as var runs below `extent`.
+/// The number of values of var // div for var below `extent`.
 Expr values_of(const Expr &extent, const Expr &div) {
   return simplify(floordiv(extent - Expr(1), div) + Expr(1));
 }
 
-/// var // size or var % size, where `base` is one of them.
+/// var // size or var % size, if `base` has one of these forms.
 std::optional<LoopDigit> digit_by_size(const Expr &base, std::int64_t scale, const Bounds &bounds) {
   const auto *op = base.as<Binary>();
   const Var *var = op ? op->a.as<Var>() : nullptr;
@@ -212,8 +214,7 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
   return digits;
 }
 
-/// The product of the digits from the lowest on, where each begins where those below it end; null where they do
-/// not.
+/// The product of the digits, from the lowest on. Null unless each digit begins where the digits below it end.
 static Expr chained(std::vector<LoopDigit> digits) {
   Expr reached = 1;
   while (!digits.empty()) {
@@ -265,7 +266,8 @@ bool is_fixed(const Expr &e, FunctionRef<bool(const Var &)> fixed) {
   return result;
 }
 
-/// The digits that a sum can be taken apart into: each counts in steps larger than all below it reach.
+/// The digits that the value of the sum determines: the step of each is larger than the reach of all digits
+/// below it.
 std::vector<Digit> separate(const Linear &sum, FunctionRef<bool(const Var &)> fixed, const Bounds &bounds) {
   std::vector<Term> terms = sum.terms;
   std::erase_if(terms, [&](const Term &term) { return is_fixed(term.digit.base, fixed); });
@@ -293,7 +295,7 @@ bool quotient_and_remainder(const Expr &a, const Expr &b) {
          same(p->b, q->b);
 }
 
-/// Whether the digits of one base that are known give its value.
+/// Whether the known digits of a base determine its value.
 bool complete(const Expr &base, std::vector<Digit> digits, const Bounds &bounds) {
   auto range = range_of(base, bounds);
   std::sort(digits.begin(), digits.end(), [](const Digit &a, const Digit &b) { return a.div < b.div; });
@@ -320,7 +322,7 @@ bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
   };
   for (const Expr &e : exprs)
     add(e);
-  // A base that its digits give is a sum that can be taken apart in turn; `known` grows meanwhile.
+  // If the known digits determine a base, take it apart as well if it is a sum. `known` grows meanwhile.
   for (std::size_t n = 0; n < known.size(); ++n) {
     Expr base = known[n].base;
     if (std::any_of(bases.begin(), bases.end(), [&](const Expr &other) { return same(other, base); }))
@@ -333,7 +335,7 @@ bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
     bases.push_back(base);
     if (!base.as<Var>())
       add(base);
-    // x // M and x % M give x.
+    // x // M and x % M determine x.
     for (const Expr &other : bases)
       if (quotient_and_remainder(base, other) || quotient_and_remainder(other, base))
         known.push_back({base.as<Binary>()->a});

@@ -36,8 +36,8 @@ namespace nestsmith {
 
 namespace {
 
-/// Loops of two stages may have one name in the source; a schedule names each loop once: the j of a later
-/// stage C becomes C_j.
+/// Loops of two stages may have the same name in the source, but a schedule needs distinct names. The j of a
+/// later stage C becomes C_j.
 Stmt with_unique_loops(const Stmt &stmt, std::set<std::string> &taken) {
   const auto *loop = as<For>(stmt);
   if (!loop)

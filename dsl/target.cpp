@@ -11,7 +11,7 @@ namespace nestsmith {
 
 namespace {
 
-/// What differs between architectures; kilobytes are of 1024 bytes.
+/// The properties that differ between architectures. A kilobyte has 1024 bytes.
 struct Row {
   int number; ///< of the architecture
   std::int64_t threads_per_sm, blocks_per_sm, shared_kb_per_sm, shared_kb_opt_in;
@@ -23,7 +23,7 @@ constexpr Row rows[] = {
     {103, 2048, 32, 228, 227}, {120, 1536, 24, 100, 99}, {121, 1536, 24, 100, 99},
 };
 
-/// Architectures that compilers know, and whose limits are not listed above.
+/// Architectures that compilers know but whose limits are not listed above.
 constexpr int others[] = {50, 52, 53, 60, 61, 62, 72, 88, 101, 110};
 
 } // namespace

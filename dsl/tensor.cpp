@@ -19,7 +19,7 @@ namespace {
 /// The buffer that a stage computes.
 const Buffer &buffer_of(const Stmt &stage) { return blocks_of(stage).front()->body.buffer; }
 
-/// Accesses of the wrong rank, and an inout tensor read anywhere but at the element that is written.
+/// Refuses accesses of the wrong rank, and reads of an inout tensor at any element but the written one.
 void check_accesses(const std::string &stage, const Expr &value, const Buffer &target,
                     const std::vector<Expr> &indices) {
   walk(value, [&](const Expr &e) {
@@ -49,8 +49,8 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
   });
 }
 
-/// Floor division and floor modulo of signed data. Indices are known not to be negative, or how far they are;
-/// of data nothing is known, and CUDA's / and % round towards zero.
+/// Refuses floor division and floor modulo of signed data. The range of an index is known, but the range of
+/// data is not, and CUDA's / and % round towards zero.
 void check_division(const std::string &stage, const Expr &e, const Bounds &bounds) {
   const auto *op = e.as<Binary>();
   if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
@@ -84,16 +84,16 @@ void check_divisions(const std::string &stage, const Expr &value, const Bounds &
 
 } // namespace
 
-/// A kernel's caller has f32; what is rounded to tf32 is a decision of the computation.
+/// The caller of a kernel has f32. The computation decides which values it rounds to tf32.
 static void refuse_compute_type(const std::string &name, DType dtype) {
-  nestsmith::name(dtype); // refuses a value that is none
+  nestsmith::name(dtype); // refuses a value that is not an enumerator
   if (dtype == DType::tf32)
     refuse(fmt::format("'{}' is a parameter of tf32, which is a compute type; declare it as f32 and round each "
                        "value read with cast(DType::tf32, …)",
                        name));
 }
 
-/// One for each dimension.
+/// Checks that there is one axis for each dimension.
 static void check_axes(const std::string &stage, const std::vector<std::string> &axes, std::size_t rank) {
   if (axes.size() != rank)
     refuse(fmt::format("stage '{}' names {} axes, but its rank is {}", stage, axes.size(), rank));
@@ -101,7 +101,7 @@ static void check_axes(const std::string &stage, const std::vector<std::string> 
     check_identifier(axis, "an axis's name");
 }
 
-/// An element's function takes an index for each axis.
+/// Checks that the function of an element takes an index for each axis.
 static void check_arity(const std::string &stage, const std::vector<std::string> &axes, std::size_t indices) {
   if (axes.size() != indices)
     refuse(fmt::format("stage '{}' names {} axes, but its element is a function of {}", stage, axes.size(),
@@ -117,7 +117,7 @@ Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value),
 
 Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }
 
-/// An extent is made of sizes of this workload.
+/// Checks that an extent uses only sizes of this workload.
 void Workload::check_sizes(const std::string &whose, const Expr &extent) const {
   if (auto reason = too_large(extent))
     refuse(fmt::format("the extent of {} {}", whose, *reason));
@@ -193,7 +193,7 @@ Workload::strides(const std::string &name, const std::vector<Expr> &shape, const
   return std::make_shared<const std::vector<Expr>>(std::move(strides));
 }
 
-/// All that an element is computed from.
+/// Checks that an element is computed from variables and tensors of this workload only.
 void Workload::check_origin(const std::string &stage, const Definition &definition,
                             const std::vector<Expr> &indices) const {
   std::vector<Var> known = scalars_;
@@ -311,7 +311,7 @@ Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<
                          const std::function<Definition(const std::vector<Expr> &)> &element) {
   check_axes(name, axes, shape.size());
   claim(name, shape);
-  // The element's dtype is known only once it is built, so build it once on scratch indices.
+  // The dtype of an element is known only after it is built, so build it once with scratch indices.
   std::vector<Expr> scratch;
   for (const std::string &axis : axes)
     scratch.emplace_back(make_var(axis));

@@ -125,7 +125,7 @@ Directive parse_directive(const json::Value &value, const std::string &where) {
   return directive;
 }
 
-/// Loops and blocks that a directive's arguments name.
+/// Visits the loops and blocks that the arguments of a directive name.
 void for_each_handle(const Directive &directive, const std::function<void(const std::string &, bool)> &f) {
   for (const Argument &argument : directive.arguments) {
     if (const auto *loop = std::get_if<LoopName>(&argument))
@@ -157,7 +157,7 @@ const void *symbol_of(const Program &program, const std::string &name) {
 } // namespace
 
 std::string trace_to_cpp(const Schedule &schedule) {
-  // A nest that is made anew has new loops of the old names: their handles are asked for again.
+  // A rebuilt nest has new loops with the old names, so the text fetches their handles again.
   std::map<std::string, const void *> handles;
   std::string text;
   for (std::size_t n = 0; n < schedule.trace().size(); ++n) {
@@ -256,7 +256,7 @@ static std::pair<std::string, Size> parse_size(const json::Value &value, const s
   return {name->str(), Size{*min, *max, *unit}};
 }
 
-/// How deep brackets nest; the JSON parser is recursive, and a trace is six deep.
+/// The depth to which brackets nest. The JSON parser is recursive, and a trace is six deep.
 static int depth_of(const std::string &text) {
   int depth = 0, deepest = 0;
   for (char c : text) {

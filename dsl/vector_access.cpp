@@ -38,7 +38,7 @@ Expr in_lane(const Expr &e, const Var &loop, std::int64_t lane, const Bounds &bo
 std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
   Motion result;
   std::int64_t stride = 0;
-  bool plain = true; // the loop counts by itself only, not inside a quotient or a remainder
+  bool plain = true; // the loop occurs only as a term of its own, not inside a quotient or a remainder
   for (const Term &term : linearize(e, bounds).terms) {
     const Var *var = term.digit.base.as<Var>();
     if (var && *var == loop && term.digit.div == 1 && term.digit.mod == 0)
@@ -57,7 +57,7 @@ std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t 
   return result;
 }
 
-/// A number that every value is a multiple of; 0 where that is 0.
+/// A number that divides every value; 0 if every value is 0.
 /// [rule.multiple.sum] (x + y)//g = x//g + y//g, (x + y) % g = 0 where g > 0, x % g = 0, y % g = 0
 /// [rule.multiple.product] x*y//(f*g) = (x//f)*(y//g), x*y % (f*g) = 0 where f > 0, g > 0, x % f = 0, y % g = 0
 static std::int64_t factor_of(const Expr &e, const Bounds &bounds) {
@@ -110,8 +110,8 @@ const Block *only_block(const For &loop) {
 
 namespace {
 
-/// Without loops of one iteration, which the kernel does not have either: digits that a swizzle takes apart add
-/// up again only where all of them are of the same sum.
+/// Replaces loops of one iteration, which the kernel does not contain either. The digits of a swizzle add up
+/// again only if all of them belong to the same sum.
 Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   Expr result = substitute(e, [&](const Var &var) {
     auto range = bounds.find(var);
@@ -120,8 +120,8 @@ Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
-/// The offset of an access, in loops: into a parameter, or into the part of a temporary that is alive, as it
-/// is laid out.
+/// The offset of an access in terms of the loops: into a parameter, or into the live part of a temporary in its
+/// layout.
 Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector<Expr> &indices,
                  const Block &block) {
   const Bounds &bounds = placements.bounds();
@@ -132,7 +132,7 @@ Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector
     const Placement &placement = placements.of(buffer);
     for (std::size_t d = 0; d < inside.size(); ++d)
       inside[d] = without_single_loops(inside[d] - placement.region[d].min, bounds);
-    if (placement.elements != 0) // else it is owed that it gets a constant size
+    if (placement.elements != 0) // else an obligation requires a constant size
       return PlacedLayout(*buffer, placement.box()).offset(inside, bounds);
   }
   Expr offset = 0;
@@ -142,7 +142,7 @@ Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector
   return simplify(offset, bounds);
 }
 
-/// Whether lowering calls memory for it: registers have no vector accesses.
+/// Whether the buffer is in memory. Registers have no vector accesses.
 bool in_memory(const Buffer &buffer) { return buffer->scope != Scope::local; }
 
 class Inspector {
@@ -170,7 +170,7 @@ public:
   }
 
 private:
-  /// `requirement` is that of vectorize: tensorize has one for all of them.
+  /// `requirement` is the tag for vectorize. Tensorize uses one tag for all of them.
   template <class... Args>
   void fail(const char *requirement, fmt::format_string<Args...> format, Args &&...args) {
     if (!found_)
@@ -191,7 +191,7 @@ private:
         check_condition(Expr(iter.var) < iter.extent);
   }
 
-  /// Each part of a guard or a mask, in the block's variables.
+  /// Checks each part of a guard or a mask, given in the variables of the block.
   void check_condition(const Expr &condition) {
     const auto *op = condition.as<Binary>();
     if (op && op->op == BinaryOp::logical_and) {
@@ -288,7 +288,7 @@ std::optional<VectorBreach> vector_breach(Placements &filled, const Var &var, co
 
 std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop,
                                            const Intrinsic *intrinsic) {
-  // Filling takes guards away and adds none, so that it need not be done where none is in the way.
+  // Filling removes guards and adds none, so it is needed only if the unfilled program has a breach.
   Placements as_it_is(program);
   if (!vector_breach(as_it_is, loop, intrinsic, true))
     return std::nullopt;

@@ -11,7 +11,7 @@ namespace nestsmith {
 
 namespace {
 
-/// Blocks that were checked where they stand, each with the loops around it.
+/// The blocks of a verified program, each with the loops around it.
 class Verified {
 public:
   explicit Verified(const Program *program) {
@@ -19,7 +19,7 @@ public:
       find(program->body, nowhere);
   }
 
-  /// Whether the block was there, in loops of the same variables and extents.
+  /// Whether the verified program has the block in loops with the same variables and extents.
   bool holds(const Block &block, const std::vector<const For *> &around) const {
     auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto &x) { return x.first == &block; });
     if (known == blocks_.end())
@@ -54,7 +54,8 @@ private:
   }
 
   std::vector<Level> levels_;
-  std::vector<std::pair<const Block *, std::size_t>> blocks_; ///< with the innermost level around each
+  /// Each block with the level of its innermost loop.
+  std::vector<std::pair<const Block *, std::size_t>> blocks_;
 };
 
 class Verifier {
@@ -113,7 +114,7 @@ private:
     writers_.push_back(&block);
   }
 
-  /// What does not depend on other blocks.
+  /// Checks the invariants of a block that do not depend on other blocks.
   void check_block(const Block &block) {
     Bounds bounds;
     for (const For *loop : around_)
@@ -184,14 +185,15 @@ private:
     });
   }
 
-  /// The producers of what the n-th of them writes.
+  /// Checks the producers of the buffer that the n-th block writes.
   void check_writers(std::size_t n) {
     const Block &first = *writers_[n];
     const Buffer &buffer = first.body.buffer;
     auto writes = [&](const Block *block) { return block->body.buffer == buffer; };
     auto next = writers_.begin() + static_cast<std::ptrdiff_t>(n) + 1;
     std::int64_t others = std::count_if(next, writers_.end(), writes);
-    if (others == 0 || std::any_of(writers_.begin(), std::prev(next), writes)) // one alone, or asked before
+    // A single producer is correct, and a later one of several was checked with the first.
+    if (others == 0 || std::any_of(writers_.begin(), std::prev(next), writes))
       return;
     const Block &second = **std::find_if(next, writers_.end(), writes);
     bool init_and_update = others == 1 && !reads(first, buffer) && reads(second, buffer) && !second.init;

@@ -20,7 +20,7 @@ bool is_zero(const Expr &e) {
   return i && i->value == 0;
 }
 
-/// Whether the indices are these iters, each over the whole of its dimension.
+/// Whether the indices are these iteration variables, each over the whole of its dimension.
 bool covers(const Buffer &buffer, const std::vector<Expr> &indices, const std::vector<const IterVar *> &iters) {
   bool all = indices.size() == iters.size();
   for (std::size_t d = 0; all && d < iters.size(); ++d)
@@ -28,8 +28,8 @@ bool covers(const Buffer &buffer, const std::vector<Expr> &indices, const std::v
   return all;
 }
 
-/// Whether `load` is an unmasked read of the full matrix with indices (row, column), or transposed; with the
-/// batch before them, where there is one.
+/// Whether `load` reads the full matrix without a mask, with indices (row, column), or transposed. If there is
+/// a batch, its index comes first.
 struct MatrixAccess {
   bool matches = false, transposed = false;
 };
@@ -48,7 +48,7 @@ bool same_element(const Load &load, const Store &store) {
                             [](const Expr &a, const Expr &b) { return same(a, b); });
 }
 
-/// A factor of a product: a load, or one that is converted to f32 and perhaps rounded to tf32 before.
+/// A factor of a product: a load, possibly converted to f32, and possibly rounded to tf32 before that.
 struct Factor {
   const Load *read = nullptr;
   DType type = DType::f32;
@@ -206,7 +206,7 @@ std::optional<Gemm> as_gemm(const Program &program) {
     second = match_summand(sum->b);
     if (!reads_product(first))
       std::swap(first, second);
-    // C or beta * C: its own element, read always or only where beta is not 0.
+    // C or beta * C: the element of C that is written, read always or only if beta is not 0.
     if (!second.read || second.read->buffer != gemm.c ||
         !std::ranges::equal(second.read->indices, epilogue.body.indices, same) ||
         !(is_true(second.read->mask) || (second.scalar && switches_on(second.read->mask, second.scalar))))

@@ -20,7 +20,7 @@ std::vector<const For *> bound_loops(const Stmt &root) {
   return found;
 }
 
-/// The nest that the loop stands in: it becomes a kernel of its own.
+/// The nest that contains the loop. It becomes a separate kernel.
 Stmt nest_of(const Stmt &root, const For &loop) {
   Path path = path_to(root, loop.var);
   return as<Seq>(path.front()) ? path[1] : path.front();
@@ -47,7 +47,8 @@ std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {
   return is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
 }
 
-/// An extent of sizes is checked at launch against the limit of the grid.
+/// Checks the extent against the limit of the axis. If the extent depends on sizes, the launcher checks it
+/// against the limit of the grid.
 void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                   const std::vector<const For *> &bound) {
   if (is_thread(axis))
@@ -85,7 +86,7 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
         {loop.var->name});
 }
 
-/// Loops on one axis are merged in the kernel: what is below both must not depend on both.
+/// The kernel merges loops on one axis, so no block below both may depend on both.
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
   if (!is_thread(axis))
     edit.refuse("bind.nested",

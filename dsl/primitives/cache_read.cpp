@@ -10,7 +10,7 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The first access to the buffer of this name, all of whose accesses must be without a mask.
+/// The first access to the buffer of this name. None of the accesses to it may have a mask.
 const Load &find_read(const Schedule::Edit &edit, const Block &block, const std::string &name) {
   const Load *found = nullptr;
   std::vector<std::string> known;
@@ -36,7 +36,7 @@ const Load &find_read(const Schedule::Edit &edit, const Block &block, const std:
   return *found;
 }
 
-/// The top-level statement that holds the block.
+/// The top-level statement that contains the block.
 Stmt top_of(const Stmt &root, const BlockId &block) {
   Path path = path_to(root, block);
   return path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0];

@@ -34,8 +34,9 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
         {producer.id->name});
 }
 
-/// What the producer reads must be complete at the new place: its writers share no loop with the producer, but
-/// loops of which it makes, here as there, just what belongs to one iteration.
+/// The inputs of the producer must be complete at its new place. So the producer may share a loop with a writer
+/// of an input only if the loop is in `fixed`: it also encloses the new place, and its iterations are not
+/// threads or blocks that share the buffer.
 void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::set<Var> &fixed) {
   for (const For *outer : loops_of(path_to(edit.body(), producer.id))) {
     if (fixed.count(outer->var))
@@ -52,23 +53,23 @@ void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::
   }
 }
 
-/// Whether `inner` is part of `outer` as far as both are inside of an array of this extent.
+/// Whether `inner` is part of `outer`, apart from indices outside of an array of this extent.
 bool lies_in(const Span &inner, const Span &outer, const Expr &shape, const Bounds &bounds) {
   Expr end = inner.min + inner.extent, outer_end = outer.min + outer.extent;
   bool begins = proves(outer.min <= inner.min, bounds) || proves(outer.min <= Expr(0), bounds);
   bool ends = proves(end <= outer_end, bounds) || proves(shape <= outer_end, bounds);
-  bool like = same(inner.min, outer.min) && inner.runs == outer.runs; // then gaps are where gaps are
+  bool like = same(inner.min, outer.min) && inner.runs == outer.runs; // then the gaps coincide
   return begins && ends && (outer.runs.empty() || like);
 }
 
-/// What the new nest reads of a temporary that is made piece by piece is inside of the piece that is there: the
-/// readers' loops may go on past what they read, where a split left them a tail that is another axis's.
+/// If a temporary is produced piece by piece, the new nest may read only the piece that exists. The loops of
+/// the readers may run past the elements that they read, where a split left a tail on another axis.
 void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &loop, const Stmt &nest) {
   Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
   for (const Load *access : loads_of(producer))
     for (const Block *writer : writers_of(edit.body(), access->buffer)) {
       std::vector<Var> common = common_loops(path_to(edit.body(), loop.var), path_to(edit.body(), writer->id));
-      if (writer->id == producer.id || common.empty()) // without common loops all of it is there
+      if (writer->id == producer.id || common.empty()) // without common loops, the whole temporary exists
         continue;
       auto varies = [&](const Var &var) { return std::ranges::find(common, var) == common.end(); };
       const Buffer &buffer = access->buffer;
@@ -89,7 +90,7 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
     }
 }
 
-/// What is written, axis by axis: a block may write its axes in another order than it has them.
+/// The written region, in the order of the block's axes. A block may write its axes in another order.
 Region in_axis_order(const Block &producer, const Region &region) {
   Region result;
   for (const IterVar &iter : producer.iters) {

@@ -47,7 +47,7 @@ void check_definition(const Schedule::Edit &edit, const Block &block) {
                   {name, writer->id->name});
 }
 
-/// The statement with the definition in the place of the temporary.
+/// Replaces the loads of the temporary in the statement with its definition.
 Stmt inlined(const Schedule::Edit &edit, const Stmt &stmt, const Block &definition) {
   const auto *block = as<Block>(stmt);
   if (!block)

@@ -35,7 +35,7 @@ Stmt with_stage_of(const Stmt &stmt, const BlockId &update, const BlockId &init)
   return make_for(std::move(copy));
 }
 
-/// Neither pipelined nor partitioned.
+/// The form without pipelining and partitioning.
 LoopForm plain(const LoopForm &form) {
   return std::visit(Overloaded{
                         [](const Serial &) -> LoopForm { return Serial{}; },
@@ -61,7 +61,7 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
     if (iter.kind == IterKind::spatial)
       init.iters.push_back(iter);
 
-  // Fresh copies of the loops from `at` inwards that a spatial axis uses.
+  // Make fresh copies of the loops from `at` inwards that a spatial axis uses.
   Stmt at_stmt = at ? path_to(root, at).back() : path.back();
   std::vector<For> copies;
   std::map<Var, Expr> renamed;

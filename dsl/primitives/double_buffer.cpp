@@ -26,7 +26,7 @@ bool feeds(const Nest &from, const Nest &nest, Scope scope) {
   return false;
 }
 
-/// Nests come after what feeds them, so one pass in the program's order is enough.
+/// A nest follows the nests that feed it, so one pass in the order of the program is enough.
 std::vector<Nest> staged(const For &loop) {
   std::vector<Nest> nests;
   for (const Stmt &child : nests_of(loop.body)) {

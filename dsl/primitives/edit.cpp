@@ -35,7 +35,7 @@ std::vector<std::string_view> names_in(const Program &program) {
   return names;
 }
 
-/// A loop over lanes around more than its one block, or null.
+/// A loop over lanes that contains more than a single block, or null.
 const For *find_crowded_lanes(const Program &program) {
   const For *found = nullptr;
   walk(program.body, [&](const Stmt &stmt) {
@@ -185,7 +185,7 @@ std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer) {
 
 namespace {
 
-/// How a reduction axis runs from its first value on: in this many steps of this size.
+/// The steps in which a reduction axis runs from its first value on: their number and their size.
 struct Steps {
   Expr count;
   std::int64_t size;
@@ -195,7 +195,8 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
   if (!axis.first.exists())
     return {axis.extent, 1};
   Linear run = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
-  std::vector<std::pair<std::int64_t, std::int64_t>> digits; // steps and how many there are of each
+  // The step of each digit, and the number of its values.
+  std::vector<std::pair<std::int64_t, std::int64_t>> digits;
   for (const Term &term : run.terms)
     if (auto values = range_of(term.digit, bounds); !values || values->low != values->high)
       digits.emplace_back(term.coefficient, values ? values->high - values->low + 1 : 0);
@@ -203,7 +204,8 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
   auto range = range_of(to_expr(run), bounds);
   if (digits.empty() && range && range->low == 0) // one step
     return {1, 1};
-  // Without gaps each step is as far as all smaller ones reach; the largest may be of any number.
+  // There are no gaps if each step is as large as the reach of all smaller ones. The largest step may occur any
+  // number of times.
   bool even = !digits.empty();
   std::int64_t size = even ? digits.front().first : 1, next = size;
   for (auto [step, count] : digits) {
@@ -245,7 +247,8 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
       loops.push_back({var, count, Serial{}, nullptr});
     }
   }
-  for (IterVar &iter : block.iters) // those are bound by now: it is in spatial axes, and they have no first
+  // A first value uses spatial axes only. These are bound by now, and have no first value.
+  for (IterVar &iter : block.iters)
     if (iter.first.exists())
       iter.binding = in_loops(iter.first, block, inner) + iter.binding;
   Stmt nest = refresh_bindings(make_block(std::move(block)), inner);

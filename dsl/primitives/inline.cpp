@@ -19,7 +19,7 @@ bool is_plain(const Block &block, const Buffer &buffer, const std::vector<Expr> 
 }
 
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f) {
-  std::vector<std::pair<Expr, Expr>> replaced; // what is loaded twice stays one value
+  std::vector<std::pair<Expr, Expr>> replaced; // equal loads become one value
   return rebuild(e, [&](const Expr &node) {
     const auto *access = node.as<Load>();
     if (!access || access->buffer != buffer)
@@ -31,7 +31,7 @@ Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr
   });
 }
 
-/// The loads of `e` under a mask, whatever they give where it does not hold.
+/// Puts the loads of `e` under a mask. Their values do not matter where the mask is false.
 static Expr protect(const Expr &e, const Expr &mask) {
   return rebuild(e, [&](const Expr &node) {
     const auto *access = node.as<Load>();

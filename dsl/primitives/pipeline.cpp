@@ -69,7 +69,7 @@ void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
   Stmt made = make_for(with_pipeline(loop, std::move(staged)));
   next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), made);
   auto breach = find_pipeline_breach(next, *as<For>(made));
-  // Stages and orders make sense once every nest has its own, and dependences once those are in order.
+  // Check stages and orders only if every nest has its own, and report broken dependences only after that.
   if (!breach || breach->in_steps)
     check_stages(edit, loop, staged_nests(*as<For>(made)));
   if (breach)

@@ -8,7 +8,7 @@ namespace nestsmith {
 
 namespace {
 
-/// Reads the arguments of a directive in order, each of the type that the method takes.
+/// Reads the arguments of a directive in order, each as the type that the method takes.
 class Reader {
 public:
   Reader(const Schedule &schedule, const Directive &directive, const std::string &where)
@@ -104,13 +104,13 @@ Primitive primitive(const char *name, Result (Schedule::*method)(Arguments...)) 
           std::is_same_v<Result, std::vector<Loop>>,
           [method](Schedule &schedule, const Directive &directive, const std::string &where) {
             Reader reader(schedule, directive, where);
-            // Braces read them from left to right.
+            // Braces evaluate their elements from left to right.
             std::tuple<std::decay_t<Arguments>...> arguments{reader.read<std::decay_t<Arguments>>()...};
             std::apply([&](auto &...argument) { (schedule.*method)(argument...); }, arguments);
           }};
 }
 
-/// Where a method has two forms, that of a trace.
+/// These types select the form of an overloaded method that traces use.
 using Factors = std::vector<std::int64_t>;
 using Loops = std::vector<Loop>;
 

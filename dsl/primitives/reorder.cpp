@@ -9,7 +9,7 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The loops from the outermost to the innermost of `wanted`, which must be a perfect nest.
+/// The loops from the outermost to the innermost of `wanted`. They must be a perfect nest.
 std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<Loop> &wanted) {
   auto is_wanted = [&](const For *loop) {
     return std::any_of(wanted.begin(), wanted.end(), [&](const Loop &x) { return x.var == loop->var; });
@@ -40,8 +40,8 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
   return chain;
 }
 
-/// An init runs at the first of the iterations that sum into its element, which is where every summed axis is
-/// 0: where one digit of such an axis mixes several loops, their order decides whether that one comes first.
+/// The init of an element runs in the first iteration that sums into it, where every summed axis is 0. If one
+/// digit of such an axis mixes several loops, their order decides whether that iteration comes first.
 void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &before,
                  const std::vector<const For *> &after) {
   auto used_in = [](const Expr &digit, const std::vector<const For *> &loops) {
@@ -66,7 +66,8 @@ void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &bef
     }
 }
 
-/// A loop that repeats a sum, whose init begins it anew each time, stays on its side of the loops of the sum.
+/// If a loop repeats a sum, the init starts the sum again each time. Such a loop must not change places with a
+/// loop of the sum.
 void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &before,
                     const std::vector<const For *> &after) {
   Bounds bounds = loop_bounds(edit.body());
@@ -78,7 +79,8 @@ void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &
       return std::any_of(block->iters.begin(), block->iters.end(),
                          [&](const IterVar &iter) { return sums_over(*block, iter, loop->var); });
     };
-    auto is_repeated = [&](const For *loop) { // for some of its iterations, all else equal
+    // Whether some iterations repeat the block while the other loops are fixed.
+    auto is_repeated = [&](const For *loop) {
       return as_int(loop->extent) != 1 &&
              !determine(
                  bindings, {loop->var}, [&](const Var &var) { return var != loop->var; }, bounds);

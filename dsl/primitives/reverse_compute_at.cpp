@@ -10,7 +10,7 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The temporary that the consumer reads and that is written below the loop.
+/// The temporary that the consumer reads and a block below the loop writes.
 Buffer link_of(const Schedule::Edit &edit, const Block &consumer, const For &loop) {
   if (find_block(loop.body, consumer.id))
     edit.refuse("reverse_compute_at.reads",

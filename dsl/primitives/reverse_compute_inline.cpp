@@ -16,7 +16,7 @@ bool is_sum(const Block &block) {
                      [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
 }
 
-/// The temporary that only the consumer reads, at one place.
+/// A load of the temporary that only the consumer reads. All of its loads must have the same indices.
 const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
   const std::string &name = consumer.id->name;
   if (consumer.init || is_sum(consumer))
@@ -74,7 +74,8 @@ const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, co
   return producer;
 }
 
-/// The consumer moves up to the producer: what it reads must be there, and what it writes may not be in use.
+/// The consumer moves up to the producer. Its inputs must be complete there, and the buffer that it writes must
+/// not be in use.
 void check_between(const Schedule::Edit &edit, const Block &producer, const Block &consumer,
                    const Buffer &link) {
   std::vector<const Block *> order = blocks_of(edit.body());
@@ -112,7 +113,7 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
   const Block &producer = find_producer(edit, consumer, link.buffer);
   check_between(edit, producer, consumer, link.buffer);
 
-  Values axes; // of the consumer, in the producer's
+  Values axes; // of the consumer, in terms of the producer's axes
   for (const IterVar &iter : consumer.iters)
     for (std::size_t d = 0; d < link.indices.size(); ++d)
       if (same(link.indices[d], Expr(iter.var)))

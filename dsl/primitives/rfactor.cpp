@@ -10,13 +10,13 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// A sum and its axis that runs over the loop.
+/// A sum, and its axis that runs over the loop.
 struct Summed {
   const Block &block;
   std::size_t axis;
 };
 
-/// The term of a sum: what is added to the element.
+/// The value that a sum adds to the element.
 Expr term_of(const Block &block) {
   const auto *sum = block.body.value.as<Binary>();
   const auto *old = sum ? sum->a.as<Load>() : nullptr;
@@ -52,7 +52,7 @@ Summed find_sum(const Schedule::Edit &edit, const For &loop) {
   return {*found, axis};
 }
 
-/// What one iteration of the loop adds to the axis.
+/// The distance by which one iteration of the loop advances the axis.
 std::int64_t step_of(const Schedule::Edit &edit, const For &loop, const Summed &sum, const Bounds &bounds) {
   std::int64_t step = 0;
   for (std::size_t n = 0; n < sum.block.iters.size(); ++n) {
@@ -85,7 +85,7 @@ void check_alone(const Schedule::Edit &edit, const Summed &sum) {
                   {other->id->name, sum.block.id->name});
 }
 
-/// The block that makes the partial sums: the sum with the loop as its first, spatial axis.
+/// The block that computes the partial sums: the sum with the loop as a new spatial axis in front.
 Block partial_sums(const Summed &sum, const For &loop, std::int64_t step, const Buffer &parts,
                    const BlockId &id) {
   Block block = sum.block;
@@ -102,7 +102,7 @@ Block partial_sums(const Summed &sum, const For &loop, std::int64_t step, const 
   return block;
 }
 
-/// The block that adds them up. It keeps the name of the sum.
+/// The block that adds the partial sums. It keeps the name of the sum.
 Block sum_of_parts(const Summed &sum, const For &loop, const Buffer &parts) {
   Block block{sum.block.id, {}, {}, sum.block.body};
   std::map<Var, Expr> renamed;

@@ -9,7 +9,7 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The extents of the new loops. Of sizes may be the outermost only.
+/// The extents of the new loops. Only the outermost may depend on sizes.
 std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
                            const std::vector<std::int64_t> &factors) {
   auto extent = as_int(loop.extent);
@@ -54,8 +54,8 @@ std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
   return result;
 }
 
-/// Whether every instance with loop >= its extent is past the end of one of the block's axes: a binding that
-/// grows with the loop is there by then.
+/// Whether every instance with loop >= its extent is past the end of one of the block's axes. This holds if a
+/// binding that grows with the loop has reached the end by then.
 bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) {
   for (const IterVar &iter : block.iters) {
     Linear binding = linearize(iter.binding, bounds);

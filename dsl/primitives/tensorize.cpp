@@ -26,7 +26,7 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, D
   return *found;
 }
 
-/// The value with loads in terms of the loops, as it is in iteration n.
+/// The value in iteration n, with the indices of loads in terms of the loops.
 Expr in_iteration(const Expr &e, const Block &block, const Var &loop, std::int64_t n, const Bounds &bounds) {
   return replace_nodes(e, [&](const Expr &node) {
     const auto *access = node.as<Load>();

@@ -30,7 +30,7 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
                 {writer.id->name});
   layout.map = layout.map ? compose(*layout.map, map) : map;
   Placement placement = place(edit.program(), buffer);
-  // What depends on sizes is still to be brought under a loop; what it is then is an obligation.
+  // A box that depends on sizes must still move below a loop. Its layout is then checked as an obligation.
   std::vector<std::int64_t> box = placement.elements == 0 ? std::vector<std::int64_t>{} : placement.box();
   if (box.empty())
     return commit_layout(edit, buffer, std::move(layout));

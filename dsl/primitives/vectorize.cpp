@@ -38,7 +38,7 @@ void check_width(const Schedule::Edit &edit, const For &loop, const Block &block
       {loop.var->name});
 }
 
-/// Each lane has an element of its own, and none that another one writes.
+/// Each lane must write an element of its own, and must not read an element that another lane writes.
 void check_lanes(const Schedule::Edit &edit, const For &loop, const Block &block) {
   std::int64_t lanes = as_int(loop.extent).value();
   Bounds bounds = loop_bounds(edit.body());
