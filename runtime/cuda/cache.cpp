@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace nestsmith {
 namespace {
 
-/// The first line of an entry, then the SHA-256 of the payload and a newline, then the payload.
+/// The first line of an entry. The SHA-256 of the payload, a newline and the payload follow.
 constexpr std::string_view header = "nestsmith kernel 1\n";
 constexpr std::size_t digest_length = 64;
 
@@ -69,7 +69,8 @@ fs::path KernelCache::file(const std::string &key) const { return directory_ / (
 std::optional<std::string> KernelCache::get(const std::string &key) const {
   if (directory_.empty())
     return std::nullopt;
-  // Read and not mapped: another process may replace it. A folder in its place cannot be read.
+  // Read the file and do not map it, because another process may replace it. A folder of this name cannot be
+  // read.
   auto entry =
       llvm::MemoryBuffer::getFile(file(key).string(), /*IsText=*/false, /*RequiresNullTerminator=*/false,
                                   /*IsVolatile=*/true);
@@ -111,7 +112,7 @@ std::string KernelCache::note() const {
 std::string KernelCache::why_not_writable() const {
   if (directory_.empty())
     return "neither NESTSMITH_CACHE nor HOME is set";
-  // The directory may not be there yet: then the nearest one above must allow to make it.
+  // The directory may not exist yet. Then its nearest existing ancestor must permit its creation.
   fs::path existing = fs::absolute(directory_);
   struct stat info {};
   while (::stat(existing.c_str(), &info) != 0 && errno == ENOENT && existing.has_relative_path())
@@ -120,7 +121,7 @@ std::string KernelCache::why_not_writable() const {
     return reason(errno);
   if (!S_ISDIR(info.st_mode))
     return fmt::format("{} is not a folder", existing.string());
-  // Only trying tells: permissions say nothing of a full or a special file system.
+  // Only a trial can tell, because permissions do not show a full or a special file system.
   std::string probe = (existing / ".nestsmith.XXXXXX").string();
   if (!::mkdtemp(probe.data()))
     return fmt::format("{}: {}", existing.string(), reason(errno));

@@ -32,7 +32,7 @@ constexpr int default_math = 0, pedantic_math = 2; // CUBLAS_DEFAULT_MATH, CUBLA
 constexpr int real_32f = 0;                        // CUDA_R_32F
 constexpr int default_algorithm = -1;              // CUBLAS_GEMM_DEFAULT
 
-/// cudaDataType of the operands, and cublasComputeType_t of sums in fp32 of their products.
+/// The cudaDataType of the operands, and the cublasComputeType_t that sums their products in fp32.
 struct ExtendedType {
   int data, compute;
 };
@@ -55,7 +55,8 @@ template <class F> void resolve(F *&function, const Resolver &resolver, const ch
     throw UserError(ExitCode::no_device, fmt::format("cuBLAS has no {}; cuBLAS 12 or newer is needed", name));
 }
 
-/// {major, minor, patch}; the property types are numbered in this order. {0, 0, 0} where it does not say.
+/// The version as {major, minor, patch}: the property types are numbered in this order. {0, 0, 0} if the
+/// library does not report it.
 std::array<int, 3> version_of(int (*get_property)(int, int *)) {
   std::array<int, 3> version{};
   for (int i = 0; i < 3; ++i)
@@ -72,8 +73,8 @@ std::string text(const std::array<int, 3> &version) {
   return fmt::format("{}.{}.{}", version[0], version[1], version[2]);
 }
 
-/// Environment variables that let cuBLAS answer an fp32 product with less, or a tf32 product with more: they
-/// are read when it starts.
+/// These environment variables let cuBLAS compute an fp32 product with less precision, or a tf32 product with
+/// more. cuBLAS reads them when it starts.
 void forbid_other_precision() {
   unsetenv("NVIDIA_TF32_OVERRIDE");
   setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "0", 1);
@@ -150,8 +151,8 @@ void Cublas::gemm(Mode mode, GemmShape shape, DType operands, float alpha, Addre
                   Address c) const {
   check(functions_->set_math_mode(handle_, mode == Mode::standard ? default_math : pedantic_math),
         "cublasSetMathMode");
-  // Row-major X is column-major X transposed, so that the column-major product B^T * A^T = (A * B)^T is what
-  // is asked for: the operands change places, and so do m and n. A leading dimension is a row's length.
+  // Row-major X is column-major X transposed. So cuBLAS computes the column-major B^T * A^T = (A * B)^T:
+  // the operands change places, and so do m and n. A leading dimension is the length of a row.
   auto pointer = [](Address address) { return reinterpret_cast<float *>(address); };
   int op_a = shape.a_transposed ? op_t : op_n, op_b = shape.b_transposed ? op_t : op_n;
   std::int64_t row_a = shape.a_transposed ? shape.m : shape.k, row_b = shape.b_transposed ? shape.k : shape.n;

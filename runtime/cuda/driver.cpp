@@ -71,7 +71,7 @@ std::optional<int> driver_version() {
 }
 
 Arch DeviceInfo::arch() const {
-  // From compute capability 9.0 on, only the architecture-specific name gives all of the device.
+  // From compute capability 9.0 on, only the architecture-specific name enables all features of the device.
   return {10 * major + minor, major >= 9 ? 'a' : '\0'};
 }
 
@@ -120,7 +120,7 @@ void Device::synchronize(const std::string &doing) const { check(functions_.ctx_
 
 int Device::attribute(Attribute which, int fallback) const {
   int value = 0;
-  // These attributes are for show: a driver that does not know one is no reason to give up.
+  // These attributes are only displayed, so nestsmith goes on if the driver does not know one.
   if (functions_.device_get_attribute(&value, static_cast<int>(which), number_) != 0)
     return fallback;
   return value;

@@ -16,21 +16,21 @@
 namespace fs = std::filesystem;
 
 #if defined(__SANITIZE_ADDRESS__)
-/// CUDA's libraries keep memory until the end of the program: no leaks of ours.
+/// CUDA's libraries keep memory until the end of the program. These are not leaks of nestsmith.
 extern "C" const char *__lsan_default_suppressions() { return "leak:libnvrtc\nleak:libcublas\nleak:libcuda\n"; }
 #endif
 
 namespace nestsmith::cuda {
 namespace {
 
-/// Folders that are looked in together, under one name for messages.
+/// Folders that are searched together and have one name in messages.
 struct Place {
   std::string name;
   std::vector<fs::path> folders;
 };
 using Places = std::vector<Place>;
 
-/// What is looked for in a place: libraries or headers.
+/// Finds the folders of a place that hold the wanted files: libraries or headers.
 using Expand = std::function<std::vector<fs::path>(const fs::path &root)>;
 
 std::vector<std::string> file_names(LibraryKind kind) {
@@ -60,13 +60,13 @@ std::vector<fs::path> subfolders(const fs::path &folder) {
   return found;
 }
 
-/// `root/nvidia/*/leaf`: how the Python wheels lay their files out.
+/// `root/nvidia/*/leaf`: the layout of the Python wheels.
 void add_wheel_folders(const fs::path &root, const char *leaf, std::vector<fs::path> &folders) {
   for (const fs::path &package : subfolders(root / "nvidia"))
     folders.push_back(package / leaf);
 }
 
-/// Where a toolkit, an unpacked wheel or a site-packages folder keeps its libraries.
+/// The folders in which a toolkit, an unpacked wheel or a site-packages folder keeps its libraries.
 std::vector<fs::path> library_folders(const fs::path &root) {
   std::vector<fs::path> folders = {root, root / "lib64", root / "lib", root / "targets/x86_64-linux/lib",
                                    root / "targets/sbsa-linux/lib"};
@@ -111,7 +111,7 @@ Places override_places(const Expand &expand) {
   return {place("NESTSMITH_CUDA_PATH=" + value, split(value, ':'), expand)};
 }
 
-/// `wheels/` and what is unpacked in it, either together or a folder for each wheel.
+/// `wheels/` and the wheels unpacked in it, either all in one folder or each in its own.
 Places wheel_places(const Expand &expand) {
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -161,7 +161,8 @@ Places toolkit_places(const Expand &expand) {
           place("/opt/cuda", {"/opt/cuda"}, expand)};
 }
 
-/// What the python3 in PATH imports from. Asked last, since starting an interpreter takes a while.
+/// The folders from which the python3 in PATH imports. They are searched last, because starting an interpreter
+/// takes a while.
 std::vector<fs::path> python_path() {
   const char *command = "python3 -c 'import sys, site; print(\"\\n\".join(sys.path + "
                         "[site.getusersitepackages()]))' 2>/dev/null </dev/null";
@@ -192,8 +193,7 @@ Places python_places(const Expand &expand) {
   return places;
 }
 
-/// The rules of the header comment as functions, so that a late one costs nothing where an early one
-/// finds.
+/// The rules of the header comment as functions, so that a later rule costs nothing if an earlier one succeeds.
 std::vector<std::function<Places(const Expand &)>> rules() {
   if (!environment("NESTSMITH_CUDA_PATH").empty())
     return {override_places};
@@ -215,7 +215,7 @@ fs::path path_of(void *handle) {
   return map->l_name;
 }
 
-/// One search: tries files and keeps the account of it.
+/// One search: tries files and records each attempt.
 class Finder {
 public:
   Finder(LibraryKind kind, const std::function<std::string(const Library &)> &refuse)
@@ -253,7 +253,7 @@ private:
       fs::path sibling(file);
       std::string name = sibling.filename().string();
       sibling.replace_filename("libcublasLt" + name.substr(std::string("libcublas").size()));
-      dlopen(sibling.c_str(), RTLD_NOW | RTLD_LOCAL); // where it fails, opening cuBLAS says why
+      dlopen(sibling.c_str(), RTLD_NOW | RTLD_LOCAL); // if this fails, opening cuBLAS reports the reason
     }
     void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {

@@ -16,7 +16,7 @@
 namespace nestsmith::cuda {
 namespace {
 
-// From nvrtc.h: a result is an enum with 0 for success and 6 for a program that does not compile.
+// In nvrtc.h, a result is an enum: 0 means success, and 6 means that the program does not compile.
 using NvrtcResult = int;
 using NvrtcProgram = struct NvrtcProgramRecord *;
 constexpr NvrtcResult compilation_failed = 6;
@@ -37,7 +37,7 @@ void check(const Library &library, NvrtcResult result, const char *call) {
                                                    text ? text : "unknown error"));
 }
 
-/// An NVRTC program and what can be read from it.
+/// An NVRTC program and its outputs.
 class Program {
 public:
   Program(const Library &library, const std::string &source, const std::string &file) : library_(library) {
@@ -61,7 +61,7 @@ public:
   }
   std::string log() const {
     std::vector<char> text = read("nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
-    std::erase(text, '\0'); // one ends the text, and one may stand between the parts of NVRTC and ptxas
+    std::erase(text, '\0'); // a NUL ends the text, and one may separate the parts of NVRTC and ptxas
     return {text.begin(), text.end()};
   }
   std::vector<char> cubin() const { return read("nvrtcGetCUBINSize", "nvrtcGetCUBIN"); }
@@ -87,7 +87,8 @@ std::pair<int, int> version_of_nvrtc(const Library &library) {
   return {major, minor};
 }
 
-/// Why this library is passed over; it must be NVRTC 12 or newer, and of a major version up to the given.
+/// The reason to skip this library, or "". It must be NVRTC 12 or newer, and its major version must not
+/// exceed the given one.
 std::string why_unfit(const Library &library, int largest_major) {
   if (!library.symbol("nvrtcVersion") || !library.symbol("nvrtcGetCUBIN"))
     return "is an NVRTC that cannot generate CUBIN";
@@ -110,7 +111,7 @@ std::string first_line_with(const std::string &log, llvm::StringRef what) {
   return "";
 }
 
-/// The line of the source that "file.cu(12): error: …" speaks of, with its number.
+/// The line of the source to which "file.cu(12): error: …" refers, with its number.
 std::string quoted_line(const std::string &source, llvm::StringRef message) {
   auto [name, rest] = message.split('(');
   unsigned number = 0;
@@ -130,7 +131,7 @@ std::string quoted_line(const std::string &source, llvm::StringRef message) {
                      log);
 }
 
-/// The first header of CUDA in a source: "cuda_fp16.h".
+/// The first CUDA header that a source includes: "cuda_fp16.h".
 std::string included_header(llvm::StringRef source) {
   llvm::StringRef name = source.substr(source.find("#include <cuda_") + 10);
   return name.substr(0, name.find('>')).str();
@@ -147,7 +148,7 @@ Nvrtc Nvrtc::find() {
   int largest_major = driver ? *driver / 1000 : INT_MAX;
   Search search = find_library(LibraryKind::nvrtc,
                                [&](const Library &library) { return why_unfit(library, largest_major); });
-  if (!search.library && driver) // better one that compiles but cannot be loaded than none
+  if (!search.library && driver) // a library whose code the driver cannot load is better than none
     search.library = find_library(LibraryKind::nvrtc, [](const Library &library) {
                        return why_unfit(library, INT_MAX);
                      }).library;
@@ -162,7 +163,7 @@ Nvrtc Nvrtc::find() {
 }
 
 const Nvrtc &Nvrtc::get() {
-  // A search that failed is remembered too: it takes long, and many kernels may ask.
+  // Remember a failed search as well, because it takes long and many kernels may repeat it.
   static const std::variant<Nvrtc, UserError> found = []() -> std::variant<Nvrtc, UserError> {
     try {
       return find();
@@ -204,7 +205,7 @@ Arch Nvrtc::known_arch(const std::string &arch) const {
     return *parsed;
   std::string advice;
   int newest = 0;
-  unsigned nearest = 3; // farther off than two edits is no misspelling
+  unsigned nearest = 3; // a name that is more than two edits away is not a misspelling
   for (Arch each : known) {
     newest = std::max(newest, each.number);
     unsigned distance = llvm::StringRef(to_string(each)).edit_distance(arch);
@@ -223,7 +224,7 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, Arch arc
                                              const std::vector<std::string> &options) const {
   std::vector<std::string> line = {"--gpu-architecture=" + to_string(arch), "--std=c++17",
                                    "--ptxas-options=-v"};
-  // Headers cost a search, which most kernels do not need.
+  // Headers require a search, but most kernels need none.
   if (source.find("#include") != std::string::npos) {
     auto headers = find_headers(library_.path);
     if (!headers && source.find("#include <cuda_") != std::string::npos)
@@ -233,7 +234,7 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, Arch arc
     if (headers)
       line.push_back("--include-path=" + headers->string());
   }
-  // NVRTC's own cache gives the CUBIN without the log, and so without registers and spills.
+  // NVRTC's own cache returns the CUBIN without the log, so registers and spills would be unknown.
   if (std::pair(major_, minor_) >= std::pair(12, 9))
     line.emplace_back("--no-cache");
   line.insert(line.end(), options.begin(), options.end());

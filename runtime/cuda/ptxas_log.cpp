@@ -5,7 +5,7 @@
 namespace nestsmith::cuda {
 namespace {
 
-// A log, as NVRTC 12 and 13 give it (only the lead of the second line differs between versions):
+// A log of NVRTC 12 or 13. Only the start of the second line differs between versions:
 //   ptxas info    : Compiling entry function 'f' for 'sm_90'
 //   ptxas info    : Function properties for f
 //   ptxas         .     8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads

@@ -37,7 +37,7 @@ private:
 Timing time_runs(const Device &device, const std::function<void()> &enqueue, const TimingOptions &options) {
   internal_check(options.runs >= 1 && options.warm_up >= 0, "a timing without runs");
   std::unique_ptr<Memory> flush;
-  if (options.cold_l2) // twice the size, so that nothing of the last run is left whatever L2 replaces first
+  if (options.cold_l2) // twice the size flushes all data of the last run, whatever the L2 replaces first
     flush = std::make_unique<Memory>(device, 2 * device.info().l2_bytes);
   for (int i = 0; i < options.warm_up; ++i)
     enqueue();
@@ -48,8 +48,8 @@ Timing time_runs(const Device &device, const std::function<void()> &enqueue, con
     starts.push_back(std::make_unique<Event>(device));
     stops.push_back(std::make_unique<Event>(device));
   }
-  // All runs are queued before the first result is waited for, so that the host's time to launch one run
-  // hides behind the run before it.
+  // Queue all runs before waiting for the first result, so that the host launches a run while the run before it
+  // executes.
   for (int i = 0; i < options.runs; ++i) {
     if (flush)
       flush->fill(static_cast<std::uint32_t>(i));

@@ -27,14 +27,14 @@ int write_all(int descriptor, std::string_view data) {
   return 0;
 }
 
-/// A name beside `path` that no other thread or process takes.
+/// A name next to `path` that no other thread or process uses.
 std::string name_beside(const std::filesystem::path &path) {
   static std::atomic<unsigned> count = 0;
   return (path.parent_path() / fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), count++))
       .string();
 }
 
-/// A file on its way: written, but not yet at its path. What is not published leaves nothing.
+/// A file that is written, but is not yet at its path. If it is not published, it leaves nothing behind.
 class NewFile {
 public:
   explicit NewFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -49,7 +49,7 @@ public:
 
   int write(std::string_view data) {
     std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
-    // Some file systems have no nameless files, and a system without /proc cannot name them.
+    // Some file systems do not support nameless files, and a system without /proc cannot name them.
     if (::access("/proc/self/fd", X_OK) == 0)
       descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (descriptor_ >= 0)
@@ -70,7 +70,7 @@ public:
       int error = link_to(path_.string());
       if (error != EEXIST)
         return error;
-      // A link replaces nothing, a renaming does.
+      // A link does not replace a file, but renaming does.
       std::string temporary = name_beside(path_);
       error = link_to(temporary);
       if (error != 0)
@@ -91,11 +91,11 @@ private:
   }
 
   std::filesystem::path path_;
-  int descriptor_ = -1;   ///< of a nameless file once it is written
-  std::string temporary_; ///< a name that it has beside its path
+  int descriptor_ = -1;   ///< of a nameless file that has been written
+  std::string temporary_; ///< its name next to its path
 };
 
-/// A second name for the file that is at a path, so that it can come back.
+/// A second name for the file at a path, so that the file can be restored.
 class OldFile {
 public:
   explicit OldFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -119,7 +119,7 @@ public:
       name_ = name;
     return error.value();
   }
-  /// Puts back what was there, or nothing where there was nothing.
+  /// Restores the file. If there was none, removes the new one.
   void restore() {
     if (name_.empty())
       ::unlink(path_.c_str());
@@ -141,7 +141,7 @@ int write_whole(const std::filesystem::path &path, std::string_view data) {
 }
 
 std::optional<NotWritten> write_whole(std::span<const FileToWrite> files) {
-  std::list<NewFile> staged; // neither moves
+  std::list<NewFile> staged; // neither type can be moved
   std::list<OldFile> kept;
   for (const FileToWrite &file : files) {
     int error = staged.emplace_back(file.path).write(file.data);

@@ -23,7 +23,7 @@ template <class F> double sum_of(const std::vector<KernelAnalysis> &kernels, con
   return sum;
 }
 
-/// Of all accesses to global memory.
+/// The clocks of all accesses to global memory.
 double l1_clocks(const model::Counters &counters) {
   double sum = 0;
   for (const model::AccessCounts &access : counters.accesses)
@@ -42,10 +42,11 @@ double requests_of(const model::Counters &counters) {
 std::vector<Bound> bounds_of(const KernelAnalysis &analysis, const Gpu &gpu) {
   const model::Counters &counts = analysis.counters;
   double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps);
-  // Loads of shared memory as the compiler merges them: else this would be no bound.
+  // Count loads of shared memory after merging by the compiler. Otherwise the result would not be a lower
+  // bound.
   double wavefronts = static_cast<double>(counts.merged(Scope::shared, false).wavefronts +
                                           counts.merged(Scope::shared, true).wavefronts);
-  // Of the SM that has the most blocks, where all blocks do as much.
+  // The share of the SM that has the most blocks, if all blocks do the same work.
   double share =
       static_cast<double>(analysis.waves.busiest) / std::max<double>(1, static_cast<double>(counts.blocks));
   auto of_an_sm = [&](Resource resource, double clocks) {
@@ -99,7 +100,7 @@ void set_occupancy(KernelAnalysis &analysis, const Gpu &gpu) {
                                 analysis.kernel.shared_bytes));
 }
 
-/// Of the operands, each moved once, and the result.
+/// The bytes of the operands and the result, each moved once.
 double needed_bytes(const Program &source) {
   double bytes = 0;
   for (const Buffer &param : source.params)

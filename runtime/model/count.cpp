@@ -16,13 +16,13 @@ namespace nestsmith::model {
 
 namespace {
 
-/// Some of the indices below `extent` of one axis of the grid, which stand for all.
+/// A sample of the indices below `extent` of one grid axis, which represents all of them.
 class AxisSample {
 public:
   AxisSample(std::int64_t extent, std::int64_t period) : extent_(extent), period_(period) {}
 
-  /// The first, the last, and `period` in the middle; each of these stands for those of the interior that are a
-  /// multiple of the period away, so that addresses are alike as well.
+  /// The first index, the last index, and `period` indices in the middle. Each index in the middle represents
+  /// the interior indices that are a multiple of the period away, so their addresses are alike too.
   std::vector<std::int64_t> chosen() const {
     std::vector<std::int64_t> all;
     for (std::int64_t n = 0; n < extent_; ++n)
@@ -40,7 +40,7 @@ public:
   std::uint64_t weight(std::int64_t chosen) const {
     if (extent_ <= period_ + 2 || chosen == 0 || chosen == extent_ - 1)
       return 1;
-    std::int64_t first = (chosen - 1) % period_; // from the start of the interior
+    std::int64_t first = (chosen - 1) % period_; // counted from the start of the interior
     return static_cast<std::uint64_t>((extent_ - 2 - first + period_ - 1) / period_);
   }
 
@@ -52,7 +52,7 @@ struct Chosen {
   std::uint64_t block, weight;
 };
 
-/// Blocks that stand for those of their kind: of the same corner, edge or phase of the interior.
+/// Blocks that represent all blocks of the same kind: the same corner, edge or phase of the interior.
 class GridSample {
 public:
   GridSample(const std::array<std::int64_t, 3> &grid, std::uint64_t most) : grid_(grid) {
@@ -86,7 +86,7 @@ private:
   std::vector<AxisSample> axes_;
 };
 
-/// As many as asked for, evenly spread; each stands for those up to the next.
+/// Chooses `count` blocks, evenly spread. Each represents the blocks of an interval around it.
 std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
   std::vector<Chosen> all;
   for (std::uint64_t n = 0; n < count; ++n) {
@@ -96,7 +96,7 @@ std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
   return all;
 }
 
-/// What the kernel's parameters are to a run that needs no values, or to one on zeros.
+/// The parameters of the kernel. A run that needs no values uses only their sizes; `fill` gives them zeros.
 struct Memory {
   std::list<Array> arrays;
   std::vector<sim::GlobalBuffer> buffers;
@@ -125,7 +125,7 @@ struct Counts {
   }
 };
 
-/// One machine and what it counts.
+/// One machine and its counts.
 struct CountingMachine {
   CountingMachine(const sim::Program &program, const Counting &counting, Memory &memory)
       : tally(counting.tally(program)), machine(program, memory.buffers, nullptr, &tally) {}
@@ -141,7 +141,7 @@ struct CountingMachine {
   sim::Machine machine;
 };
 
-/// The kernel, decoded to be counted.
+/// The kernel, decoded for counting.
 struct Counted {
   Counting counting{true};
   sim::Program program;
@@ -183,7 +183,7 @@ bool alike(const Counters &a, const Counters &b) {
   return sums(a) == sums(b);
 }
 
-/// Whether blocks drawn at random do what those do that stand for them.
+/// Whether blocks drawn at random have the same counts as the blocks that represent them.
 bool holds(const GridSample &sample, const Counted &counted, Memory &memory) {
   std::mt19937_64 random(counted.program.blocks);
   auto of = [&](std::uint64_t block) { return run_blocks(counted, memory, {{block, 1}}, 1); };
@@ -201,7 +201,7 @@ bool holds(const GridSample &sample, const Counted &counted, Memory &memory) {
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
   Memory memory(kernel);
   Counted counted;
-  // Loops are unrolled about as far as a compiler does, whose merging of loads is modelled.
+  // Loops are unrolled about as far as by a compiler, because the model merges loads as a compiler does.
   constexpr std::int64_t unroll = 2048;
   counted.program = decode(kernel, scalars, memory.buffers,
                            {.values = false,

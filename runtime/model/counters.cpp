@@ -6,14 +6,14 @@ namespace nestsmith::model {
 
 namespace {
 
-/// Different blocks of `size` bytes that the lanes touch.
+/// The number of distinct blocks of `size` bytes that the lanes touch.
 std::uint32_t different(const WarpRequest &request, std::int64_t bytes, std::int64_t size) {
   std::array<std::int64_t, 64> touched;
   std::size_t count = 0;
   for (std::size_t lane = 0; lane < request.address.size(); ++lane) {
     if (!(request.mask >> lane & 1))
       continue;
-    // An access is no wider than a block, and touches two at most.
+    // An access is not wider than a block, so it touches at most two.
     touched[count++] = floor_div(request.address[lane], size);
     std::int64_t last = floor_div(request.address[lane] + bytes - 1, size);
     if (last != touched[count - 1])
@@ -23,7 +23,8 @@ std::uint32_t different(const WarpRequest &request, std::int64_t bytes, std::int
   return static_cast<std::uint32_t>(std::unique(touched.begin(), touched.begin() + count) - touched.begin());
 }
 
-/// The most words that lanes [first, last) want of one bank: a word serves all that want it.
+/// The greatest number of distinct words that lanes [first, last) request from one bank. One word serves all
+/// lanes that request it.
 std::uint32_t wavefronts(const WarpRequest &request, std::int64_t bytes, std::size_t first, std::size_t last) {
   std::array<std::int64_t, 32 * 5> words;
   std::size_t count = 0;
@@ -42,7 +43,7 @@ std::uint32_t wavefronts(const WarpRequest &request, std::int64_t bytes, std::si
   return *std::max_element(wanted.begin(), wanted.end());
 }
 
-/// Whether each two lanes whose numbers differ in this bit ask for one address.
+/// Whether any two lanes whose numbers differ only in this bit request the same address.
 bool pairs_share(const WarpRequest &request, std::size_t bit) {
   for (std::size_t lane = 0; lane < request.address.size(); ++lane) {
     bool both = (request.mask >> lane & 1) && (request.mask >> (lane ^ bit) & 1);

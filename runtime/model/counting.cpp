@@ -10,16 +10,16 @@ namespace nestsmith::model {
 
 namespace {
 
-/// Moving all addresses by so many elements changes no cost.
+/// The number of elements by which all addresses can move without a change of the cost.
 std::int64_t period(const sim::Access &access) {
   std::int64_t bytes = access.buffer->scope == Scope::global ? line_bytes : bank_bytes;
   return std::max<std::int64_t>(bytes / byte_size(access.buffer->dtype), 1);
 }
 
-/// An address: a constant, a part of each thread, and a rest that is not known before the run.
+/// An address as the sum of a constant, a part of each thread, and a rest that is unknown before the run.
 struct Parts {
   std::int64_t constant = 0;
-  std::vector<std::int64_t> threads; ///< from the first thread's; of every 32nd where lanes do not differ
+  std::vector<std::int64_t> threads; ///< relative to the first thread; one of every 32 if lanes do not differ
   sim::Sum rest;
 };
 
@@ -44,7 +44,7 @@ Parts parts_of(const sim::Program &program, const sim::Values &values, const sim
   return parts;
 }
 
-/// Whether all of the address but its constant is a multiple of so many elements, in every lane.
+/// Whether the address without its constant is a multiple of this number of elements in every lane.
 bool aligns(const sim::Values &values, const sim::Access &access, const Parts &parts, std::int64_t elements) {
   if (access.byte_offset / byte_size(access.buffer->dtype) % elements != 0)
     return false;
@@ -55,13 +55,13 @@ bool aligns(const sim::Values &values, const sim::Access &access, const Parts &p
                      [&](std::int64_t offset) { return offset % elements == 0; });
 }
 
-/// Loads whose addresses differ by constants.
+/// Loads whose addresses differ by constants only.
 struct LoadGroup {
   Parts parts;                                 ///< of one of them
-  std::map<std::int64_t, CountedAccess> loads; ///< by the constant
+  std::map<std::int64_t, CountedAccess> loads; ///< by the constant of the address
 };
 
-/// The most elements, up to 16 bytes, that one access can load from `first` on.
+/// The greatest number of elements, up to 16 bytes, that one access can load, starting at `first`.
 std::int64_t together(const sim::Values &values, const LoadGroup &group, std::int64_t first,
                       const sim::Access &access) {
   for (std::int64_t count = 16 / byte_size(access.buffer->dtype); count > 1; count /= 2) {
@@ -141,8 +141,9 @@ void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
   }
 }
 
-/// Merges loads of shared memory whose addresses differ by constants: once each, and neighbours at once, up to
-/// 16 bytes. A compiler that unrolls their loop does so unless a store or a barrier lies between them.
+/// Merges loads of shared memory whose addresses differ by constants. Equal addresses are loaded once, and
+/// neighbouring ones together, up to 16 bytes. A compiler that unrolls their loop does the same unless a store
+/// or a barrier lies between them.
 void Counting::decoded_all(const sim::Values &values, const sim::Program &program) {
   if (done_)
     begin();

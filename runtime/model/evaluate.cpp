@@ -9,7 +9,8 @@ namespace nestsmith::model {
 
 namespace {
 
-/// So many lanes of a warp, so often; `phase` is that of the uniform part of the address.
+/// The number of times that some lanes of a warp execute. `phase` is the phase of the uniform part of the
+/// address.
 struct Times {
   std::uint32_t warp, mask, phase;
   std::uint64_t times;
@@ -33,7 +34,7 @@ private:
   const sim::Executions &executions_;
   const Tally &tally_;
   std::vector<std::vector<Times>> runs_, bases_, single_; ///< of regions, bases and accesses
-  /// Costs that are known: by pattern, lanes, phase, place within a word, width and memory.
+  /// The known costs, by pattern, lanes, phase, place within a word, width and memory.
   std::map<std::tuple<const sim::Pattern *, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, Scope>,
            RequestCost>
       known_;
@@ -62,7 +63,7 @@ const RequestCost &Evaluation::cost_of(const CountedAccess &counted, std::uint32
                                        std::int64_t phase) {
   const sim::Access &access = *counted.access;
   std::int64_t width = byte_size(access.buffer->dtype);
-  // Moving all lanes by whole lines, or by whole words in shared memory, changes nothing.
+  // The cost does not change if all lanes move by whole lines, or by whole words in shared memory.
   std::int64_t period = access.buffer->scope == Scope::global ? line_bytes / width
                                                               : std::max<std::int64_t>(bank_bytes / width, 1);
   phase = floor_mod(phase, period);
@@ -131,7 +132,7 @@ Counters Evaluation::run() {
   return result;
 }
 
-/// Adds all requests of an access of a region.
+/// Adds all requests of an access in a region.
 void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
   switch (access.by) {
   case CountedBy::region:

@@ -13,14 +13,14 @@ namespace nestsmith {
 
 namespace {
 
-/// A change that is worth a word.
+/// A smaller relative change is not mentioned.
 constexpr double noticed = 0.03;
 
 bool differs(double before, double after) {
   return std::fabs(after - before) > noticed * std::max(std::fabs(before), std::fabs(after));
 }
 
-/// As the compiler is expected to merge them: what the bounds are of.
+/// The requests after the compiler merges loads, as the bounds count them.
 model::RequestSums merged(const PlanAnalysis &analysis, Scope scope) {
   model::RequestSums sum;
   for (const KernelAnalysis &kernel : analysis.kernels)
@@ -33,7 +33,8 @@ double requests(const PlanAnalysis &analysis, Scope scope) {
   return static_cast<double>(merged(analysis, scope).requests);
 }
 
-/// Of all accesses to one buffer in one direction: those of unrolled and of split loops together.
+/// The sum of all accesses to one buffer in one direction. It includes the copies that unrolling and splitting
+/// loops make.
 struct BufferTraffic {
   double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
 };
@@ -54,7 +55,8 @@ std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope
 
 std::string doing(const Key &key) { return (key.first ? "storing " : "reading ") + key.second; }
 
-/// "reading A: 1 instead of 32, reading B: 4 instead of 1": what a request takes, by buffer, where it changed.
+/// "reading A: 1 instead of 32, reading B: 4 instead of 1": the cost of a request, for each buffer where it
+/// changed.
 std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
   auto old = by_buffer(before, scope), now = by_buffer(after, scope);
   auto each = [&](const BufferTraffic &sum) {
@@ -68,7 +70,7 @@ std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
-/// What an amount is the product of.
+/// One factor of a product that gives the amount of a resource.
 struct Factor {
   double before, after;
   std::string said;
@@ -76,14 +78,14 @@ struct Factor {
   double weight() const { return before == 0 || after == 0 ? 0 : std::log(after / before); }
 };
 
-/// For a multiply-add of a warp where there are sums, in all where there are none.
+/// The count for each multiply-add of a warp, or the total count if there are no multiply-adds.
 std::string how_often(const PlanAnalysis &analysis, double count) {
   return analysis.needed_multiply_adds > 0
              ? fmt::format("{} times per multiply-add", number_text(count * 32 / analysis.needed_multiply_adds))
              : count_text(count) + " times";
 }
 
-/// Without the unit of the second of two counts.
+/// The same for the second of two counts, without the unit.
 std::string how_often_before(const PlanAnalysis &analysis, double count) {
   return analysis.needed_multiply_adds > 0 ? number_text(count * 32 / analysis.needed_multiply_adds)
                                            : count_text(count);
@@ -96,7 +98,7 @@ double arithmetic(const PlanAnalysis &analysis) {
   return sum;
 }
 
-/// The busiest SM's part of the work over an even part.
+/// The work of the busiest SM divided by an even share of the work.
 double imbalance(const PlanAnalysis &analysis, Resource resource) {
   double busiest = 0, even = 0;
   for (const KernelAnalysis &kernel : analysis.kernels) {
@@ -163,7 +165,7 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
   return factors;
 }
 
-/// What the change of a resource's time comes from.
+/// The factors that explain the change of a resource's time.
 std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
   if (!of_sm(resource))
     return memory_factors(resource, before, after);
@@ -216,7 +218,7 @@ std::string limiter_text(const PlanAnalysis &before, const PlanAnalysis &after) 
                             percent_text(next.seconds / slowest.seconds()));
 }
 
-/// How often an element that is fetched from global memory is used; 0 where nothing is summed.
+/// The number of multiply-adds for each element fetched from global memory; 0 if there are none.
 double reuse(const PlanAnalysis &analysis) {
   double bytes = 0;
   for (const auto &[key, sum] : by_buffer(analysis, Scope::global))
@@ -272,7 +274,7 @@ std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after) {
                      number_text(b));
 }
 
-/// What fell and did not matter, where the time stayed.
+/// If the total time stayed, names the other resources whose time changed.
 std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after) {
   std::vector<std::string> parts;
   for (Resource resource : resources)
@@ -284,7 +286,7 @@ std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after
                        : fmt::format(" The other changes limit neither kernel: {}.", fmt::join(parts, ", "));
 }
 
-/// What would make its time smaller.
+/// A change that can reduce the time of the limiter.
 std::string advice(const PlanAnalysis &analysis) {
   const KernelAnalysis &slowest = analysis.slowest();
   model::RequestSums loads = slowest.counters.total(Scope::global, false);

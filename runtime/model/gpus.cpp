@@ -17,16 +17,16 @@ constexpr const char *guide = "CUDA C++ Programming Guide, Compute Capabilities"
 
 constexpr std::int64_t kib(std::int64_t n) { return n << 10; }
 constexpr std::int64_t mib(std::int64_t n) { return n << 20; }
-constexpr std::int64_t gib(std::int64_t n) {
-  return n << 30;
-} ///< what is sold as GB: the driver reports about as much
+/// Memory that is sold as GB. The driver reports about this many bytes.
+constexpr std::int64_t gib(std::int64_t n) { return n << 30; }
 constexpr double ghz(double n) { return n * 1e9; }
 constexpr double gb_per_s(double n) { return n * 1e9; }
 
-/// L2 in slices of so many bytes a clock each: A100's 80 give the 5120 that NVIDIA publishes.
+/// The bandwidth of L2 as slices of 64 bytes per clock. The 80 slices of A100 give the 5120 that NVIDIA
+/// publishes.
 constexpr double slices(int n) { return 64.0 * n; }
 
-/// What a compute capability fixes.
+/// The properties that a compute capability determines.
 Gpu of_architecture(Arch arch, int fp32_lanes, std::int64_t l1_bytes) {
   Gpu gpu;
   gpu.arch = arch;
@@ -45,7 +45,7 @@ Gpu of_architecture(Arch arch, int fp32_lanes, std::int64_t l1_bytes) {
   return gpu;
 }
 
-/// Figures from one publication, under the names of their fields.
+/// Cites one publication as the source of these fields.
 void cite(Gpu &gpu, const std::string &source, std::initializer_list<const char *> fields) {
   for (const char *field : fields)
     gpu.sources[field] = source;
@@ -88,7 +88,7 @@ Gpu rtx_3090() {
   return gpu;
 }
 
-/// GH100 in its SXM5 form.
+/// GH100 in the SXM5 form.
 Gpu hopper() {
   Gpu gpu = of_architecture({90, 'a'}, 128, kib(256));
   gpu.chip = "GH100";
@@ -220,7 +220,7 @@ Gpu rtx_4090() {
   return gpu;
 }
 
-/// A name as it is compared: letters and digits, without the words that every product has.
+/// The form in which names are compared: letters and digits, without the words that all products share.
 std::string key_of(std::string_view name) {
   std::string key;
   for (char c : name)

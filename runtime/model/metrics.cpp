@@ -29,7 +29,7 @@ std::string_view name(MetricKind kind) {
 
 namespace {
 
-/// A figure, and how it is known.
+/// A figure, and the way in which it is known.
 struct Figure {
   MetricKind kind = MetricKind::not_available;
   std::optional<double> value;
@@ -41,7 +41,7 @@ struct Entry {
   std::string name, unit;
   Compute compute;
   MetricOrigin origin = MetricOrigin::counter;
-  std::string on_gb20x = {}; ///< its name there, where it is another
+  std::string on_gb20x = {}; ///< its name there, if it differs
 };
 using Entries = std::vector<Entry>;
 
@@ -81,7 +81,7 @@ Compute never(const char *why) {
   return [why](const Measured &) { return not_available(why); };
 }
 
-/// One over another that may be 0.
+/// The quotient of two figures. It is not available if the divisor is 0.
 Compute ratio(Compute top, Compute bottom, double factor, const char *nothing) {
   return [=](const Measured &m) {
     Figure figure = top(m), of = bottom(m);
@@ -110,7 +110,7 @@ Entries global_memory(bool stores) {
                       [=](const Counters &c) { return number(c.total(Scope::global, stores).asked); })}};
 }
 
-/// Wavefronts and what follows from them: a model where a lane accesses more than one bank.
+/// Wavefronts and the figures derived from them. They are modelled if a lane accesses more than one bank.
 Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
   return [=](const Measured &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
@@ -233,7 +233,8 @@ Entries launch() {
   return entries;
 }
 
-/// Named so that nobody looks for them in vain, and so that the comparison with a GPU shows them.
+/// Metrics that only a GPU can measure. They are listed so that users find them, and so that the comparison
+/// with a GPU shows them.
 Entries only_on_a_gpu() {
   constexpr const char *time = "it needs a measured time, and no time is modelled";
   constexpr const char *stalls = "stalls of the pipeline are not modelled";

@@ -42,7 +42,7 @@ cudaOccDeviceProp properties(const Gpu &gpu) {
   device.computeMinor = gpu.arch.number % 10;
   device.maxThreadsPerBlock = 1024;
   device.maxThreadsPerMultiprocessor = gpu.threads_per_sm;
-  device.regsPerBlock = gpu.registers_per_sm; // equal on all that are listed
+  device.regsPerBlock = gpu.registers_per_sm; // the same on all listed GPUs
   device.regsPerMultiprocessor = gpu.registers_per_sm;
   device.warpSize = 32;
   device.sharedMemPerBlock = 48 << 10; // without opting in
@@ -121,7 +121,7 @@ Occupancy occupancy(const Gpu &, const LaunchResources &) {
 #endif
 
 std::int64_t l1_bytes_left(const Gpu &gpu, const Occupancy &occupancy) {
-  // CUDA C++ Programming Guide, Compute Capabilities, "Shared Memory" of each: those up to the largest of the
+  // CUDA C++ Programming Guide, Compute Capabilities: the sizes under "Shared Memory", up to the largest of the
   // SM.
   constexpr std::int64_t sizes_kb[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
   std::int64_t taken = occupancy.blocks * occupancy.shared_per_block;

@@ -13,7 +13,7 @@ std::vector<Stmt> children(const Stmt &body) {
   return seq ? seq->stmts : std::vector<Stmt>{body};
 }
 
-/// Every load in the statement's own expressions.
+/// Calls `f` with every load in the statement's own expressions.
 void for_each_load(const Stmt &stmt, const std::function<void(const Load &)> &f) {
   kernel::each_expr(stmt, [&](const Expr &e) {
     walk(e, [&](const Expr &sub) {
@@ -35,7 +35,7 @@ public:
   }
 
 private:
-  /// Null where there is nothing to do.
+  /// Null if there is nothing to promote.
   Stmt promote(const kernel::Loop &loop);
   static bool is_sum(const Stmt &stmt, const kernel::Loop &loop);
   Stmt moved(const kernel::Loop &loop, const Stmt &sum);

@@ -17,7 +17,7 @@ namespace nestsmith::model {
 
 namespace {
 
-/// A line that a request touches, and which of its sectors.
+/// A line that a request touches, and the touched sectors of it.
 struct Touch {
   std::int64_t line;
   std::uint32_t sectors;
@@ -41,8 +41,8 @@ std::vector<Touch> touches(const WarpRequest &request, std::int64_t bytes) {
   return found;
 }
 
-/// What is followed of a run: a part of each block's requests, the first blocks, and the lines whose number is
-/// drawn, one of `draw`.
+/// The part of a run that is simulated: a part of each block's requests, the first blocks, and the lines whose
+/// number is drawn, one of `draw`.
 struct Plan {
   double requests = 1, blocks = 1;
   std::uint64_t draw = 1;
@@ -60,7 +60,7 @@ Plan make_plan(const Counters &counters, double blocks_together, std::uint64_t m
   double share = static_cast<double>(most) / std::max(requests + lines / 32, 1.0);
   if (share >= 1)
     return plan;
-  // Blocks are left out first, but not of the first two waves: of these, the second says what the others do.
+  // First leave out blocks, but keep two waves. The second wave represents the blocks that are left out.
   plan.blocks = std::clamp(share, std::min(1.0, 2 * blocks_together / blocks), 1.0);
   plan.requests = std::min(1.0, share / plan.blocks);
   return plan;
@@ -79,9 +79,10 @@ bool touches_global(const kernel::Stmt &body) {
   return found;
 }
 
-/// The outermost long loops that access global memory, with a share of their iterations: such a loop does the
-/// same in each of them, and what stands before and after it stays. What share a loop cannot take, because it
-/// keeps some iterations, those inside it take, of which fewer need be kept.
+/// Shortens the outermost long loops that access global memory to a share of their iterations. Such a loop does
+/// the same in each iteration, and the code before and after it stays. A loop keeps a minimum number of
+/// iterations. If this is more than the share, the loops inside it are shortened as well, with a smaller
+/// minimum.
 kernel::Stmt shortened(const kernel::Stmt &stmt, double share, std::int64_t kept = 8) {
   constexpr std::int64_t long_loop = 32;
   const auto *loop = kernel::as<kernel::Loop>(stmt);
@@ -90,7 +91,7 @@ kernel::Stmt shortened(const kernel::Stmt &stmt, double share, std::int64_t kept
     return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return shortened(child, share, kept); });
   kernel::Loop result = *loop;
   auto wanted = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(extent)));
-  // Whole groups of iterations, so that they are decoded together.
+  // Take whole groups of iterations, because they are decoded together.
   wanted = wanted > long_loop ? (wanted + long_loop - 1) / long_loop * long_loop : std::max(wanted, kept);
   wanted = std::min(wanted, extent);
   result.extent = int_imm(wanted, loop->extent.dtype());
@@ -100,7 +101,7 @@ kernel::Stmt shortened(const kernel::Stmt &stmt, double share, std::int64_t kept
   return kernel::make(std::move(result));
 }
 
-/// Sectors of one access that were followed.
+/// The simulated sectors of one access.
 struct Followed {
   std::uint64_t sectors = 0, l1_hits = 0, l2_hits = 0;
 
@@ -111,7 +112,7 @@ struct Followed {
   }
 };
 
-/// Blocks that run side by side, and the caches below them.
+/// Simulates blocks that run side by side, and the caches that they use.
 class Walk : public Sink {
 public:
   Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
@@ -120,7 +121,7 @@ public:
   void request(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                std::uint32_t mask) override;
 
-  std::vector<Followed> all, late; ///< by position; `late`: of the second half of the blocks that are followed
+  std::vector<Followed> all, late; ///< by position; `late`: of the second half of the simulated blocks
 
 private:
   const std::vector<Touch> &touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
@@ -136,10 +137,10 @@ private:
   std::uint32_t store_to_l2(std::uint64_t line, std::uint32_t sectors);
   std::size_t home(std::uint64_t line) const;
 
-  std::vector<Cache> l1_; ///< of each slot that a block runs in
-  std::vector<Cache> l2_; ///< of each partition
-  std::size_t slot_ = 0;  ///< of the block that runs now
-  /// Touches of full warps relative to the line of the base, by access, warp and phase.
+  std::vector<Cache> l1_; ///< one for each slot in which a block runs
+  std::vector<Cache> l2_; ///< one for each partition
+  std::size_t slot_ = 0;  ///< the slot of the block that runs now
+  /// The sectors that full warps touch, relative to the line of the base, by access, warp and phase.
   std::vector<std::vector<std::vector<Touch>>> known_;
   std::vector<Touch> singly_;
 };
@@ -178,7 +179,7 @@ std::uint32_t Walk::load_from_l2(std::uint64_t line, std::uint32_t sectors) {
   return there;
 }
 
-/// Memory is written from the partition that is a line's home.
+/// A line is written to memory from its home partition.
 std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
   std::size_t near = slot_ % l2_.size(), far = home(line);
   if (far != near)
@@ -186,7 +187,7 @@ std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
   return l2_[far].store(line, sectors);
 }
 
-/// `base` becomes the line that they are relative to.
+/// Sets `base` to the line to which the touched lines are relative.
 const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                                            std::uint32_t mask, std::int64_t &base) {
   std::int64_t width = byte_size(access.buffer->dtype), period = line_bytes / width;
@@ -212,7 +213,7 @@ void Walk::request(std::uint32_t number, const sim::Access &access, const sim::W
   std::int64_t base = 0;
   for (const Touch &touch : touches_of(number, access, w, mask, base)) {
     auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.slot]);
-    // A hash of its own: the sets of a cache are chosen by another.
+    // This hash differs from the one that chooses the sets of a cache.
     if ((line * 0xD6E8FEB86659FD93u >> 40) % plan_.draw != 0)
       continue;
     sum.sectors += static_cast<std::uint64_t>(std::popcount(touch.sectors));
@@ -267,7 +268,7 @@ void Walk::run() {
     late[n] -= early[n];
 }
 
-/// Shares of an access's sectors, as they were seen.
+/// The observed hit rates of an access.
 struct Rates {
   double l1 = 0, l2 = 0;
 
@@ -295,7 +296,7 @@ Traffic scaled(const AccessCounts &access, double sectors, const Rates &rates) {
   return traffic;
 }
 
-/// Where all that the kernel accesses stays in the L2, no sector comes from DRAM twice.
+/// If all data that the kernel accesses fits in the L2, no sector comes from DRAM twice.
 void keep_in_l2(const kernel::Kernel &kernel, const Counters &counters, std::int64_t l2_bytes,
                 std::vector<Traffic> &accesses) {
   std::int64_t all = 0;

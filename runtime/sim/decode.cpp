@@ -11,13 +11,13 @@ namespace nestsmith::sim {
 
 namespace {
 
-/// Loops that the kernel asks to unroll become at most this many statements.
+/// Limit on the statements of a loop after unrolling, if the kernel asks to unroll it.
 constexpr std::int64_t wanted_unroll = 16384;
-/// Iterations that are decoded together are at most this many statements.
+/// Limit on the statements of the iterations that are decoded together.
 constexpr std::int64_t decoded_together = 128;
 
-/// Statements that the body comes to with the loops inside it unrolled; huge where there is a loop that
-/// cannot be.
+/// The number of statements of the body after all loops inside it are unrolled. The number is huge if a loop
+/// cannot be unrolled.
 std::int64_t unrolled_size(const kernel::Stmt &stmt) {
   return kernel::visit(
       stmt, Overloaded{
@@ -44,7 +44,7 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
 
 } // namespace
 
-// ---- what there is -------------------------------------------------------------------------------
+// ---- threads and buffers -------------------------------------------------------------------------
 
 void Decoder::shape() {
   program_.grid = kernel_.grid();
@@ -96,7 +96,7 @@ void Decoder::place_shared() {
     unit = std::gcd(unit, std::gcd(width, a.byte_offset));
     program_.shared_bytes = std::max(program_.shared_bytes, a.byte_offset + elements_of(a) * width);
   }
-  // Buffers may overlap in the arena: the shadow is of the arena, a unit for the smallest element.
+  // Buffers may overlap in the arena, so the shadow covers the arena, in units of the smallest element.
   shadow_unit_ = std::max<std::int64_t>(unit, 1);
   program_.shadow_units = (program_.shared_bytes + shadow_unit_ - 1) / shadow_unit_;
   if (!computes())
@@ -173,7 +173,7 @@ void Decoder::stmt(const kernel::Stmt &s) {
                        [&](const kernel::Store &node) { store(node); },
                        [&](const kernel::Barrier &node) { barrier(node); },
                    });
-  // A declared value lives as long as the sequence that it stands in.
+  // A declared value lives until the end of the sequence that contains it.
   if (!kernel::as<kernel::Declare>(s))
     values_.release(mark);
 }
@@ -221,8 +221,8 @@ void Decoder::loop(const kernel::Loop &node) {
   rolled(node, extent);
 }
 
-/// A loop in the code; several iterations a turn where they divide the extent, so that they share their
-/// addresses.
+/// Decodes a loop that is not unrolled. If the extent permits, several iterations are decoded as one, so that
+/// they share their addresses.
 void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   bool runs = values_[extent].constant.has_value();
   std::int64_t step = 1, size = unrolled_size(node.body);
@@ -284,7 +284,7 @@ void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   }
 }
 
-/// Both sides of an if/else, one after the other, each by the lanes that take it.
+/// Decodes both sides of an if/else. They run one after the other, each with the lanes that take it.
 void Decoder::branch(const kernel::If &node) {
   ValueId condition = value(node.condition);
   needs(condition);
@@ -293,7 +293,7 @@ void Decoder::branch(const kernel::If &node) {
     guarded(condition, node.body);
     return;
   }
-  // What both sides write is written.
+  // An element is written if both sides write it.
   std::set<std::pair<Buffer, std::int64_t>> before = written_, both;
   auto by_then = guarded(condition, node.body);
   auto by_else = guarded(values_.complement(condition), node.otherwise, true);
@@ -302,7 +302,7 @@ void Decoder::branch(const kernel::If &node) {
   written_.insert(both.begin(), both.end());
 }
 
-/// Gives the local elements that the lanes of the condition have written at the end.
+/// Returns the local elements that the lanes of the condition have written at the end.
 std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, const kernel::Stmt &body_stmt,
                                                            bool is_else) {
   const Value v = values_[condition];
@@ -380,7 +380,7 @@ void Decoder::store(const kernel::Store &node) {
     values_.emit({.run = handlers_.store(access), .access = &access});
 }
 
-/// Element by element, once all are known.
+/// Stores element by element, after all of them are computed.
 void Decoder::store_vector(const kernel::Store &node) {
   ValueId first = value(node.indices[0]);
   std::vector<ValueId> lanes = vector(node.value);

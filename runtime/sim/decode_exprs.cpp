@@ -80,7 +80,7 @@ std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
       lanes.push_back(value(element, guard));
   else if (const auto *access = e.as<Load>())
     for (int n = 0; n < access->lanes; ++n) {
-      // The address of the first is that of all.
+      // All elements use the address of the first, so its integer operations count once.
       std::uint64_t integer = program_.regions[region_].integer;
       lanes.push_back(load(*access, guard, n));
       if (n > 0)
@@ -89,7 +89,7 @@ std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
   return lanes;
 }
 
-/// The meaning, with the arguments in the place of the parameters.
+/// Decodes the definition of the intrinsic, with the arguments in the place of the parameters.
 ValueId Decoder::call(const Call &e, Guard guard) {
   for (std::size_t n = 0; n < e.arguments.size(); ++n) {
     const Var &parameter = e.intrinsic->parameters[n];
@@ -106,7 +106,7 @@ ValueId Decoder::binary(const Binary &e, Guard guard) {
     ValueId a = value(e.a, guard);
     if (!reads_memory(e.b))
       return values_.binary(e.op, a, value(e.b, guard));
-    // The right side's loads happen where the left side does not decide.
+    // The loads of the right side happen if the left side does not decide the result.
     Guard undecided = both(guard, e.op == BinaryOp::logical_and ? a : values_.complement(a));
     return values_.binary(e.op, a, value(e.b, undecided));
   }
@@ -145,7 +145,7 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
     inner = both(guard, *mask);
     fill = value(e.fill, reads_memory(e.fill) ? both(guard, values_.complement(*mask)) : guard);
     if (values_.is_constant(*mask, 0)) {
-      // Arithmetic counts as it stands in the text, however much of it is known while decoding.
+      // Arithmetic counts as written in the text, even if its value is known while decoding.
       if (!reads_memory(e.indices[0]))
         (void)value(e.indices[0], inner);
       return *fill;
@@ -260,7 +260,7 @@ void DecodedAccess::need_base(Values &values) const {
     access.base = values.reg(values.sum(index, uniform));
 }
 
-/// Accesses of several elements at once must start at a multiple of them.
+/// An access to several elements must start at a multiple of their number.
 void Decoder::first_of_vector(Access &access, int lanes) {
   access.vector_lanes = lanes;
   access.lanes_aligned = access.kind == AddressKind::uniform;
@@ -284,7 +284,7 @@ const Pattern *Decoder::patterns_of(ValueId table) {
   return known = list.data();
 }
 
-/// All lanes at one address.
+/// The pattern of a warp whose lanes all use one address.
 const Pattern *Decoder::one_address() {
   if (!one_address_) {
     auto &list = *program_.patterns.emplace_back(std::make_unique<std::vector<Pattern>>());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t frame_alignment = 64;
 
-/// What unwritten memory holds: as f32 it is a NaN.
+/// The content of unwritten memory. As f32 it is a NaN.
 constexpr int poison = 0xFF;
 
 std::size_t frame_stride(const Program &program) {
@@ -27,7 +27,7 @@ void set_clock(Warp &w, const Clock &clock, std::uint32_t stamp) {
   w.floor_entry = clock.floor() << stamp_shift;
 }
 
-/// Some live lanes of the warp did not come.
+/// Whether some live lanes of the warp did not reach the barrier. Reports this as an error.
 bool diverged(const Instr *ip, Warp &w) {
   if (w.active == w.live)
     return false;

@@ -43,7 +43,7 @@ void check_shared(const Single &s) {
   }
 }
 
-/// An entry of another block conflicts whatever it is; one of this block may.
+/// An entry of another block always conflicts. An entry of this block may conflict.
 void check_global_entry(const Single &s, std::uint64_t entry) {
   std::uint64_t block = s.machine().block;
   if (entry == 0)
@@ -56,8 +56,8 @@ void check_global_entry(const Single &s, std::uint64_t entry) {
     s.report(ErrorKind::race, block);
 }
 
-/// A store marks its write before it looks for reads, and a load marks its read before it looks for
-/// writes, both sequentially consistent: of two blocks that conflict, at least one sees the other.
+/// A store marks its write before it looks for reads, and a load marks its read before it looks for writes.
+/// Both are sequentially consistent, so at least one of two conflicting blocks sees the other.
 void check_global(const Single &s, GlobalBuffer &buffer) {
   auto at = static_cast<std::size_t>(s.at);
   std::uint64_t block = s.machine().block;
@@ -80,7 +80,7 @@ void check_global(const Single &s, GlobalBuffer &buffer) {
   check_global_entry(s, buffer.writes[at].load());
 }
 
-/// Everything but the bounds.
+/// Checks everything except the bounds.
 void check(const Single &s) {
   if (!s.access.checked && s.access.buffer->scope != Scope::global)
     return;
@@ -110,7 +110,8 @@ void check(const Single &s) {
     m.tracer->note(s.w, s.access, s.lane, s.at);
 }
 
-/// Where the element lies; for a local boolean, the mask that holds all lanes' elements.
+/// The address of the element. For a local boolean, the address of the mask that holds the elements of all
+/// lanes.
 std::byte *memory(const Single &s) {
   auto width = static_cast<std::int64_t>(byte_size(s.access.buffer->dtype));
   switch (s.access.buffer->scope) {
@@ -210,7 +211,7 @@ std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane) {
 
 const Instr *check_aligned(const Instr *ip, Warp &w) {
   const Access &access = *ip->access;
-  // Buffers start at multiples of 16 bytes but in the arena of shared memory.
+  // Buffers start at multiples of 16 bytes, except in the arena of shared memory.
   std::int64_t width = access.vector_lanes, shift = access.byte_offset / byte_size(access.buffer->dtype);
   std::int64_t base = reg<std::int64_t>(w, access.base) + access.constant + shift;
   if (access.lanes_aligned && base % width == 0)

@@ -79,7 +79,7 @@ const Access &access_of(const Program &program, std::uint32_t site) {
   internal_error("a site without an access");
 }
 
-/// What a barrier between the two would be for.
+/// The hazard that a barrier between the two accesses would remove.
 std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &pair) {
   const auto &[first, second] = pair;
   if (first.block != second.block)

@@ -17,9 +17,9 @@ namespace nestsmith::sim {
 
 namespace {
 
-/// One run of all blocks.
+/// The outcome of one run of all blocks.
 struct Outcome {
-  std::vector<Event> events; ///< one for each kind and source, of its lowest block; by block and kind
+  std::vector<Event> events; ///< the first of each kind and source, from its lowest block; by block and kind
   Stats stats;
   Executions executions;
   std::vector<std::unique_ptr<Observation>> observations;
@@ -43,9 +43,9 @@ private:
   const Options &options_;
   std::vector<GlobalBuffer> globals_;
   Program program_;
-  std::vector<std::vector<bool>> earlier_;                      ///< of each parameter: stored by kernels before
-  std::vector<std::size_t> bytes_;                              ///< of each parameter
-  std::vector<std::vector<std::byte>> initial_;                 ///< of each parameter that the kernel stores
+  std::vector<std::vector<bool>> earlier_;      ///< of each parameter: elements stored by earlier kernels
+  std::vector<std::size_t> bytes_;              ///< of each parameter
+  std::vector<std::vector<std::byte>> initial_; ///< of each parameter that the kernel stores
   std::set<std::pair<std::uint64_t, std::uint64_t>> explained_; ///< pairs of blocks
   std::set<std::pair<int, int>> reported_;                      ///< pairs of sources
 };
@@ -154,8 +154,9 @@ Outcome Simulation::run_blocks(unsigned threads) {
     outcome.executions.add(worker.executions);
     outcome.observations.push_back(std::move(worker.observation));
   }
-  // The events of one block are of one machine, in the order in which they happened: a stable sort gives
-  // the same order for any number of machines. Races come first: a race may be why an element is unwritten.
+  // The events of one block come from one machine, in the order in which they happened, so a stable sort gives
+  // the same order for any number of machines. Races come first, because a race may be the cause of an
+  // unwritten element.
   std::stable_sort(outcome.events.begin(), outcome.events.end(), [](const Event &a, const Event &b) {
     return std::pair(a.block, a.kind) < std::pair(b.block, b.kind);
   });
@@ -167,7 +168,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
   return outcome;
 }
 
-/// Runs the blocks again on memory of their own, and writes down both sides of each race.
+/// Runs the blocks again on separate memory, and records both sides of each race.
 void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagnostics) {
   if (!explained_.insert({event.other_block, event.block}).second)
     return;
@@ -194,7 +195,7 @@ void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagn
     if (reported_.emplace(a, b).second && diagnostics.size() < options_.max_diagnostics)
       diagnostics.push_back(describe(program_, pair));
   }
-  // What one side does may depend on what a third block stored.
+  // The accesses of one side may depend on the stores of a third block, so a race may not happen again.
   if (!found)
     diagnostics.push_back(describe(program_, event));
 }
@@ -219,8 +220,8 @@ Result Simulation::run() {
   unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(program_.blocks));
   save();
   Outcome outcome = run_blocks(threads);
-  // Blocks that race see each other's stores in whatever order the host runs them. Run one after the
-  // other, they and what is said of them are the same everywhere.
+  // Blocks that race see each other's stores in the order in which the host runs them. If the blocks run one
+  // after the other, the results and the diagnostics are the same on every host.
   bool between = std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
     return e.kind == ErrorKind::race && e.other_block != e.block;
   });

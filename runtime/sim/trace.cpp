@@ -4,12 +4,12 @@ namespace nestsmith::sim {
 
 namespace {
 
-/// 0: in one warp, 1: in one block, 2: in two blocks.
+/// 0: in one warp. 1: in one block. 2: in two blocks.
 int distance(const Trace &a, const Trace &b) {
   return a.block != b.block ? 2 : a.thread / warp_size != b.thread / warp_size ? 1 : 0;
 }
 
-/// Whether one thread that made both accesses would make `b` first.
+/// Whether `b` would come first if one thread made both accesses.
 bool swapped(const Program &program, const Trace &a, const Trace &b) {
   const Site &at_a = program.sites[a.access->site], &at_b = program.sites[b.access->site];
   for (std::size_t n = 0; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
@@ -25,7 +25,7 @@ bool swapped(const Program &program, const Trace &a, const Trace &b) {
 
 void Tracer::start_block() {
   shared_.clear();
-  // Stamps start anew: what this thread number did in another block is no repetition.
+  // Stamps start anew. An access of the same thread number in another block is not a repetition.
   for (auto &[slot, elements] : global_)
     for (auto &[at, element] : elements)
       element.last.clear();
@@ -68,7 +68,7 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     compare(w, all.writes, now);
     if (access.is_store)
       compare(w, all.reads, now);
-    // What is older than the block barrier can race with nothing of this block any more.
+    // Accesses before the block barrier can no longer race with accesses of this block.
     std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
     std::erase_if(own, [&](const Trace &t) {
       bool again =

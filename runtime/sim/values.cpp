@@ -11,7 +11,7 @@ namespace {
 
 using Wide = __int128;
 
-/// An integer as a uniform register of `dtype` holds it.
+/// The integer as a uniform register of `dtype` holds it.
 std::int64_t wrap(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
@@ -70,7 +70,7 @@ std::optional<Range> within(DType dtype, Wide low, Wide high) {
 
 Values::Values(const Lanes &handlers, Program &program) : handlers_(handlers), program_(program) {
   scopes.emplace_back();
-  program_.frame_bytes = 64; // holds the registers that every frame begins with
+  program_.frame_bytes = 64; // holds the registers at the start of every frame
   auto init = [&](std::uint32_t reg, std::uint64_t bits) {
     FrameInit init{reg, 8, std::vector<std::byte>(8)};
     std::memcpy(init.content.data(), &bits, 8);
@@ -96,7 +96,7 @@ ValueId Values::constant(DType dtype, std::int64_t bits) {
   return it->second;
 }
 
-/// A value for each thread, and for each lane of the last warp without one.
+/// A value for each thread. The lanes of the last warp that have no thread have values too.
 ValueId Values::table(DType dtype, std::vector<std::int64_t> content) {
   if (std::all_of(content.begin(), content.end(), [&](std::int64_t v) { return v == content.front(); }))
     return constant(dtype, content.front());
@@ -115,7 +115,7 @@ ValueId Values::thread_index(int axis, DType dtype) {
   auto [x, y, z] = program_.block;
   std::vector<std::int64_t> content(std::size_t{program_.warps} * warp_size);
   for (std::size_t t = 0; t < content.size(); ++t) {
-    // A lane without a thread computes what the first lane of its warp does.
+    // A lane without a thread computes the same as the first lane of its warp.
     auto thread = static_cast<std::int64_t>(t < program_.threads ? t : t / warp_size * warp_size);
     content[t] = axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / (x * y);
   }
@@ -134,7 +134,7 @@ ValueId Values::given(Value value) {
   return add(std::move(value));
 }
 
-/// Scope, uniformity and pinning follow from the operands; equal values that are not pinned are one.
+/// Scope, uniformity and pinning follow from the operands. Equal values share one entry unless they are pinned.
 ValueId Values::make(Value v) {
   if (v.recipe == Recipe::binary && values_[v.a].uniform != values_[v.b].uniform) {
     v.a = splat(v.a);
@@ -181,7 +181,7 @@ std::int64_t Values::at(ValueId id, std::size_t thread) const {
   return v.constant ? *v.constant : v.table[thread];
 }
 
-/// Constants and what depends on the thread alone are computed now. `a` and `b` are such.
+/// Computes an operation on constants, or on values that depend on the thread only, while decoding.
 ValueId Values::fold(BinaryOp op, ValueId a, ValueId b) {
   DType dtype = values_[a].dtype, result = yields_boolean(op) ? DType::boolean : dtype;
   if (values_[a].constant && values_[b].constant)
@@ -221,7 +221,7 @@ ValueId Values::binary(BinaryOp op, ValueId a, ValueId b) {
       left.constant = plus(left.constant, times(sign, right.constant));
       return sum(dtype, std::move(left));
     }
-    // (x + c) * (y + d), term by term where that stays short.
+    // (x + c) * (y + d) is expanded term by term if the result stays short.
     if (left.terms.size() * right.terms.size() <= 8) {
       for (auto [s, p] : left.terms)
         for (auto [t, q] : right.terms) {
@@ -260,7 +260,7 @@ Sum Values::as_sum(ValueId id) const {
   return {.terms = {{id, 1}}, .constant = 0};
 }
 
-/// Parts that depend on the thread alone become one table for each kind of register.
+/// Combines the parts that depend on the thread only into one table for each kind of register.
 ValueId Values::sum(DType dtype, Sum s) {
   std::vector<std::int64_t> parts[2]; // in lanes, uniform
   Sum rest{.terms = {}, .constant = s.constant};
@@ -397,7 +397,7 @@ ValueId Values::cast(DType dtype, ValueId a) {
         element = wrap(dtype, element);
       return table(dtype, std::move(content));
     }
-    // Narrowing commutes with sums; widening does where the sum provably did not wrap.
+    // Narrowing commutes with sums. Widening commutes with a sum if the sum provably did not wrap.
     if (v.recipe == Recipe::sum && (dtype == DType::i32 || v.range)) {
       Sum result{.terms = {}, .constant = v.sum.constant};
       for (auto [term, coefficient] : v.sum.terms) {

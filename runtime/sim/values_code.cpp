@@ -30,8 +30,8 @@ std::uint32_t Values::allocate(std::uint32_t bytes) {
   return small_ - 8;
 }
 
-// A hoisted value is computed before the statements in front of it, and so must not take a register that
-// one of them uses: only temporaries are used again, and only for temporaries.
+// A hoisted value is computed before the statements in front of it, so it must not take a register that one of
+// them uses. Therefore only the registers of temporaries are used again, and only for temporaries.
 std::uint32_t Values::allocate_temporary(DType dtype, bool uniform) {
   std::uint32_t bytes = register_bytes(dtype, uniform);
   std::vector<std::uint32_t> &free = free_[bytes];
@@ -54,7 +54,7 @@ void Values::release(std::size_t mark) {
 
 // ---- code ----------------------------------------------------------------------------------------
 
-/// Constants and tables: set once for each warp.
+/// Sets constants and tables once for each warp.
 void Values::set_init(ValueId id) {
   Value &v = values_[id];
   std::uint32_t bytes = register_bytes(v.dtype, v.uniform);
@@ -84,8 +84,8 @@ void Values::set_init(ValueId id) {
   program_.inits.push_back(std::move(init));
 }
 
-/// One term after the other, from the outermost scope inwards, so that what changes rarely is added
-/// rarely.
+/// Adds one term after the other, from the outermost scope inwards, so that terms that rarely change are rarely
+/// added.
 ValueId Values::add_up(const std::vector<std::pair<ValueId, std::int64_t>> &terms, DType dtype,
                        std::int64_t initial) {
   std::optional<ValueId> total;

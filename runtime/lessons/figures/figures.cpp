@@ -15,7 +15,7 @@ namespace nestsmith {
 
 namespace {
 
-/// A ratio of times that is taken as no change.
+/// If a ratio of times differs from 1 by at most this, it counts as no change.
 constexpr double no_change = 0.05;
 
 int direction(double ratio) { return std::fabs(ratio - 1) <= no_change ? 0 : ratio > 1 ? 1 : -1; }
@@ -24,7 +24,7 @@ bool near(double value, double wanted, double tolerance) {
   return std::fabs(value - wanted) <= tolerance * std::fabs(wanted) + 1e-12 * std::fabs(wanted);
 }
 
-/// The published time of a rung at an edge, in any unit, where there is one.
+/// The published time of a rung at an edge, in any unit; 0 if there is none.
 double published_time(const PublishedTable &table, const std::string &rung, std::int64_t edge) {
   const PublishedRow *row = table.find(rung);
   if (!row)
@@ -113,7 +113,7 @@ std::vector<Figure> predictions(const std::string &tutorial) {
     std::int64_t edge;
     const char *before, *after, *note;
   };
-  // the post of tiling does not name its GPU, and the worklog's A6000 is not listed.
+  // The post of tiling does not name its GPU, and the worklog's A6000 is not a GPU that nestsmith lists.
   constexpr const char *latency = "the least time does not model latency, and fewer warps hide less of it";
   constexpr const char *merged =
       "the least time counts a global load once for each result that uses it; the compiler merges these loads";

@@ -46,7 +46,7 @@ PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu
   try {
     for (const cuda::Compiled &kernel : compile(plan, gpu.arch))
       compiled.push_back(kernel);
-  } catch (const UserError &) { // no NVRTC, or one that does not know the GPU: registers are no limit then
+  } catch (const UserError &) { // without an NVRTC that knows the GPU, registers do not limit the occupancy
     compiled.clear();
   }
   return analyse(schedule.source(), plan, gpu, compiled, {.max_requests = max_requests});

@@ -5,7 +5,7 @@ namespace nestsmith::figure {
 
 namespace {
 
-/// Loads of A and B, of global or of shared memory, for a result.
+/// The loads of A and B from global or from shared memory for each result.
 double loads_for_a_result(const RungCounts &counts, Scope scope) {
   double threads = 0;
   for (const char *operand : {"A", "B"})
@@ -14,7 +14,7 @@ double loads_for_a_result(const RungCounts &counts, Scope scope) {
   return threads / counts.results;
 }
 
-/// Sectors of a request for A or B.
+/// The mean number of sectors of a request for A or B.
 double sectors_in_the_mean(const RungCounts &counts) {
   model::RequestSums both = counts.access("A");
   both += counts.access("B");

@@ -9,7 +9,7 @@ namespace {
 
 using List = std::vector<Figure>;
 
-/// FLOP of the product over the bytes that loads of A and B ask for.
+/// The FLOP of the product divided by the bytes that loads of A and B request.
 double intensity(const char *rung) {
   RungCounts counts = measure(rung, {256, 256, 256});
   return 2 * 256.0 * 256 * 256 / static_cast<double>(counts.access("A").asked + counts.access("B").asked);
@@ -66,7 +66,7 @@ void quantization(List &list) {
     list.push_back({"principles", what, published, published, ours, FigureSource::counted});
   };
   add("65 x 65 by 32 x 32 tiles: blocks", 9, static_cast<double>(counts.counters.blocks));
-  // Each result that is needed has one more, alpha*AB + beta*C.
+  // Each needed result takes one more multiply-add, for alpha*AB + beta*C.
   add("65 x 65 by 32 x 32 tiles: results computed", 9 * 1024,
       (static_cast<double>(counts.counters.multiply_adds.threads) - counts.results) / 32);
   add("65 x 65 by 32 x 32 tiles: results needed", 4225, counts.results);
@@ -111,7 +111,7 @@ void kernel_3(List &list) {
                   "a footnote of the post says that it has conflicts; any number above 0 would confirm this"});
 }
 
-/// What a warp executes, of what it would without the branch.
+/// Compares the instructions of a warp with and without the branch.
 void divergence(List &list) {
   const Shape shape = {1 << 16};
   RungCounts divergent = measure("principles/divergent", shape), uniform = measure("principles/uniform", shape);

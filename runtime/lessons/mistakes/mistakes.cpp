@@ -79,7 +79,7 @@ std::string_view name(Verdict verdict) {
 
 namespace {
 
-/// Moves a message that holds `diagnostic` to the front; whether there is one.
+/// Moves a message that contains `diagnostic` to the front. Returns whether there is one.
 bool bring_forward(std::vector<std::string> &said, const std::string &diagnostic) {
   auto found = std::find_if(said.begin(), said.end(), [&](const std::string &message) {
     return message.find(diagnostic) != std::string::npos;
