@@ -50,7 +50,7 @@ public:
   std::vector<Declare> declares;
 
 private:
-  /// Operands first.
+  /// Collects the nodes, operands first.
   void collect(const Expr &e) {
     if (nodes_.contains(e.get()))
       return;

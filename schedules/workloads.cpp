@@ -16,7 +16,8 @@ std::string to_string(const Shape &shape) { return fmt::format("{}", fmt::join(s
 
 namespace {
 
-/// As many extents as the computation has, or a refusal; of a symbolic shape they are sizes with these names.
+/// The extents of the shape. Refuses a shape with a wrong number of them. The extents of a symbolic shape are
+/// sizes with these names.
 template <std::size_t n>
 std::array<Expr, n> extents(Workload &w, const Shape &shape, const char *what, const char *form,
                             const std::array<const char *, n> &names) {
@@ -27,7 +28,7 @@ std::array<Expr, n> extents(Workload &w, const Shape &shape, const char *what, c
   for (std::size_t d = 0; d < n; ++d) {
     Size stated = shape.stated.value_or(Size{});
     if (n == 4 && d == 0)
-      stated.multiple_of = 1; // a batch is of any number
+      stated.multiple_of = 1; // a batch may have any size
     result[d] = shape.stated ? w.size(names[d], stated) : Expr(shape[d]);
   }
   return result;
@@ -37,16 +38,16 @@ std::array<Expr, 3> extents(Workload &w, const Shape &shape) {
   return extents<3>(w, shape, "a matrix product", "MxNxK", {"M", "N", "K"});
 }
 
-/// A leading dimension where the shape is symbolic.
+/// The rows of a matrix. They have a leading dimension if the shape is symbolic.
 Stored rows(Workload &w, const Shape &shape, const char *name) {
   return {shape.stated ? w.size(name, *shape.stated) : Expr()};
 }
 
-/// The types of a product that is asked for in `dtype`.
+/// The operand and result types of a product in `dtype`.
 DType operand_type(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
 DType result_type(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
 
-/// An element of an operand as it is multiplied.
+/// An element of an operand, converted for the multiplication.
 Expr factor(DType dtype, Expr element) {
   if (dtype == DType::tf32)
     element = cast(dtype, std::move(element));
@@ -56,7 +57,7 @@ Expr factor(DType dtype, Expr element) {
 /// The operands of a product and the sum over k of an element of it, AB(i, j).
 class Product {
 public:
-  /// `MNK` are the extents.
+  /// `MNK` holds the extents.
   Product(Workload &w, const Shape &shape, DType dtype, const std::array<Expr, 3> &MNK,
           Transposed transposed = {})
       : A_(operand(w, shape, dtype, "A", {MNK[0], MNK[2]}, transposed.a)),

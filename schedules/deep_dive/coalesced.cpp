@@ -3,8 +3,8 @@
 
 namespace nestsmith::deep_dive {
 
-/// The same, but neighbouring threads walk along a row: a warp reads one element of A and 32 neighbouring
-/// ones of B.
+/// The same, but neighbouring threads compute neighbouring elements of a row: a warp reads one element of A and
+/// 32 neighbouring elements of B.
 Schedule coalesced(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

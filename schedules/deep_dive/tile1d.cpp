@@ -4,9 +4,9 @@
 
 namespace nestsmith::deep_dive {
 
-/// A thread computes 8 elements of a column of a 64 x 64 tile, so that each element of B that it reads
-/// from shared memory serves 8 times, from a register. BM = BN = 64, BK = TM = 8: 512 threads, one fetch of
-/// each operand.
+/// A thread computes 8 elements of a column of a 64 x 64 tile. It reads each element of B from shared memory
+/// once, and uses it 8 times from a register. BM = BN = 64, BK = TM = 8: 512 threads, one fetch of each
+/// operand.
 Schedule tile1d(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

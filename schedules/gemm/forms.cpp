@@ -12,8 +12,8 @@ Schedule tiled(const Program &program, const Target &target) {
   return s;
 }
 
-/// The same where rows of B, and so of its tile, run along k: neighbouring threads read neighbouring rows,
-/// which an odd stride spreads over the banks.
+/// The same for rows of B, and so of its tile, that run along k. Neighbouring threads read neighbouring rows,
+/// and an odd stride spreads these rows over the banks.
 Schedule tiled_along_k(const Program &program, const Target &target) {
   Schedule s = tiled(program, target);
   s.storage_align(s.block("B_shared"), 0, 2, 1);
@@ -22,7 +22,7 @@ Schedule tiled_along_k(const Program &program, const Target &target) {
 
 } // namespace
 
-// Whatever way an operand is stored, neighbouring threads fetch neighbouring elements of its rows.
+// In all forms, neighbouring threads fetch neighbouring elements of the rows of an operand.
 
 Schedule nn(const Shape &shape, DType dtype, const Target &target) { return tiled(gemm(shape, dtype), target); }
 
@@ -38,7 +38,7 @@ Schedule tt(const Shape &shape, DType dtype, const Target &target) {
   return tiled_along_k(gemm(shape, dtype, {.a = true, .b = true}), target);
 }
 
-/// A plane of blocks for each matrix of the batch.
+/// Each matrix of the batch has its own plane of blocks.
 Schedule batched(const Shape &shape, DType dtype, const Target &target) {
   return tiled(batched_gemm(shape, dtype), target);
 }

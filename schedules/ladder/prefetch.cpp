@@ -9,13 +9,13 @@ std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
   return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
 }
 
-/// Two buffers of both tiles: the next one is loaded into registers while this one is used, and stored after
-/// it. One barrier a tile instead of two.
+/// Both tiles have two buffers: the next tile is loaded into registers while this one is used, and stored after
+/// it. This takes one barrier for each tile instead of two.
 Schedule prefetch(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vector_variant(shape, dtype);
   vector_tiles(s, {.results = 8, .k = 8, .vectors = vectors, .prefetch = true}, "k, j -> k, j//4%2, j//8, j%4");
-  if (!shape.stated) // index arithmetic in sizes takes registers that two blocks would not leave
+  if (!shape.stated) // index arithmetic in sizes takes too many registers for two blocks
     s.launch_bounds(2);
   return s;
 }

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::int64_t threads = 256;
 
-/// A tile goes to shared memory through registers: loaded before the loop computes, stored after it. A lies
-/// transposed, in rows of one k whose stride spreads a warp's stores over the banks.
+/// A tile goes to shared memory through registers: it is loaded before the loop computes, and stored after it.
+/// A is transposed there: a row holds one k, and the stride of the rows spreads the stores of a warp over the
+/// banks.
 void stage(Schedule &s, BlockRef tile, const char *operand, Loop k_outer, bool vectors) {
   bool transposed = operand[0] == 'A';
   auto registers = s.cache_read(tile, operand, Scope::local);
@@ -29,7 +30,7 @@ void stage(Schedule &s, BlockRef tile, const char *operand, Loop k_outer, bool v
   }
 }
 
-/// All loops of a thread's part are written out; the innermost is a vector where `vectors`.
+/// Unrolls all loops of a thread's part. If `vectors` is set, vectorizes the innermost one.
 void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
   for (const Loop &loop : loops)
     if (vectors && loop.var == loops.back().var)
@@ -40,8 +41,9 @@ void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
 
 } // namespace
 
-/// Tiles of 128 x 128 in 8 warps of 32 x 64. A warp is 4 x 8 lanes, and a lane has 4 + 4 rows and 4 + 4
-/// columns, half a tile apart, so that each 128-bit read of shared memory takes neighbours for neighbours.
+/// Tiles of 128 x 128 in 8 warps of 32 x 64. A warp is 4 x 8 lanes. A lane has 4 + 4 rows and 4 + 4 columns,
+/// half a tile apart, so that neighbouring lanes access neighbouring words in each 128-bit read of shared
+/// memory.
 Schedule warps(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vector_variant(shape, dtype);
@@ -65,7 +67,7 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
     stage(s, tile, operand, k_outer, vectors);
     auto loops = s.loops_below(fragment, k_inner);
     std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
-    write_out(s, loops, byte_size(dtype) >= 4); // rows of tiles are aligned whatever the shape is
+    write_out(s, loops, byte_size(dtype) >= 4); // rows of tiles are aligned for any shape
   }
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
@@ -73,7 +75,7 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
   for (const auto &[loop, extent] : {std::pair{i_block, 0U}, {j_block, 1U}})
     if (!shape.is_multiple(extent, 128))
       s.partition(loop);
-  if (!shape.stated) // index arithmetic in sizes takes registers that two blocks would not leave
+  if (!shape.stated) // index arithmetic in sizes takes too many registers for two blocks
     s.launch_bounds(2);
   return s;
 }

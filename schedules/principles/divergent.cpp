@@ -28,7 +28,7 @@ Schedule uniform(const Shape &shape, DType dtype, const Target &target) {
   return one_thread_an_element(alternate(shape, dtype, even_warp, branch), target);
 }
 
-/// What `divergent` computes without a branch: every lane computes both values and keeps one.
+/// Computes the result of `divergent` without a branch: every lane computes both values and keeps one.
 Schedule branch_free(const Shape &shape, DType dtype, const Target &target) {
   return one_thread_an_element(alternate(shape, dtype, even, select), target);
 }

@@ -5,7 +5,7 @@ namespace nestsmith::principles {
 
 namespace {
 
-/// One thread an element, 256 a block.
+/// One thread for each element, 256 in a block.
 void spread(Schedule &s, const char *block) {
   auto [i] = s.loops<1>(s.block(block));
   auto [outer, inner] = s.split(i, {infer, 256});
@@ -15,7 +15,7 @@ void spread(Schedule &s, const char *block) {
 
 } // namespace
 
-/// Two kernels: x + 1 is written to global memory and read back, four accesses an element.
+/// Two kernels: x + 1 is written to global memory and read back, four accesses for each element.
 Schedule unfused(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(shifted_relu(shape, dtype), target);
   spread(s, "t");
@@ -23,7 +23,7 @@ Schedule unfused(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
-/// One kernel: x + 1 stays in a register, two accesses an element.
+/// One kernel: x + 1 stays in a register, two accesses for each element.
 Schedule fused(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(shifted_relu(shape, dtype), target);
   s.compute_inline(s.block("t"));

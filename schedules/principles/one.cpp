@@ -3,7 +3,7 @@
 
 namespace nestsmith::principles {
 
-/// One result a thread: two loads for one multiply-add, 0.25 FLOP/byte.
+/// One result for each thread: two loads for one multiply-add, 0.25 FLOP/byte.
 Schedule one(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

@@ -3,7 +3,7 @@
 
 namespace nestsmith::principles {
 
-/// 2 x 2 results a thread: each element that is loaded into a register serves twice, 0.5 FLOP/byte.
+/// 2 x 2 results for each thread: each element in a register is used twice, 0.5 FLOP/byte.
 Schedule two_by_two(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

@@ -3,7 +3,7 @@
 
 namespace nestsmith::tiling {
 
-/// One thread an element, blocks of 32 x 32 threads.
+/// One thread for each element, blocks of 32 x 32 threads.
 Schedule naive(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

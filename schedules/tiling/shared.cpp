@@ -3,7 +3,7 @@
 
 namespace nestsmith::tiling {
 
-/// The same blocks; each thread brings one element of A and one of B for each 32 steps of k.
+/// The same blocks. Each thread fetches one element of A and one of B for each 32 steps of k.
 Schedule shared(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

@@ -10,8 +10,8 @@ std::optional<Variant> float4_variant(const Shape &shape, DType dtype) {
   return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
 }
 
-/// The register tiles by float4: both operands are transposed on their way into shared memory, read there
-/// four at a time, and C is stored so.
+/// The register tiles with float4 accesses. Both operands are transposed on their way into shared memory and
+/// read from there four at a time. C is stored four at a time, too.
 Schedule float4(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(accumulate_nt(shape, dtype), target);
   bool vectors = !float4_variant(shape, dtype);

@@ -3,7 +3,7 @@
 
 namespace nestsmith::transposed {
 
-/// One thread an element, blocks of 16 x 16 threads.
+/// One thread for each element, blocks of 16 x 16 threads.
 Schedule naive(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(accumulate_nt(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

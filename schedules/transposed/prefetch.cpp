@@ -4,8 +4,8 @@
 
 namespace nestsmith::transposed {
 
-/// Two buffers of both tiles: the next one is loaded into registers while this one is used, and stored after
-/// it. One barrier a tile instead of two, for twice the shared memory.
+/// Both tiles have two buffers: the next tile is loaded into registers while this one is used, and stored after
+/// it. This takes one barrier for each tile instead of two, and twice the shared memory.
 Schedule prefetch(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(accumulate_nt(shape, dtype), target);
   bool vectors = !float4_variant(shape, dtype);

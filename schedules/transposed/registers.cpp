@@ -4,7 +4,7 @@
 
 namespace nestsmith::transposed {
 
-/// 4 x 4 results a thread in a 64 x 64 tile: 16 x 16 threads fill all 64 rows of both operands.
+/// 4 x 4 results for each thread in a 64 x 64 tile: 16 x 16 threads fill all 64 rows of both operands.
 Schedule registers(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(accumulate_nt(shape, dtype), target);
   register_tiles(s, {.results = 4, .k = 16});

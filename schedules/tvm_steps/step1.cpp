@@ -3,7 +3,7 @@
 
 namespace nestsmith::tvm_steps {
 
-/// i to blocks, j to threads. Rows that are, or may be, longer than 1024 take several blocks.
+/// Binds i to blocks and j to threads. A row that is or may be longer than 1024 takes several blocks.
 Schedule step1(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(matmul(shape, dtype), target);
   auto C = s.block("C");

@@ -3,8 +3,9 @@
 
 namespace nestsmith::tvm_steps {
 
-/// Tiles of A and B in shared memory. The post splits the fetch in two and leaves a third of it out; here the
-/// 1024 elements are split three ways: rounds, threads.y, threads.x, so that neighbours take neighbours.
+/// Tiles of A and B in shared memory. The post splits the fetch in two and omits a third of it. Here the 1024
+/// elements are split three ways, into rounds, threads.y and threads.x, so that neighbouring threads fetch
+/// neighbouring elements.
 Schedule step3(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(matmul(shape, dtype), target);
   auto C = s.block("C");

@@ -3,8 +3,8 @@
 
 namespace nestsmith::tvm_steps {
 
-/// Cache_write to registers, written back by float4. The accumulators are registers because their loops are
-/// unrolled.
+/// The results are collected in registers with cache_write and written back with float4. The accumulators are
+/// registers because their loops are unrolled.
 Schedule step4(const Shape &shape, DType dtype, const Target &target) {
   return in_registers(shape, dtype, target, {});
 }

@@ -3,9 +3,9 @@
 
 namespace nestsmith::tvm_steps {
 
-/// The tiles of the next iteration are fetched while this one computes: two buffers, one barrier. The post puts
-/// the write-back into the pipelined loop, as a third stage, where it would store partial sums; it stands after
-/// the loop.
+/// Fetches the tiles of the next iteration while this one computes: two buffers, one barrier. The post makes
+/// the write-back a third stage of the pipelined loop, which would store partial sums. Here it follows the
+/// loop.
 Schedule step5(const Shape &shape, DType dtype, const Target &target) {
   return in_registers(shape, dtype, target, {.pipeline = true});
 }

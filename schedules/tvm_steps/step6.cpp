@@ -3,7 +3,7 @@
 
 namespace nestsmith::tvm_steps {
 
-/// The steps of a tile are written out 16 at a time.
+/// Unrolls the steps of a tile, 16 at a time.
 Schedule step6(const Shape &shape, DType dtype, const Target &target) {
   return in_registers(shape, dtype, target, {.pipeline = true, .unroll = true});
 }

@@ -7,8 +7,8 @@ namespace nestsmith::tvm_steps {
 
 namespace {
 
-/// The 32 x 32 elements of a tile for 8 x 4 threads: rounds, threads.y, threads.x, four of a row each where
-/// vectors are proved.
+/// Distributes the 32 x 32 elements of a tile to 8 x 4 threads: rounds, threads.y, threads.x, and four elements
+/// of a row each if vectors are proved legal.
 void fetch(Schedule &s, BlockRef block, Loop k_outer, bool vectors) {
   s.compute_at(block, k_outer);
   auto loops = s.loops(block);

@@ -3,7 +3,8 @@
 
 namespace nestsmith::worklog {
 
-/// Kernel 2: 1024 threads in a row of 32 x 32; neighbours share a row.
+/// Kernel 2: 1024 threads in a row for 32 x 32 elements; neighbouring threads compute neighbouring elements of
+/// a row.
 Schedule coalesced(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

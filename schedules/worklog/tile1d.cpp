@@ -4,7 +4,7 @@
 
 namespace nestsmith::worklog {
 
-/// Kernel 4: 64 x 64 x 8 tiles, 8 results of a column a thread.
+/// Kernel 4: 64 x 64 x 8 tiles, 8 results of a column for each thread.
 Schedule tile1d(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");

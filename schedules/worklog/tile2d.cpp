@@ -4,7 +4,7 @@
 
 namespace nestsmith::worklog {
 
-/// Kernel 5: 128 x 128 x 8 tiles, 8 x 8 results a thread, operands of one step of k in registers.
+/// Kernel 5: 128 x 128 x 8 tiles, 8 x 8 results for each thread, operands of one step of k in registers.
 Schedule tile2d(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   register_tiles(s, {.results = 8, .k = 8});

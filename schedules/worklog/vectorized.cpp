@@ -10,8 +10,8 @@ std::optional<Variant> vectorized_variant(const Shape &shape, DType dtype) {
   return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
 }
 
-/// Kernel 6: kernel 5 with 128-bit accesses; A is transposed on its way into shared memory, and the two
-/// halves of each thread's columns of B lie 64 apart there, so that no bank is hit twice at a time.
+/// Kernel 6: kernel 5 with 128-bit accesses. A is transposed on its way into shared memory. The two halves of
+/// each thread's columns of B are 64 apart there, so that no bank is accessed twice at a time.
 Schedule vectorized(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vectorized_variant(shape, dtype);
