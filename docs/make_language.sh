@@ -111,7 +111,8 @@ These terms are used below:
 - A *temporary* is a buffer that is not a parameter. The *init* of a reduction sets its elements to their first value.
 - A loop is *below* another loop if it is nested inside it. The *nest* of a block is the outermost loop around the block, with
   its whole body. The *nests below k* are the direct children of the loop k.
-- A *digit* of a loop is a part `loop // div % mod` of its variable. A binding is a sum of digits with factors.
+- A *digit* of a loop is a part `loop // div % mod` of its variable. A binding is a sum of digits with factors. After `fuse`
+  and `split`, a digit can use several loops, as in `(outer*32 + inner) // 4 % 8`.
 - An *obligation* is a condition that must hold when the schedule is complete. Lowering checks all obligations.
 
 Every primitive requires:

@@ -16,9 +16,9 @@
 ///
 /// dsl/verify.h checks these invariants after every directive:
 ///
-/// - A loop extent is a constant, or an expression of sizes, which is known only at launch. In the second case,
-/// the
-///   loop is serial or bound to a block axis.
+/// - A loop extent is a constant, or an expression of sizes.
+/// - The value of an expression of sizes is known only at launch. A loop with such an extent is serial or bound
+/// to a block axis.
 /// - A guard `where binding < extent`, at most one per axis, is the only way to express a partial tile.
 /// - Bindings are quasi-affine in the loop variables.
 /// - Indices in a block body use block variables only.

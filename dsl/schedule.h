@@ -40,7 +40,7 @@ inline constexpr std::int64_t infer = -1;
 /// A requirement of lowering that a later directive can still satisfy, for example that a cache fits in shared
 /// memory.
 struct Obligation {
-  std::string message;   ///< the requirement, with got and expected, and the remedy
+  std::string message;   ///< the requirement, with the actual and the expected value, and the remedy
   std::size_t directive; ///< number of the directive that caused it; 0: the computation without directives
   std::string culprit;   ///< name of a loop or block to mark in the IR; may be empty
 };

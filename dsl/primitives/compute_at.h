@@ -23,9 +23,10 @@ namespace nestsmith::primitives {
 /// Requires [compute_at.serial]: the loops of P are serial, because the directive replaces them and would lose
 ///   a binding to an axis.
 /// Requires [compute_at.inputs]: the inputs of P are complete before the first iteration of k.
-/// Requires [compute_at.pieces]: if `compute_at` has already moved a producer of an input of P, P must read
-///   only the part of this input that exists at the new place of P. After a split, a guard disables the reader
-///   past the end of its axis, but P has no such guard.
+/// Requires [compute_at.pieces]: if `compute_at` has already moved the producer of an input of P into a loop,
+///   each iteration of this loop computes only a part of the input, and P must read only this part. P can read
+///   more than its readers need: after a split, a guard stops the readers at the end of their axis, but P has
+///   no such guard.
 /// Requires [compute_at.order]: each access of P to a parameter keeps its order relative to the writes of other
 ///   blocks to the same element.
 /// Requires [compute_at.steps]: if a reduction axis of P has a start value (after `rfactor`), the loops of P

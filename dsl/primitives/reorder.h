@@ -11,8 +11,9 @@ namespace nestsmith::primitives {
 /// Requires [reorder.distinct]: the list names two or more distinct loops.
 /// Requires [reorder.chain]: the loops are in one nest, and no other statement is between them. A statement
 ///   between the loops (an init, a copy of a tile) would have another meaning in another order of the loops.
-/// Requires [reorder.init]: if the init of a reduction is not decomposed, loops that share a digit of its axis
-///   keep their order. Loops can share a digit after a fuse with another axis and a split.
+/// Requires [reorder.init]: if the init of a reduction is not decomposed, and one digit in the binding of its
+///   axis uses several loops, these loops keep their order. Such a digit can exist if the reduction loop was
+///   fused with a loop of another axis, and the result was split.
 /// Requires [reorder.repeated]: if the init of a reduction is not decomposed, a loop that repeats the block
 ///   keeps its order relative to the reduction loops. A loop repeats the block if `compute_at` placed the block
 ///   inside the loop and no binding of the block uses the loop variable.

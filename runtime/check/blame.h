@@ -51,7 +51,8 @@ struct Blame {
   std::vector<BlamedStep> steps; ///< in execution order; if there is a fault, the last step is at fault
   std::vector<std::string> runs; ///< the runs of each executed step: "ring mode", "integer mode"
   std::optional<Fault> fault;    ///< none: every executed step gives the same result
-  std::string refusal; ///< the reason if the schedule cannot be lowered; then `steps` has no later passes
+  /// The reason if lowering refused the schedule; then `steps` ends before the pass that refused it.
+  std::string refusal;
 
   const BlamedStep &at_fault() const { return steps.at(fault->step); }
   std::size_t steps_run() const;
@@ -75,7 +76,7 @@ struct BlameOptions {
 Blame find_blame(const Schedule &schedule, const BlameOptions &options = {});
 
 /// "s.split(i, {infer, 32}); changed the result in ring mode: C[0, 1]: got 5, expected 7", or "the result is
-/// the same after 24 of 77 steps, every pass among them".
+/// the same after 24 of 77 steps, including every pass".
 std::string to_string(const Blame &blame);
 
 /// A function that builds the schedule of a rung, or of a user, for given extents and dtype.

@@ -25,8 +25,8 @@ namespace nestsmith {
 ///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
 ///     is missing on one factor of a masked product: 0 times infinity is NaN
 ///   opposite  like `infinite`, with the two halves exchanged
-///   switched  like `integers` or `ring`, with the scalar that disables the read of an inout parameter (beta)
-///     set to 0, and the inout parameter filled with NaN (integers: poison); bit for bit
+///   switched  like `integers` or `ring`, but the scalar that disables the read of an inout parameter (beta)
+///     is 0, and the inout parameter is filled with NaN, or with poison if its dtype is an integer; bit for bit
 enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite, opposite };
 
 struct WrongElement {
