@@ -14,7 +14,7 @@ Schedule product(const Shape &shape, DType dtype, const Target &target) {
   Reduce k = reduce_axis("k", K);
   Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](Expr i, Expr j) { return sum(X(i, k) * W(k, j), k); });
 
-  // How: 32 x 16 tiles, 16 x 16 threads, two results a thread, kept in registers until they are complete.
+  // How: 32 x 16 tiles, 16 x 16 threads, two results per thread, kept in registers until they are complete.
   Schedule s(w.output({Y}), target);
   auto sum_block = s.block("Y");
   auto writeback = s.cache_write(sum_block, Scope::local);
@@ -31,5 +31,5 @@ Schedule product(const Shape &shape, DType dtype, const Target &target) {
 }
 
 int main(int argc, char **argv) {
-  return cli_main(argc, argv, {{"", "product", "two results a thread, in registers", product, {32, 16, 1}}});
+  return cli_main(argc, argv, {{"", "product", "two results per thread, in registers", product, {32, 16, 1}}});
 }

@@ -27,7 +27,7 @@ std::vector<Line> lines(const PlanAnalysis &a, const PlanAnalysis &b) {
     bool global = scope == Scope::global;
     list.push_back(line(fmt::format("{}: requests", label), static_cast<double>(x.requests),
                         static_cast<double>(y.requests), count_text));
-    list.push_back(line(fmt::format("  {} a request", global ? "sectors" : "wavefronts"), (x.*each)(),
+    list.push_back(line(fmt::format("  {} per request", global ? "sectors" : "wavefronts"), (x.*each)(),
                         (y.*each)(), number_text));
     if (!global)
       list.push_back(line("  bank conflicts", static_cast<double>(x.conflicts),

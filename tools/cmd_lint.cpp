@@ -81,7 +81,7 @@ ExitCode run(const Context &context) {
   for (std::size_t n = 0; n < list.size(); ++n)
     text += (n == 0 ? "" : "\n") + report(*list[n], results[n], whole, context.style);
   if (!whole)
-    text += fmt::format("\n{} of {} printed mistakes caught\n", caught, list.size()) +
+    text += fmt::format("\n{} of {} mistakes caught\n", caught, list.size()) +
             context.style.dim(
                 folded_lines("refused: by a directive. reported: by the simulator. counted: our counters "
                              "contradict the claim.")) +
@@ -94,7 +94,7 @@ ExitCode run(const Context &context) {
 
 Command lint_command() {
   return {"lint",
-          "run the printed mistakes of the tutorials and show how each is detected",
+          "run the mistakes in the tutorials' blog posts, and show how each is detected",
           "[TUTORIAL or MISTAKE]",
           0,
           1,

@@ -42,9 +42,10 @@ std::string accesses_text(const PlanAnalysis &analysis, const Style &style) {
                          ? style.dim(fmt::format("{} more; --json has all\n", hot.size() - shown_accesses))
                          : "";
   return "\n" + style.bold("Hottest accesses") + "\n" +
-         style.dim(folded_lines("(requests: of the lowered kernel; clocks: of L1 or shared memory on all SMs, "
-                                "for the requests after "
-                                "merging by the compiler; line: of the kernel's text)")) +
+         style.dim(
+             folded_lines("(requests: counted in the lowered kernel; clocks: time in L1 or shared memory, "
+                          "summed over all SMs, after the expected merging of requests by the "
+                          "compiler; line: line number in the kernel's text)")) +
          "\n" + table.text(style) + rest;
 }
 

@@ -247,13 +247,15 @@ std::string to_string(const Blame &blame) {
   if (!blame.fault && run == all)
     return fmt::format("the result is the same after {} steps", all);
   if (!blame.fault) {
-    bool passes = std::ranges::none_of(blame.steps, [](const BlamedStep &step) {
-      return step.kind == BlamedStep::Kind::pass && step.left_out;
-    });
-    return fmt::format("the result is the same after {} of {} steps{}", run, all,
-                       !blame.refusal.empty() ? ""
-                       : passes               ? ", including every pass"
-                                              : ", including the last program and every later pass");
+    std::string text = fmt::format("the result is the same after {} of {} steps", run, all);
+    if (!blame.refusal.empty())
+      return text;
+    auto last_left_out =
+        std::ranges::find(blame.steps.rbegin(), blame.steps.rend(), true, &BlamedStep::left_out);
+    if (last_left_out->kind != BlamedStep::Kind::pass)
+      return text + ", including every pass";
+    return text +
+           fmt::format("; {} and every later pass are among the {}", std::prev(last_left_out)->name, run);
   }
   return fmt::format("{} changed the result{}{}: {}", blame.at_fault().name,
                      blame.fault->run.empty() ? "" : " in ", blame.fault->run, blame.fault->message);

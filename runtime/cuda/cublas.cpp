@@ -87,10 +87,9 @@ Search search_cublas() {
   return find_library(LibraryKind::cublas, [&](const Library &library) -> std::string {
     std::array<int, 3> version = version_of(library);
     if (version[0] < 12)
-      return fmt::format("is cuBLAS {}, older than 12", text(version));
+      return fmt::format("is cuBLAS {} (older than 12)", text(version));
     if (version[0] > largest_major)
-      return fmt::format("is cuBLAS {}, newer than the driver supports (CUDA {})", text(version),
-                         largest_major);
+      return fmt::format("is cuBLAS {} (the driver supports at most CUDA {})", text(version), largest_major);
     return "";
   });
 }
@@ -111,7 +110,7 @@ std::unique_ptr<Cublas> Cublas::open(const Device &device) {
   Search search = search_cublas();
   if (!search.library)
     throw UserError(ExitCode::no_device,
-                    fmt::format("no cuBLAS found; looked in {}; `nestsmith doctor` says how to "
+                    fmt::format("no cuBLAS found (searched: {}); `nestsmith doctor` says how to "
                                 "get it",
                                 joined(search.looked)));
   return open(device, search.library->resolver());

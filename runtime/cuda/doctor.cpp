@@ -75,7 +75,7 @@ DoctorItem examine_cublas() {
     item.detail = fmt::format("{} in {} (by {})", cublas->version, cublas->path.string(), cublas->place);
     item.facts = {{"version", cublas->version}, {"path", cublas->path.string()}, {"place", cublas->place}};
   } else {
-    item.detail = fmt::format("not found; looked in {}", cuda::joined(looked));
+    item.detail = fmt::format("not found (searched: {})", cuda::joined(looked));
     item.advice = "needed only for comparisons on a GPU: pip install nvidia-cublas (CUDA 13) or "
                   "nvidia-cublas-cu12, or install a CUDA toolkit";
   }

@@ -81,7 +81,7 @@ std::unique_ptr<Device> Device::open() {
   Search search = find_library(LibraryKind::driver);
   if (!search.library)
     throw UserError(ExitCode::no_device,
-                    fmt::format("no CUDA driver found; looked in {}; install NVIDIA's driver, "
+                    fmt::format("no CUDA driver found (searched: {}); install NVIDIA's driver, "
                                 "or use --device sim",
                                 joined(search.looked)));
   return open(search.library->resolver());

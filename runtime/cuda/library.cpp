@@ -204,7 +204,7 @@ Places driver_places() {
   Places places = override_places(library_folders);
   std::vector<fs::path> system = {"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/usr/lib64-nvidia",
                                   "/run/opengl-driver/lib"};
-  places.push_back(place("driver folders of WSL and containers", system, library_folders));
+  places.push_back(place("the driver folders of WSL and containers", system, library_folders));
   return places;
 }
 
@@ -235,7 +235,7 @@ public:
   }
 
   bool try_loader() {
-    looked.push_back(fmt::format("the system loader ({})", fmt::join(file_names(kind_), ", ")));
+    looked.push_back(fmt::format("the system loader for {}", fmt::join(file_names(kind_), " or ")));
     for (const std::string &file : file_names(kind_))
       if (try_open(file, "system loader"))
         return true;
@@ -325,7 +325,7 @@ std::optional<fs::path> find_headers(const fs::path &library) {
 }
 
 std::string joined(const std::vector<std::string> &places) {
-  return fmt::format("{}", fmt::join(places, "; "));
+  return fmt::format("{}", fmt::join(places, ", "));
 }
 
 } // namespace nestsmith::cuda

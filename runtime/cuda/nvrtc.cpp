@@ -94,9 +94,9 @@ std::string why_unfit(const Library &library, int largest_major) {
     return "is an NVRTC that cannot generate CUBIN";
   auto [major, minor] = version_of_nvrtc(library);
   if (major < 12)
-    return fmt::format("is NVRTC {}.{}, older than 12", major, minor);
+    return fmt::format("is NVRTC {}.{} (older than 12)", major, minor);
   if (major > largest_major)
-    return fmt::format("is NVRTC {}.{}, newer than the driver supports (CUDA {})", major, minor, largest_major);
+    return fmt::format("is NVRTC {}.{} (the driver supports at most CUDA {})", major, minor, largest_major);
   return "";
 }
 
@@ -154,7 +154,7 @@ Nvrtc Nvrtc::find() {
                      }).library;
   if (!search.library)
     throw UserError(ExitCode::no_device,
-                    fmt::format("no NVRTC found; looked in {}; `nestsmith doctor` says how to get it",
+                    fmt::format("no NVRTC found (searched: {}); `nestsmith doctor` says how to get it",
                                 joined(search.looked)));
   Nvrtc nvrtc;
   nvrtc.library_ = *search.library;

@@ -282,8 +282,9 @@ std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after
       parts.push_back(fmt::format("{} takes {} instead of {}", name(resource),
                                   seconds_text(after.seconds(resource)),
                                   seconds_text(before.seconds(resource))));
-  return parts.empty() ? " Nothing else changes."
-                       : fmt::format(" The other changes limit neither kernel: {}.", fmt::join(parts, ", "));
+  return parts.empty()
+             ? " Nothing else changes."
+             : fmt::format(" Other resources change but limit neither kernel: {}.", fmt::join(parts, ", "));
 }
 
 /// A change that can reduce the time of the limiter.

@@ -1,4 +1,4 @@
-// deep_dive/tile1d: 64 x 64 tiles, 8 results a thread
+// deep_dive/tile1d: 64 x 64 tiles, 8 results per thread
 //
 // A: float [64, 8], row-major, read
 // B: float [8, 64], row-major, read

@@ -127,7 +127,7 @@ TEST(CompareCommand, PutsTwoSideBySide) {
   Ran ran = nestsmith("compare deep_dive/naive deep_dive/coalesced --gpu A100 --shape 128x128x64");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(matches(ran.out, "figure +│ +deep_dive/naive │ +deep_dive/coalesced │ +change"));
-  EXPECT_TRUE(matches(ran.out, "sectors a request +│ +16.6 │ +2.51 │"));
+  EXPECT_TRUE(matches(ran.out, "sectors per request +│ +16.6 │ +2.51 │"));
   EXPECT_TRUE(contains(ran.out, "  Better than deep_dive/naive, because L1"));
   const llvm::json::Value json =
       parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --shape 64x64x64 --json"));

@@ -318,7 +318,7 @@ TEST(ListOfTutorials, HasTitleSourceAndLesson) {
   std::string all = test::nestsmith("list").out;
   for (const char *part : {"\n\ndeep_dive: GEMM deep dive, part 1\n  source   moonull-ptr's post of 2025-10-26 "
                            "(in Korean), measured on an RTX 5090\n",
-                           "\n  teaches  coalescing", "\n  deep_dive/naive      one thread an element"})
+                           "\n  teaches  coalescing", "\n  deep_dive/naive      one thread per element"})
     EXPECT_TRUE(contains(all, part));
   for (const Tutorial &tutorial : builtin_tutorials()) {
     std::string one = test::nestsmith("list " + tutorial.name).out;

@@ -29,16 +29,16 @@ void machine(List &list) {
   add("A100: operations in the time of reading 4 bytes, over", 50, 4 * gpu.ridge(), 0.01);
   add("A100: TB/s of shared memory", 19.5, gpu.sms * 128.0 * gpu.clock_hz * 1e-12, 0.01);
   add("A100: SMs", 108, gpu.sms);
-  add("A100: threads an SM", 2048, gpu.threads_per_sm);
-  add("A100: warps an SM", 64, gpu.warps_per_sm());
-  add("A100: blocks an SM", 32, gpu.blocks_per_sm);
-  add("A100: KB of L1 and shared memory an SM", 192, static_cast<double>(gpu.l1_bytes) / 1024);
-  add("A100: registers an SM", 65536, gpu.registers_per_sm);
+  add("A100: threads per SM", 2048, gpu.threads_per_sm);
+  add("A100: warps per SM", 64, gpu.warps_per_sm());
+  add("A100: blocks per SM", 32, gpu.blocks_per_sm);
+  add("A100: KB of L1 and shared memory per SM", 192, static_cast<double>(gpu.l1_bytes) / 1024);
+  add("A100: registers per SM", 65536, gpu.registers_per_sm);
   add("A100: KB of shared memory that a block may have", 100, static_cast<double>(gpu.shared_per_block) / 1024,
       0, 163, "163 by opting in; 100 is the limit of an SM of cc 8.6");
   Occupancy o = occupancy_of(gpu, {.threads = 256, .registers = 33});
   if (occupancy_calculator())
-    list.push_back({"principles", "33 registers a thread are allocated as", 40, 40,
+    list.push_back({"principles", "33 registers per thread are allocated as", 40, 40,
                     static_cast<double>(o.registers_per_thread), FigureSource::occupancy});
 }
 
@@ -106,7 +106,7 @@ void kernel_3(List &list) {
   RungCounts third = measure("worklog/3", {64, 64, 64});
   auto conflicts = static_cast<double>(third.counters.total(Scope::shared, false).conflicts +
                                        third.counters.total(Scope::shared, true).conflicts);
-  list.push_back({"principles", "Boehm's kernel 3 (worklog/3): bank conflicts a request", 1, 0, conflicts,
+  list.push_back({"principles", "Boehm's kernel 3 (worklog/3): bank conflicts per request", 1, 0, conflicts,
                   FigureSource::counted, 0,
                   "a footnote of the post says that it has conflicts; any number above 0 would confirm this"});
 }

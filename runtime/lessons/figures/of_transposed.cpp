@@ -12,10 +12,10 @@ std::vector<Figure> of_transposed() {
   auto occupancy = [&](const std::string &what, LaunchResources launch, double blocks, double right,
                        const std::string &note = "") {
     Occupancy o = occupancy_of(gpu, launch);
-    list.push_back({"transposed", what + ": blocks an SM", blocks, right, static_cast<double>(o.blocks),
+    list.push_back({"transposed", what + ": blocks per SM", blocks, right, static_cast<double>(o.blocks),
                     FigureSource::occupancy, 0, note});
     double threads = static_cast<double>(launch.threads);
-    list.push_back({"transposed", what + ": threads an SM", blocks * threads, right * threads, 32.0 * o.warps,
+    list.push_back({"transposed", what + ": threads per SM", blocks * threads, right * threads, 32.0 * o.warps,
                     FigureSource::occupancy, 0, note});
   };
   occupancy("32 x 32 threads", {.threads = 1024}, 1, 1);
@@ -36,7 +36,7 @@ std::vector<Figure> of_transposed() {
       printed.access("B_shared").wavefronts_per_request());
   double once = static_cast<double>(measure("transposed/float4", {256, 256, 256}).kernel.shared_bytes);
   double twice = static_cast<double>(measure("transposed/prefetch", {256, 256, 256}).kernel.shared_bytes);
-  add("prefetch: shared memory over that of float4", 2, twice / once);
+  add("prefetch: shared memory, divided by that of float4", 2, twice / once);
   return list;
 }
 

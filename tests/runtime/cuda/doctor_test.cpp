@@ -30,7 +30,7 @@ TEST(Doctor, NamesWhereEachLibraryWasLookedFor) {
   DoctorReport report = examine_machine();
   for (const char *key : {"nvrtc", "cublas"}) {
     EXPECT_FALSE(report.item(key).found);
-    EXPECT_TRUE(says(report.item(key).detail, "looked in NESTSMITH_CUDA_PATH=/nowhere/at/all"));
+    EXPECT_TRUE(says(report.item(key).detail, "(searched: NESTSMITH_CUDA_PATH=/nowhere/at/all)"));
   }
   EXPECT_FALSE(report.item("headers").found);
   EXPECT_EQ(report.item("headers").detail, "cuda_fp16.h not found; kernels of f16 and bf16 include it");
@@ -56,7 +56,7 @@ TEST(Doctor, FindsTheCublasThatIsHere) {
   std::vector<std::string> looked;
   auto cublas = cuda::find_cublas(looked);
   if (!cublas)
-    GTEST_SKIP() << "needs cuBLAS; looked in " << cuda::joined(looked);
+    GTEST_SKIP() << "needs cuBLAS; searched: " << cuda::joined(looked);
   DoctorReport report = examine_machine();
   const DoctorItem &item = report.item("cublas");
   EXPECT_TRUE(item.found);

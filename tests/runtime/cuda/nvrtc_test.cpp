@@ -206,7 +206,7 @@ TEST(Nvrtc, WhereThereIsNoneSaysWhereItLookedAndWhatToDo) {
   } catch (const UserError &error) {
     EXPECT_EQ(error.code(), ExitCode::no_device);
     EXPECT_STREQ(error.what(),
-                 "no NVRTC found; looked in NESTSMITH_CUDA_PATH=/nowhere/at/all; `nestsmith doctor` "
+                 "no NVRTC found (searched: NESTSMITH_CUDA_PATH=/nowhere/at/all); `nestsmith doctor` "
                  "says how to get it");
   }
 }
