@@ -32,8 +32,8 @@ struct TraceFile {
 std::string to_json(const TraceFile &trace);
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype);
 
-/// Throws UserError (usage) for malformed input, with the position, got and expected. A trace has at most 4 MiB
-/// and brackets that nest at most 64 deep. `where` names the file in messages.
+/// Throws UserError (usage) for malformed input, with the position, the actual and the expected value. A trace
+/// has at most 4 MiB and brackets that nest at most 64 deep. `where` names the file in messages.
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
 /// Applies one directive. Its `results` are ignored: new loops and blocks get the names that the schedule

@@ -40,7 +40,7 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
 
 struct VectorBreach {
   const char *requirement; ///< tag of a `Requires` line of dsl/primitives/vectorize.h or tensorize.h
-  std::string message;     ///< states got and expected and ends with the remedy
+  std::string message;     ///< states the actual and the expected value, and ends with the remedy
 };
 
 /// Returns the first violated requirement of a loop that is vectorized, or that is tensorized with `intrinsic`.

@@ -61,8 +61,8 @@ std::vector<Stmt> join_neighbours(const std::vector<Stmt> &stmts) {
   return result;
 }
 
-Stmt rewrite(const Stmt &stmt) {
-  Stmt inner = map_children(stmt, rewrite);
+Stmt hoisted(const Stmt &stmt) {
+  Stmt inner = map_children(stmt, hoisted);
   if (const auto *seq = as<Seq>(inner))
     return make_seq(join_neighbours(seq->stmts));
   const auto *loop = as<Loop>(inner);
@@ -108,6 +108,6 @@ Stmt annotate(const Stmt &stmt) {
 
 } // namespace
 
-void hoist_guards(Unit &unit) { unit.kernel.body = annotate(rewrite(unit.kernel.body)); }
+void hoist_guards(Unit &unit) { unit.kernel.body = annotate(hoisted(unit.kernel.body)); }
 
 } // namespace nestsmith::kernel

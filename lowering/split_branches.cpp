@@ -51,13 +51,13 @@ Stmt split(const Stmt &stmt, int &stores) {
   return make(If{choice->condition, note, side(choice->when_true), side(choice->when_false)});
 }
 
-Stmt rewrite(const Stmt &stmt) {
+Stmt with_branches_split(const Stmt &stmt) {
   int stores = 0;
-  return as<Store>(stmt) ? split(stmt, stores) : map_children(stmt, rewrite);
+  return as<Store>(stmt) ? split(stmt, stores) : map_children(stmt, with_branches_split);
 }
 
 } // namespace
 
-void split_branches(Unit &unit) { unit.kernel.body = rewrite(unit.kernel.body); }
+void split_branches(Unit &unit) { unit.kernel.body = with_branches_split(unit.kernel.body); }
 
 } // namespace nestsmith::kernel

@@ -1,4 +1,4 @@
-// One thread an element; the threads of a warp walk along a row of C.
+// One thread per element; the threads of a warp walk along a row of C.
 #include "shape.h"
 
 extern "C" __global__ void __launch_bounds__(256) gemm(const float *__restrict__ A, const float *__restrict__ B,

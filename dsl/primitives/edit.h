@@ -25,8 +25,8 @@ public:
   const Program &program() const { return schedule_.program(); }
   const Stmt &body() const { return program().body; }
 
-  /// `requirement` is the tag of the `Requires` line that does not hold. `message` states got and expected and
-  /// ends with the remedy. `culprits` are the loops or blocks to mark.
+  /// `requirement` is the tag of the `Requires` line that does not hold. `message` states the actual and the
+  /// expected value and ends with the remedy. `culprits` are the loops or blocks to mark.
   [[noreturn]] void refuse(const char *requirement, const std::string &message,
                            const std::vector<std::string> &culprits = {}) const;
   /// Returns a name that no loop, block or buffer of the new program has: `wanted`, or `wanted` with a suffix.

@@ -62,7 +62,8 @@ std::vector<Part> parts_of(const Schedule &schedule, const BlameOptions &options
   return parts;
 }
 
-/// Of the passes up to `extract` two change what is interpreted, to about as much as the last program has.
+/// Two of the passes up to `extract` change the program that is interpreted. Each leaves about as many block
+/// instances as the last program has.
 constexpr double passes_of_programs = 2;
 
 /// The computation and what the last of those passes leaves.
@@ -184,7 +185,7 @@ private:
     settle();
   }
 
-  /// What a pass leaves, where it is a program.
+  /// Adds the program that a pass leaves.
   void add_part(Program program, std::size_t step) {
     blame_.steps[step].text = print(program);
     if (runs_alike(parts_.back().program.body, program.body)) {

@@ -142,17 +142,19 @@ std::string_view name(Resource resource) {
 std::string_view source(Resource resource) {
   switch (resource) {
   case Resource::issue:
-    return "a warp instruction a clock for each of the SM's schedulers (CUDA C++ Programming Guide, \"Compute "
+    return "one warp instruction per clock for each scheduler of the SM (CUDA C++ Programming Guide, \"Compute "
            "Capabilities\")";
   case Resource::fp32:
-    return "32-bit multiply-adds a clock and SM (CUDA C++ Programming Guide, \"Arithmetic Instructions\")";
+    return "32-bit multiply-adds per clock and SM (CUDA C++ Programming Guide, \"Arithmetic Instructions\")";
   case Resource::shared:
-    return "one wavefront a clock and SM: 32 banks of 4 bytes (CUDA C++ Programming Guide, \"Shared Memory\")";
+    return "one wavefront per clock and SM: 32 banks of 4 bytes (CUDA C++ Programming Guide, \"Shared "
+           "Memory\")";
   case Resource::l1:
-    return "a request a clock and SM: 32 load/store units (A100 whitepaper); and 128 bytes a clock, as shared "
+    return "one request per clock and SM: 32 load/store units (A100 whitepaper); and 128 bytes per clock, as "
+           "shared "
            "memory, whose array it is (Volta whitepaper)";
   case Resource::l2:
-    return "bytes a clock of the chip, as the GPU's figures say";
+    return "bytes per clock of the chip, from the figures of the GPU";
   case Resource::dram:
     return "the peak, as the GPU's figures say";
   }

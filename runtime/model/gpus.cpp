@@ -83,7 +83,7 @@ Gpu rtx_3090() {
   gpu.l2_bytes_per_clock = slices(48);
   cite(gpu, "NVIDIA Ampere GA102 GPU Architecture (whitepaper), GeForce RTX 3090",
        {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
-  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100",
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
   return gpu;
 }
@@ -111,11 +111,12 @@ Gpu h200() {
   cite(gpu, "NVIDIA H200 Tensor Core GPU datasheet", {"dram_bytes_per_s", "dram_bytes"});
   cite(gpu, "the driver of one reports it; it gives the 67 TFLOP/s of the datasheet", {"sms", "clock_hz"});
   cite(gpu, "measured: the driver of one reports 60 MB; NVIDIA publishes none", {"l2_bytes"});
-  cite(gpu,
-       "assumed: 12 memory controllers of 8 slices (accel-sim-framework, issue 534), 64 bytes a clock each as "
-       "on "
-       "A100",
-       {"l2_bytes_per_clock"});
+  cite(
+      gpu,
+      "assumed: 12 memory controllers of 8 slices (accel-sim-framework, issue 534), 64 bytes per clock each as "
+      "on "
+      "A100",
+      {"l2_bytes_per_clock"});
   return gpu;
 }
 
@@ -130,10 +131,11 @@ Gpu h100() {
   cite(gpu, "NVIDIA H100 Tensor Core GPU Architecture (whitepaper), H100 SXM5", {"sms", "l2_bytes"});
   cite(gpu, "NVIDIA H100 Tensor Core GPU datasheet, SXM", {"dram_bytes_per_s", "dram_bytes"});
   cite(gpu, "NVIDIA H100 Tensor Core GPU datasheet, SXM: from its 67 TFLOP/s", {"clock_hz"});
-  cite(gpu,
-       "assumed: 10 memory controllers of 8 slices, 64 bytes a clock each as on A100; 4472 of these 5120 were "
-       "measured on an H800 (arXiv 2402.13499, Table V)",
-       {"l2_bytes_per_clock"});
+  cite(
+      gpu,
+      "assumed: 10 memory controllers of 8 slices, 64 bytes per clock each as on A100; 4472 of these 5120 were "
+      "measured on an H800 (arXiv 2402.13499, Table V)",
+      {"l2_bytes_per_clock"});
   return gpu;
 }
 
@@ -150,7 +152,7 @@ Gpu rtx_5090() {
   gpu.l2_bytes_per_clock = slices(64);
   cite(gpu, "NVIDIA RTX Blackwell GPU Architecture (whitepaper), GeForce RTX 5090",
        {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
-  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100",
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
   return gpu;
 }
@@ -175,7 +177,7 @@ Gpu rtx_a500() {
        {"clock_hz"});
   cite(gpu, "the post of tvm_steps; NVIDIA says 112 GB/s", {"dram_bytes_per_s"});
   cite(gpu, "the post of tvm_steps; so has all of GA107", {"l2_bytes"});
-  cite(gpu, "assumed: 16 slices, as 2 MB of RTX 3090's have, 64 bytes a clock each as on A100",
+  cite(gpu, "assumed: 16 slices, as 2 MB of RTX 3090's have, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
   return gpu;
 }
@@ -194,7 +196,7 @@ Gpu l4() {
   cite(gpu, "NVIDIA L4 Tensor Core GPU datasheet", {"dram_bytes_per_s", "dram_bytes"});
   cite(gpu, "NVIDIA L4 product brief; they give the 30.3 TFLOP/s of the datasheet", {"sms", "clock_hz"});
   cite(gpu, "NVIDIA Ada GPU Architecture (whitepaper), AD104", {"l2_bytes"});
-  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100",
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
   return gpu;
 }
@@ -213,7 +215,7 @@ Gpu rtx_4090() {
   cite(gpu, "NVIDIA Ada GPU Architecture (whitepaper), GeForce RTX 4090",
        {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
   cite(gpu,
-       "assumed: 4 slices for each 32 bits of its memory, 64 bytes a clock each as on A100; about 1720 of "
+       "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100; about 1720 of "
        "these 3072 "
        "were measured (arXiv 2402.13499, Table V)",
        {"l2_bytes_per_clock"});

@@ -41,7 +41,7 @@ Program gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
   return w.output();
 }
 
-/// Each element of a, b and out, one thread an element.
+/// Each element of a, b and out, one thread per element.
 struct Elementwise {
   Program program;
   kernel::Kernel kernel;

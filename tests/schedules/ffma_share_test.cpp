@@ -1,5 +1,5 @@
 /// What the compiler makes of the worklog's rungs on sm_90: without a GPU, read off the CUBIN. A scheduler
-/// issues one instruction a clock, so that the share of FFMA in the hottest loop is the ceiling of the rung.
+/// issues one instruction per clock, so that the share of FFMA in the hottest loop is the ceiling of the rung.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"

@@ -73,7 +73,7 @@ TEST(Gpus, HoldTheLimitsOfTheirArchitecture) {
     EXPECT_EQ(gpu.shared_per_block + gpu.shared_reserved_per_block, gpu.shared_per_sm) << gpu.name;
     EXPECT_LT(gpu.shared_per_sm, gpu.l1_bytes) << gpu.name;
     EXPECT_EQ(gpu.warps_per_sm() * 32, gpu.threads_per_sm);
-    // L2 is faster than DRAM, and no faster than the L1 caches that it fills, of 64 bytes a clock each.
+    // L2 is faster than DRAM, and no faster than the L1 caches that it fills, of 64 bytes per clock each.
     EXPECT_GT(gpu.l2_bytes_per_clock * gpu.clock_hz, gpu.dram_bytes_per_s) << gpu.name;
     EXPECT_LE(gpu.l2_bytes_per_clock, 64.0 * gpu.sms) << gpu.name;
   }

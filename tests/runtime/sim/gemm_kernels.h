@@ -16,7 +16,7 @@ struct GemmBuffers {
         C(b.param("C", s.M * s.N, Role::output, dtype)) {}
 };
 
-/// One result a thread, no tile; `coalesced`: neighbouring threads take neighbouring columns.
+/// One result per thread, no tile; `coalesced`: neighbouring threads take neighbouring columns.
 inline kernel::Kernel naive_gemm(GemmShape s, bool coalesced = false, DType dtype = DType::f32) {
   KernelBuilder b("gemm_naive");
   GemmBuffers g(b, s, dtype);
