@@ -1,14 +1,14 @@
 #include "dsl/trace.h"
 
 #include "dsl/computation_json.h"
+#include "dsl/error.h"
 #include "dsl/expr_json.h"
 #include "dsl/primitives/registry.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 #include <map>
 
@@ -207,13 +207,37 @@ static json::Value to_json(const Directive &directive) {
   return object;
 }
 
+/// The keys of an object in the order in which a reader expects them.
+static std::string in_one_line(const json::Value &value) {
+  constexpr std::array keys = {"op",      "args",   "results",     "name", "dtype", "role",
+                               "min",     "max",    "multiple_of", "axes", "sum",   "shape",
+                               "leading", "extent", "values",      "value"};
+  const json::Object *object = value.getAsObject();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  json::OStream writer(out);
+  if (!object)
+    writer.value(value);
+  else
+    writer.object([&] {
+      std::size_t written = 0;
+      for (const char *key : keys)
+        if (const json::Value *member = object->get(key)) {
+          writer.attribute(key, *member);
+          ++written;
+        }
+      internal_check(written == object->size(), "every key of a trace has a place in its line");
+    });
+  return out.str();
+}
+
 std::string to_json(const TraceFile &trace) {
   auto computation = trace.computation ? computation_to_json(*trace.computation) : std::optional<json::Value>();
   std::string text;
   llvm::raw_string_ostream out(text);
   json::OStream writer(out, 2);
   // Each directive, tensor and stage has a line of its own.
-  auto line = [&](const json::Value &value) { writer.rawValue(llvm::formatv("{0}", value).str()); };
+  auto line = [&](const json::Value &value) { writer.rawValue(in_one_line(value)); };
   writer.object([&] {
     writer.attribute("nestsmith_trace", computation ? newest_version : 1);
     writer.attribute("workload", trace.workload);
