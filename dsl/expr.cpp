@@ -255,7 +255,18 @@ Expr boolean(bool value) { return int_imm(value, DType::boolean); }
 
 Expr constant(DType dtype, double value) {
   name(dtype); // refuses a value that is not an enumerator
-  return is_float(dtype) ? float_imm(value, dtype) : int_imm(static_cast<std::int64_t>(value), dtype);
+  if (is_float(dtype))
+    return float_imm(value, dtype);
+  bool large = dtype == DType::u64 && value >= 0x1p63;
+  return int_imm(
+      large ? static_cast<std::int64_t>(convert<std::uint64_t>(value)) : convert<std::int64_t>(value), dtype);
+}
+
+Expr constant_of_bits(DType dtype, std::uint64_t value, bool negative) {
+  name(dtype); // refuses a value that is not an enumerator
+  if (is_float(dtype))
+    return cast(dtype, int_imm(static_cast<std::int64_t>(value), negative ? DType::i64 : DType::u64));
+  return int_imm(static_cast<std::int64_t>(value), dtype);
 }
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
@@ -289,10 +300,12 @@ Expr cast(DType dtype, Expr a) {
   name(dtype); // refuses a value that is not an enumerator
   if (a.dtype() == dtype)
     return a;
-  if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype))
-    return float_imm(imm->dtype == DType::u64 ? static_cast<double>(static_cast<std::uint64_t>(imm->value))
-                                              : static_cast<double>(imm->value),
-                     dtype);
+  if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype)) {
+    // In one rounding to f32, as in a kernel.
+    float value = imm->dtype == DType::u64 ? static_cast<float>(static_cast<std::uint64_t>(imm->value))
+                                           : static_cast<float>(imm->value);
+    return float_imm(value, dtype);
+  }
   if (const auto *imm = a.as<IntImm>())
     return int_imm(imm->value, dtype);
   // Narrow floats convert from and to f32 only.

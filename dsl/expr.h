@@ -205,7 +205,13 @@ template <class T> const T *Expr::as() const { return node_ ? std::get_if<T>(&no
 /// nothing else.
 Expr int_imm(std::int64_t value, DType dtype = DType::i64);
 Expr float_imm(double value, DType dtype = DType::f32);
-Expr constant(DType dtype, double value); ///< a constant of any dtype, such as `constant(dtype, 0)`
+/// A constant of any dtype, such as `constant(dtype, 0)`. An integer is exact in the integer dtypes; if it is
+/// out of their range, it keeps its low bits. A floating-point number is rounded towards zero for them.
+Expr constant(DType dtype, double value);
+Expr constant_of_bits(DType dtype, std::uint64_t value, bool negative);
+template <std::integral T> Expr constant(DType dtype, T value) {
+  return constant_of_bits(dtype, static_cast<std::uint64_t>(value), value < T{});
+}
 Expr boolean(bool value);
 /// A constant takes the dtype of the other operand if that dtype can represent its value: an integer converts
 /// to any numeric dtype (u32 and u64 wrap), a float to a narrower float. Throws UserError (usage) if the value

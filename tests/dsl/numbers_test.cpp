@@ -16,6 +16,20 @@ std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value);
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 bool is_nan(std::uint32_t bits) { return std::isnan(float_of(bits)); }
 
+TEST(Constants, OfIntegersAreExact) {
+  std::uint64_t odd = (std::uint64_t{1} << 63) + 1;
+  EXPECT_EQ(static_cast<std::uint64_t>(*as_int(constant(DType::u64, odd))), odd);
+  EXPECT_EQ(as_int(constant(DType::i64, (std::int64_t{1} << 53) + 1)), (std::int64_t{1} << 53) + 1);
+  EXPECT_EQ(static_cast<std::uint64_t>(*as_int(constant(DType::u64, 0x1p63))), std::uint64_t{1} << 63);
+  EXPECT_EQ(as_int(constant(DType::u32, -1)), 0xffffffff);
+  EXPECT_EQ(as_int(constant(DType::i32, std::uint64_t{1} << 32)), 0);
+  EXPECT_EQ(as_int(constant(DType::u64, 2.5)), 2);
+  EXPECT_TRUE(is_true(Expr(constant(DType::u64, odd)) > constant(DType::u64, 1)));
+  // To f32 in one rounding: through double, this is a tie that rounds down.
+  std::uint64_t above_a_tie = (std::uint64_t{1} << 60) + (std::uint64_t{1} << 36) + 1;
+  EXPECT_EQ(constant(DType::f32, above_a_tie).as<FloatImm>()->value, 0x1p60 + 0x1p37);
+}
+
 /// The numbers of a 16-bit format from their definition: a sign, exponent bits and fraction bits.
 template <class T> struct Format;
 template <> struct Format<F16> { static constexpr int fraction_bits = 10, bias = 15; };
