@@ -200,6 +200,11 @@ Var make_size(std::string name, Size size, DType dtype) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, 1, size});
 }
 
+Var make_data(std::string name, DType dtype, int lanes) {
+  return std::make_shared<const Symbol>(
+      Symbol{.name = std::move(name), .dtype = dtype, .lanes = lanes, .data = true});
+}
+
 const ExprNode &Expr::refuse_null() {
   throw UserError(ExitCode::usage,
                   "an expression is empty: it was declared without a value; give it one before it is "

@@ -41,6 +41,7 @@ struct Symbol {
   DType dtype;                             ///< dtype of one lane
   int lanes = 1;                           ///< more than 1: a vector, in kernels only
   std::optional<Size> size = std::nullopt; ///< set exactly for sizes, whose value is fixed for a launch
+  bool data = false; ///< a scalar parameter or a loaded value: integer arithmetic on it wraps
   SerialNumber serial = {};
 };
 using Var = std::shared_ptr<const Symbol>;
@@ -51,6 +52,7 @@ inline std::strong_ordering operator<=>(const Var &a, const Var &b) {
 }
 Var make_var(std::string name, DType dtype = DType::i64, int lanes = 1);
 Var make_size(std::string name, Size size, DType dtype = DType::i64);
+Var make_data(std::string name, DType dtype, int lanes = 1); ///< with `Symbol::data`
 
 struct ExprNode;
 struct Intrinsic; // dsl/intrinsic.h
@@ -176,6 +178,10 @@ struct ExprNode {
   DType dtype;             ///< of one lane
   std::uint32_t depth = 1; ///< nodes on the longest path to a leaf
   std::uint64_t size = 1;  ///< nodes of the tree, where a shared node counts at each use; at most 2^62
+  /// Whether the value depends on data: a load, a scalar parameter, a conversion or a call. Integer arithmetic
+  /// on data wraps around. Arithmetic on loop variables, sizes and constants alone is index arithmetic, which
+  /// does not overflow.
+  bool data = false;
 
   template <class Kind> explicit ExprNode(Kind node) : kind(std::in_place_type<Kind>, std::move(node)) {
     measure();

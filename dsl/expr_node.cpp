@@ -21,6 +21,13 @@ DType dtype_of(const Lane &e) { return e.vector->dtype; }
 DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
 DType dtype_of(const Call &e) { return e.intrinsic->result; }
 
+/// Whether the kind alone makes the value data.
+template <class Kind> bool is_data(const Kind &) {
+  return std::is_same_v<Kind, Load> || std::is_same_v<Kind, Lane> || std::is_same_v<Kind, Call> ||
+         std::is_same_v<Kind, Cast>;
+}
+bool is_data(const Var &e) { return e->data; }
+
 /// Calls `f` with each operand of a node. The node is passed as its concrete kind.
 template <class F> struct Operands {
   F f;
@@ -61,10 +68,16 @@ template <class F> struct Operands {
 void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f) { e.visit(Operands{f}); }
 
 void ExprNode::measure() {
-  std::visit([&](const auto &x) { dtype = dtype_of(x); }, kind);
+  std::visit(
+      [&](const auto &x) {
+        dtype = dtype_of(x);
+        data = is_data(x);
+      },
+      kind);
   std::visit(Operands{[&](const Expr &operand) {
                depth = std::max(depth, operand.node().depth + 1);
                size = std::min(size + operand.node().size, std::uint64_t{1} << 62);
+               data = data || operand.node().data;
              }},
              kind);
 }

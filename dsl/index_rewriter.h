@@ -31,8 +31,15 @@ bool is_whole_size(const Digit &digit);
 /// Whether its value is one for the whole launch and known only then.
 bool is_of_sizes(const Expr &e);
 
+/// a * b for positive a and b, if a constant of `dtype` can represent it.
+std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t b);
+
 /// Rewrites one expression under fixed bounds. Each rule is written beside its code, in integers without
 /// bounds, with a name in brackets, and tests/proofs/rule.h proves it as it stands there.
+///
+/// Integer data wraps around at 2^32 or 2^64 (`ExprNode::data`). A linear form is equal to its expression
+/// modulo this power: sums and multiples by constants may be rewritten. The rules for order and division hold
+/// only for values that do not wrap, see `may_wrap`.
 ///
 /// A linear form is kept by:
 /// [rule.linear.collect] k*x + l*x = (k + l)*x
@@ -54,6 +61,7 @@ private:
 
   LinearForm linearize_term(const Expr &e);
   LinearForm rest_of(const Expr &e);
+  bool may_wrap(const LinearForm &x);
   Expr compare(const Binary &op, const Expr &e);
   void gather(const Expr &e, std::int64_t factor, LinearForm &into);
   void gather_operand(const Expr &e, std::int64_t factor, LinearForm &into);
@@ -72,6 +80,7 @@ private:
   std::optional<Range> interval(const LinearForm &linear);
   std::optional<Range> range(const Digit &digit);
   std::optional<Range> base_range(const Expr &base);
+  std::optional<Range> binary_range(const Expr &base, const Binary &op);
   std::optional<std::int64_t> highest_constant(const LinearForm &x);
   std::optional<LinearForm> at_end(const Term &term);
   LinearForm without_divisions(const LinearForm &x);

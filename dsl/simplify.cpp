@@ -25,8 +25,9 @@ bool is_of_sizes(const Expr &e) {
   return !others && uses_size(e);
 }
 
-static Expr to_expr(const Digit &digit, DType dtype) {
+static Expr to_expr(const Digit &digit) {
   Expr result = digit.base;
+  DType dtype = result.dtype();
   if (digit.div != 1)
     result = floordiv(result, int_imm(digit.div, dtype));
   if (digit.mod != 0)
@@ -114,21 +115,25 @@ Linear linearize(const Expr &e, const Bounds &bounds) {
   return linear;
 }
 
+/// `dtype` is that of a constant; terms have their own.
 static Expr to_expr(llvm::ArrayRef<Term> terms, std::int64_t constant, DType dtype) {
+  auto negative = [](std::int64_t value) { return arithmetic<BinaryOp::sub>(std::int64_t{0}, value); };
   Expr result;
+  if (!terms.empty())
+    dtype = terms.front().digit.base.dtype();
   for (const Term *term : ordered(terms)) {
     auto [coefficient, factor] = in_lowest_terms(*term);
-    Expr digit = to_expr(factor, dtype);
+    Expr digit = to_expr(factor);
     if (!result.exists())
       result = digit * int_imm(coefficient, dtype);
     else if (coefficient < 0)
-      result = result - digit * int_imm(-coefficient, dtype);
+      result = result - digit * int_imm(negative(coefficient), dtype);
     else
       result = result + digit * int_imm(coefficient, dtype);
   }
   if (!result.exists())
     return int_imm(constant, dtype);
-  return constant < 0 ? result - int_imm(-constant, dtype) : result + int_imm(constant, dtype);
+  return constant < 0 ? result - int_imm(negative(constant), dtype) : result + int_imm(constant, dtype);
 }
 
 Expr to_expr(const LinearForm &form, DType dtype) { return to_expr(form.terms, form.constant, dtype); }

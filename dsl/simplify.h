@@ -54,6 +54,9 @@ Expr to_expr(const Linear &linear, DType dtype = DType::i64);
 
 /// Returns an equal expression in canonical form, as far as the rules apply. Two quasi-affine expressions with
 /// the same value have the same canonical form. Floating-point operations are not changed.
+///
+/// Index arithmetic does not overflow. Arithmetic on integer data (`ExprNode::data`) wraps around, so x + 1 < x
+/// is not simplified for data, but x + 1 - x is 1.
 Expr simplify(const Expr &e, const Bounds &bounds = {});
 
 /// The smallest range that the rules can prove to contain every value of the expression. None if the rules

@@ -1,8 +1,16 @@
 #include "dsl/index_rewriter.h"
 
+#include <limits>
 #include <numeric>
 
 namespace nestsmith {
+
+std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  bool fits = !__builtin_mul_overflow(a, b, &product) &&
+              (dtype != DType::i32 || product <= std::numeric_limits<std::int32_t>::max());
+  return fits ? std::optional(product) : std::nullopt;
+}
 
 /// x = c*quotient + rest, by coefficients.
 /// [rule.split.term] k*x = c*((k//c)*x) where c > 0, k % c = 0
@@ -44,6 +52,8 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
 /// [rule.sizes.taken_out] (y*q + r)//y = q + r//y, (y*q + r) % y = r % y where y > 0
 std::optional<LinearForm> IndexRewriter::divide(const Binary &e) {
   LinearForm x = linearize(e.a), y = linearize(e.b);
+  if (may_wrap(x) || may_wrap(y))
+    return std::nullopt;
   auto positive = range(y);
   if (y.terms.empty()) // it has become a constant
     return y.constant > 0
@@ -52,6 +62,8 @@ std::optional<LinearForm> IndexRewriter::divide(const Binary &e) {
   if (!positive || positive->low < 1 || y.terms.size() != 1 || y.constant != 0)
     return std::nullopt;
   auto [quotient, rest] = split(x, y);
+  if (may_wrap(rest))
+    return std::nullopt;
   auto in = [&](std::int64_t n) { // n*y <= rest < (n+1)*y
     auto low = range(sum(rest, y, -n)), high = range(sum(rest, y, -n - 1));
     return low && high && low->low >= 0 && high->high < 0;
@@ -90,6 +102,8 @@ LinearForm IndexRewriter::divide(const LinearForm &x, std::int64_t c) {
   if (c == 1)
     return x;
   auto [quotient, rest] = split(x, c);
+  if (may_wrap(x) || may_wrap(rest))
+    return digit_of(atom(to_expr(x)), c, 0);
   if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
     quotient.constant += floor_div(r->low, c);
     return quotient;
@@ -107,6 +121,8 @@ LinearForm IndexRewriter::divide(const LinearForm &x, std::int64_t c) {
 /// [rule.modulo.taken_out] (c*q + r)//c = q + r//c, (c*q + r) % c = r % c where c > 0
 LinearForm IndexRewriter::modulo(const LinearForm &x, std::int64_t c) {
   LinearForm rest = split(x, c).second;
+  if (may_wrap(x) || may_wrap(rest))
+    return digit_of(atom(to_expr(x)), 1, c);
   if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
     rest.constant -= c * floor_div(r->low, c);
     return rest;
@@ -127,6 +143,8 @@ LinearForm IndexRewriter::modulo(const LinearForm &x, std::int64_t c) {
 LinearForm IndexRewriter::digit_of(const LinearForm &rest, std::int64_t div, std::int64_t mod) {
   if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.constant == 0) {
     const Digit &inner = rest.terms[0].digit;
+    if (div != 1 && !product_in(inner.base.dtype(), inner.div, div))
+      return one({to_expr(rest), div, mod});
     if (inner.mod == 0 && mod == 0 && is_whole_size(inner))
       return one({inner.base, inner.div * div, 0});
     if (inner.mod == 0 && mod == 0 && inner.div != 1)

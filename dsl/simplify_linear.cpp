@@ -4,6 +4,10 @@
 
 namespace nestsmith {
 
+// Coefficients are those of data, too, which wraps.
+static std::int64_t plus(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::add>(a, b); }
+static std::int64_t times(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::mul>(a, b); }
+
 LinearForm IndexRewriter::linearize(const Expr &e) {
   return linear_(e, [&] {
     LinearForm result;
@@ -49,8 +53,11 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
     break;
   case BinaryOp::min:
   case BinaryOp::max: {
-    auto difference = range(sum(linearize(op->a), linearize(op->b), -1));
+    LinearForm a = linearize(op->a), b = linearize(op->b);
+    auto difference = range(sum(a, b, -1));
     bool is_min = op->op == BinaryOp::min;
+    if (difference && (difference->low != 0 || difference->high != 0) && (may_wrap(a) || may_wrap(b)))
+      break;
     // [rule.order.below] min(x, y) = x, max(x, y) = y where x - y <= 0
     if (difference && difference->high <= 0)
       return linearize(is_min ? op->a : op->b);
@@ -63,6 +70,14 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
     break;
   }
   return rest_of(e);
+}
+
+/// Whether the value of `x` may differ from the sum of its terms as integers without bounds. A single value
+/// does not, nor index arithmetic, nor data that provably stays in the range of its type.
+bool IndexRewriter::may_wrap(const LinearForm &x) {
+  bool single = x.terms.size() == 1 && x.terms[0].coefficient == 1 && x.constant == 0;
+  bool data = std::ranges::any_of(x.terms, [](const Term &term) { return term.digit.base.node().data; });
+  return data && !single && !range(x);
 }
 
 /// Simplifies the operands only, which may leave something of another kind: min(3, 4).
@@ -82,12 +97,12 @@ void IndexRewriter::gather(const Expr &e, std::int64_t factor, LinearForm &into)
   if (factor == 0)
     return;
   if (auto value = as_int(e)) {
-    into.constant += factor * *value;
+    into.constant = plus(into.constant, times(factor, *value));
   } else if (adds) {
     gather_operand(op->a, factor, into);
-    gather_operand(op->b, op->op == BinaryOp::add ? factor : -factor, into);
+    gather_operand(op->b, op->op == BinaryOp::add ? factor : times(factor, -1), into);
   } else if (multiplier) {
-    gather_operand(op->a, factor * *multiplier, into);
+    gather_operand(op->a, times(factor, *multiplier), into);
   } else if (e.as<Var>()) {
     std::int64_t unit = unit_of(e);
     add(into, {factor * unit, {e, unit, 0}});
@@ -108,8 +123,8 @@ LinearForm IndexRewriter::scale(LinearForm linear, std::int64_t factor) {
   if (factor == 0)
     return {};
   for (Term &term : linear.terms)
-    term.coefficient *= factor;
-  linear.constant *= factor;
+    term.coefficient = times(term.coefficient, factor);
+  linear.constant = times(linear.constant, factor);
   return linear;
 }
 
@@ -125,14 +140,14 @@ LinearForm IndexRewriter::sum(LinearForm a, const LinearForm &b, std::int64_t si
 
 void IndexRewriter::add(LinearForm &linear, const LinearForm &more, std::int64_t factor) {
   for (const Term &term : more.terms)
-    add(linear, {factor * term.coefficient, term.digit});
-  linear.constant += factor * more.constant;
+    add(linear, {times(factor, term.coefficient), term.digit});
+  linear.constant = plus(linear.constant, times(factor, more.constant));
 }
 
 void IndexRewriter::add(LinearForm &linear, Term term) {
   for (auto it = linear.terms.begin(); it != linear.terms.end(); ++it)
     if (same_digit(it->digit, term.digit)) {
-      it->coefficient += term.coefficient;
+      it->coefficient = plus(it->coefficient, term.coefficient);
       if (it->coefficient == 0)
         linear.terms.erase(it);
       return;
@@ -156,8 +171,10 @@ void IndexRewriter::merge(LinearForm &linear) {
 
 bool IndexRewriter::merge(LinearForm &linear, std::size_t low, std::size_t high) {
   const Term &first = linear.terms[low], &second = linear.terms[high];
-  if (low == high || first.digit.mod == 0 || second.coefficient != first.coefficient * first.digit.mod ||
-      second.digit.div != first.digit.div * first.digit.mod || !same(first.digit.base, second.digit.base))
+  if (low == high || first.digit.mod == 0 || second.coefficient != times(first.coefficient, first.digit.mod) ||
+      second.digit.div != times(first.digit.div, first.digit.mod) || !same(first.digit.base, second.digit.base))
+    return false;
+  if (second.digit.mod != 0 && !product_in(first.digit.base.dtype(), first.digit.mod, second.digit.mod))
     return false;
   Term a = first, b = second;
   linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
@@ -191,14 +208,16 @@ Expr IndexRewriter::simplify_node(const Expr &e) {
 /// [rule.compare.above] x != y where 0 < x - y
 /// [rule.compare.below] x != y where x - y < 0
 Expr IndexRewriter::compare(const Binary &op, const Expr &e) {
-  auto difference = range(sum(linearize(op.a), linearize(op.b), -1));
-  if (difference) {
+  LinearForm a = linearize(op.a), b = linearize(op.b);
+  if (auto difference = range(sum(a, b, -1))) {
     auto [low, high] = *difference;
-    if (op.op == BinaryOp::lt && (high < 0 || low >= 0))
-      return boolean(high < 0);
-    if (op.op == BinaryOp::le && (high <= 0 || low > 0))
-      return boolean(high <= 0);
     bool apart = low > 0 || high < 0, equal = low == 0 && high == 0;
+    bool ordered =
+        equal || !(may_wrap(a) || may_wrap(b)); // else the difference decides only whether they are equal
+    if (ordered && op.op == BinaryOp::lt && (high < 0 || low >= 0))
+      return boolean(high < 0);
+    if (ordered && op.op == BinaryOp::le && (high <= 0 || low > 0))
+      return boolean(high <= 0);
     if (op.op == BinaryOp::eq && (apart || equal))
       return boolean(equal);
     if (op.op == BinaryOp::ne && (apart || equal))

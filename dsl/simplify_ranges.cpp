@@ -19,6 +19,13 @@ static std::optional<Range> product(Range a, Range b) {
   return result;
 }
 
+/// The range of a sum or product of integers without bounds is that of its value if it lies in the type.
+static std::optional<Range> within(DType dtype, std::optional<Range> range) {
+  constexpr Range i32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  bool inside = range && (dtype != DType::i32 || (i32.low <= range->low && range->high <= i32.high));
+  return inside ? range : std::nullopt;
+}
+
 std::optional<Range> IndexRewriter::range(const Expr &e) {
   if (auto value = as_int(e))
     return Range{*value, *value};
@@ -64,7 +71,7 @@ std::optional<Range> IndexRewriter::interval(const LinearForm &linear) {
         __builtin_add_overflow(total.high, std::max(a, b), &total.high))
       return std::nullopt;
   }
-  return total;
+  return linear.terms.empty() ? total : within(linear.terms[0].digit.base.dtype(), total);
 }
 
 /// At least x, with every variable that has an extent of sizes at its end, or at 0 where it is subtracted.
@@ -116,7 +123,7 @@ std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
     return scale(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
   if (factor > 0 && divides && op->op == BinaryOp::floormod)
     return scale(sum(linearize(op->b), {{}, 1}, -1), factor);
-  if (factor > 0 && divides && op->op == BinaryOp::floordiv)
+  if (factor > 0 && divides && op->op == BinaryOp::floordiv && !may_wrap(linearize(op->a)))
     if (auto end = at_ends(linearize(op->a)))
       return scale(linearize(floordiv(to_expr(*end), op->b)), factor);
   auto r = range(digit);
@@ -182,40 +189,50 @@ std::optional<Range> IndexRewriter::range(const Digit &digit) {
 std::optional<Range> IndexRewriter::base_range(const Expr &base) {
   if (const Var *var = base.as<Var>())
     return bounds_.find(*var);
-  if (const auto *op = base.as<Binary>()) {
-    auto a = operand_range(op->a), b = operand_range(op->b);
-    if (!a || !b)
-      return std::nullopt;
-    if (op->op == BinaryOp::min)
-      return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
-    if (op->op == BinaryOp::max)
-      return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
-    if (op->op == BinaryOp::mul)
-      return product(*a, *b);
-    if (op->op == BinaryOp::bit_xor && a->low >= 0 && b->low >= 0)
-      return Range{0, fill_bits(std::max(a->high, b->high))};
-    if (op->op == BinaryOp::shift_right && b->low == b->high)
-      return Range{a->low >> b->low, a->high >> b->low};
-    if (op->op == BinaryOp::floordiv && b->low > 0)
-      return Range{floor_div(a->low, a->low < 0 ? b->low : b->high),
-                   floor_div(a->high, a->high < 0 ? b->high : b->low)};
-    if (op->op == BinaryOp::floormod && b->low > 0)
-      return Range{0, a->low < 0 ? b->high - 1 : std::min(a->high, b->high - 1)};
-    if (op->op == BinaryOp::add || op->op == BinaryOp::sub)
-      return range(linearize(base));
-  }
+  if (const auto *op = base.as<Binary>())
+    return binary_range(base, *op);
   if (const auto *choice = base.as<Select>()) {
     auto a = operand_range(choice->when_true), b = operand_range(choice->when_false);
     if (a && b)
       return Range{std::min(a->low, b->low), std::max(a->high, b->high)};
   }
   if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype())) {
-    auto r = operand_range(conversion->a);
-    constexpr Range i32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-    bool kept = r && (conversion->dtype == DType::i64 || (i32.low <= r->low && r->high <= i32.high));
-    return kept ? r : std::nullopt;
+    return within(conversion->dtype, operand_range(conversion->a));
   }
   return std::nullopt;
+}
+
+std::optional<Range> IndexRewriter::binary_range(const Expr &base, const Binary &op) {
+  auto a = operand_range(op.a), b = operand_range(op.b);
+  if (!a || !b)
+    return std::nullopt;
+  switch (op.op) {
+  case BinaryOp::min:
+    return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
+  case BinaryOp::max:
+    return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
+  case BinaryOp::mul:
+    return within(base.dtype(), product(*a, *b));
+  case BinaryOp::add:
+  case BinaryOp::sub:
+    return range(linearize(base));
+  case BinaryOp::bit_xor:
+    return a->low >= 0 && b->low >= 0 ? std::optional(Range{0, fill_bits(std::max(a->high, b->high))})
+                                      : std::nullopt;
+  case BinaryOp::shift_right:
+    return b->low == b->high ? std::optional(Range{a->low >> b->low, a->high >> b->low}) : std::nullopt;
+  case BinaryOp::floordiv:
+    if (b->low <= 0)
+      return std::nullopt;
+    return Range{floor_div(a->low, a->low < 0 ? b->low : b->high),
+                 floor_div(a->high, a->high < 0 ? b->high : b->low)};
+  case BinaryOp::floormod:
+    if (b->low <= 0)
+      return std::nullopt;
+    return Range{0, a->low < 0 ? b->high - 1 : std::min(a->high, b->high - 1)};
+  default:
+    return std::nullopt;
+  }
 }
 
 } // namespace nestsmith

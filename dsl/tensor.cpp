@@ -257,7 +257,7 @@ Tensor Workload::inout(std::string name, std::vector<Expr> shape, DType dtype, c
 Expr Workload::scalar(std::string name, DType dtype) {
   claim(name, {});
   refuse_compute_type(name, dtype);
-  scalars_.push_back(make_var(std::move(name), dtype));
+  scalars_.push_back(make_data(std::move(name), dtype));
   return scalars_.back();
 }
 

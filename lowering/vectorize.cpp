@@ -199,7 +199,7 @@ private:
         load(access->buffer, {at(access->indices[0], 0)}, uniform(access->mask), uniform(access->fill), lanes);
     if (lanes > 1)
       align(access->buffer);
-    Var var = make_var(access->buffer->name + (lanes > 1 ? "_v" : "_s"), access->buffer->dtype, lanes);
+    Var var = make_data(access->buffer->name + (lanes > 1 ? "_v" : "_s"), access->buffer->dtype, lanes);
     stmts.push_back(make(Declare{var, value}));
     vectors_.emplace_back(e, var);
   }

@@ -213,6 +213,38 @@ TEST_F(Canonical, ComparisonsAreDecidedByRanges) {
   EXPECT_EQ(form(max(Expr(y), 3)), "3");
 }
 
+/// What holds for integers without bounds does not hold for data at the ends of its range.
+TEST_F(Canonical, DataWrap) {
+  for (DType type : {DType::i32, DType::i64}) {
+    Buffer b = std::make_shared<const BufferNode>(
+        BufferNode{"b", type, {Expr(100)}, Scope::global, Role::input, nullptr, nullptr});
+    Expr d = load(b, {x}), e = load(b, {y}), scalar = make_data("s", type);
+    EXPECT_EQ(form(d + 2147483647 < d), "b[x] + 2147483647 < b[x]");
+    EXPECT_EQ(form(d < d + 1), "b[x] < b[x] + 1");
+    EXPECT_EQ(form(scalar < scalar + 1), "s < s + 1");
+    EXPECT_EQ(form(d - e <= d - e - 1), "b[x] - b[y] <= b[x] - b[y] - 1");
+    EXPECT_EQ(form(min(d, d + 1)), "min(b[x], b[x] + 1)");
+    EXPECT_EQ(form((d * 4 + 1) / 4), "(b[x]*4 + 1)//4");
+    EXPECT_EQ(form((d * 4 + 5) % 4), "(b[x]*4 + 5)%4");
+    Expr large = type == DType::i32 ? constant(type, std::numeric_limits<std::int32_t>::max())
+                                    : constant(type, std::numeric_limits<std::int64_t>::max());
+    EXPECT_FALSE(range_of(d % 7 * large + d % 3, bounds));
+    // Sums wrap as their terms do, and so do comparisons for equality and of the same value.
+    EXPECT_EQ(form(d + e * 2 - d), "b[y]*2");
+    EXPECT_EQ(form(equal(d + 1, d)), "false");
+    EXPECT_EQ(form(d + 1 < Expr(1) + d), "false");
+    // What provably stays in the range is an integer as any other.
+    EXPECT_EQ(form(d % 7 + 3 < 10), "true");
+    EXPECT_EQ(form((d % 7 + 7) / 7), "1");
+    EXPECT_EQ(form(d / 3 / 4), "b[x]//12");
+  }
+  Expr d = cast(DType::i32, Expr(x)); // the conversion wraps
+  EXPECT_EQ(form(d + 2147483647 < d), "i32(x) + 2147483647 < i32(x)");
+  Buffer b = std::make_shared<const BufferNode>(
+      BufferNode{"b", DType::i32, {Expr(100)}, Scope::global, Role::input, nullptr, nullptr});
+  EXPECT_EQ(form(load(b, {x}) / 65536 / 65536), "b[x]//65536//65536");
+}
+
 TEST_F(Canonical, UnknownVariablesHaveNoRange) {
   EXPECT_FALSE(range_of(u, bounds));
   EXPECT_FALSE(proves(Expr(u) < 100, bounds));
