@@ -4,6 +4,7 @@
 #include "dsl/error.h"
 #include "dsl/identifier.h"
 #include "dsl/intrinsic.h"
+#include "lowering/data_arithmetic.h"
 
 #include <algorithm>
 #include <cctype>
@@ -85,8 +86,6 @@ const std::set<std::string> &reserved_words() {
                                               "max_f32",
                                               "floordiv_f32",
                                               "floormod_f32",
-                                              "floor_div",
-                                              "floor_mod",
                                               "round_tf32",
                                               "rounded_f16",
                                               "rounded_bf16",
@@ -104,7 +103,7 @@ const std::set<std::string> &reserved_words() {
 bool is_of_standalone(const std::string &name) {
   static const std::set<std::string> words = {"Reference", "must",     "random_bits",  "randomize",
                                               "same",      "value_of", "device_array", "read_back",
-                                              "error_of",  "narrowed"};
+                                              "error_of",  "narrowed", "packed"};
   return words.count(name) != 0 || name.starts_with("reference_stage_");
 }
 
@@ -126,7 +125,8 @@ bool names_a_vector(std::string name) {
 
 bool is_taken(const std::string &name) {
   return is_cpp_keyword(name) || reserved_words().count(name) || names_a_vector(name) ||
-         find_intrinsic(name, DType::f32) || find_intrinsic(name, DType::u32) || looks_like_a_macro(name);
+         find_intrinsic(name, DType::f32) || find_intrinsic(name, DType::u32) || is_data_function(name) ||
+         name.starts_with("floor_div_") || name.starts_with("floor_mod_") || looks_like_a_macro(name);
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/error.h"
+#include "dsl/shared_results.h"
+#include "lowering/data_arithmetic.h"
 #include "lowering/share_values.h"
 
 #include <cmath>
@@ -28,19 +30,6 @@ struct Real {
 
 constexpr std::string_view real_negation = R"(__host__ __device__ inline Real operator-(const Real &a) {
   return Real(-a.value, a.magnitude, a.roundings);
-}
-)";
-
-/// For indices, which may be negative here.
-constexpr std::string_view floor_division = R"(/// Rounds down.
-__host__ __device__ inline long long floor_div(long long a, long long b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-)";
-constexpr std::string_view floor_modulo = R"(/// The remainder of floor division. It has the sign of b.
-__host__ __device__ inline long long floor_mod(long long a, long long b) {
-  long long remainder = a % b;
-  return remainder + (remainder != 0 && (a < 0) != (b < 0) ? b : 0);
 }
 )";
 
@@ -152,20 +141,21 @@ private:
   }
   std::string cast(DType from, DType to, const Expr &operand) const override;
   bool is_function(BinaryOp op, DType type) const override {
-    return is_floor_of_indices(op, type) || ExprSpeller::is_function(op, type);
+    return is_floor_of_integers(op, type) || ExprSpeller::is_function(op, type);
   }
   std::string function(BinaryOp op, DType type) const override {
-    return !is_floor_of_indices(op, type) ? ExprSpeller::function(op, type)
-           : op == BinaryOp::floordiv     ? "floor_div"
-                                          : "floor_mod";
+    return is_floor_of_integers(op, type)
+               ? fmt::format("{}_{}", op == BinaryOp::floordiv ? "floor_div" : "floor_mod", name(type))
+               : ExprSpeller::function(op, type);
   }
-  static bool is_floor_of_indices(BinaryOp op, DType type) {
-    return is_index(type) && (op == BinaryOp::floordiv || op == BinaryOp::floormod);
+  static bool is_floor_of_integers(BinaryOp op, DType type) {
+    return !is_float(type) && (op == BinaryOp::floordiv || op == BinaryOp::floormod);
   }
 
   void operators();
   void members();
   void stage(const Block &block, ReferenceStage &stage);
+  Expr wrapped(const Expr &e) const;
   std::string value(const Expr &e, const std::string &stage);
   void note_operators(const Expr &e);
 
@@ -174,7 +164,9 @@ private:
   std::map<Buffer, std::string> arrays_; ///< results of the stages so far
   Buffer accumulated_;                   ///< the buffer whose element the current stage sums in `sum_`
   std::string sum_;
-  std::set<BinaryOp> used_, floors_; ///< operators on floating point, and on indices
+  std::set<BinaryOp> used_;                     ///< operators on floating point
+  std::set<std::pair<BinaryOp, DType>> floors_; ///< divisions of integers
+  Bounds bounds_;                               ///< of the axes of the current stage
   std::set<DType> rounded_to_;
   bool reals_ = false, negates_ = false;
   TextWriter out_;
@@ -211,8 +203,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
       negates_ = true;
     else if (binary && is_float(binary->a.dtype()))
       used_.insert(binary->op);
-    if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_indices(binary->op, binary->a.dtype()))
-      floors_.insert(binary->op);
+    if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_integers(binary->op, binary->a.dtype()))
+      floors_.insert({binary->op, binary->a.dtype()});
     const auto *cast = sub.as<Cast>();
     if (cast && is_narrow(cast->dtype))
       rounded_to_.insert(cast->dtype);
@@ -225,10 +217,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
 }
 
 void ReferenceWriter::operators() {
-  if (floors_.count(BinaryOp::floordiv))
-    out_.verbatim(floor_division);
-  if (floors_.count(BinaryOp::floormod))
-    out_.verbatim(floor_modulo);
+  for (const auto &[op, type] : floors_)
+    out_.verbatim(division_text(op, type, "__host__ __device__ inline", function(op, type)));
   if (!reals_)
     return;
   out_.verbatim(real_definition);
@@ -286,11 +276,24 @@ void ReferenceWriter::members() {
     out_.line(scalar);
 }
 
+/// The value with integer arithmetic on data as C++ defines it.
+Expr ReferenceWriter::wrapped(const Expr &e) const {
+  SharedResults<Expr> done;
+  auto rewrite = [&](const Expr &x, auto &again) -> Expr {
+    return done(x, [&] {
+      auto operand = [&](const Expr &y) { return again(y, again); };
+      Expr result = wrap_on_data(x, bounds_, operand);
+      return result.exists() ? result : map_children(x, operand);
+    });
+  };
+  return rewrite(e, rewrite);
+}
+
 /// The value, in terms of locals that are written here for what it shares.
 std::string ReferenceWriter::value(const Expr &e, const std::string &stage) {
   int count = 0;
   kernel::SharedValues shared = kernel::share_values(
-      {e}, [&] { return fmt::format("t{}", ++count); }, "the value of " + stage);
+      {wrapped(e)}, [&] { return fmt::format("t{}", ++count); }, "the value of " + stage);
   for (const kernel::Declare &declare : shared.declares) {
     std::string local = names_.declare(declare.var);
     out_.line(
@@ -306,7 +309,9 @@ void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
   std::vector<const IterVar *> reductions;
   std::int64_t below = stage.elements, iterations = stage.elements;
   std::size_t dimension = 0;
+  bounds_ = {};
   for (const IterVar &iter : block.iters) {
+    bounds_.set_extent(iter.var, iter.extent);
     if (iter.kind == IterKind::reduction) {
       reductions.push_back(&iter);
       iterations *= constant_extent(iter.extent);
@@ -330,7 +335,7 @@ void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
     out_.line(fmt::format("return {};", result));
   } else {
     sum_ = names_.claim("sum");
-    out_.line(fmt::format("{} {} = {};", stage.type, sum_, (*this)(block.init->value)));
+    out_.line(fmt::format("{} {} = {};", stage.type, sum_, (*this)(wrapped(block.init->value))));
     accumulated_ = block.body.buffer;
     for (const IterVar *iter : reductions) {
       std::string var = names_.declare(iter->var);

@@ -238,6 +238,8 @@ Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments);
 
 /// The operators of C++. On integers / is floordiv and % is floormod, which agree with C++ for non-negative
 /// operands. && and || evaluate the right operand only if the left operand does not determine the result.
+/// On i32, i64, u32 and u64 data, +, - and * wrap around (two's complement), x / 0 is 0, x % 0 is x, and the
+/// smallest integer divided by -1 is itself.
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);

@@ -64,9 +64,10 @@ constexpr std::int64_t fill_bits(std::int64_t x) {
 }
 
 /// The result of an arithmetic operator on T (float, double, int32_t, int64_t, uint32_t or uint64_t). Integers
-/// wrap around. Integer division by zero gives 0, and the remainder of a division by zero is the dividend. So
-/// constant folding and hoisted code have a result for all operands. The verifier rejects programs that could
-/// divide by zero. A right shift of a negative number rounds down, as floor division by a power of two does.
+/// wrap around. Integer division by zero gives 0, and the remainder of a division by zero is the dividend. The
+/// smallest integer divided by -1 is itself. So all operands have a result, in constant folding, in hoisted
+/// code and in a kernel, where lowering/data_arithmetic.h spells the operators. A right shift of a negative
+/// number rounds down, as floor division by a power of two does.
 template <BinaryOp op, class T> constexpr T arithmetic(T a, T b) {
   static_assert(is_defined_on<op, T>());
   if constexpr (std::is_integral_v<T>) {

@@ -49,25 +49,8 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
   });
 }
 
-/// Refuses floor division and floor modulo of signed data. The range of an index is known, but the range of
-/// data is not, and CUDA's / and % round towards zero.
-void check_division(const std::string &stage, const Expr &e, const Bounds &bounds) {
-  const auto *op = e.as<Binary>();
-  if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
-    return;
-  auto dividend = range_of(op->a, bounds), divisor = range_of(op->b, bounds);
-  if (dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op->b)))
-    return;
-  bool divides = op->op == BinaryOp::floordiv;
-  refuse(fmt::format(
-      "stage '{}' divides {} data: {} rounds down, but CUDA's {} rounds negative values towards zero; if no "
-      "value is negative, divide as u32 with cast(DType::u32, …); else {}convert to f32 and back",
-      stage, name(op->a.dtype()), to_string(e), divides ? "/" : "%",
-      divides ? "use shift_right(x, n) to divide by 2^n, or " : ""));
-}
-
 /// The time for proofs about nested divisions grows with the fourth power of their number.
-void check_divisions(const std::string &stage, const Expr &value, const Bounds &bounds) {
+void check_divisions(const std::string &stage, const Expr &value) {
   constexpr int most = 100;
   int divisions = 0;
   walk(value, [&](const Expr &e) {
@@ -79,7 +62,6 @@ void check_divisions(const std::string &stage, const Expr &value, const Bounds &
     refuse(fmt::format("stage '{}' divides indices {} times, expected at most {}; compute a part of them in a "
                        "stage of its own",
                        stage, divisions, most));
-  walk_up(value, [&](const Expr &e) { check_division(stage, e, bounds); });
 }
 
 } // namespace
@@ -285,12 +267,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
                        nestsmith::name(definition.value.dtype()), nestsmith::name(buffer->dtype)));
   check_accesses(name, definition.value, buffer, indices);
   check_origin(name, definition, indices);
-  Bounds bounds;
-  for (std::size_t n = 0; n < indices.size(); ++n)
-    bounds.set_extent(*indices[n].as<Var>(), buffer->shape[n]);
-  for (const Reduce &axis : definition.axes)
-    bounds.set_extent(axis.var(), axis.extent());
-  check_divisions(name, definition.value, bounds);
+  check_divisions(name, definition.value);
   for (const Reduce &axis : definition.axes)
     add_axis(axis.var()->name, axis.extent(), IterKind::reduction, axis.var());
   Expr value = definition.value;

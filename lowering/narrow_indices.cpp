@@ -1,10 +1,9 @@
 #include "dsl/error.h"
-#include "dsl/printer.h"
 #include "dsl/shared_results.h"
 #include "dsl/simplify.h"
+#include "lowering/data_arithmetic.h"
 #include "lowering/unit.h"
 
-#include <fmt/format.h>
 #include <limits>
 #include <map>
 
@@ -58,11 +57,7 @@ public:
     auto least = range_of(op->b, bounds_);
     if (range && range->low >= 0 && least && least->low >= 1)
       return {};
-    if (!range || !divisor || *divisor < 1)
-      throw UserError(ExitCode::illegal_schedule,
-                      fmt::format("{} divides a value without known bounds, or divides by a value that is not "
-                                  "a positive constant; divide indices by constants, and data as u32",
-                                  to_string(e)));
+    internal_check(range && divisor && *divisor >= 1, "a division that C++ does not define is left");
     std::int64_t n = -floor_div(range->low, *divisor);
     Expr shifted = binary(op->op, op->a + Expr(n * *divisor), op->b);
     return op->op == BinaryOp::floordiv ? shifted - Expr(n) : shifted;
@@ -105,6 +100,9 @@ private:
       return narrowed(*var);
     if (const auto *imm = e.as<IntImm>(); imm && imm->dtype == DType::i64)
       return fits(Range{imm->value, imm->value}) ? int_imm(imm->value, DType::i32) : e;
+    if (Expr defined = define_on_data(e, bounds_, [&](const Expr &x) { return rewrite(x, done); });
+        defined.exists())
+      return defined;
     if (Expr shifted = from_zero(e); shifted.exists())
       return rewrite(shifted, done);
     if (const auto *op = e.as<Binary>(); op && op->a.dtype() == DType::i64) {

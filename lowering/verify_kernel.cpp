@@ -31,8 +31,10 @@ public:
       bounds_.set_extent(wide_.at(index.var), index.extent);
       bounds_.set(wide_.at(index.var), index.range());
     }
-    for (const Var &scalar : kernel.scalars)
+    for (const Var &scalar : kernel.scalars) {
       visible_.insert(scalar.get());
+      data_.insert(scalar.get());
+    }
     buffers_.insert(kernel.params.begin(), kernel.params.end());
     for (const auto *list : {&kernel.shared, &kernel.local})
       for (const Allocation &allocation : *list)
@@ -75,9 +77,19 @@ private:
           conversion && is_index(node.dtype()) && is_index(conversion->a.dtype()))
         return widened(conversion->a);
       if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
-        return wide_.count(*var) ? Expr(wide_.at(*var)) : node;
-      return node.as<Load>() ? node : Expr();
+        return wide_.count(*var) ? Expr(wide_.at(*var)) : cast(DType::i64, node);
+      if (const auto *made = node.as<Call>(); made && is_index(node.dtype()))
+        return cast(DType::i64, in_place(*made));
+      bool value = node.as<Load>() || node.as<Lane>() || node.as<Cast>();
+      return !value ? Expr() : is_index(node.dtype()) ? cast(DType::i64, node) : node;
     });
+  }
+  /// The meaning of the called function on these arguments.
+  Expr in_place(const Call &made) const {
+    std::map<Var, Expr> arguments;
+    for (std::size_t n = 0; n < made.arguments.size(); ++n)
+      arguments[made.intrinsic->parameters[n]] = widened(made.arguments[n]);
+    return substitute(made.intrinsic->meaning, arguments);
   }
   std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
 
@@ -103,7 +115,7 @@ private:
     });
   }
 
-  /// Checks that a 32-bit index is computed from values that fit. Values from memory are data and exempt.
+  /// Checks that a 32-bit index is computed from values that fit. Data are exempt.
   void check_width(const Expr &e) {
     if (!finished_)
       return;
@@ -119,11 +131,11 @@ private:
     });
   }
 
-  /// Whether it depends on what memory holds.
+  /// Whether it depends on a value from memory, a scalar parameter or a call.
   bool is_data(const Expr &e) const {
     return any_node(e, [&](const Expr &node) {
       const Var *var = node.as<Var>();
-      return node.as<Load>() || node.as<Lane>() || (var && data_.contains(var->get()));
+      return node.as<Load>() || node.as<Lane>() || node.as<Call>() || (var && data_.contains(var->get()));
     });
   }
 

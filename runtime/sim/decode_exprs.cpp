@@ -91,12 +91,16 @@ std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
 
 /// Decodes the definition of the intrinsic, with the arguments in the place of the parameters.
 ValueId Decoder::call(const Call &e, Guard guard) {
-  for (std::size_t n = 0; n < e.arguments.size(); ++n) {
+  // All arguments first: an argument may be a call of the same function.
+  std::vector<std::vector<ValueId>> arguments;
+  for (const Expr &argument : e.arguments)
+    arguments.push_back(argument.lanes() > 1 ? vector(argument, guard) : std::vector{value(argument, guard)});
+  for (std::size_t n = 0; n < arguments.size(); ++n) {
     const Var &parameter = e.intrinsic->parameters[n];
     if (parameter->lanes > 1)
-      vectors_[parameter] = vector(e.arguments[n], guard);
+      vectors_[parameter] = std::move(arguments[n]);
     else
-      variables_[parameter] = value(e.arguments[n], guard);
+      variables_[parameter] = arguments[n].front();
   }
   return value(e.intrinsic->meaning, guard);
 }

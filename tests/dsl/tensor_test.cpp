@@ -169,34 +169,27 @@ TEST(Workload, RefusesWhatIsNotItsOwn) {
       "a reduction axis, sum over it: sum(…, k)");
 }
 
-TEST(Workload, RefusesDivisionsOfSignedData) {
-  for (DType dtype : {DType::i32, DType::i64}) {
-    std::string type(name(dtype));
-    auto refuses = [&](const std::function<Expr(Expr, Expr)> &f, const std::string &what) {
-      refused(
-          [&](Workload &w) {
-            Tensor x = w.placeholder("x", {4}, dtype), y = w.placeholder("y", {4}, dtype);
-            w.compute("Y", {4}, {"i"}, [&](Expr i) { return f(x(i), y(i)); });
-          },
-          "stage 'Y' divides " + type + " data: " + what);
-    };
-    std::string where = " rounds negative values towards zero; if no value is negative, divide as u32 with "
-                        "cast(DType::u32, …); else ";
-    refuses([](Expr x, Expr) { return x / 2; },
-            "x[i]//2 rounds down, but CUDA's /" + where +
-                "use shift_right(x, n) to divide by 2^n, or convert to f32 and back");
-    refuses([](Expr x, Expr) { return x % 10; },
-            "x[i]%10 rounds down, but CUDA's %" + where + "convert to f32 and back");
-    refuses([](Expr x, Expr y) { return x / y; }, "x[i]//y[i] rounds down");
-    refuses([](Expr, Expr y) { return 100 / y; }, "100//y[i] rounds down");
-    refuses([](Expr x, Expr y) { return select(x > 0, floordiv(x, 3) % 5, y); }, "x[i]//3 rounds down");
+/// They round down, for signed data and indices too, and have a result for a divisor of 0.
+TEST(Workload, DividesDataAndIndices) {
+  for (DType dtype : {DType::i32, DType::i64, DType::u32, DType::u64}) {
+    Workload w("divides");
+    Tensor x = w.placeholder("x", {9}, dtype), y = w.placeholder("y", {9}, dtype);
+    Tensor z = w.compute("z", {9}, {"i"}, [&](Expr i) {
+      return x((i - 4) / 2 + 2) % 10 + x((i - 1) % 9) / y(i / 2) +
+             select(x(i) > 0, floordiv(x(i), 3) % 5, y(i));
+    });
+    Program p = w.output({z});
+    EXPECT_TRUE(test::same_meaning(Schedule(p)));
   }
-  // Of u32, and of indices whatever their sign.
-  Workload w("divides");
-  Tensor x = w.placeholder("x", {9}, DType::u32);
-  Tensor y =
-      w.compute("y", {9}, {"i"}, [&](Expr i) { return x((i - 4) / 2 + 2) % 10 + x((i - 1) % 9) / x(i / 2); });
-  EXPECT_TRUE(test::same_meaning(Schedule(w.output({y}))));
+  Workload w("rounds");
+  Tensor x = w.placeholder("x", {3}, DType::i32), y = w.placeholder("y", {3}, DType::i32);
+  Program p = w.output({w.compute("q", {3}, {"i"}, [&](Expr i) { return x(i) / y(i) * 100 + x(i) % y(i); })});
+  std::vector<Array> arrays(3, Array(DType::i32, {3}));
+  std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  std::ranges::copy(std::vector{-7, 7, least}, arrays[0].view<std::int32_t>().begin());
+  std::ranges::copy(std::vector{2, 0, -1}, arrays[1].view<std::int32_t>().begin());
+  interpret(p, arrays, {});
+  EXPECT_THAT(arrays[2].view<std::int32_t>(), testing::ElementsAre(-399, 7, 0)); // least * 100 wraps to 0
 }
 
 TEST(Workload, RefusesIndicesAndMasksOfOtherTypes) {

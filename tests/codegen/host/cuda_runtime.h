@@ -3,6 +3,7 @@
 /// types, and functions of the runtime.
 
 #include "device.h"
+#include "dsl/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,6 +49,15 @@ inline float __uint_as_float(unsigned bits) {
   return x;
 }
 inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsigned>(bits)); }
+// The instruction cvt.rzi saturates. NaN gives 0 in 32 bits, and 2^63 in 64 bits.
+inline int __float2int_rz(float x) { return nestsmith::convert<int>(x); }
+inline unsigned __float2uint_rz(float x) { return nestsmith::convert<unsigned>(x); }
+inline long long __float2ll_rz(float x) {
+  return x == x ? nestsmith::convert<long long>(x) : std::numeric_limits<long long>::min();
+}
+inline unsigned long long __float2ull_rz(float x) {
+  return x == x ? nestsmith::convert<unsigned long long>(x) : 1ULL << 63;
+}
 #define HOST_MIN_MAX(type)                                                                                     \
   inline type min(type a, type b) { return a < b ? a : b; }                                                    \
   inline type max(type a, type b) { return a < b ? b : a; }

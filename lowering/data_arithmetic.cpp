@@ -1,0 +1,164 @@
+#include "lowering/data_arithmetic.h"
+
+#include "dsl/error.h"
+#include "dsl/intrinsic.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+using namespace fmt::literals;
+
+constexpr std::string_view signed_division =
+    R"(/// a / b, rounded down. a / 0 is 0, and the smallest integer divided by -1 is itself.
+{specifiers} {type} {name}({type} a, {type} b) {{
+  if (b == 0)
+    return 0;
+  if (b == -1)
+    return ({type})(0 - (unsigned {type})a);
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}}
+)";
+constexpr std::string_view signed_modulo =
+    R"(/// The remainder of floor division. It has the sign of b; a % 0 is a.
+{specifiers} {type} {name}({type} a, {type} b) {{
+  if (b == 0 || b == -1)
+    return b == 0 ? a : 0;
+  const {type} rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}}
+)";
+constexpr std::string_view unsigned_division = R"(/// a / b. a / 0 is 0.
+{specifiers} {type} {name}({type} a, {type} b) {{ return b == 0 ? 0 : a / b; }}
+)";
+constexpr std::string_view unsigned_modulo = R"(/// a % b. a % 0 is a.
+{specifiers} {type} {name}({type} a, {type} b) {{ return b == 0 ? a : a % b; }}
+)";
+
+std::string_view type_name(DType dtype) {
+  return dtype == DType::i32   ? "int"
+         : dtype == DType::i64 ? "long long"
+         : dtype == DType::u32 ? "unsigned int"
+                               : "unsigned long long";
+}
+
+constexpr std::string_view device_function = "static __device__ __forceinline__";
+
+Intrinsic division(BinaryOp op, DType dtype) {
+  Var a = make_var("a", dtype), b = make_var("b", dtype);
+  std::string function = fmt::format("{}_{}", op == BinaryOp::floordiv ? "floordiv" : "floormod", name(dtype));
+  return {.name = function,
+          .result = dtype,
+          .parameters = {a, b},
+          .meaning = binary(op, a, b),
+          .extent = 1,
+          .prelude = division_text(op, dtype, device_function, function)};
+}
+
+const std::vector<Intrinsic> &divisions() {
+  static const std::vector<Intrinsic> table = [] {
+    std::vector<Intrinsic> list;
+    for (DType dtype : {DType::i32, DType::i64, DType::u32, DType::u64})
+      for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod})
+        list.push_back(division(op, dtype));
+    return list;
+  }();
+  return table;
+}
+
+/// CUDA's __float2int_rz and __float2uint_rz are the instruction cvt.rzi, which saturates and gives 0 for NaN.
+/// For 64 bits, cvt.rzi gives 2^63 for NaN. There is no conversion to 16 bits that saturates.
+Intrinsic conversion(std::string function, DType to, std::string prelude) {
+  Var x = make_var("x", DType::f32);
+  return {.name = std::move(function),
+          .result = to,
+          .parameters = {x},
+          .meaning = cast(to, x),
+          .extent = 1,
+          .prelude = std::move(prelude)};
+}
+
+const std::vector<Intrinsic> &conversions() {
+  static const std::vector<Intrinsic> table = {
+      conversion("__float2int_rz", DType::i32, ""), conversion("__float2uint_rz", DType::u32, ""),
+      conversion("f32_to_i64", DType::i64, R"(/// Rounds towards zero and saturates. NaN gives 0.
+static __device__ __forceinline__ long long f32_to_i64(float x) { return x == x ? __float2ll_rz(x) : 0; }
+)"),
+      conversion("f32_to_u64", DType::u64, R"(/// Rounds towards zero and saturates. NaN gives 0.
+static __device__ __forceinline__ unsigned long long f32_to_u64(float x) {
+  return x == x ? __float2ull_rz(x) : 0;
+}
+)"),
+      conversion("f32_to_u16", DType::u16, R"(/// Rounds towards zero and saturates. NaN gives 0.
+static __device__ __forceinline__ unsigned short f32_to_u16(float x) {
+  return (unsigned short)min(__float2uint_rz(x), 65535u);
+}
+)")};
+  return table;
+}
+
+/// Whether C++ defines the division, with the result of dsl/ops.h. If only a constant divisor of a bounded
+/// dividend is known, narrow_indices shifts the dividend to where it is not negative.
+bool is_plain_division(const Binary &op, const Bounds &bounds) {
+  if (!is_index(op.a.dtype()))
+    return as_int(op.b).value_or(0) != 0;
+  auto dividend = range_of(op.a, bounds), divisor = range_of(op.b, bounds);
+  return dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op.b));
+}
+
+Expr as_unsigned(const Expr &e, DType dtype) {
+  const auto *conversion = e.as<Cast>();
+  return conversion && conversion->a.dtype() == dtype && byte_size(e.dtype()) == byte_size(dtype)
+             ? conversion->a
+             : cast(dtype, e);
+}
+
+} // namespace
+
+Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
+  const auto *op = e.as<Binary>();
+  bool wraps = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul) &&
+               is_index(e.dtype()) && (e.node().data || e.dtype() == DType::i32) && !range_of(e, bounds);
+  if (!wraps)
+    return {};
+  DType dtype = e.dtype() == DType::i32 ? DType::u32 : DType::u64;
+  return cast(e.dtype(),
+              binary(op->op, as_unsigned(operand(op->a), dtype), as_unsigned(operand(op->b), dtype)));
+}
+
+Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
+  if (const auto *op = e.as<Binary>();
+      op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) && !is_float(op->a.dtype())) {
+    if (is_plain_division(*op, bounds))
+      return {};
+    auto function = std::ranges::find_if(divisions(), [&](const Intrinsic &x) {
+      return x.result == e.dtype() && x.meaning.as<Binary>()->op == op->op;
+    });
+    internal_check(function != divisions().end(), "a division of a dtype that has none");
+    return call(*function, {cast(e.dtype(), operand(op->a)), cast(e.dtype(), operand(op->b))});
+  }
+  if (const auto *to = e.as<Cast>(); to && to->a.dtype() == DType::f32) {
+    auto function =
+        std::ranges::find_if(conversions(), [&](const Intrinsic &x) { return x.result == to->dtype; });
+    return function == conversions().end() ? Expr() : call(*function, {operand(to->a)});
+  }
+  return wrap_on_data(e, bounds, operand);
+}
+
+std::string division_text(BinaryOp op, DType dtype, std::string_view specifiers, std::string_view name) {
+  bool divides = op == BinaryOp::floordiv;
+  std::string_view text = is_index(dtype) ? (divides ? signed_division : signed_modulo)
+                                          : (divides ? unsigned_division : unsigned_modulo);
+  return fmt::format(fmt::runtime(text), "specifiers"_a = specifiers, "type"_a = type_name(dtype),
+                     "name"_a = name);
+}
+
+bool is_data_function(std::string_view name) {
+  auto has_it = [&](const Intrinsic &x) { return x.name == name; };
+  return std::ranges::any_of(divisions(), has_it) || std::ranges::any_of(conversions(), has_it);
+}
+
+} // namespace nestsmith

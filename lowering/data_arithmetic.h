@@ -1,0 +1,33 @@
+#pragma once
+/// Integer arithmetic on data, in terms that C++ and CUDA define. dsl/ops.h and dsl/numbers.h define the
+/// results.
+///
+/// - i32 and i64: `+`, `-` and `*` wrap around, but signed overflow is undefined in C++. They become unsigned
+///   arithmetic: (int)((unsigned int)a + (unsigned int)b).
+/// - `//` and `%` by a divisor that may be 0 or negative, or of a dividend that may be negative, become calls.
+/// - Conversions from f32 to integers become calls, because C++ leaves values out of range undefined.
+///
+/// Operations whose values provably stay in the range of their type are not changed. So index arithmetic stays
+/// signed.
+
+#include "dsl/simplify.h"
+
+#include <string>
+#include <string_view>
+
+namespace nestsmith {
+
+/// If `e` is an operation that changes, returns the changed operation on `operand(x)` for each operand x of
+/// `e`. Otherwise, returns null.
+Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand);
+/// The same for the first of the three groups only.
+Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand);
+
+/// The definition of a C++ function that computes floordiv or floormod of two integers of `dtype`, for all
+/// operands. `specifiers` are those of its declaration, such as "static __device__".
+std::string division_text(BinaryOp op, DType dtype, std::string_view specifiers, std::string_view name);
+
+/// Whether one of the functions that `define_on_data` calls has this name.
+bool is_data_function(std::string_view name);
+
+} // namespace nestsmith
