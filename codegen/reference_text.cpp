@@ -117,11 +117,21 @@ std::int64_t constant_extent(const Expr &extent) {
   return *as_int(extent);
 }
 
-/// Row-major: `(i * d1 + j) * d2 + k`.
+/// Row-major without gaps, as results are stored: `(i * d1 + j) * d2 + k`.
 Expr flat_index(const Buffer &buffer, const std::vector<Expr> &indices) {
   Expr flat = indices.empty() ? Expr(0) : indices.front();
   for (std::size_t n = 1; n < indices.size(); ++n)
     flat = flat * buffer->shape[n] + indices[n];
+  return flat;
+}
+
+/// The place of an element of a parameter: `i * ld + j` if its rows are `ld` apart.
+Expr stored_index(const Buffer &buffer, const std::vector<Expr> &indices) {
+  if (!buffer->strides)
+    return flat_index(buffer, indices);
+  Expr flat = 0;
+  for (std::size_t n = 0; n < indices.size(); ++n)
+    flat = flat + indices[n] * (*buffer->strides)[n];
   return flat;
 }
 
@@ -176,10 +186,10 @@ private:
 std::string ReferenceWriter::element(const Load &load) const {
   if (load.buffer == accumulated_)
     return sum_;
-  std::string index = (*this)(flat_index(load.buffer, load.indices));
   if (auto written = arrays_.find(load.buffer); written != arrays_.end())
-    return fmt::format("{}[{}]", written->second, index);
-  std::string input = fmt::format("{}[{}]", names_[load.buffer], index);
+    return fmt::format("{}[{}]", written->second, (*this)(flat_index(load.buffer, load.indices)));
+  std::string input =
+      fmt::format("{}[{}]", names_[load.buffer], (*this)(stored_index(load.buffer, load.indices)));
   std::string_view widen = conversion(load.buffer->dtype, DType::f32);
   if (!widen.empty())
     input = fmt::format("{}({})", widen, input);

@@ -6,6 +6,8 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/error.h"
+#include "dsl/printer.h"
+#include "dsl/simplify.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -102,6 +104,22 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
 }
 )";
 
+constexpr std::string_view packed_rows = R"(/// The rows of an array, without the gaps between them.
+template <class T> static std::vector<T> packed(const std::vector<T> &array, size_t length, size_t apart) {
+  std::vector<T> rows;
+  for (size_t begin = 0; begin + length <= array.size(); begin += apart)
+    rows.insert(rows.end(), array.begin() + begin, array.begin() + begin + length);
+  return rows;
+}
+)";
+
+/// Elements from the first to the last in memory.
+std::int64_t stored_elements(const Buffer &buffer) {
+  auto elements = as_int(simplify(span_of(*buffer)));
+  internal_check(elements.has_value(), "the parameters of a standalone file have constant shapes");
+  return *elements;
+}
+
 class MainWriter {
 public:
   MainWriter(const EmitInfo &info, const kernel::Plan &plan, const Program &source)
@@ -165,6 +183,8 @@ void MainWriter::definitions() {
     out_.verbatim(half_value);
   if (outputs(DType::bf16))
     out_.verbatim(bfloat_value);
+  if (std::ranges::any_of(source_.params, [&](const Buffer &b) { return written(b) && b->strides; }))
+    out_.verbatim(packed_rows);
   out_.verbatim(compare);
   out_.blank();
 }
@@ -188,7 +208,7 @@ void MainWriter::inputs() {
   // Other names that main declares or calls.
   for (const char *own :
        {"reference", "good", "milliseconds", "median", "begin", "end", "device", "run", "n", "workspace",
-        "broken", "must", "randomize", "device_array", "read_back", "same", "printf"})
+        "broken", "must", "randomize", "device_array", "read_back", "packed", "same", "printf"})
     names.claim(own);
   names.claim(launcher_name(plan_));
   names.claim(requirement_name(plan_));
@@ -206,7 +226,7 @@ void MainWriter::inputs() {
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     const Buffer &buffer = source_.params[n];
     std::string type = element_type(buffer->dtype);
-    out_.line(fmt::format("std::vector<{}> {}({});", type, arrays_[n], kernel::element_count(buffer)));
+    out_.line(fmt::format("std::vector<{}> {}({});", type, arrays_[n], stored_elements(buffer)));
     if (buffer->role == Role::output)
       continue;
     out_.open(fmt::format("for ({} &x : {})", type, arrays_[n]));
@@ -269,6 +289,10 @@ void MainWriter::run_kernel() {
       std::string type = element_type(source_.params[n]->dtype);
       out_.line(fmt::format("std::vector<{}> {}({}.size());", type, got_[n], arrays_[n]));
       out_.line(fmt::format("read_back({}, {});", got_[n], devices_[n]));
+      const Buffer &buffer = source_.params[n];
+      if (buffer->strides)
+        out_.line(fmt::format("{0} = packed({0}, {1}, {2});", got_[n], to_string(buffer->shape.back()),
+                              to_string((*buffer->strides)[buffer->shape.size() - 2])));
     }
 }
 

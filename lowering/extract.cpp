@@ -71,7 +71,14 @@ std::vector<kernel::Assumption> assumptions_of(const Program &program, const Ker
     if (!buffer->strides)
       continue;
     Expr leading = (*buffer->strides)[rank - 2], holds = buffer->shape[rank - 1] <= leading;
-    if (!proves(holds, {}))
+    if (proves(holds, {}))
+      continue;
+    if (as_int(leading)) // the requirement is one on the length of a row
+      result.push_back(
+          {holds, buffer->shape[rank - 1],
+           fmt::format("{}, the length of a row of {},", to_string(buffer->shape[rank - 1]), buffer->name),
+           fmt::format("at most {}, its leading dimension", to_string(leading))});
+    else
       result.push_back({holds, leading,
                         fmt::format("{}, the leading dimension of {},", to_string(leading), buffer->name),
                         fmt::format("at least {}", to_string(buffer->shape[rank - 1]))});

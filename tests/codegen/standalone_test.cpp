@@ -3,13 +3,14 @@
 #include "codegen/standalone.h"
 
 #include "dsl/schedule.h"
+#include "dsl/specialise.h"
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/host_text.h"
 #include "tests/gemm_sizes.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
@@ -78,6 +79,34 @@ TEST(Standalone, an_element_that_nobody_writes_is_found) {
   kernel::Stmt all = set(e.out, e.i, e.at_a() + e.at_b());
   EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({all}), program)), 0);
   EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({when(Expr(e.i) < i32(99), "", {all})}), program)), 1);
+}
+
+/// X, C and Y have rows that lie 12, 16 and 20 apart.
+Schedule rows_apart(bool symbolic) {
+  Workload w("rows");
+  Expr m = symbolic ? w.size("M", {}) : Expr(5), n = symbolic ? w.size("N", {}) : Expr(7);
+  Tensor x = w.placeholder("X", {m, n}, DType::f32, {Expr(12)});
+  Tensor c = w.inout("C", {m, n}, DType::f32, {Expr(16)});
+  Tensor y =
+      w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) + c(i, j); });
+  w.update(c, {"i", "j"}, [&](const std::vector<Expr> &v) -> Definition { return c(v[0], v[1]) * 2.0f; });
+  Schedule s(w.output({{y, {Expr(20)}}}));
+  s.bind(s.loops(s.block("Y"))[0], Axis::block_x);
+  s.bind(s.loops(s.block("C"))[0], Axis::block_x);
+  return s;
+}
+
+TEST(Standalone, rows_may_be_apart_by_a_constant) {
+  Schedule one = rows_apart(false), all = rows_apart(true);
+  std::string output;
+  EXPECT_EQ(run_on_host(emit_standalone({}, lower(one), one.source()), 8, &output), 0);
+  EXPECT_THAT(output, testing::HasSubstr("check: Y passed, 0 of 35 elements wrong"));
+  std::vector<std::int64_t> sizes{5, 7};
+  std::string text = emit_standalone({}, with_sizes(lower(all), sizes), specialise(all.source(), sizes));
+  EXPECT_EQ(run_on_host(text), 0);
+  EXPECT_THAT(text,
+              testing::HasSubstr("if (12 < N)\n    return \"N, the length of a row of X, must be at most 12, "
+                                 "its leading dimension\";"));
 }
 
 /// The text of the kernel and that of the reference have one local for each square.
