@@ -1,10 +1,11 @@
 #pragma once
 /// Checks that a lowered schedule computes the same results as its program.
 
-#include "dsl/array.h"
 #include "dsl/schedule.h"
 #include "lowering/plan.h"
+#include "runtime/check/comparison.h"
 #include "runtime/check/executor.h"
+#include "runtime/check/inputs.h"
 #include "runtime/check/reference.h"
 
 #include <cstdint>
@@ -16,37 +17,6 @@
 #include <vector>
 
 namespace nestsmith {
-
-/// The inputs of one run of a check, and the required accuracy. "Bit for bit" means that all bits must be equal
-/// to the reference:
-///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5; within the error bound
-///   integers  f32 with small nonzero integers, every partial sum below 2^24 in magnitude; bit for bit
-///   ring      u32, all values; bit for bit
-///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
-///     is missing on one factor of a masked product: 0 times infinity is NaN
-///   opposite  like `infinite`, with the two halves exchanged
-///   switched  like `integers` or `ring`, but the scalar that disables the read of an inout parameter (beta)
-///     is 0, and the inout parameter is filled with NaN, or with poison if its dtype is an integer; bit for bit
-enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite, opposite };
-
-struct WrongElement {
-  std::string buffer;
-  std::vector<std::int64_t> index;
-  double got = 0, expected = 0;
-};
-
-/// The result of one run.
-struct RunResult {
-  CheckRun run = CheckRun::random;
-  std::string label; ///< "floating point", "beta = 0, C full of NaN"
-  bool passed = false;
-  double max_error = 0;            ///< largest |got - expected|
-  double max_error_over_bound = 0; ///< for `random` only: the run passes if this is at most 1
-  std::vector<std::int64_t> where; ///< index of the element with the largest error
-  std::int64_t wrong_elements = 0;
-  std::optional<WrongElement> first_wrong;
-  std::vector<std::string> messages; ///< the first wrong elements, and diagnostics of the executor
-};
 
 /// A run that was skipped.
 struct SkippedRun {
@@ -71,15 +41,6 @@ struct CheckOptions {
   bool to_first = false;   ///< stop after the first failed run
   bool infinite = false;   ///< add the runs with infinities, for floating-point elements
 };
-
-/// Arrays and scalars for one run of `source`, in the order of its parameters. Outputs are filled with a poison
-/// value.
-struct Inputs {
-  std::vector<Array> arrays;
-  std::vector<Scalar> scalars;
-};
-/// `largest_integer` is the largest absolute value of the inputs in the runs `integers` and `switched`.
-Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer = 8);
 
 /// Checks lowered schedules. Caches references for schedules of the same computation.
 class Checker {

@@ -1,0 +1,39 @@
+#pragma once
+/// The inputs of the runs of a check.
+
+#include "dsl/array.h"
+#include "dsl/program.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nestsmith {
+
+/// The inputs of one run of a check, and the required accuracy. "Bit for bit" means that all bits must be equal
+/// to the reference:
+///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5; within the error bound
+///   integers  f32 with small nonzero integers, every partial sum below 2^24 in magnitude; bit for bit
+///   ring      u32, all values; bit for bit
+///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
+///     is missing on one factor of a masked product: 0 times infinity is NaN
+///   opposite  like `infinite`, with the two halves exchanged
+///   switched  like `integers` or `ring`, with the scalar that disables the read of an inout parameter (beta)
+///     set to 0, and the inout parameter filled with NaN (integers: poison); bit for bit
+enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite, opposite };
+
+/// Arrays and scalars for one run of `source`, in the order of its parameters. Outputs are filled with a poison
+/// value.
+struct Inputs {
+  std::vector<Array> arrays;
+  std::vector<Scalar> scalars;
+};
+/// `largest_integer` is the largest absolute value of the inputs in the runs `integers` and `switched`.
+Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer = 8);
+
+/// The filler between the rows of an array. For floating point it is a NaN, so that the result shows a read of
+/// it.
+std::uint32_t filler_of(const Buffer &buffer);
+
+inline bool with_infinities(CheckRun run) { return run == CheckRun::infinite || run == CheckRun::opposite; }
+
+} // namespace nestsmith
