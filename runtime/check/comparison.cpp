@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
+#include <utility>
 
 namespace nestsmith {
 
@@ -19,6 +20,23 @@ std::vector<std::int64_t> unflatten(std::int64_t position, const std::vector<std
 }
 
 /// Compares one output, element by element, into `result`.
+/// The bits of an element as its dtype extends them to 64. A boolean that is neither 0 nor 1 stays what it is.
+std::int64_t integer_of(Scalar element) {
+  return element.dtype == DType::boolean ? static_cast<std::int64_t>(element.bits) : extended(element);
+}
+
+std::string text_of(DType dtype, std::int64_t value) {
+  return dtype == DType::u64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
+}
+
+double distance(DType dtype, std::int64_t a, std::int64_t b) {
+  bool less = dtype == DType::u64 ? static_cast<std::uint64_t>(a) < static_cast<std::uint64_t>(b) : a < b;
+  if (less)
+    std::swap(a, b);
+  return static_cast<double>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+/// Compares one output, element by element, into `result`.
 class Comparison {
 public:
   Comparison(const ReferenceOutput &expected, const Array &before, const Array &got, std::int64_t roundings,
@@ -26,27 +44,36 @@ public:
       : expected_(expected), before_(before), got_(got), gamma_(error_bound(roundings, 1)), result_(result) {}
 
   void run() {
+    bool real = is_float(got_.dtype());
     for (std::int64_t n = 0; n < got_.size(); ++n)
-      compare(n);
+      real ? compare_real(n) : compare_integer(n);
   }
 
 private:
-  void compare(std::int64_t n) {
+  void compare_integer(std::int64_t n) {
+    std::int64_t expected = expected_.integer[static_cast<std::size_t>(n)];
+    std::int64_t value = integer_of(got_.at(n));
+    if (value == expected)
+      return;
+    double error = distance(got_.dtype(), value, expected);
+    note_error(n, error, std::numeric_limits<double>::infinity());
+    wrong(n, got_.at(n).to_double(), expected_.value[static_cast<std::size_t>(n)], text_of(got_.dtype(), value),
+          text_of(got_.dtype(), expected), "");
+  }
+
+  void compare_real(std::int64_t n) {
     auto at = static_cast<std::size_t>(n);
     double expected = expected_.value[at];
     double value = got_.dtype() == DType::f32 ? got_.view<float>()[at] : got_.at(n).to_double();
     double error = same(value, expected) ? 0 : std::abs(value - expected);
-    if (result_.run == CheckRun::random) {
-      double bound = gamma_ * expected_.magnitude[at];
-      double ratio = error == 0 ? 0 : error / bound; // infinite where nothing but 0 is allowed
-      note_error(n, error, ratio);
-      if (!(error <= bound)) // a NaN is not
-        wrong(n, value, expected, fmt::format(" (error {:.3g}, bound {:.3g})", error, bound));
-    } else {
-      note_error(n, error, 0);
-      if (!same(value, expected))
-        wrong(n, value, expected, "");
-    }
+    double bound = result_.run == CheckRun::random ? gamma_ * expected_.magnitude[at] : 0;
+    double ratio = error == 0 ? 0 : error / bound; // infinite where nothing but 0 is allowed
+    note_error(n, error, ratio);
+    if (error <= bound) // a NaN is not
+      return;
+    std::string detail =
+        result_.run == CheckRun::random ? fmt::format(" (error {:.3g}, bound {:.3g})", error, bound) : "";
+    wrong(n, value, expected, fmt::format("{:.9g}", value), fmt::format("{:.9g}", expected), detail);
   }
 
   /// A NaN passes only where infinities make it one.
@@ -65,7 +92,8 @@ private:
     result_.max_error_over_bound = std::max(result_.max_error_over_bound, ratio);
   }
 
-  void wrong(std::int64_t n, double value, double expected, const std::string &detail) {
+  void wrong(std::int64_t n, double value, double expected, const std::string &value_text,
+             const std::string &expected_text, const std::string &detail) {
     result_.passed = false;
     if (!result_.first_wrong)
       result_.first_wrong = {expected_.buffer->name, unflatten(n, got_.shape()), value, expected};
@@ -75,10 +103,10 @@ private:
         fmt::format("{}[{}]", expected_.buffer->name, fmt::join(unflatten(n, got_.shape()), ", "));
     // A NaN keeps its payload through arithmetic, so in an inout the old bits do not tell who wrote them.
     if (expected_.buffer->role == Role::output && got_.at(n) == before_.at(n))
-      result_.messages.push_back(fmt::format("{} was never written; expected {:.9g}", element, expected));
+      result_.messages.push_back(fmt::format("{} was never written; expected {}", element, expected_text));
     else
       result_.messages.push_back(
-          fmt::format("{}: got {:.9g}, expected {:.9g}{}", element, value, expected, detail));
+          fmt::format("{}: got {}, expected {}{}", element, value_text, expected_text, detail));
   }
 
   const ReferenceOutput &expected_;

@@ -109,7 +109,7 @@ struct ElementProgram::Operations {
     }
     std::int64_t position = cells[i.a].integer;
     check_inside(*i.plane, position);
-    cells[i.result].integer = static_cast<std::int64_t>(i.plane->value[static_cast<std::size_t>(position)]);
+    cells[i.result].integer = i.plane->integer[static_cast<std::size_t>(position)];
   }
 
   template <class T> static Run integer_op(BinaryOp op) {

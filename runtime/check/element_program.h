@@ -14,18 +14,21 @@
 namespace nestsmith {
 
 /// A register. Floating-point numbers are stored in `value` and `magnitude`. Integers and conditions are stored
-/// in `integer`; u32 is zero-extended.
+/// in `integer`, extended to 64 bits with zeros or the sign, as the dtype says; u64 as the i64 of the same
+/// bits.
 struct Cell {
   double value = 0, magnitude = 0;
   std::int64_t integer = 0;
 };
 
-/// The content of a buffer. A double represents every element exactly.
+/// The content of a buffer: `value` and `magnitude` for a floating-point dtype, otherwise `integer`. A double
+/// represents every floating-point element exactly. Integers are extended to 64 bits as in a `Cell`.
 struct Plane {
   Buffer buffer;
   std::vector<std::int64_t> shape;
   std::vector<double> value;
   std::vector<double> magnitude; ///< empty: the absolute values of `value`
+  std::vector<std::int64_t> integer;
 };
 using Planes = std::map<const BufferNode *, Plane>;
 

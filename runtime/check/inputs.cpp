@@ -1,7 +1,9 @@
 #include "runtime/check/inputs.h"
 
 #include "dsl/workload_info.h"
+#include "runtime/check/input_uses.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -12,7 +14,8 @@ namespace {
 
 /// Quiet NaN with a payload of its own, and for integers a word that random data rarely has.
 constexpr std::uint64_t float_poison = 0x7fc0dead, integer_poison = 0xdeadbeefdeadbeef;
-constexpr std::uint64_t half_poison = 0x7fad; ///< a NaN of f16 and of bf16
+constexpr std::uint64_t half_poison = 0x7fad;  ///< a NaN of f16 and of bf16
+constexpr std::uint64_t boolean_poison = 0xcc; ///< neither true nor false
 
 class Random {
 public:
@@ -31,47 +34,69 @@ private:
 };
 
 void poison(Array &array) {
-  Scalar pattern{array.dtype(), is_float(array.dtype()) ? float_poison : integer_poison};
-  if (array.dtype() == DType::boolean)
-    return;
-  if (array.dtype() == DType::f16 || array.dtype() == DType::bf16)
+  DType type = array.dtype();
+  Scalar pattern{type, is_float(type) ? float_poison : integer_poison};
+  if (type == DType::boolean)
+    pattern.bits = boolean_poison;
+  if (type == DType::f16 || type == DType::bf16)
     pattern.bits = half_poison;
   for (std::int64_t n = 0; n < array.size(); ++n)
     array.set(n, pattern);
 }
 
-void randomize(Array &array, CheckRun run, int largest, Random &random) {
-  if (with_infinities(run)) {
-    for (std::int64_t n = 0; n < array.size(); ++n) {
-      bool infinite = (random.word() & 1) == (run == CheckRun::infinite);
-      double number = std::abs(random.nonzero(largest));
-      array.set(
-          n, Scalar::from_double(array.dtype(), infinite ? std::numeric_limits<double>::infinity() : number));
-    }
+/// An integer of the whole range of `dtype`: a small number, an end of the range, or any other.
+Scalar any_integer(DType dtype, int largest, Random &random) {
+  int width = 8 * byte_size(dtype);
+  std::uint64_t sign = std::uint64_t{1} << (width - 1), all = sign | (sign - 1), bits = 0;
+  std::uint32_t kind = random.word() % 8;
+  if (kind < 3)
+    bits = static_cast<std::uint64_t>(std::int64_t{random.nonzero(largest)});
+  else if (kind == 3)
+    bits = std::array{sign, sign - 1, all, all - 1}[random.word() % 4];
+  else
+    bits = std::uint64_t{random.word()} << 32 | random.word();
+  return {dtype, bits & all};
+}
+
+Scalar integer(DType dtype, bool small, int largest, Random &random) {
+  if (dtype == DType::boolean)
+    return {dtype, random.word() & 1};
+  if (small) {
+    int number = random.nonzero(largest);
+    return Scalar::from_double(dtype, is_index(dtype) ? number : std::abs(number));
+  }
+  return dtype == DType::u32 ? Scalar{dtype, random.word()} : any_integer(dtype, largest, random);
+}
+
+double infinite_or_small(CheckRun run, int largest, Random &random) {
+  bool infinite = (random.word() & 1) == (run == CheckRun::infinite);
+  double number = std::abs(random.nonzero(largest));
+  return infinite ? std::numeric_limits<double>::infinity() : number;
+}
+
+void randomize(Array &array, CheckRun run, bool small, int largest, Random &random) {
+  if (!is_float(array.dtype())) {
+    for (std::int64_t n = 0; n < array.size(); ++n)
+      array.set(n, integer(array.dtype(), small, largest, random));
     return;
   }
-  if (array.dtype() == DType::f32) {
-    for (float &x : array.view<float>())
-      x = run == CheckRun::random ? random.symmetric() : static_cast<float>(random.nonzero(largest));
-  } else if (is_float(array.dtype())) {
-    for (std::int64_t n = 0; n < array.size(); ++n)
-      array.set(n, Scalar::from_double(array.dtype(),
-                                       run == CheckRun::random ? random.symmetric() : random.nonzero(largest)));
-  } else if (array.dtype() == DType::u32) {
-    for (std::uint32_t &x : array.view<std::uint32_t>())
-      x = random.word();
-  } else {
-    for (std::int64_t n = 0; n < array.size(); ++n)
-      array.set(n, Scalar::from_double(array.dtype(), random.nonzero(largest)));
+  for (std::int64_t n = 0; n < array.size(); ++n) {
+    double number = run == CheckRun::random ? random.symmetric()
+                    : with_infinities(run)  ? infinite_or_small(run, largest, random)
+                                            : random.nonzero(largest);
+    array.set(n, Scalar::from_double(array.dtype(), number));
   }
 }
 
-Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
-  if (dtype == DType::u32)
-    return Scalar::of(dtype, random.word() | 1);
+Scalar random_scalar(DType dtype, CheckRun run, bool small, Random &random) {
   if (is_float(dtype) && run == CheckRun::random) {
     float x = random.symmetric();
     return Scalar::from_double(dtype, std::copysign(std::abs(x) + 0.5F, x));
+  }
+  if (!is_float(dtype) && !small) { // an odd number, which no number but 0 times is 0
+    Scalar number = integer(dtype, false, 3, random);
+    number.bits |= 1;
+    return number;
   }
   double number = random.nonzero(3);
   return Scalar::from_double(dtype, with_infinities(run) ? std::abs(number) : number);
@@ -81,6 +106,7 @@ Scalar random_scalar(DType dtype, CheckRun run, Random &random) {
 
 Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer) {
   Random random(seed);
+  InputUses uses(source);
   Inputs inputs;
   auto switched = run == CheckRun::switched ? switched_read(source) : std::nullopt;
   for (const Buffer &param : source.params) {
@@ -88,12 +114,14 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
     if (param->role == Role::output || (switched && param == switched->buffer))
       poison(array);
     else
-      randomize(array, run, largest_integer, random);
+      randomize(array, run, uses.small(param.get(), param->dtype), largest_integer, random);
   }
   for (const Var &scalar : source.scalars) {
+    bool small = uses.small(scalar.get(), scalar->dtype) ||
+                 (scalar->dtype != DType::u32 && uses.compared.contains(scalar.get()));
     bool off = switched && scalar == switched->scalar;
     inputs.scalars.push_back(off ? Scalar::from_double(scalar->dtype, 0)
-                                 : random_scalar(scalar->dtype, run, random));
+                                 : random_scalar(scalar->dtype, run, small, random));
   }
   return inputs;
 }

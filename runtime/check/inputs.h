@@ -13,12 +13,15 @@ namespace nestsmith {
 /// to the reference:
 ///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5; within the error bound
 ///   integers  f32 with small nonzero integers, every partial sum below 2^24 in magnitude; bit for bit
-///   ring      u32, all values; bit for bit
+///   ring      all results are integers, which wrap around; bit for bit
 ///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
 ///     is missing on one factor of a masked product: 0 times infinity is NaN
 ///   opposite  like `infinite`, with the two halves exchanged
 ///   switched  like `integers` or `ring`, with the scalar that disables the read of an inout parameter (beta)
 ///     set to 0, and the inout parameter filled with NaN (integers: poison); bit for bit
+/// Integers have values of the whole range of their dtype, in every run. But an integer that is computed to an
+/// index, or converted to floating point, has at most `largest_integer` in magnitude: a larger one would be out
+/// of bounds, or inexact. u32 data have all values also as an index. Infinities are floating-point values only.
 enum class CheckRun : std::uint8_t { random, integers, ring, switched, infinite, opposite };
 
 /// Arrays and scalars for one run of `source`, in the order of its parameters. Outputs are filled with a poison

@@ -20,36 +20,28 @@ namespace {
 
 template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Row-major values as a matrix of T, transposed on request.
-template <class T>
-Matrix<T> as_matrix(const std::vector<double> &values, std::int64_t rows, std::int64_t columns,
-                    bool transposed) {
-  Eigen::Map<const Matrix<double>> stored(values.data(), transposed ? columns : rows,
-                                          transposed ? rows : columns);
-  // Through i64, where a double beyond the range of T wraps as the ring does.
-  auto convert = [](double v) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::int64_t>(v));
-    else
-      return v;
-  };
+/// Row-major values as a matrix of T, transposed on request. Integers wrap around.
+template <class T, class From>
+Matrix<T> as_matrix(std::span<const From> values, std::int64_t rows, std::int64_t columns, bool transposed) {
+  Eigen::Map<const Matrix<From>> stored(values.data(), transposed ? columns : rows,
+                                        transposed ? rows : columns);
   if (transposed)
-    return stored.transpose().unaryExpr(convert);
-  return stored.unaryExpr(convert);
+    return stored.transpose().template cast<T>();
+  return stored.template cast<T>();
 }
 
 /// x * y, panels of rows in parallel. The order of summation is the same for any number of threads.
-template <class T> std::vector<double> multiply(const Matrix<T> &x, const Matrix<T> &y) {
+template <class To, class T> std::vector<To> multiply(const Matrix<T> &x, const Matrix<T> &y) {
   constexpr Eigen::Index panel = 64;
-  std::vector<double> result(static_cast<std::size_t>(x.rows() * y.cols()));
-  Eigen::Map<Matrix<double>> whole(result.data(), x.rows(), y.cols());
+  std::vector<To> result(static_cast<std::size_t>(x.rows() * y.cols()));
+  Eigen::Map<Matrix<To>> whole(result.data(), x.rows(), y.cols());
   std::vector<Eigen::Index> panels;
   for (Eigen::Index first = 0; first < x.rows(); first += panel)
     panels.push_back(first);
   llvm::parallelForEach(panels.begin(), panels.end(), [&](Eigen::Index first) {
     Eigen::Index rows = std::min(panel, x.rows() - first);
     Matrix<T> product = x.middleRows(first, rows) * y;
-    whole.middleRows(first, rows) = product.template cast<double>();
+    whole.middleRows(first, rows) = product.template cast<To>();
   });
   return result;
 }
@@ -146,7 +138,10 @@ public:
     }
     for (const Buffer &param : written_params(source_)) {
       Plane &plane = planes_.at(param.get());
-      result.outputs.push_back({param, std::move(plane.value), std::move(plane.magnitude)});
+      if (!is_float(param->dtype))
+        plane.value = as_doubles(plane);
+      result.outputs.push_back(
+          {param, std::move(plane.value), std::move(plane.magnitude), std::move(plane.integer)});
     }
     return result;
   }
@@ -154,12 +149,15 @@ public:
 private:
   Plane &make_plane(const Buffer &buffer) {
     Plane &plane = planes_[buffer.get()];
-    plane = {buffer, constant_shape(buffer), {}, {}};
+    plane = {buffer, constant_shape(buffer), {}, {}, {}};
     std::size_t size = 1;
     for (std::int64_t extent : plane.shape)
       size *= static_cast<std::size_t>(extent);
-    plane.value.assign(size, 0);
     plane.magnitude.assign(size, 0);
+    if (is_float(buffer->dtype))
+      plane.value.assign(size, 0);
+    else
+      plane.integer.assign(size, 0);
     return plane;
   }
 
@@ -167,40 +165,50 @@ private:
     if (array.dtype() == DType::f32) {
       std::ranges::copy(array.view<float>(), plane.value.begin());
     } else if (array.dtype() == DType::u32) {
-      std::ranges::copy(array.view<std::uint32_t>(), plane.value.begin());
-    } else {
+      std::ranges::copy(array.view<std::uint32_t>(), plane.integer.begin());
+    } else if (is_float(array.dtype())) {
       for (std::int64_t n = 0; n < array.size(); ++n)
         plane.value[static_cast<std::size_t>(n)] = array.at(n).to_double();
+    } else {
+      for (std::int64_t n = 0; n < array.size(); ++n)
+        plane.integer[static_cast<std::size_t>(n)] = extended(array.at(n));
     }
     if (is_float(array.dtype()))
       std::ranges::transform(plane.value, plane.magnitude.begin(), [](double v) { return std::abs(v); });
+  }
+
+  static std::vector<double> as_doubles(const Plane &plane) {
+    std::vector<double> values(plane.integer.begin(), plane.integer.end());
+    if (plane.buffer->dtype == DType::u64)
+      std::ranges::transform(plane.integer, values.begin(),
+                             [](std::int64_t v) { return static_cast<double>(static_cast<std::uint64_t>(v)); });
+    return values;
   }
 
   /// Matrix by matrix.
   void contract(const Contraction &c) {
     const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
     Plane &result = planes_.at(c.result.get());
-    DType type = c.result->dtype;
-    bool ring = type == DType::u32, integers = !is_float(type) && !ring;
-    std::vector<double> xs_magnitude, ys_magnitude;
-    if (is_float(type)) {
-      xs_magnitude = magnitude(x);
-      ys_magnitude = magnitude(y);
+    if (!is_float(c.result->dtype)) {
+      for (std::int64_t b = 0; b < c.batch; ++b)
+        std::ranges::copy(integer_product(c, part(x.integer, b, c.m * c.k), part(y.integer, b, c.k * c.n)),
+                          result.integer.begin() + b * c.m * c.n);
+      return;
     }
-    for (std::int64_t b = 0; b < c.batch; ++b) {
-      auto multiply_parts = [&](const std::vector<double> &left, const std::vector<double> &right,
-                                std::vector<double> &into) {
-        auto part = [&](const std::vector<double> &values, DType as, std::int64_t size) {
-          return rounded_to(as, {values.begin() + b * size, values.begin() + (b + 1) * size});
-        };
-        auto xs = part(left, c.x_type, c.m * c.k), ys = part(right, c.y_type, c.k * c.n);
-        std::ranges::copy(integers ? integer_product(c, xs, ys) : product(c, ring, xs, ys),
+    auto multiply_parts = [&](const std::vector<double> &left, const std::vector<double> &right,
+                              std::vector<double> &into) {
+      for (std::int64_t b = 0; b < c.batch; ++b)
+        std::ranges::copy(product(c, rounded_to(c.x_type, part(left, b, c.m * c.k)),
+                                  rounded_to(c.y_type, part(right, b, c.k * c.n))),
                           into.begin() + b * c.m * c.n);
-      };
-      multiply_parts(x.value, y.value, result.value);
-      if (is_float(type))
-        multiply_parts(xs_magnitude, ys_magnitude, result.magnitude);
-    }
+    };
+    multiply_parts(x.value, y.value, result.value);
+    multiply_parts(magnitude(x), magnitude(y), result.magnitude);
+  }
+
+  template <class T>
+  static std::vector<T> part(const std::vector<T> &values, std::int64_t b, std::int64_t size) {
+    return {values.begin() + b * size, values.begin() + (b + 1) * size};
   }
 
   /// Elements are exact in their own type; what is rounded before a product is rounded here.
@@ -219,25 +227,33 @@ private:
     return result;
   }
 
-  std::vector<double> product(const Contraction &c, bool ring, const std::vector<double> &x,
+  std::vector<double> product(const Contraction &c, const std::vector<double> &x,
                               const std::vector<double> &y) const {
-    Product wanted{c.m, c.n, c.k, c.x_transposed, c.y_transposed, ring};
+    Product wanted{c.m, c.n, c.k, c.x_transposed, c.y_transposed, false};
     if (multiplier_ && multiplier_->serves(wanted))
       return multiplier_->multiply(wanted, x, y);
-    if (ring)
-      return multiply(as_matrix<std::uint32_t>(x, c.m, c.k, c.x_transposed),
-                      as_matrix<std::uint32_t>(y, c.k, c.n, c.y_transposed));
-    return multiply(as_matrix<double>(x, c.m, c.k, c.x_transposed),
-                    as_matrix<double>(y, c.k, c.n, c.y_transposed));
+    return multiply<double>(as_matrix<double>(std::span(x), c.m, c.k, c.x_transposed),
+                            as_matrix<double>(std::span(y), c.k, c.n, c.y_transposed));
   }
 
-  static std::vector<double> integer_product(const Contraction &c, const std::vector<double> &x,
-                                             const std::vector<double> &y) {
-    std::vector<double> result = multiply(as_matrix<std::int64_t>(x, c.m, c.k, c.x_transposed),
-                                          as_matrix<std::int64_t>(y, c.k, c.n, c.y_transposed));
+  std::vector<std::int64_t> integer_product(const Contraction &c, const std::vector<std::int64_t> &x,
+                                            const std::vector<std::int64_t> &y) const {
+    Product wanted{c.m, c.n, c.k, c.x_transposed, c.y_transposed, true};
+    bool ring = c.result->dtype == DType::u32;
+    if (ring && multiplier_ && multiplier_->serves(wanted)) {
+      std::vector<double> product = multiplier_->multiply(wanted, {x.begin(), x.end()}, {y.begin(), y.end()});
+      return {product.begin(), product.end()};
+    }
+    auto in = [&]<class T>() {
+      return multiply<std::int64_t>(as_matrix<T>(std::span(x), c.m, c.k, c.x_transposed),
+                                    as_matrix<T>(std::span(y), c.k, c.n, c.y_transposed));
+    };
+    if (ring)
+      return in.template operator()<std::uint32_t>();
+    std::vector<std::int64_t> result = in.template operator()<std::uint64_t>(); // wraps around
     if (c.result->dtype == DType::i32)
-      for (double &value : result)
-        value = static_cast<std::int32_t>(static_cast<std::int64_t>(value));
+      for (std::int64_t &value : result)
+        value = static_cast<std::int32_t>(value);
     return result;
   }
 
@@ -260,8 +276,9 @@ private:
         return;
     }
     for (std::size_t n = 0; n < scalars_.size(); ++n) {
-      double value = scalars_[n].to_double();
-      code[code.variable(source_.scalars[n])] = {value, std::abs(value), static_cast<std::int64_t>(value)};
+      bool real = is_float(scalars_[n].dtype);
+      double value = real ? scalars_[n].to_double() : 0;
+      code[code.variable(source_.scalars[n])] = {value, std::abs(value), real ? 0 : extended(scalars_[n])};
     }
     CompiledStore init, body;
     if (block.init)
@@ -307,9 +324,12 @@ private:
                                                    store.plane->buffer->name));
     const Cell &cell = code[store.value];
     auto n = static_cast<std::size_t>(position);
-    bool real = is_float(store.plane->buffer->dtype);
-    store.plane->value[n] = real ? cell.value : static_cast<double>(cell.integer);
-    store.plane->magnitude[n] = real ? cell.magnitude : 0;
+    if (!is_float(store.plane->buffer->dtype)) {
+      store.plane->integer[n] = cell.integer;
+      return;
+    }
+    store.plane->value[n] = cell.value;
+    store.plane->magnitude[n] = cell.magnitude;
   }
 
   /// Adds what `block` does to a value that goes through it.
@@ -350,6 +370,17 @@ private:
 Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
                     Multiplier *multiplier) {
   return Evaluator(source, arrays, scalars, multiplier).run();
+}
+
+std::int64_t extended(Scalar scalar) {
+  if (scalar.dtype == DType::boolean)
+    return scalar.bits != 0;
+  return with_number(scalar.dtype, [&]<class T>() -> std::int64_t {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<std::int64_t>(scalar.as<T>());
+    else
+      internal_error("a float among the integers");
+  });
 }
 
 double error_bound(std::int64_t roundings, double magnitude) {

@@ -14,9 +14,12 @@ namespace nestsmith {
 /// A parameter that the program writes.
 struct ReferenceOutput {
   Buffer buffer;
-  std::vector<double> value; ///< row-major; exact for integer dtypes, u32 in Z/2^32
+  std::vector<double> value; ///< row-major; for integer dtypes `integer`, rounded to double
   /// Value of the same expression for the absolute values of the inputs; 0 for integer dtypes.
   std::vector<double> magnitude;
+  /// For integer dtypes and boolean: the exact values, extended to 64 bits (u64: the i64 of the same bits).
+  /// Arithmetic wraps around. Empty for floating-point dtypes.
+  std::vector<std::int64_t> integer;
 };
 
 /// The value of `Reference::fraction_bits` if a constant needs too many bits.
@@ -58,6 +61,9 @@ public:
 /// a stage reads out of bounds.
 Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
                     Multiplier *multiplier = nullptr);
+
+/// The value of an integer or boolean scalar, extended to 64 bits.
+std::int64_t extended(Scalar scalar);
 
 /// The bound gamma_m * magnitude with m roundings, gamma_m = m*u / (1 - m*u), u = 2^-24 (Higham, Lemma 3.1).
 /// Throws UserError (usage) if m is so large that the bound does not exist.
