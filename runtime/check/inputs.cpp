@@ -88,6 +88,24 @@ void randomize(Array &array, CheckRun run, bool small, int largest, Random &rand
   }
 }
 
+/// Whether no index of the element is the first or the last of its dimension.
+bool is_inner(std::int64_t position, const std::vector<std::int64_t> &shape) {
+  for (std::size_t d = shape.size(); d-- > 0; position /= shape[d])
+    if (std::int64_t index = position % shape[d]; index == 0 || index == shape[d] - 1)
+      return false;
+  return true;
+}
+
+/// Sets an eighth of the inner elements to 0, of floating-point elements half to -0. The elements at the edges
+/// stay, so that a lost first or last term of a sum changes the result.
+void put_zeros(Array &array, Random &random) {
+  Scalar zero = Scalar::from_double(array.dtype(), 0);
+  Scalar negative = is_float(array.dtype()) ? Scalar::from_double(array.dtype(), -0.0) : zero;
+  for (std::int64_t n = 0; n < array.size(); ++n)
+    if (std::uint32_t word = random.word(); word % 8 == 0 && is_inner(n, array.shape()))
+      array.set(n, word & 8 ? negative : zero);
+}
+
 Scalar random_scalar(DType dtype, CheckRun run, bool small, Random &random) {
   if (is_float(dtype) && run == CheckRun::random) {
     float x = random.symmetric();
@@ -105,16 +123,20 @@ Scalar random_scalar(DType dtype, CheckRun run, bool small, Random &random) {
 } // namespace
 
 Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer) {
-  Random random(seed);
+  Random random(seed), random_zeros(~seed);
+  bool zeros = run == CheckRun::integers || run == CheckRun::ring || run == CheckRun::switched;
   InputUses uses(source);
   Inputs inputs;
   auto switched = run == CheckRun::switched ? switched_read(source) : std::nullopt;
   for (const Buffer &param : source.params) {
     Array &array = inputs.arrays.emplace_back(param->dtype, constant_shape(param));
-    if (param->role == Role::output || (switched && param == switched->buffer))
+    if (param->role == Role::output || (switched && param == switched->buffer)) {
       poison(array);
-    else
-      randomize(array, run, uses.small(param.get(), param->dtype), largest_integer, random);
+      continue;
+    }
+    randomize(array, run, uses.small(param.get(), param->dtype), largest_integer, random);
+    if (zeros)
+      put_zeros(array, random_zeros);
   }
   for (const Var &scalar : source.scalars) {
     bool small = uses.small(scalar.get(), scalar->dtype) ||

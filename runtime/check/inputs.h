@@ -12,13 +12,16 @@ namespace nestsmith {
 /// The inputs of one run of a check, and the required accuracy. "Bit for bit" means that all bits must be equal
 /// to the reference:
 ///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5; within the error bound
-///   integers  f32 with small nonzero integers, every partial sum below 2^24 in magnitude; bit for bit
+///   integers  f32 with small integers, every partial sum below 2^24 in magnitude; bit for bit
 ///   ring      all results are integers, which wrap around; bit for bit
 ///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
 ///     is missing on one factor of a masked product: 0 times infinity is NaN
 ///   opposite  like `infinite`, with the two halves exchanged
 ///   switched  like `integers` or `ring`, with the scalar that disables the read of an inout parameter (beta)
 ///     set to 0, and the inout parameter filled with NaN (integers: poison); bit for bit
+/// In the runs `integers`, `ring` and `switched`, an eighth of the elements that are not at an edge of their
+/// array are 0 or -0.
+///
 /// Integers have values of the whole range of their dtype, in every run. But an integer that is computed to an
 /// index, or converted to floating point, has at most `largest_integer` in magnitude: a larger one would be out
 /// of bounds, or inexact. u32 data have all values also as an index. Infinities are floating-point values only.

@@ -13,6 +13,7 @@
 #include <limits>
 #include <llvm/Support/Parallel.h>
 #include <map>
+#include <set>
 
 namespace nestsmith {
 
@@ -133,6 +134,8 @@ public:
       else
         evaluate(*block);
       count_roundings(*block, result);
+      if (has_unsigned_zeros(block->body.value))
+        unsigned_zeros_.insert(written.get());
       for (double magnitude : planes_.at(written.get()).magnitude)
         result.largest = std::max(result.largest, magnitude);
     }
@@ -140,8 +143,8 @@ public:
       Plane &plane = planes_.at(param.get());
       if (!is_float(param->dtype))
         plane.value = as_doubles(plane);
-      result.outputs.push_back(
-          {param, std::move(plane.value), std::move(plane.magnitude), std::move(plane.integer)});
+      result.outputs.push_back({param, std::move(plane.value), std::move(plane.magnitude),
+                                std::move(plane.integer), !unsigned_zeros_.contains(param.get())});
     }
     return result;
   }
@@ -230,10 +233,14 @@ private:
   std::vector<double> product(const Contraction &c, const std::vector<double> &x,
                               const std::vector<double> &y) const {
     Product wanted{c.m, c.n, c.k, c.x_transposed, c.y_transposed, false};
-    if (multiplier_ && multiplier_->serves(wanted))
-      return multiplier_->multiply(wanted, x, y);
-    return multiply<double>(as_matrix<double>(std::span(x), c.m, c.k, c.x_transposed),
-                            as_matrix<double>(std::span(y), c.k, c.n, c.y_transposed));
+    std::vector<double> result =
+        multiplier_ && multiplier_->serves(wanted)
+            ? multiplier_->multiply(wanted, x, y)
+            : multiply<double>(as_matrix<double>(std::span(x), c.m, c.k, c.x_transposed),
+                               as_matrix<double>(std::span(y), c.k, c.n, c.y_transposed));
+    for (double &value : result)
+      value += 0.0; // a multiplier may begin with a term instead of +0: -0 becomes +0
+    return result;
   }
 
   std::vector<std::int64_t> integer_product(const Contraction &c, const std::vector<std::int64_t> &x,
@@ -332,6 +339,18 @@ private:
     store.plane->magnitude[n] = cell.magnitude;
   }
 
+  /// Whether the sign of a zero depends on the implementation of an operator (see ReferenceOutput).
+  bool has_unsigned_zeros(const Expr &value) const {
+    return any_node(value, [&](const Expr &e) {
+      if (const auto *access = e.as<Load>())
+        return unsigned_zeros_.contains(access->buffer.get());
+      const auto *binary = e.as<Binary>();
+      return binary && is_float(e.dtype()) &&
+             (binary->op == BinaryOp::min || binary->op == BinaryOp::max || binary->op == BinaryOp::floordiv ||
+              binary->op == BinaryOp::floormod);
+    });
+  }
+
   /// Adds what `block` does to a value that goes through it.
   void count_roundings(const Block &block, Reference &result) {
     if (!is_float(block.body.buffer->dtype))
@@ -363,6 +382,7 @@ private:
   Multiplier *multiplier_;
   Planes planes_;
   std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
+  std::set<const BufferNode *> unsigned_zeros_;     ///< buffers of which the sign of a zero is not defined
 };
 
 } // namespace

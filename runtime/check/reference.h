@@ -20,6 +20,11 @@ struct ReferenceOutput {
   /// For integer dtypes and boolean: the exact values, extended to 64 bits (u64: the i64 of the same bits).
   /// Arithmetic wraps around. Empty for floating-point dtypes.
   std::vector<std::int64_t> integer;
+  /// Whether the program defines the sign of a zero of `value`. A sum does, in any order of its terms, because
+  /// it begins at +0: x + -x and +0 + -0 are +0. Copies, products, differences and elementwise sums do, because
+  /// a schedule keeps their order. `min` and `max` do not: of +0 and -0 they return either, and so
+  /// floating-point `floordiv` and `floormod`, and every value that is computed from one of these.
+  bool signed_zeros = true;
 };
 
 /// The value of `Reference::fraction_bits` if a constant needs too many bits.

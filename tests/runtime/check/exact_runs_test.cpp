@@ -104,5 +104,57 @@ TEST(ExactRuns, KeepIntegersThatIndexSmall) {
   }
 }
 
+TEST(ExactRuns, HaveZerosOfBothSigns) {
+  Program isnt_zero =
+      map(DType::f32, [](const Tensor &x, Expr i) { return select(not_equal(x(i), 0), Expr(1.0F), 2.0F); });
+  EXPECT_TRUE(check_right(isnt_zero).passed);
+  CheckResult wrong = check_map<float, float>(isnt_zero, [](float) { return 1.0F; });
+  EXPECT_THAT(all_messages(wrong), HasSubstr("integer mode: Y["));
+
+  for (DType dtype : {DType::f16, DType::f32})
+    EXPECT_TRUE(check_right(copy(dtype)).passed) << name(dtype);
+  CheckResult unsigned_copy = check_map<float, float>(copy(DType::f32), [](float x) { return x + 0.0F; });
+  EXPECT_TRUE(unsigned_copy.find(CheckRun::random)->passed);
+  EXPECT_EQ(unsigned_copy.exact(), false);
+  EXPECT_THAT(all_messages(unsigned_copy), HasSubstr(": got 0, expected -0"));
+}
+
+/// A lost term is a lost element at an edge, of every array.
+TEST(ExactRuns, HaveNoZeroAtAnEdge) {
+  for (CheckRun run : {CheckRun::integers, CheckRun::switched}) {
+    Inputs inputs = make_inputs(gemm(30, 20, 50), run, 1);
+    const Array &a = inputs.arrays[0];
+    std::int64_t zeros = 0;
+    for (std::int64_t i = 0; i < 30; ++i)
+      for (std::int64_t k = 0; k < 50; ++k) {
+        bool zero = a.at(i * 50 + k).to_double() == 0;
+        zeros += zero;
+        EXPECT_FALSE(zero && (i == 0 || i == 29 || k == 0 || k == 49)) << i << " " << k;
+      }
+    EXPECT_GT(zeros, 0);
+  }
+}
+
+/// The order of a sum does not define the sign of its zero, and neither do `min` and `max`.
+TEST(ExactRuns, CompareTheSignOfAZeroOnlyWhereItIsDefined) {
+  Program larger = map(DType::f32, [](const Tensor &x, Expr i) { return max(x(i), 0.0F) * 2.0F; });
+  for (float zero : {0.0F, -0.0F}) {
+    CheckResult result = check_map<float, float>(larger, [&](float x) { return x > 0 ? x * 2 : zero; });
+    EXPECT_TRUE(result.passed) << all_messages(result);
+  }
+  Workload w("rows");
+  Tensor x = w.placeholder("X", {40, 3});
+  Reduce k = reduce_axis("k", 3);
+  Program rows = w.output({w.compute("Y", {40}, {"i"}, [&](Expr i) { return sum(x(i, k), k); })});
+  EXPECT_TRUE(check_right(rows).passed);
+  CheckResult backwards = Checker().check(rows, [](std::vector<Array> &arrays, const std::vector<Scalar> &) {
+    auto values = arrays[0].view<float>();
+    for (std::size_t i = 0; i < 40; ++i)
+      arrays[1].view<float>()[i] = values[3 * i + 2] + values[3 * i + 1] + values[3 * i] + 0.0F;
+    return Execution{};
+  });
+  EXPECT_TRUE(backwards.passed) << all_messages(backwards);
+}
+
 } // namespace
 } // namespace nestsmith
