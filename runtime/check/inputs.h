@@ -17,7 +17,7 @@ namespace nestsmith {
 ///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
 ///     is missing on one factor of a masked product: 0 times infinity is NaN
 ///   opposite  like `infinite`, with the two halves exchanged
-///   switched  like `integers` or `ring`, with the scalar that disables the read of an inout parameter (beta)
+///   switched  like `integers` or `ring`, but the scalar that disables the read of an inout parameter (beta)
 ///     is 0, and the inout parameter is filled with NaN, or with poison if its dtype is an integer; bit for bit
 /// In the runs `integers`, `ring` and `switched`, an eighth of the elements that are not at an edge of their
 /// array are 0 or -0.
