@@ -15,87 +15,27 @@ namespace {
 
 /// Names that CUDA and its headers declare in every translation unit, followed by names that codegen declares.
 const std::set<std::string> &reserved_words() {
-  static const std::set<std::string> words = {"threadIdx",
-                                              "blockIdx",
-                                              "blockDim",
-                                              "gridDim",
-                                              "warpSize",
-                                              "dim3",
-                                              "min",
-                                              "max",
-                                              "floorf",
-                                              "fabs",
-                                              "std",
-                                              "NULL",
-                                              "assert",
-                                              "errno",
-                                              "linux",
-                                              "unix",
-                                              "stdin",
-                                              "stdout",
-                                              "stderr",
-                                              "size_t",
-                                              "cudaStream_t",
-                                              "FILE",
-                                              "fpos_t",
-                                              "time_t",
-                                              "clock_t",
-                                              "div_t",
-                                              "ldiv_t",
-                                              "lldiv_t",
-                                              "wchar_t",
-                                              "ptrdiff_t",
-                                              "nullptr_t",
-                                              "max_align_t",
-                                              "va_list",
-                                              "va_start",
-                                              "va_end",
-                                              "va_arg",
-                                              "va_copy",
-                                              "offsetof",
-                                              "int8_t",
-                                              "int16_t",
-                                              "uint8_t",
-                                              "uint16_t",
-                                              "uint64_t",
-                                              "intptr_t",
-                                              "intmax_t",
-                                              "uintmax_t",
-                                              "uint",
-                                              "ushort",
-                                              "ulong",
-                                              "uchar",
-                                              "isnan",
-                                              "isinf",
-                                              "isfinite",
-                                              "isnormal",
-                                              "signbit",
-                                              "fpclassify",
-                                              "isgreater",
-                                              "isless",
-                                              "cudaSuccess",
-                                              "cudaErrorInvalidValue",
-                                              "cudaGetLastError",
-                                              "typeof",
-                                              "cudaError_t",
-                                              "int32_t",
-                                              "int64_t",
-                                              "uint32_t",
-                                              "uintptr_t",
-                                              "min_f32",
-                                              "max_f32",
-                                              "floordiv_f32",
-                                              "floormod_f32",
-                                              "round_tf32",
-                                              "rounded_f16",
-                                              "rounded_bf16",
-                                              "rounded_tf32",
-                                              "overlap",
-                                              "stream",
-                                              "Real",
-                                              "EOF",
-                                              "NAN",
-                                              "INFINITY"};
+  static const std::set<std::string> words = {
+      "threadIdx",    "blockIdx",   "blockDim",    "gridDim",      "warpSize",
+      "dim3",         "min",        "max",         "floorf",       "fabs",
+      "std",          "NULL",       "assert",      "errno",        "linux",
+      "unix",         "stdin",      "stdout",      "stderr",       "size_t",
+      "FILE",         "fpos_t",     "time_t",      "clock_t",      "div_t",
+      "ldiv_t",       "lldiv_t",    "wchar_t",     "ptrdiff_t",    "nullptr_t",
+      "max_align_t",  "va_list",    "va_start",    "va_end",       "va_arg",
+      "va_copy",      "offsetof",   "int8_t",      "int16_t",      "uint8_t",
+      "uint16_t",     "uint64_t",   "intptr_t",    "intmax_t",     "uintmax_t",
+      "uint",         "ushort",     "ulong",       "uchar",        "isnan",
+      "isinf",        "isfinite",   "isnormal",    "signbit",      "fpclassify",
+      "isgreater",    "isless",     "typeof",      "int32_t",      "int64_t",
+      "uint32_t",     "uintptr_t",  "min_f32",     "max_f32",      "floordiv_f32",
+      "floormod_f32", "round_tf32", "rounded_f16", "rounded_bf16", "rounded_tf32",
+      "overlap",      "stream",     "Real",        "BUFSIZ",       "L_ctermid",
+      "L_cuserid",    "L_tmpnam",   "MAXFLOAT",    "NFDBITS",      "NZERO",
+      "P_tmpdir",     "SNAN",       "SNANF",       "SNANF32",      "SNANF32X",
+      "SNANF64",      "SNANF64X",   "SNANL",       "WCONTINUED",   "WEXITED",
+      "WNOHANG",      "WNOWAIT",    "WSTOPPED",    "WUNTRACED",    "math_errhandling",
+      "EOF",          "NAN",        "INFINITY"};
   return words;
 }
 
@@ -107,10 +47,12 @@ bool is_of_standalone(const std::string &name) {
   return words.count(name) != 0 || name.starts_with("reference_stage_");
 }
 
-/// Macros such as INT_MAX, RAND_MAX and M_PI: upper-case letters around an underscore.
+/// Macros such as INT_MAX, RAND_MAX and M_PIf32: upper-case letters around an underscore, or M_ before one.
 bool looks_like_a_macro(const std::string &name) {
   bool capitals = std::all_of(name.begin(), name.end(), [](unsigned char c) { return !std::islower(c); });
-  return capitals && name.find('_') != std::string::npos && name.back() != '_';
+  bool of_math =
+      name.size() > 2 && name.starts_with("M_") && !std::islower(static_cast<unsigned char>(name[2]));
+  return of_math || (capitals && name.find('_') != std::string::npos && name.back() != '_');
 }
 
 /// float4, uint2, make_float4: a local of such a name would hide the type.
@@ -123,10 +65,17 @@ bool names_a_vector(std::string name) {
   return lanes && elements.count(name.substr(0, name.size() - 1)) != 0;
 }
 
+/// Names of the CUDA runtime and driver; some are macros.
+bool has_prefix_of_cuda(const std::string &name) {
+  bool driver = name.size() > 2 && name.starts_with("cu") && std::isupper(static_cast<unsigned char>(name[2]));
+  return name.starts_with("cuda") || name.starts_with("CUDA") || driver;
+}
+
 bool is_taken(const std::string &name) {
-  return is_cpp_keyword(name) || reserved_words().count(name) || names_a_vector(name) ||
-         find_intrinsic(name, DType::f32) || find_intrinsic(name, DType::u32) || is_data_function(name) ||
-         name.starts_with("floor_div_") || name.starts_with("floor_mod_") || looks_like_a_macro(name);
+  return is_cpp_keyword(name) || has_prefix_of_cuda(name) || reserved_words().count(name) ||
+         names_a_vector(name) || find_intrinsic(name, DType::f32) || find_intrinsic(name, DType::u32) ||
+         is_data_function(name) || name.starts_with("floor_div_") || name.starts_with("floor_mod_") ||
+         looks_like_a_macro(name);
 }
 
 } // namespace
@@ -156,8 +105,7 @@ std::string why_not_linked(const std::string &name) {
     return "names that start with '_', or that have '__' in NAME_launch, are reserved for the compiler";
   if (is_cpp_keyword(name) || words_of_c.count(name))
     return "it is a keyword of C or C++";
-  bool driver = name.size() > 2 && name.starts_with("cu") && std::isupper(static_cast<unsigned char>(name[2]));
-  if (name.starts_with("cuda") || name.starts_with("CUDA") || driver)
+  if (has_prefix_of_cuda(name))
     return "CUDA reserves names with this prefix";
   if (is_library_function(name))
     return "a function of the C library or of CUDA has that name";

@@ -13,8 +13,9 @@ TEST(Names, ThatNobodyTakesStay) {
 }
 
 TEST(Names, ThatCppOrCudaTakesGetASuffix) {
-  for (const char *name : {"int", "co_await", "threadIdx", "min", "float4", "make_uint2", "longlong1", "dot4",
-                           "round_tf32", "stream", "INT_MAX"})
+  for (const char *name :
+       {"int", "co_await", "threadIdx", "min", "float4", "make_uint2", "longlong1", "dot4", "round_tf32",
+        "stream", "INT_MAX", "uint", "M_PIf32", "BUFSIZ", "cudaArrayCubemap", "floordiv_i32", "floor_mod_u64"})
     EXPECT_EQ(identifier(name), std::string(name) + "_");
   EXPECT_EQ(linked_identifier("exp"), "exp_kernel");
   EXPECT_EQ(linked_identifier("int"), "int_");
@@ -22,7 +23,8 @@ TEST(Names, ThatCppOrCudaTakesGetASuffix) {
 
 TEST(Names, OfTheLibrariesAreRecognisedInEveryFloatingType) {
   for (const char *name : {"read", "select", "sinf", "sinl", "sinf64", "sinf32x", "qsort_r", "isalpha_l",
-                           "norm3df", "cospif", "fmaximum_magf", "must", "reference_stage_0"})
+                           "norm3df", "cospif", "fmaximum_magf", "must", "reference_stage_0", "sincos",
+                           "rsqrtf", "fmaf", "clock64", "getenv", "pthread_create"})
     EXPECT_EQ(linked_identifier(name), std::string(name) + "_kernel");
   for (const char *name : {"gemm", "product", "axpy", "total", "scalef", "readable", "kernel"})
     EXPECT_EQ(linked_identifier(name), name);
