@@ -31,18 +31,25 @@ struct Used {
 };
 
 /// Names nests after their results: the last buffer that a nest writes or, if another nest writes it too, the
-/// block.
+/// block. The names differ in more than leading and repeated underscores, which CUDA C does not allow.
 std::vector<std::string> names_of(const std::vector<Stmt> &nests) {
   auto last = [](const Stmt &nest) { return blocks_of(nest).back(); };
-  std::map<std::string, int> makers, taken;
+  std::map<std::string, int> makers;
+  std::set<std::string> taken;
   for (const Stmt &nest : nests)
     ++makers[last(nest)->body.buffer->name];
   std::vector<std::string> names;
   for (const Stmt &nest : nests) {
     const std::string &made = last(nest)->body.buffer->name;
     std::string name = makers[made] == 1 ? made : last(nest)->id->name;
-    int before = taken[name]++;
-    names.push_back(before == 0 ? name : fmt::format("{}_{}", name, before));
+    for (std::size_t at = 0; (at = name.find("__")) != std::string::npos;)
+      name.erase(at, 1);
+    if (name.size() > 1 && name.front() == '_')
+      name.erase(0, 1);
+    std::string unique = name;
+    for (int n = 1; !taken.insert(unique).second; ++n)
+      unique = fmt::format("{}_{}", name, n);
+    names.push_back(unique);
   }
   return names;
 }

@@ -109,6 +109,19 @@ TEST(Standalone, rows_may_be_apart_by_a_constant) {
                                  "its leading dimension\";"));
 }
 
+/// A kernel may have the name of an array, of an axis or of a function that the file defines.
+TEST(Standalone, a_kernel_may_have_a_name_of_the_computation) {
+  for (const char *name : {"X", "Y", "i", "X_launch", "sincos", "packed", "workspace", "stream", "Y_T"}) {
+    SCOPED_TRACE(name);
+    Workload w(name);
+    Tensor x = w.placeholder("X", {8});
+    Tensor t = w.compute("T", {8}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+    Tensor u = w.compute("_T", {8}, {"i"}, [&](Expr i) -> Definition { return t(7 - i) + 1; });
+    Schedule s(w.output({w.compute("Y", {8}, {"i"}, [&](Expr i) -> Definition { return u(7 - i) * 2; })}));
+    EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source())), 0);
+  }
+}
+
 /// The text of the kernel and that of the reference have one local for each square.
 TEST(Standalone, shared_operands_are_computed_once) {
   for (DType dtype : {DType::u32, DType::f32}) {
