@@ -56,16 +56,18 @@ private:
     return access && !access->mask.exists() && access->buffer->scope == Scope::global;
   }
 
-  /// Whether every buffer that the block loads at this axis has elements up to `extent`. If `zero`, its
-  /// elements past the shape must be 0.
-  bool loads_reach(const Block &block, const Var &axis, const Expr &extent, bool zero) const {
+  /// Whether every load of the block that this axis indexes exists up to `extent` and, unless `end` is null, is
+  /// 0 from `end` on. A buffer that is longer than `end` has elements of its source there.
+  bool loads_reach(const Block &block, const Var &axis, const Expr &extent, const Expr &end) const {
     for (const Load *access : loads_of(block))
       for (std::size_t d = 0; d < access->indices.size(); ++d) {
         if (!uses(access->indices[d], axis) || access->buffer == block.body.buffer)
           continue;
         auto it = padding_.find({access->buffer, d});
         const Var *plain = access->indices[d].as<Var>();
-        if (!plain || it == padding_.end() || !holds(extent <= it->second.extent) || (zero && !it->second.zero))
+        if (!plain || it == padding_.end() || !holds(extent <= it->second.extent))
+          return false;
+        if (end.exists() && !(it->second.zero && holds(access->buffer->shape[d] <= end)))
           return false;
       }
     return true;
@@ -108,9 +110,9 @@ private:
         const Var *axis = writer->body.indices[d].as<Var>();
         if (!possible)
           break;
-        possible = is_copy(*writer) || loads_reach(*writer, *axis, extent, false);
+        possible = is_copy(*writer) || loads_reach(*writer, *axis, extent, {});
         const auto *source = writer->body.value.as<Load>();
-        bool copies = source && !source->mask.exists() && loads_reach(*writer, *axis, extent, true);
+        bool copies = source && !source->mask.exists() && loads_reach(*writer, *axis, extent, buffer->shape[d]);
         zero = zero && (is_copy(*writer) || copies);
       }
       if (possible)
@@ -145,7 +147,7 @@ private:
       if (!indexed)
         return false;
     }
-    return loads_reach(block, iter.var, reach(iter), true);
+    return loads_reach(block, iter.var, reach(iter), iter.extent);
   }
 
   Stmt rewrite(const Stmt &stmt) {

@@ -151,6 +151,28 @@ TEST(Tails, OfASumKeepTheirGuardUnlessAllFactorsAreFilled) {
   EXPECT_FALSE(contains(both, "if ")) << both;
 }
 
+/// S = the sum of the first nine of ten elements of X: past the end of the sum, the cache holds the tenth.
+TEST(Tails, OfASumKeepTheirGuardWhereTheSourceIsLonger) {
+  for (bool through_stage : {false, true}) {
+    Workload w("part");
+    Tensor x = w.placeholder("X", {10});
+    Tensor t = w.compute("T", {9}, {"t"}, [&](Expr i) -> Definition { return x(i); });
+    Reduce k = reduce_axis("k", 9);
+    Tensor y = w.compute("S", {4}, {"i"}, [&](Expr) { return sum(through_stage ? t(k) : x(k), k); });
+    Schedule s(w.output({y}));
+    auto S = s.block("S");
+    auto i = s.loops(S)[0], k_outer = s.split(s.loops(S)[1], {infer, 2})[0];
+    auto cache = s.cache_read(through_stage ? s.block("T") : S, "X", Scope::local);
+    if (through_stage) {
+      s.set_scope(s.block("T"), Scope::local);
+      s.compute_at(s.block("T"), k_outer);
+    }
+    s.compute_at(cache, i);
+    Program program = lowered_to(s, fill_tails);
+    EXPECT_EQ(test::difference(program, test::results_of(s.source())), std::nullopt) << print(program);
+  }
+}
+
 TEST(Barriers, AreTwoATile) {
   Counts counts = count(lower(shared_tiles(8, 8, 12)).only());
   EXPECT_EQ(counts.notes, (std::vector<std::string>{
