@@ -38,20 +38,21 @@ Shape any_shape(std::size_t rank, Random &random) {
   }
 }
 
-Case any_setting(Random &random) {
-  Case test_case;
-  test_case.computation =
-      &computations()[random.chance(30) ? random.below(2) : random.below(computations().size())];
-  test_case.shape = any_shape(test_case.computation->rank, random);
-  test_case.dtype = any_dtype(random);
-  test_case.arch = random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_75", "sm_90a", "sm_120"});
-  if (test_case.computation->symbolic && random.chance(12)) {
+Case any_setting(Random &random, std::uint64_t generated) {
+  std::string arch = random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_75", "sm_90a", "sm_120"});
+  if (generated > 0 && random.chance(50))
+    return case_of_generated(1 + random.below(generated), arch);
+  const Computation &computation =
+      computations()[random.chance(30) ? random.below(2) : random.below(computations().size())];
+  Shape shape = any_shape(computation.rank, random);
+  DType dtype = any_dtype(random);
+  if (computation.symbolic && random.chance(12)) {
     std::int64_t unit = random.pick({1, 1, 4, 8});
-    for (std::int64_t &extent : test_case.shape)
+    for (std::int64_t &extent : shape)
       extent = (extent + unit - 1) / unit * unit;
-    test_case.shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
+    shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
   }
-  return test_case;
+  return case_of(computation, shape, dtype, arch);
 }
 
 } // namespace
@@ -69,6 +70,8 @@ void Author::write() {
     go("compute_inline", {BlockName{any_block()}});
   if (chance(8))
     go("reverse_compute_inline", {BlockName{any_block()}});
+  if (chance(30))
+    weave();
   schedule_nest(anchor(), true);
   for (std::size_t n = 0; n < 6; ++n) // what was not brought into the first nest has a nest of its own
     if (const Block *loose = unbound_block())
@@ -100,6 +103,14 @@ bool Author::go(const Directive &directive) {
   }
 }
 
+void Author::weave() {
+  for (const Block *block : blocks_of(body()))
+    if (block->body.buffer->role == Role::temporary && chance(60))
+      go("set_scope", {BlockName{block->id->name}, Word{chance(80) ? "local" : "shared"}});
+  for (std::size_t tries = 1 + random_.below(5); tries > 0; --tries)
+    go(directive_of(*find_primitive(chance(50) ? "compute_at" : "reverse_compute_at"), s_, random_));
+}
+
 // ---- looking
 
 bool Author::has_block(const std::string &name) const {
@@ -124,6 +135,14 @@ bool Author::sums(const Block &block, const Var &loop) {
   return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
     return iter.kind == IterKind::reduction && uses(iter.binding, loop);
   });
+}
+
+bool Author::is_dot(const Block &block) {
+  std::size_t operands = 0;
+  for (const Load *access : loads_of(block))
+    for (const IterVar &iter : block.iters)
+      operands += iter.kind == IterKind::reduction && same(access->indices.back(), Expr(iter.var));
+  return operands > 1;
 }
 
 std::string Author::anchor() {
@@ -227,10 +246,11 @@ void Author::pay_by_binding(const std::string &culprit, Axis axis) {
   go("bind", {LoopName{at}, Word{std::string(name(axis))}});
 }
 
-Draft draft(std::uint64_t seed, const std::function<void(const Draft &, const Directive &)> &about_to) {
+Draft draft(std::uint64_t seed, std::uint64_t computations,
+            const std::function<void(const Draft &, const Directive &)> &about_to) {
   Random random(seed);
-  Case setting = any_setting(random);
-  Draft made{setting, Schedule(source_of(setting), make_target(setting.arch)), {}};
+  Case setting = any_setting(random, computations);
+  Draft made{setting, Schedule(setting.source, make_target(setting.arch)), {}};
   Author(made, random, about_to).write();
   made.setting.directives = made.schedule.trace();
   return made;

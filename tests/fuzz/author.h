@@ -23,8 +23,13 @@ struct Draft {
   std::map<std::string, Attempts> attempts; ///< of each primitive
 };
 
-/// The schedule of this seed: the same on every host. Refusals are part of the game; any other exception comes
+/// The generated computations are those of the seeds from 1 to this number, unless another is given.
+inline constexpr std::uint64_t usual_computations = 4000;
+
+/// The schedule of this seed: the same on every host. Every second one is of a computation of the table, the
+/// others are of generated computations, so many. Refusals are part of the game; any other exception comes
 /// through. `about_to` sees each directive before it is applied.
-Draft draft(std::uint64_t seed, const std::function<void(const Draft &, const Directive &)> &about_to = {});
+Draft draft(std::uint64_t seed, std::uint64_t computations = usual_computations,
+            const std::function<void(const Draft &, const Directive &)> &about_to = {});
 
 } // namespace nestsmith::fuzz

@@ -78,9 +78,7 @@ Roles Author::tile(const std::string &name) {
   }
   for (const std::string &loop : spatial)
     tile_spatial(loop, roles, threads);
-  bool both_along_k =
-      draft_.setting.computation->name == "gemm_nt" || draft_.setting.computation->name == "accumulate_nt";
-  bool dot = chance(both_along_k ? 45 : 8);
+  bool dot = chance(is_dot(block(name)) ? 45 : 8);
   for (const std::string &loop : reduction)
     tile_sum(loop, roles, dot);
   return roles;

@@ -37,6 +37,9 @@ private:
   const Names &results() const { return s_.trace().back().results; }
   void wander() { go(any_directive(s_, random_)); }
 
+  /// Brings stages that use the same buffer under common loops, before their loops are tiled.
+  void weave();
+
   // ---- looking
 
   const Stmt &body() const { return s_.program().body; }
@@ -47,6 +50,8 @@ private:
   std::vector<const For *> loops(const std::string &name) const;
   std::vector<const For *> serial_loops(const std::string &name) const;
   static bool sums(const Block &block, const Var &loop);
+  /// Whether the last index of two operands is the axis of the sum, so that dot4 may replace it.
+  static bool is_dot(const Block &block);
   /// The block that a schedule is built around: a sum, if there is one.
   std::string anchor();
   Stmt nest_of(const std::string &name) const;

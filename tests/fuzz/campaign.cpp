@@ -1,12 +1,15 @@
 #include "tests/fuzz/campaign.h"
 
 #include "dsl/primitives/registry.h"
+#include "tests/fuzz/features.h"
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/shrink.h"
 
 #include <algorithm>
+#include <bitset>
 #include <chrono>
 #include <fmt/format.h>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -17,8 +20,9 @@ namespace {
 /// What the processes of a campaign share.
 struct Shared {
   Tally tally;
-  std::uint64_t next = 0; ///< the seed that is being judged, or that comes next
-  std::uint64_t seed = 0; ///< that broke a promise
+  std::bitset<std::size_t{1} << 20> drawn; ///< generated computations, by a hash of the name
+  std::uint64_t next = 0;                  ///< the seed that is being judged, or that comes next
+  std::uint64_t seed = 0;                  ///< that broke a promise
   Kind kind = Kind::exact;
 };
 
@@ -32,6 +36,23 @@ Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
 
 std::size_t number_of(const std::string &op) {
   return static_cast<std::size_t>(find_primitive(op) - all_primitives().data());
+}
+
+void count_computation(const Draft &made, const Verdict &verdict, Shared &shared) {
+  if (made.setting.computation)
+    return;
+  Tally &tally = shared.tally;
+  std::uint32_t has = features_of(made.setting.source);
+  auto drawn = shared.drawn[std::hash<std::string>()(made.setting.source.name) % shared.drawn.size()];
+  bool exact = verdict.kind == Kind::exact;
+  ++tally.generated;
+  tally.generated_exact += exact;
+  tally.computations += !drawn;
+  for (std::size_t n = 0; n < features().size(); ++n) {
+    tally.with_feature[n] += !drawn && has >> n & 1;
+    tally.exact_with_feature[n] += exact && has >> n & 1;
+  }
+  drawn = true;
 }
 
 void count(const Draft &made, const Verdict &verdict, Tally &tally) {
@@ -62,9 +83,10 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
     rearm();
     Kind kind = Kind::threw;
     try {
-      Draft made = draft(shared.next);
+      Draft made = draft(shared.next, plan.computations);
       Verdict verdict = judge(made.schedule, made.setting.shape, thoroughness_of(shared.next, plan));
       count(made, verdict, shared.tally);
+      count_computation(made, verdict, shared);
       kind = verdict.kind;
     } catch (const std::exception &) { // what it says is asked for again
     }
@@ -80,11 +102,11 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
 
 Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
   Thoroughness thoroughness = thoroughness_of(seed, plan);
-  Case test_case = draft_apart(seed);
-  if (judge_apart(test_case, thoroughness).kind == kind)
-    test_case = shrink(std::move(test_case), kind, thoroughness);
-  Verdict verdict = judge_apart(test_case, thoroughness);
-  return {seed, std::move(test_case), std::move(verdict)};
+  Case it = draft_apart(seed, plan.computations);
+  if (judge_apart(it, thoroughness).kind == kind)
+    it = shrink(std::move(it), kind, thoroughness);
+  Verdict verdict = judge_apart(it, thoroughness);
+  return {seed, std::move(it), std::move(verdict)};
 }
 
 } // namespace
@@ -164,12 +186,18 @@ std::string report(const Tally &tally) {
     text += fmt::format("  {:<22} {:>9} {:>7.1f} % {:>15} ({:.1f} %)\n", primitives[n].name, tally.tried[n],
                         share(tally.refused[n], tally.tried[n]), tally.took_part[n],
                         share(tally.took_part[n], exact));
+  text += fmt::format("{} schedules of {} generated computations, {} of them exact\n", tally.generated,
+                      tally.computations, tally.generated_exact);
+  text += fmt::format("{:<26} {:>12} {:>24}\n", "feature", "computations", "in exact schedules");
+  for (std::size_t n = 0; n < features().size(); ++n)
+    text += fmt::format("  {:<24} {:>12} {:>15} ({:.1f} %)\n", features()[n].name, tally.with_feature[n],
+                        tally.exact_with_feature[n], share(tally.exact_with_feature[n], tally.generated_exact));
   return text;
 }
 
 std::string report(const Failure &failure) {
   return fmt::format("seed {}: {}\n{}\n{}\n{}", failure.seed, name(failure.verdict.kind),
-                     failure.verdict.message, to_cpp(failure.shrunk), to_json(trace_of(failure.shrunk)));
+                     failure.verdict.message, to_cpp(failure.it), to_json(trace_of(failure.it)));
 }
 
 } // namespace nestsmith::fuzz

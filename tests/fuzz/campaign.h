@@ -14,7 +14,7 @@ namespace nestsmith::fuzz {
 
 /// What came of them. Plain numbers, so that processes can share them.
 struct Tally {
-  static constexpr std::size_t most_primitives = 40, most_architectures = 64;
+  static constexpr std::size_t most_primitives = 40, most_architectures = 64, most_features = 32;
   std::uint64_t schedules = 0, directives = 0; ///< and those that were accepted, in all
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
   /// Of the schedules that were exact:
@@ -24,6 +24,10 @@ struct Tally {
   /// Of each primitive, in the order of all_primitives(): how often it was tried and refused, and in how
   /// many exact schedules it took part.
   std::array<std::uint64_t, most_primitives> tried = {}, refused = {}, took_part = {};
+  /// Schedules of generated computations, the exact ones among them, and how many different computations.
+  std::uint64_t generated = 0, generated_exact = 0, computations = 0;
+  /// For each of features(): the different computations that have it, and the exact schedules of these.
+  std::array<std::uint64_t, most_features> with_feature = {}, exact_with_feature = {};
 
   std::uint64_t of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   std::uint64_t broken() const;
@@ -33,14 +37,15 @@ struct Tally {
 /// A promise broken.
 struct Failure {
   std::uint64_t seed;
-  Case shrunk;
+  Case it; ///< shrunk
   Verdict verdict;
 };
 
 struct Plan {
   std::uint64_t first_seed = 1;
-  std::uint64_t count = 0;   ///< schedules; 0: no limit
-  double seconds = 0;        ///< 0: no limit
+  std::uint64_t count = 0;                         ///< schedules; 0: no limit
+  double seconds = 0;                              ///< 0: no limit
+  std::uint64_t computations = usual_computations; ///< generated ones to choose from
   std::uint64_t compile = 0; ///< every so many are compiled by NVRTC, for its architectures in turn; 0: none
   std::size_t failures = 20; ///< after so many it stops
   std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};

@@ -4,6 +4,11 @@
 #include "dsl/math.h"
 #include "dsl/tensor.h"
 #include "schedules/workloads.h"
+#include "tests/fuzz/generate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace nestsmith::fuzz {
 
@@ -154,30 +159,50 @@ const std::vector<Computation> &computations() {
   return table;
 }
 
-Program source_of(const Case &test_case) {
-  Program source = test_case.computation->make(test_case.shape, test_case.dtype);
-  source.name = test_case.computation->name;
-  return source;
+Case case_of(const Computation &computation, Shape shape, DType dtype, std::string arch) {
+  Case it{computation.make(shape, dtype), &computation, std::move(shape), dtype, std::move(arch), {}};
+  it.source.name = computation.name;
+  return it;
 }
 
-TraceFile trace_of(const Case &test_case) {
-  TraceFile trace{test_case.computation->name, test_case.shape, test_case.dtype, test_case.arch,
-                  test_case.directives};
-  for (const Var &size : source_of(test_case).sizes)
+Case case_of_generated(std::uint64_t seed, std::string arch) {
+  Generated made = generated(seed);
+  return {std::move(made.program), nullptr, std::move(made.shape), made.dtype, std::move(arch), {}};
+}
+
+TraceFile trace_of(const Case &it) {
+  TraceFile trace{it.source.name, it.shape, it.dtype, it.arch, it.directives};
+  for (const Var &size : it.source.sizes)
     trace.sizes.emplace_back(size->name, *size->size);
   return trace;
 }
 
+/// The seed in the name of a generated computation.
+static std::optional<std::uint64_t> seed_of(const std::string &name) {
+  const std::string prefix = generated_prefix;
+  std::uint64_t seed = 0;
+  if (!name.starts_with(prefix))
+    return std::nullopt;
+  auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), seed);
+  return error == std::errc() && end == name.data() + name.size() ? std::optional(seed) : std::nullopt;
+}
+
 Case case_of(const TraceFile &trace, const std::string &where) {
-  Case test_case{nullptr, trace.shape, trace.dtype, trace.arch, trace.directives};
-  for (const Computation &computation : computations())
-    if (computation.name == trace.workload && computation.rank == trace.shape.size())
-      test_case.computation = &computation;
-  if (!test_case.computation)
-    throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");
+  Case it;
+  Shape shape = trace.shape;
   if (!trace.sizes.empty())
-    test_case.shape.stated = trace.sizes.front().second;
-  return test_case;
+    shape.stated = trace.sizes.front().second;
+  auto made = std::ranges::find_if(computations(), [&](const Computation &computation) {
+    return computation.name == trace.workload && computation.rank == shape.size();
+  });
+  if (auto seed = seed_of(trace.workload))
+    it = case_of_generated(*seed, trace.arch);
+  else if (made != computations().end())
+    it = case_of(*made, std::move(shape), trace.dtype, trace.arch);
+  else
+    throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");
+  it.directives = trace.directives;
+  return it;
 }
 
 } // namespace nestsmith::fuzz

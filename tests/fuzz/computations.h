@@ -20,18 +20,23 @@ struct Computation {
 /// Those of schedules/workloads.h, and others: chains of stages, windows that overlap, masks, several sums.
 const std::vector<Computation> &computations();
 
-/// A schedule by what replays it.
+/// A schedule of any computation, by what replays it.
 struct Case {
-  const Computation *computation = nullptr;
-  Shape shape;
+  Program source;
+  const Computation *computation = nullptr; ///< of the table, which made `source`; null for any other
+  Shape shape;                              ///< of a run
   DType dtype = DType::f32;
   std::string arch;
   std::vector<Directive> directives;
 };
 
-Program source_of(const Case &test_case);
-TraceFile trace_of(const Case &test_case);
-/// Throws UserError(usage) where the trace is of no computation that is known here.
+/// A case without directives. Throws UserError(usage) for a shape that the computation does not take.
+Case case_of(const Computation &computation, Shape shape, DType dtype, std::string arch);
+/// A case of the computation that `generated` makes of this seed (tests/fuzz/generate.h).
+Case case_of_generated(std::uint64_t seed, std::string arch);
+
+TraceFile trace_of(const Case &it);
+/// Throws UserError(usage) where the trace is neither of a computation of the table nor of a generated one.
 Case case_of(const TraceFile &trace, const std::string &where);
 
 } // namespace nestsmith::fuzz

@@ -19,7 +19,9 @@ const std::vector<cli::Option> options = {
     {"seed", "S", "of the first schedule; each has its own (1)"},
     {"count", "N", "schedules; without --seconds 2000"},
     {"seconds", "N", "stop after so many seconds"},
+    {"computations", "N", "generated computations to choose from, for half of the schedules (4000; 0: none)"},
     {"compile", "N", "compile every Nth by NVRTC, for its architectures in turn (200; 0: none)"},
+    {"failures", "N", "stop after so many (20)"},
     {"save", "FOLDER", "write the trace of each failure there"},
     {"show", "", "print the schedule of the seed and its verdict"},
     {"exhaustive", "N", "all sequences of N directives on a product of 3 x 5 x 4"},
@@ -40,11 +42,10 @@ std::string help() {
 
 constexpr Thoroughness thorough{.random = true, .infinite = true, .compile = true};
 
-int show(std::uint64_t seed) {
-  Case test_case = draft_apart(seed);
-  Verdict verdict = judge_apart(test_case, thorough);
-  fmt::print("{}{}{}\n{}\n", to_cpp(test_case), to_json(trace_of(test_case)), name(verdict.kind),
-             verdict.message);
+int show(std::uint64_t seed, std::uint64_t computations) {
+  Case it = draft_apart(seed, computations);
+  Verdict verdict = judge_apart(it, thorough);
+  fmt::print("{}{}{}\n{}\n", to_cpp(it), to_json(trace_of(it)), name(verdict.kind), verdict.message);
   return breaks_promise(verdict.kind) ? 1 : 0;
 }
 
@@ -66,7 +67,7 @@ int replay(const std::string &path) {
 
 void save(const Failure &failure, const std::filesystem::path &folder) {
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.shrunk));
+  std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.it));
 }
 
 int fuzz_for(const cli::Arguments &arguments) {
@@ -81,12 +82,14 @@ int fuzz_for(const cli::Arguments &arguments) {
   };
   if (arguments.has("exhaustive"))
     return exhaust(number("exhaustive", 0), number("stride", 1));
-  std::uint64_t seed = number("seed", 1);
+  std::uint64_t seed = number("seed", 1), computations = number("computations", usual_computations);
   if (arguments.has("show"))
-    return show(seed);
+    return show(seed, computations);
   Plan plan{.first_seed = seed,
             .count = number("count", arguments.has("seconds") ? 0 : 2000),
+            .computations = computations,
             .compile = number("compile", 200)};
+  plan.failures = number("failures", 20);
   plan.seconds = static_cast<double>(number("seconds", 0));
   plan.progress = [](std::uint64_t next, const Tally &tally) {
     fmt::print(stderr, "{} schedules, {} exact, {} broken; next is the seed {}\n", tally.schedules,

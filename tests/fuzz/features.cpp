@@ -1,0 +1,153 @@
+#include "tests/fuzz/features.h"
+
+#include <algorithm>
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+using Blocks = std::vector<const Block *>;
+
+/// Whether `f` holds for a node of a value or of an index.
+template <class F> bool any_expr(const Program &program, const F &f) {
+  return std::ranges::any_of(blocks_of(program.body),
+                             [&](const Block *block) { return any_node(block->body.value, f); });
+}
+
+template <class F> bool any_load(const Program &program, const F &f) {
+  return any_expr(program, [&](const Expr &e) {
+    const auto *access = e.as<Load>();
+    return access && f(*access);
+  });
+}
+
+template <class F> bool any_index(const Program &program, const F &f) {
+  return any_load(program, [&](const Load &access) {
+    return std::ranges::any_of(access.indices, [&](const Expr &index) { return any_node(index, f); });
+  });
+}
+
+bool index_has(const Program &program, std::initializer_list<BinaryOp> ops) {
+  return any_index(program, [&](const Expr &e) {
+    const auto *binary = e.as<Binary>();
+    return binary && std::ranges::find(ops, binary->op) != ops.end();
+  });
+}
+
+std::size_t sums_of(const Block &block) {
+  return static_cast<std::size_t>(std::ranges::count(block.iters, IterKind::reduction, &IterVar::kind));
+}
+
+/// A stage that overwrites what another stage has read.
+bool overwrites(const Program &program) {
+  Blocks blocks = blocks_of(program.body);
+  for (std::size_t later = 0; later < blocks.size(); ++later)
+    for (std::size_t earlier = 0; earlier < later; ++earlier)
+      if (reads(*blocks[earlier], blocks[later]->body.buffer))
+        return true;
+  return false;
+}
+
+template <Role role> bool reads_written(const Program &program) {
+  Blocks blocks = blocks_of(program.body);
+  for (std::size_t later = 0; later < blocks.size(); ++later)
+    for (std::size_t earlier = 0; earlier < later; ++earlier)
+      if (blocks[earlier]->body.buffer->role == role && reads(*blocks[later], blocks[earlier]->body.buffer))
+        return true;
+  return false;
+}
+
+/// A sum of 32- or 64-bit integers, which may wrap, in a condition.
+bool conditions_wrap(const Program &program) {
+  return any_expr(program, [](const Expr &e) {
+    const auto *binary = e.as<Binary>();
+    return binary && is_comparison(binary->op) && !is_float(binary->a.dtype()) && reads_memory(binary->a) &&
+           binary->a.as<Binary>();
+  });
+}
+
+template <DType dtype> bool has(const Program &program) {
+  return any_expr(program, [](const Expr &e) { return e.dtype() == dtype && (e.as<Load>() || e.as<Cast>()); });
+}
+
+std::size_t stages(const Program &program) { return blocks_of(program.body).size(); }
+
+} // namespace
+
+const std::vector<Feature> &features() {
+  using P = const Program &;
+  static const std::vector<Feature> table = {
+      {"several stages", [](P p) { return stages(p) > 1; }},
+      {"sums",
+       [](P p) {
+         return std::ranges::any_of(blocks_of(p.body), [](const Block *b) { return sums_of(*b) > 0; });
+       }},
+      {"sums over two axes",
+       [](P p) {
+         return std::ranges::any_of(blocks_of(p.body), [](const Block *b) { return sums_of(*b) > 1; });
+       }},
+      {"in-place updates",
+       [](P p) {
+         return std::ranges::any_of(p.params, [](const Buffer &b) { return b->role == Role::inout; });
+       }},
+      {"overwritten after a read", overwrites},
+      {"outputs that are read", reads_written<Role::output>},
+      {"updates that are read", reads_written<Role::inout>},
+      {"several outputs",
+       [](P p) {
+         return std::ranges::count_if(p.params, [](const Buffer &b) { return b->role != Role::input; }) > 1;
+       }},
+      {"scalars", [](P p) { return !p.scalars.empty(); }},
+      {"sizes", [](P p) { return !p.sizes.empty(); }},
+      {"leading dimensions",
+       [](P p) {
+         return std::ranges::any_of(p.params, [](const Buffer &b) { return b->strides != nullptr; });
+       }},
+      {"gathers", [](P p) { return any_index(p, [](const Expr &e) { return e.as<Load>() != nullptr; }); }},
+      {"shifted indices",
+       [](P p) {
+         return index_has(p, {BinaryOp::add, BinaryOp::sub});
+       }},
+      {"scaled indices", [](P p) { return index_has(p, {BinaryOp::mul}); }},
+      {"divided indices",
+       [](P p) {
+         return index_has(p, {BinaryOp::floordiv, BinaryOp::floormod});
+       }},
+      {"clamped indices",
+       [](P p) {
+         return index_has(p, {BinaryOp::min, BinaryOp::max}) ||
+                any_index(p, [](const Expr &e) { return e.as<Select>() != nullptr; });
+       }},
+      {"masks", [](P p) { return any_load(p, [](const Load &l) { return !is_true(l.mask); }); }},
+      {"masks on data",
+       [](P p) { return any_load(p, [](const Load &l) { return !is_true(l.mask) && reads_memory(l.mask); }); }},
+      {"conditions that wrap", conditions_wrap},
+      {"select",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) { return e.as<Select>() && !e.as<Select>()->branches; });
+       }},
+      {"branch",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) { return e.as<Select>() && e.as<Select>()->branches; });
+       }},
+      {"boolean", has<DType::boolean>},
+      {"i32", has<DType::i32>},
+      {"i64", has<DType::i64>},
+      {"u16", has<DType::u16>},
+      {"u32", has<DType::u32>},
+      {"u64", has<DType::u64>},
+      {"f16", has<DType::f16>},
+      {"bf16", has<DType::bf16>},
+      {"tf32", has<DType::tf32>},
+      {"f32", has<DType::f32>}};
+  return table;
+}
+
+std::uint32_t features_of(const Program &program) {
+  std::uint32_t bits = 0;
+  for (std::size_t n = 0; n < features().size(); ++n)
+    bits |= static_cast<std::uint32_t>(features()[n].holds(program)) << n;
+  return bits;
+}
+
+} // namespace nestsmith::fuzz

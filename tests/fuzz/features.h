@@ -1,0 +1,22 @@
+#pragma once
+/// What a computation contains, for the report of a campaign.
+
+#include "dsl/program.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nestsmith::fuzz {
+
+struct Feature {
+  std::string name; ///< "in-place updates"
+  bool (*holds)(const Program &);
+};
+
+/// At most 32.
+const std::vector<Feature> &features();
+/// A bit for each that holds, in the order of features().
+std::uint32_t features_of(const Program &program);
+
+} // namespace nestsmith::fuzz

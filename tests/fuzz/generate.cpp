@@ -1,0 +1,287 @@
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace nestsmith::fuzz {
+
+namespace {
+
+/// Elements times terms of a sum, for one stage: the simulator takes a millisecond for them.
+constexpr std::int64_t most_instances = 2500;
+DType any_arithmetic(Random &random) {
+  using enum DType;
+  return random.pick(std::vector{u32, u32, u32, u32, u32, u32, u32, f32, f32, f32, f32, f32, f32, i32, i32, i32,
+                                 i64, i64, u64});
+}
+
+const std::vector<std::string> axis_names = {"i", "j", "l"}, sum_names = {"k", "r"};
+
+} // namespace
+
+Generator::Generator(std::uint64_t seed)
+    : random_(seed ^ 0x6a09e667f3bcc909U), work_(generated_prefix + std::to_string(seed)),
+      main_(any_arithmetic(random_)) {}
+
+Generated Generator::make() {
+  choose_extents();
+  for (std::size_t n = chance(40) ? 1 + random_.below(2) : 0; n > 0; --n)
+    add_inout();
+  if (chance(15))
+    scalars_.push_back({work_.scalar(fresh("s"), main_), 8, 0, true});
+  std::size_t stages = 1 + random_.below(4) + (chance(30) ? random_.below(3) : 0);
+  for (std::size_t n = 0; n < stages; ++n) {
+    if (!inouts_.empty() && chance(35)) {
+      InPlace &target = inouts_[random_.below(inouts_.size())];
+      if (!target.updated) {
+        add_update(target);
+        continue;
+      }
+    }
+    add_stage();
+  }
+  for (InPlace &target : inouts_)
+    if (!target.updated) {
+      add_update(target);
+      if (chance(50))
+        add_stage();
+    }
+  return {work_.output(results()), shape_, main_};
+}
+
+// ---- extents
+
+void Generator::choose_extents() {
+  static const std::vector<std::int64_t> extents = {1,  2,  3,  4,  4,  5,  6,  7,  8,  8,  9, 11,
+                                                    12, 13, 15, 16, 16, 17, 19, 24, 31, 32, 33};
+  std::size_t rank = 1 + random_.below(3);
+  do {
+    shape_.clear();
+    for (std::size_t n = 0; n < rank; ++n)
+      shape_.push_back(rank == 1 && chance(50) ? random_.pick({33, 63, 64, 65, 100, 127, 129})
+                                               : random_.pick(extents));
+  } while (std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies()) > most_instances);
+  if (chance(12)) {
+    std::int64_t unit = random_.pick({1, 1, 1, 4});
+    for (std::int64_t &extent : shape_)
+      extent = (extent + unit - 1) / unit * unit;
+    shape_.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
+  }
+  static const char *const names[] = {"M", "N", "K"};
+  for (std::size_t n = 0; n < rank; ++n)
+    bases_.push_back({shape_.stated ? work_.size(names[n], *shape_.stated) : Expr(shape_[n]), shape_[n]});
+}
+
+Extent Generator::any_extent() {
+  const Extent &base = bases_[random_.below(bases_.size())];
+  if (chance(75))
+    return base;
+  if (chance(30)) {
+    std::int64_t number = random_.pick({1, 2, 3, 4, 8});
+    return {Expr(number), number};
+  }
+  if (chance(50)) {
+    std::int64_t more = random_.pick({1, 2});
+    return {base.size + more, base.value + more};
+  }
+  const Extent &other = bases_[random_.below(bases_.size())];
+  if (!shape_.stated && base.value * other.value <= 400)
+    return {base.size * other.size, base.value * other.value};
+  return base;
+}
+
+std::vector<Extent> Generator::any_shape() {
+  while (true) {
+    std::vector<Extent> shape;
+    std::int64_t elements = 1;
+    // Often that of a tensor which is there, so that stages go together.
+    if (!stages_.empty() && chance(55))
+      shape = random_.pick(stages_).shape;
+    else
+      for (std::size_t n = chance(15) ? 3 : 1 + random_.below(2); n > 0; --n)
+        shape.push_back(any_extent());
+    for (const Extent &extent : shape)
+      elements *= extent.value;
+    if (elements <= most_instances)
+      return shape;
+  }
+}
+
+// ---- tensors
+
+DType Generator::any_storage(DType type) {
+  using enum DType;
+  if (type == f32)
+    return random_.pick(std::vector{f32, f32, f32, f16, bf16});
+  if (type == u32)
+    return random_.pick(std::vector{u32, u32, u32, u32, u32, u16});
+  return type;
+}
+
+Stored Generator::any_stored(const std::vector<Extent> &shape) {
+  if (shape.size() < 2 || !chance(12))
+    return {};
+  if (shape_.stated)
+    return {work_.size(fresh("ld"), *shape_.stated)};
+  return {Expr(shape.back().value + random_.pick({0, 1, 3, 4}))};
+}
+
+static std::vector<Expr> sizes_of(const std::vector<Extent> &shape) {
+  std::vector<Expr> sizes;
+  for (const Extent &extent : shape)
+    sizes.push_back(extent.size);
+  return sizes;
+}
+
+Tensor Generator::placeholder(const std::vector<Extent> &shape, DType dtype) {
+  Stored stored = any_stored(shape);
+  Tensor tensor = work_.placeholder(fresh("X"), sizes_of(shape), dtype, stored);
+  sources_.push_back({tensor, shape, 8, 0, true});
+  return tensor;
+}
+
+void Generator::add_inout() {
+  std::vector<Extent> shape = any_shape();
+  DType dtype = chance(80) ? main_ : any_arithmetic(random_);
+  Stored stored = any_stored(shape);
+  inouts_.push_back({work_.inout(fresh("C"), sizes_of(shape), dtype, stored), shape});
+  sources_.push_back({inouts_.back().tensor, shape, 8});
+}
+
+// ---- stages
+
+void Generator::open(const std::vector<Extent> &shape, bool sums) {
+  places_.clear();
+  sums_.clear();
+  std::int64_t instances = 1;
+  for (std::size_t n = 0; n < shape.size(); ++n) {
+    places_.push_back({make_var(axis_names[n]), shape[n]});
+    instances *= shape[n].value;
+  }
+  for (std::size_t n = 0; sums && n < (chance(25) ? 2U : 1U); ++n) {
+    Extent extent = any_extent();
+    if (chance(25)) {
+      std::int64_t window = random_.pick({2, 3, 4});
+      extent = {Expr(window), window};
+    }
+    if (instances * extent.value > most_instances)
+      extent = {Expr(2), 2};
+    instances *= extent.value;
+    sums_.push_back(reduce_axis(sum_names[n], extent.size));
+    places_.push_back({sums_.back(), extent});
+  }
+}
+
+double Generator::terms() const {
+  double terms = 1;
+  for (std::size_t n = places_.size() - sums_.size(); n < places_.size(); ++n)
+    terms *= static_cast<double>(places_[n].extent.value);
+  return terms;
+}
+
+Value Generator::stage_value(DType type) {
+  if (type == DType::boolean)
+    return {condition(1), 1, 0, true};
+  Value result;
+  if (!sums_.empty() && chance(50)) {
+    Value a = read(type), b = read(type);
+    result = combine(BinaryOp::mul, a, b);
+  } else {
+    result = value(type, 2);
+  }
+  if (is_float(type)) {
+    if (result.magnitude * terms() > most_in_f32)
+      result = read(type, true);
+    result.given = result.given && sums_.empty();
+  } else if (byte_size(type) == 8 && result.magnitude * terms() > most_in_64_bits) {
+    result = {shift_right(result.expr, 24), 0x1p40, 0, true};
+  }
+  result.magnitude *= terms();
+  return sums_.empty() ? stored(result) : result;
+}
+
+Value Generator::stored(Value value) {
+  if (!chance(10))
+    return value;
+  if (value.type() == DType::f32) {
+    DType narrow = chance(50) ? DType::f16 : DType::bf16;
+    Value result = rounded(value, narrow);
+    result.expr = cast(narrow, value.expr);
+    return result.bits == value.bits && rounds_ <= most_rounds && value.magnitude < 60000 ? result : value;
+  }
+  if (value.type() == DType::u32)
+    return {cast(DType::u16, value.expr), 0x1p16, 0, true};
+  return value;
+}
+
+Definition Generator::definition(const Value &value, const std::vector<Expr> &indices) {
+  walk(value.expr, [&](const Expr &e) {
+    if (const auto *access = e.as<Load>())
+      read_.insert(access->buffer);
+  });
+  Expr expr = substitute(value.expr, [&](const Var &var) -> Expr {
+    for (std::size_t n = 0; n < indices.size(); ++n)
+      if (*places_[n].at.as<Var>() == var)
+        return indices[n];
+    return {};
+  });
+  return {expr, sums_};
+}
+
+void Generator::add_stage() {
+  std::vector<Extent> shape = any_shape();
+  bool is_mask = chance(5);
+  open(shape, !is_mask && chance(40));
+  Value value = stage_value(is_mask ? DType::boolean : chance(82) ? main_ : any_arithmetic(random_));
+  std::vector<std::string> names(axis_names.begin(),
+                                 axis_names.begin() + static_cast<std::ptrdiff_t>(shape.size()));
+  Tensor tensor = work_.compute(fresh("T"), sizes_of(shape), names,
+                                [&](const std::vector<Expr> &indices) { return definition(value, indices); });
+  stages_.push_back({tensor, shape, value.magnitude, value.bits, value.given});
+  sources_.push_back(stages_.back());
+}
+
+void Generator::add_update(InPlace &target) {
+  open(target.shape, chance(30));
+  DType type = target.tensor.buffer()->dtype;
+  auto source =
+      std::ranges::find(sources_, target.tensor.buffer(), [](const Source &it) { return it.tensor.buffer(); });
+  Source old = *source;
+  sources_.erase(source); // only the element that is overwritten may be read
+  Value result = stage_value(type);
+  if (result.type() != type)
+    result = {cast(type, result.expr), result.magnitude, result.bits, result.given};
+  if (sums_.empty() && chance(65)) {
+    std::vector<Expr> own;
+    for (const Place &place : places_)
+      own.push_back(place.at);
+    Value element{load(target.tensor.buffer(), own), old.magnitude, 0, !is_float(type)};
+    BinaryOp op = chance(50) ? BinaryOp::add : BinaryOp::mul;
+    element = chance(30) ? any_change(element) : combine(op, element, result);
+    if (element.magnitude <= (is_float(type)         ? most_in_f32
+                              : byte_size(type) == 8 ? most_in_64_bits
+                                                     : all_of_64_bits))
+      result = element;
+  }
+  std::vector<std::string> names(axis_names.begin(),
+                                 axis_names.begin() + static_cast<std::ptrdiff_t>(target.shape.size()));
+  work_.update(target.tensor, names,
+               [&](const std::vector<Expr> &indices) { return definition(result, indices); });
+  target.updated = true;
+  old.magnitude = std::max(old.magnitude, result.magnitude);
+  old.bits = result.bits;
+  sources_.push_back(old);
+}
+
+std::vector<Result> Generator::results() {
+  std::vector<Result> results;
+  for (const Source &stage : stages_)
+    if (!read_.contains(stage.tensor.buffer()) || chance(30))
+      results.emplace_back(stage.tensor, any_stored(stage.shape));
+  return results;
+}
+
+Generated generated(std::uint64_t seed) { return Generator(seed).make(); }
+
+} // namespace nestsmith::fuzz

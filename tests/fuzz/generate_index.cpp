@@ -1,0 +1,197 @@
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+
+namespace nestsmith::fuzz {
+
+Value Generator::read(DType type, bool only_given) {
+  // Later tensors more often: stages read each other.
+  for (int tries = 0; tries < 3 && !sources_.empty() && chance(75); ++tries) {
+    std::size_t at = std::max(random_.below(sources_.size()), random_.below(sources_.size()));
+    const Source source = sources_[at];
+    if (only_given && is_float(type) && !source.given)
+      continue;
+    if (auto value = converted(read_of(source), type))
+      return *value;
+  }
+  if (!scalars_.empty() && scalars_[0].type() == type && chance(20))
+    return scalars_[0];
+  if (chance(8)) { // an index as a number
+    Expr at = any_place().at + random_.pick({0, 1, 5});
+    Expr index = floormod(at, random_.pick({2, 3, 7}));
+    return {cast(type, index), 6, 0, true};
+  }
+  return read_of_new(type);
+}
+
+Value Generator::read_of(const Source &source) {
+  std::vector<Expr> indices;
+  Expr mask;
+  for (const Extent &extent : source.shape)
+    indices.push_back(index_below(extent, mask));
+  const Buffer &buffer = source.tensor.buffer();
+  mask = any_mask(mask);
+  Expr element =
+      mask.exists() ? load(buffer, indices, mask, constant(buffer->dtype, 0)) : load(buffer, indices);
+  if (is_float(buffer->dtype))
+    return {element, source.magnitude, source.bits, source.given};
+  return {element, byte_size(buffer->dtype) < 8 ? 0x1p32 : source.magnitude, 0, true};
+}
+
+Value Generator::read_of_new(DType type) {
+  std::vector<Extent> shape;
+  std::vector<Expr> indices;
+  std::vector<Place> places = places_;
+  random_.shuffle(places);
+  std::int64_t elements = 1;
+  for (std::size_t n = std::min(places.size(), 1 + random_.below(3)); n-- > 0;) {
+    auto [index, extent] = index_of_new(places[n]);
+    if (elements * extent.value > 6000)
+      continue;
+    elements *= extent.value;
+    indices.push_back(index);
+    shape.push_back(extent);
+  }
+  if (shape.empty()) {
+    indices.push_back(0);
+    shape.push_back({Expr(1), 1});
+  }
+  Tensor tensor = placeholder(shape, any_storage(type));
+  Expr mask = any_mask({});
+  const Buffer &buffer = tensor.buffer();
+  Expr element =
+      mask.exists() ? load(buffer, indices, mask, constant(buffer->dtype, 0)) : load(buffer, indices);
+  bool wide = !is_float(buffer->dtype) && byte_size(buffer->dtype) < 8;
+  return *converted({element, wide ? 0x1p32 : 8, 0, true}, type);
+}
+
+/// Sometimes with a condition more.
+Expr Generator::any_mask(Expr mask) {
+  if (nested_ > 0 || !chance(7))
+    return mask;
+  ++nested_;
+  Expr more = condition(0);
+  --nested_;
+  return mask.exists() ? mask && more : more;
+}
+
+Expr Generator::index_below(const Extent &extent, Expr &mask) {
+  std::vector<Place> fitting;
+  for (const Place &place : places_)
+    if (place.extent.is(extent))
+      fitting.push_back(place);
+  if (!fitting.empty() && chance(70))
+    return random_.pick(fitting).at;
+  Place place = any_place();
+  if (!fitting.empty() && chance(70))
+    place = random_.pick(fitting);
+  if (nested_ == 0 && chance(15))
+    return gathered_index(extent);
+  if (chance(25))
+    return masked_index(place, extent, mask);
+  if (chance(25) && place.extent.is(extent))
+    return clamped_index(place, extent);
+  if (auto index = direct_index(place, extent))
+    return *index;
+  return chance(85) ? floormod(place.at + random_.pick({0, 0, 1, 3}), extent.size) : Expr(0);
+}
+
+/// In bounds by the extents.
+std::optional<Expr> Generator::direct_index(const Place &place, const Extent &extent) {
+  const Expr &at = place.at;
+  if (place.extent.is(extent))
+    return chance(60) ? extent.size - 1 - at : at;
+  if (auto more = as_int(extent.size - place.extent.size); more && *more > 0)
+    return at + static_cast<std::int64_t>(random_.below(static_cast<std::size_t>(*more) + 1));
+  if (!extent.fixed() || !place.extent.fixed())
+    return std::nullopt;
+  std::int64_t own = place.extent.value, all = extent.value;
+  const Place &other = any_place();
+  if (other.extent.fixed() && own > 1 && other.extent.value > 1 && *other.at.as<Var>() != *at.as<Var>()) {
+    if (own * other.extent.value <= all && chance(60))
+      return at * other.extent.value + other.at;
+    if (own + other.extent.value - 1 <= all && chance(60))
+      return at + other.at;
+  }
+  if (2 * own - 1 <= all && chance(50))
+    return at * 2 + (2 * own <= all && chance(50) ? 1 : 0);
+  if (own <= all)
+    return chance(30) ? all - 1 - at
+                      : at + static_cast<std::int64_t>(random_.below(static_cast<std::size_t>(all - own) + 1));
+  std::int64_t parts = (own + all - 1) / all;
+  return chance(60) ? floordiv(at, parts) : floormod(at, all);
+}
+
+Expr Generator::masked_index(const Place &place, const Extent &extent, Expr &mask) {
+  auto require = [&](const Expr &condition) { mask = mask.exists() ? mask && condition : condition; };
+  if (place.extent.is(extent) && chance(60)) { // a neighbour, where there is one
+    std::int64_t by = random_.pick({1, 1, 2});
+    if (chance(50)) {
+      require(Expr(by - 1) < place.at);
+      return place.at - by;
+    }
+    require(place.at + by < extent.size);
+    return place.at + by;
+  }
+  Expr index = chance(40)   ? place.at * 2 - 1
+               : chance(50) ? place.at + any_place().at
+                            : place.at - random_.pick({0, 1, 2});
+  require(Expr(0) <= index && index < extent.size);
+  return index;
+}
+
+Expr Generator::clamped_index(const Place &place, const Extent &extent) {
+  const Expr &at = place.at;
+  Expr last = extent.size - 1;
+  switch (random_.below(3)) {
+  case 0:
+    return min(at + 1, last);
+  case 1:
+    return max(at - 1, 0);
+  default:
+    return select(at < random_.pick({1, 3, 4}), at, last - at);
+  }
+}
+
+Expr Generator::gathered_index(const Extent &extent) {
+  ++nested_;
+  Value position = read(DType::u32);
+  --nested_;
+  Expr size = extent.fixed() ? int_imm(extent.value, DType::u32) : cast(DType::u32, extent.size);
+  return cast(DType::i64, floormod(position.expr, size));
+}
+
+std::pair<Expr, Extent> Generator::index_of_new(const Place &place) {
+  const Expr &at = place.at;
+  const Extent &own = place.extent;
+  if (chance(60))
+    return {at, own};
+  switch (random_.below(6)) {
+  case 0: {
+    std::int64_t more = random_.pick({1, 2, 3});
+    return {at + random_.pick({0, 1, more}), {own.size + more, own.value + more}};
+  }
+  case 1:
+    return {at * 2 + random_.pick({0, 1}), {own.size * 2, own.value * 2}};
+  case 2:
+    return {own.size - 1 - at, own};
+  case 3: {
+    const Place &other = any_place();
+    return {at + other.at, {own.size + other.extent.size - 1, own.value + other.extent.value - 1}};
+  }
+  case 4: {
+    const Place &other = any_place();
+    if (other.extent.fixed() && own.value * other.extent.value <= 2000)
+      return {at * other.extent.size + other.at,
+              {own.size * other.extent.size, own.value * other.extent.value}};
+    return {at, own};
+  }
+  default:
+    if (!own.fixed())
+      return {floormod(at, 3), {Expr(3), 3}};
+    std::int64_t by = random_.pick({2, 3, 4});
+    return {floordiv(at, by), {Expr((own.value + by - 1) / by), (own.value + by - 1) / by}};
+  }
+}
+
+} // namespace nestsmith::fuzz
