@@ -73,6 +73,11 @@ bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
   return uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
 }
 
+/// Whether the value follows from memory or from a condition, and not from loops alone.
+static bool is_data(const Expr &e) {
+  return any_node(e, [](const Expr &node) { return node.as<Load>() || node.as<Select>(); });
+}
+
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
            FunctionRef<bool(const Var &)> varies, const Bounds &bounds) {
   Region region;
@@ -81,6 +86,10 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
     bool mixed = false, endless = false; // endless: the extent depends on sizes
     Linear linear = linearize(indices[n], bounds);
     for (const Term &term : linear.terms) {
+      if (is_data(term.digit.base)) { // any value of its range
+        varying.terms.push_back(term);
+        continue;
+      }
       bool moves = false, stays = false;
       walk(term.digit.base, [&](const Expr &e) {
         const Var *var = e.as<Var>();

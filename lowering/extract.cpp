@@ -269,7 +269,7 @@ private:
     }
     kernel::Stmt store = kernel::make(kernel::Store{storage(block.body.buffer),
                                                     indices(block.body.buffer, block.body.indices, block, axes),
-                                                    value(block.body.value, block, axes), ""});
+                                                    value(block.body.value, block, axes, axes), ""});
     stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}) : store);
     return kernel::make_seq(std::move(stmts));
   }
@@ -292,7 +292,7 @@ private:
     }
     if (placement == placements_.end()) {
       for (const Expr &index : logical)
-        result.push_back(simplify(substitute(index, axes), bounds_));
+        result.push_back(simplify(value(index, block, axes, axes), bounds_));
       return result;
     }
     Values bindings;
@@ -300,7 +300,7 @@ private:
       bindings[iter.var] = substitute(iter.binding, loops_);
     for (std::size_t d = 0; d < logical.size(); ++d) {
       Expr start = substitute(placement->second.region[d].min, loops_);
-      Expr distance = simplify(substitute(logical[d], bindings) - start, bounds_);
+      Expr distance = simplify(value(logical[d], block, axes, bindings) - start, bounds_);
       result.push_back(packed(distance, placement->second.region[d].runs));
     }
     return result;
@@ -319,16 +319,17 @@ private:
     return simplify(number, bounds_);
   }
 
-  Expr value(const Expr &e, const Block &block, const Values &axes) {
+  /// Loads become loads of the storage, in terms of `axes`. Outside of loads, variables become `vars`.
+  Expr value(const Expr &e, const Block &block, const Values &axes, const Values &vars) {
     return replace_nodes(e, [&](const Expr &node) {
       if (const auto *access = node.as<Load>()) {
-        Expr mask = access->mask.exists() ? simplify(value(access->mask, block, axes), bounds_) : Expr();
-        Expr fill = access->fill.exists() ? value(access->fill, block, axes) : Expr();
+        Expr mask = access->mask.exists() ? simplify(value(access->mask, block, axes, axes), bounds_) : Expr();
+        Expr fill = access->fill.exists() ? value(access->fill, block, axes, axes) : Expr();
         return load(storage(access->buffer), indices(access->buffer, access->indices, block, axes), mask, fill);
       }
       const Var *var = node.as<Var>();
-      auto it = var ? axes.find(*var) : axes.end();
-      return it == axes.end() ? Expr() : it->second;
+      auto it = var ? vars.find(*var) : vars.end();
+      return it == vars.end() ? Expr() : it->second;
     });
   }
 
