@@ -219,6 +219,19 @@ Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f) {
   return kept ? stmt : make_block(std::move(copy));
 }
 
+std::optional<Expr> term_of_sum(const Block &block) {
+  const Store &store = block.body;
+  auto is_element = [&](const Expr &e) {
+    const auto *old = e.as<Load>();
+    return old && old->buffer == store.buffer && is_true(old->mask) &&
+           std::ranges::equal(old->indices, store.indices, same);
+  };
+  const auto *sum = store.value.as<Binary>();
+  if (sum && sum->op == BinaryOp::add && is_element(sum->a))
+    return sum->b;
+  return is_element(store.value) ? std::optional(constant(store.buffer->dtype, 0)) : std::nullopt;
+}
+
 static void for_each_load(const Block &block, FunctionRef<void(const Load &)> f) {
   auto visit_expr = [&](const Expr &e) {
     walk(e, [&](const Expr &node) {

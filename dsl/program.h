@@ -117,6 +117,8 @@ struct IterVar {
   Expr binding;
   bool guarded = false; ///< the instance executes only if binding < extent
   Expr first = {};      ///< reduction: first value of the axis, an expression of spatial variables; null: 0
+
+  bool is_summed() const { return kind == IterKind::reduction; }
 };
 
 /// The unit of computation. `init` is optional. It executes directly before the body, in each instance in which
@@ -174,6 +176,10 @@ std::vector<const Block *> blocks_of(const Stmt &root); ///< in program order
 Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to);
 /// Replaces loop variables in the bindings of all blocks below `stmt`. `f` returns null to keep a variable.
 Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f);
+
+/// The term that a sum adds to its element in each instance; none if the block does not store `element + term`
+/// to this element. A sum of the constant 0 may store the element as it is.
+std::optional<Expr> term_of_sum(const Block &block);
 
 /// The loads in the values and the indices of a block's stores, in order.
 std::vector<const Load *> loads_of(const Block &block);

@@ -141,6 +141,40 @@ private:
     check_store(block.body);
     if (block.init)
       check_store(*block.init);
+    check_sum(block);
+  }
+
+  /// A directive may take a sum apart: it relies on this form.
+  void check_sum(const Block &block) {
+    const std::string &name = block.id->name;
+    bool sums = std::ranges::any_of(block.iters, &IterVar::is_summed);
+    if (!sums && block.init)
+      fail("block {} has an init, but no reduction axis", name);
+    if (!sums)
+      return;
+    auto check_axes = [&](const Expr &e, const char *what) {
+      for (const IterVar &iter : block.iters)
+        if (iter.is_summed() && uses(e, iter.var))
+          fail("{} of block {} uses the reduction axis {}", what, name, iter.var->name);
+    };
+    for (const Expr &index : block.body.indices)
+      check_axes(index, "the store");
+    auto term = term_of_sum(block);
+    if (!term)
+      fail("block {} has a reduction axis, but its value {} is not the element that it stores to plus a term",
+           name, to_string(block.body.value));
+    else if (any_node(*term, [&](const Expr &e) {
+               const auto *access = e.as<Load>();
+               return access && access->buffer == block.body.buffer;
+             }))
+      fail("the sum of block {} has a term that reads {}, which the sum overwrites", name,
+           block.body.buffer->name);
+    if (!block.init)
+      return;
+    if (block.init->buffer != block.body.buffer ||
+        !std::ranges::equal(block.init->indices, block.body.indices, same))
+      fail("the init of block {} stores to another element than its sum", name);
+    check_axes(block.init->value, "the init");
   }
 
   bool is_written(const Buffer &buffer) const {

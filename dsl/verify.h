@@ -14,6 +14,9 @@ namespace nestsmith {
 ///   - Bindings use only variables of enclosing loops and sizes, are quasi-affine, and are never negative.
 ///   - An axis is guarded if its binding may reach its extent.
 ///   - The first value of a reduction axis is an expression of the block's spatial axes.
+///   - A block with a reduction axis is a sum: it stores `element + term` to this element. The indices of the
+///     element use no reduction axis, and the term does not read the buffer. An init stores to the same element
+///     a value that uses no reduction axis. A block without a reduction axis has no init.
 ///   - Bodies use their block's variables and the program's scalars and sizes only.
 ///   - Each buffer is written by one block, or by two: an init and an update.
 ///   - A temporary that is not a parameter is written before it is read, in program order.

@@ -2,7 +2,6 @@
 
 #include "dsl/primitives/move.h"
 
-#include "dsl/error.h"
 #include "dsl/printer.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -90,16 +89,21 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
     }
 }
 
-/// The written region, in the order of the block's axes. A block may write its axes in another order.
-Region in_axis_order(const Block &producer, const Region &region) {
+/// The region in the order of the block's axes. A block may write its axes in another order.
+Region in_axis_order(const Schedule::Edit &edit, const Block &producer, const Region &region) {
   Region result;
+  const auto &indices = producer.body.indices;
   for (const IterVar &iter : producer.iters) {
-    if (iter.kind != IterKind::spatial)
+    if (iter.is_summed())
       continue;
-    const auto &indices = producer.body.indices;
-    auto at = std::find_if(indices.begin(), indices.end(),
-                           [&](const Expr &index) { return same(index, Expr(iter.var)); });
-    internal_check(at != indices.end(), "a block writes its temporary at what is none of its axes");
+    auto at = std::ranges::find_if(indices, [&](const Expr &index) { return same(index, Expr(iter.var)); });
+    if (at == indices.end())
+      edit.refuse("compute_at.index",
+                  fmt::format("block {} writes {}, where its axis {} is not an index by itself, so the loops "
+                              "that compute a box of {} are unknown; leave the block in place",
+                              producer.id->name, to_string(load(producer.body.buffer, indices)), iter.var->name,
+                              producer.body.buffer->name),
+                  {producer.id->name});
     result.push_back(region[static_cast<std::size_t>(at - indices.begin())]);
   }
   return result;
@@ -142,7 +146,7 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   for (std::size_t d = 0; d < region->size(); ++d) // a masked read may begin before the first element
     if (auto first = range_of((*region)[d].min, bounds); !first || first->low < 0)
       (*region)[d] = {Expr(0), buffer->shape[d]};
-  Stmt nest = nest_over(edit, producer, in_axis_order(producer, *region), bounds);
+  Stmt nest = nest_over(edit, producer, in_axis_order(edit, producer, *region), bounds);
   check_pieces(edit, producer, loop, nest);
   Stmt body = remove_block(edit.body(), producer.id);
   body =

@@ -18,6 +18,7 @@ namespace nestsmith::primitives {
 /// Requires [compute_at.temporary]: P writes a temporary.
 /// Requires [compute_at.whole]: P is the only block that writes the temporary. In particular, the reduction of
 ///   P is not decomposed.
+/// Requires [compute_at.index]: each spatial axis of P is, by itself, an index of the store to the temporary.
 /// Requires [compute_at.read]: at least one block reads the temporary.
 /// Requires [compute_at.encloses]: every reader is below k, and P is not below k.
 /// Requires [compute_at.serial]: the loops of P are serial, because the directive replaces them and would lose

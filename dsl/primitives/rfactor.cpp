@@ -16,15 +16,6 @@ struct Summed {
   std::size_t axis;
 };
 
-/// The value that a sum adds to the element.
-Expr term_of(const Block &block) {
-  const auto *sum = block.body.value.as<Binary>();
-  const auto *old = sum ? sum->a.as<Load>() : nullptr;
-  bool own = old && sum->op == BinaryOp::add && old->buffer == block.body.buffer && is_true(old->mask);
-  internal_check(own, "a reduction is no sum");
-  return sum->b;
-}
-
 Summed find_sum(const Schedule::Edit &edit, const For &loop) {
   const Block *found = nullptr;
   std::size_t axis = 0;
@@ -96,8 +87,8 @@ Block partial_sums(const Summed &sum, const For &loop, std::int64_t step, const 
   axis.first = axis.first.exists() ? axis.first + start : start;
   std::vector<Expr> indices{Expr(part.var)};
   indices.insert(indices.end(), block.body.indices.begin(), block.body.indices.end());
-  block.body = {parts, indices, load(parts, indices) + term_of(sum.block)};
-  block.init = Store{parts, indices, sum.block.init->value};
+  block.body = {parts, indices, load(parts, indices) + term_of_sum(sum.block).value()};
+  block.init = Store{parts, indices, constant(parts->dtype, 0)}; // the sum of the parts has the init
   block.iters.insert(block.iters.begin(), std::move(part));
   return block;
 }
@@ -115,11 +106,11 @@ Block sum_of_parts(const Summed &sum, const For &loop, const Buffer &parts) {
   block.iters.push_back({part, loop.extent, IterKind::reduction, Expr(0)});
   std::vector<Expr> element, from{Expr(part)};
   for (const Expr &index : sum.block.body.indices) {
-    element.push_back(substitute(index, [&](const Var &var) { return renamed.at(var); }));
+    element.push_back(substitute(index, renamed));
     from.push_back(element.back());
   }
   const Buffer &buffer = sum.block.body.buffer;
-  block.init = Store{buffer, element, sum.block.init->value};
+  block.init = Store{buffer, element, substitute(sum.block.init->value, renamed)};
   block.body = Store{buffer, element, load(buffer, element) + load(parts, from)};
   return block;
 }
