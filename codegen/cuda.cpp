@@ -38,7 +38,7 @@ static __device__ __forceinline__ float round_tf32(float x) {
 }
 )";
 
-/// The code that precedes kernels: headers of narrow types, helpers, and functions of intrinsics.
+/// The code that precedes kernels: includes for narrow types, helpers, and functions of intrinsics.
 class Prelude {
 public:
   explicit Prelude(std::span<const kernel::Kernel> kernels) {
@@ -194,7 +194,7 @@ void KernelWriter::arena() {
 void KernelWriter::allocations() {
   std::int64_t end = 0;
   for (const kernel::Allocation &allocation : kernel_.shared) {
-    // The compiler lays out static arrays, so allocations must not share bytes of the arena.
+    // The CUDA compiler places static arrays, so allocations must not overlap in the arena.
     internal_check(allocation.byte_offset >= end,
                    "shared arrays are disjoint and in the order of their offsets");
     end = allocation.byte_offset +

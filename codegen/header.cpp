@@ -77,7 +77,7 @@ private:
     out_.verbatim(line.empty() ? "///\n" : "/// " + line + "\n");
   }
 
-  /// The arrays of which the size is an extent or the leading dimension.
+  /// Describes size `n` by the arrays for which it is an extent or the leading dimension.
   std::string of_size(std::size_t n) const {
     if (plan_.sizes.empty())
       return fmt::format("in elements: {}", launcher_.values[n]);

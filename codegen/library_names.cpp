@@ -252,7 +252,7 @@ bool is_function(std::string_view name) { return functions().count(name) != 0; }
 } // namespace
 
 bool is_library_function(std::string_view name) {
-  // strtok_r and isalpha_l, then sinf, sinl, sinf64 and sinf32x.
+  // Variants have suffixes: strtok_r, isalpha_l, sinf, sinl, sinf64, sinf32x.
   for (std::string_view suffix : {"_r", "_l", "f32x", "f64x", "f128", "f32", "f64", "f", "l"})
     if (name.ends_with(suffix) && is_function(name.substr(0, name.size() - suffix.size())))
       return true;

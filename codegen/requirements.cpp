@@ -115,8 +115,8 @@ private:
          fmt::format("{} must be {}from {} to {}", size_name, gap ? "0, or " : "", least, stated.max)});
   }
 
-  /// Whether previous requirements imply that the size is not 0 in a launch with something to compute: it is an
-  /// extent of every output, or the leading dimension of rows that are not empty.
+  /// Whether previous requirements imply that the size is not 0 if there is something to compute. This holds
+  /// for an extent of every output, and for the leading dimension of rows that are not empty.
   bool is_positive(const Var &size) const {
     bool extent = true, leading = false;
     for (const Buffer &buffer : plan_.params) {

@@ -241,8 +241,8 @@ std::string ExprSpeller::binary(const Binary &b, int context) const {
   std::string left = operand(b.a, b.b, first && first->op == b.op && op.chains ? op.level : op.context);
   if (auto constant = negative(b.b); constant && b.op == BinaryOp::add)
     return in_parentheses_if(op.level < context, fmt::format("{} - {}", left, -*constant));
-  // Floating-point sums keep their shape. Index sums have non-negative terms, so no partial sum exceeds the
-  // total, and they may be evaluated from the left.
+  // A floating-point sum keeps its order of evaluation. An index sum may be evaluated from the left: its terms
+  // are not negative, so no partial sum exceeds the total.
   const Binary *inner = b.b.as<Binary>();
   bool flat = op.chains && inner && inner->op == b.op &&
               (is_logical(b.op) || (is_index(type) && !negative(inner->a) && !negative(inner->b)));

@@ -8,8 +8,8 @@ namespace nestsmith {
 
 namespace {
 
-/// How loosely the operator before a space binds (after it, for ? and :). None if the line must not break
-/// there.
+/// The precedence of the operator at a space, where 0 is the best place to break the line. The operator is
+/// before the space; only ? and : are after it. None if the line must not break there.
 std::optional<int> looseness(std::string_view before, std::string_view after) {
   if (after.starts_with("? ") || after.starts_with(": "))
     return 1;
@@ -33,8 +33,9 @@ std::optional<int> looseness(std::string_view before, std::string_view after) {
   return std::nullopt;
 }
 
-/// The position at which to break a line of more than `room` columns: with the fewest enclosing parentheses,
-/// then at the loosest operator, then as far right as possible; never inside a string. 0: none.
+/// The best position to break a line of more than `room` columns: the position with the fewest enclosing
+/// parentheses, then with the lowest precedence, then the rightmost one. It is never inside a string. 0 if
+/// there is no such position.
 std::size_t break_position(std::string_view text, std::size_t room) {
   int depth = 0;
   bool quoted = false;

@@ -76,8 +76,8 @@ private:
     }
   }
 
-  /// A thread has its own copy of a local buffer, and in a thread all loops bound to one thread axis have the
-  /// same value. So one variable can stand for all of them.
+  /// Each thread has its own copy of a local buffer. In one thread, all loops that are bound to one thread axis
+  /// have the same value, so one variable represents all of them.
   void find_axes() {
     for (const For *loop : result_.loops)
       if (result_.buffer->scope == Scope::local || !loop->axis() || !is_thread(*loop->axis()))
@@ -121,8 +121,8 @@ private:
     }
   }
 
-  /// Whether the access touches the whole box of all accesses. False for a guarded access whose box is a whole
-  /// dimension: the guard may exclude some of its elements.
+  /// Whether the access touches every element of the box of all accesses. False if the access is guarded and
+  /// its box covers a whole dimension of the buffer, because the guard may exclude some elements.
   bool touches_box(const PlacedAccess &access) const {
     const auto &iters = access.user->block->iters;
     bool guarded = std::any_of(iters.begin(), iters.end(), [](const IterVar &iter) { return iter.guarded; });
@@ -136,8 +136,9 @@ private:
     return true;
   }
 
-  /// Whether each writer writes every element of the box in each thread. The iterations of the loops that it
-  /// uses must write distinct elements, and there must be as many iterations as elements.
+  /// Whether, in each thread, each write access writes every element of the box. This requires that the loops
+  /// in its indices have as many iterations as the box has elements, and that different iterations write
+  /// different elements.
   bool owners_fill() const {
     if (renamed_.empty())
       return true;

@@ -9,7 +9,7 @@ namespace nestsmith {
 
 namespace {
 
-/// The indices of the accesses of a block to a buffer, in terms of loops.
+/// One access of a block to a buffer, with its indices in terms of the loops.
 struct ParameterAccess {
   std::vector<Expr> indices;
   bool writes;
@@ -30,7 +30,8 @@ std::vector<ParameterAccess> accesses_of(const Block &block, const Buffer &buffe
   return result;
 }
 
-/// Calls f(x, y) for the accesses that conflict, until it returns false. Returns whether it never did.
+/// Calls f(x, y) for each pair of conflicting accesses, and stops at the first call that returns false. Returns
+/// true if all calls returned true.
 template <class F>
 bool all_conflicts(const std::vector<ParameterAccess> &a, const std::vector<ParameterAccess> &b, const F &f) {
   return std::ranges::all_of(a, [&](const ParameterAccess &x) {
@@ -38,8 +39,8 @@ bool all_conflicts(const std::vector<ParameterAccess> &a, const std::vector<Para
   });
 }
 
-/// The elements of one dimension that either span contains, as one sum of `min` and new variables with known
-/// ranges; none if the distance of the spans is unknown.
+/// An expression that takes every value of both spans: `a.min` plus new variables, whose ranges are added to
+/// `bounds`. None if the distance between the spans, or the extent of one of them, is not constant.
 std::optional<Expr> common_form(const Span &a, const Span &b, Bounds &bounds) {
   auto part = [&](std::int64_t step, std::int64_t count) {
     Var var = make_var("part");
@@ -59,8 +60,8 @@ std::optional<Expr> common_form(const Span &a, const Span &b, Bounds &bounds) {
   return form + Expr(low) + part(1, high - low);
 }
 
-/// Whether an element that both accesses touch determines the values of `kept`, which are the same variables in
-/// both. All other loops vary.
+/// Whether an element that both accesses touch determines the values of the variables `kept`, so that both
+/// accesses touch it with the same values. All other loop variables may vary.
 bool determined(const ParameterAccess &x, const ParameterAccess &y, const Buffer &buffer,
                 const std::vector<Var> &kept, Bounds bounds) {
   auto is_kept = [&](const Var &var) { return std::ranges::find(kept, var) != kept.end(); };
@@ -74,9 +75,9 @@ bool determined(const ParameterAccess &x, const ParameterAccess &y, const Buffer
       forms, kept, [](const Var &) { return false; }, bounds);
 }
 
-/// Whether an element that both accesses touch is touched by `first` in the same iteration of the loop or in an
-/// earlier one. In some dimension both begin at scale * loop + constant, and `second` reaches less than `scale`
-/// beyond the begin of `first`.
+/// Whether `first` touches each common element in the same iteration of the loop as `second`, or in an earlier
+/// one. Conservative: true only if, in some dimension, both accesses begin at scale * loop plus a constant, and
+/// the last index of `second` is less than `scale` beyond the first index of `first`.
 bool never_later(const ParameterAccess &first, const ParameterAccess &second, const Buffer &buffer,
                  const Var &loop, const Bounds &bounds) {
   auto varies = [&](const Var &var) { return var != loop; };
@@ -95,7 +96,7 @@ bool never_later(const ParameterAccess &first, const ParameterAccess &second, co
   return false;
 }
 
-/// Whether no element is touched by both accesses, in any iteration.
+/// Whether the two accesses never touch the same element, in any two iterations.
 bool disjoint(const ParameterAccess &x, const ParameterAccess &y, const Buffer &buffer, const Bounds &bounds) {
   auto all = [](const Var &) { return true; };
   Region a = box(x.indices, buffer->shape, all, bounds), b = box(y.indices, buffer->shape, all, bounds);
@@ -116,8 +117,9 @@ std::vector<Var> loops_around(const Stmt &root, const Block &a, const Block &b) 
   return common_loops(path_to(root, a.id), path_to(root, b.id));
 }
 
-/// Whether `first` touches each common element before `second` does. It comes first in the program, and `loops`
-/// enclose both: its iteration of each loop must be the same or an earlier one.
+/// Whether `first` touches each common element before `second` does. Requires that `first` precedes `second` in
+/// the program, and that `loops` enclose both. True if, for each common element, `first` accesses it in the
+/// same iteration of each loop as `second`, or in an earlier iteration.
 bool comes_first(const Stmt &root, const Block &first, const Block &second, const Buffer &buffer,
                  const std::vector<Var> &loops) {
   Bounds bounds = loop_bounds(root);
@@ -179,7 +181,8 @@ std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &move
 
 namespace {
 
-/// Looks for races in one nest. All loops that are bound to an axis are one index in the kernel: `index`.
+/// Finds races in one nest. In the kernel, all loops that are bound to one axis use the same index,
+/// `index_[axis]`.
 class Races {
 public:
   Races(const Stmt &nest, const std::vector<const Block *> &blocks)
@@ -201,8 +204,8 @@ public:
       }
   }
 
-  /// An axis whose indices may differ between conflicting accesses of blocks n and m that nothing orders; none
-  /// if there is no such axis.
+  /// An axis on which blocks n and m may race: conflicting accesses may have different indices on this axis,
+  /// and no barrier orders them. None if there is no such axis.
   std::optional<Axis> racing_axis(std::size_t n, std::size_t m, const Buffer &buffer) const {
     std::vector<ParameterAccess> a = in_kernel(*blocks_[n], buffer), b = in_kernel(*blocks_[m], buffer);
     std::vector<Var> all;
@@ -210,7 +213,7 @@ public:
       all.push_back(var);
     auto same = [&](const Var &var) {
       return all_conflicts(a, b, [&](const ParameterAccess &x, const ParameterAccess &y) {
-        // The other indices may vary, too; but those that the element determines help to determine this one.
+        // It is enough if the element determines this index, alone or together with all other indices.
         return determined(x, y, buffer, {var}, bounds_) || determined(x, y, buffer, all, bounds_);
       });
     };
@@ -236,8 +239,9 @@ private:
     return all;
   }
 
-  /// Whether a barrier orders the two blocks, and conflicts are in one iteration of the loops around both: the
-  /// first fills shared memory that a block up to the second reads.
+  /// Whether a barrier orders the accesses of blocks n and m to `buffer`. This requires two conditions: block n
+  /// writes shared memory that one of the blocks n + 1 … m reads, so that a barrier is between them; and
+  /// `comes_first` holds for the serial loops around both blocks.
   bool barrier_between(std::size_t n, std::size_t m, const Buffer &buffer) const {
     const Buffer &filled = blocks_[n]->body.buffer;
     if (filled->scope != Scope::shared)

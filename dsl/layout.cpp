@@ -17,7 +17,7 @@ namespace nestsmith {
 
 namespace {
 
-constexpr std::size_t longest_map = 400; ///< characters; this also limits how deep brackets nest
+constexpr std::size_t longest_map = 400; ///< characters; this also limits the nesting of brackets
 constexpr std::int64_t too_many_elements = std::int64_t{1} << 60;
 
 [[noreturn]] void no_map(const std::string &text, const std::string &what) {
@@ -156,8 +156,8 @@ std::string tuple_text(const std::vector<std::int64_t> &values) {
   return fmt::format("({})", fmt::join(values, ", "));
 }
 
-/// Searches the first few thousand points of the box for two that the map sends to one place. `whole` tells
-/// whether these are all points of the box.
+/// Searches up to 16384 points of the box for two points that the map sends to the same place. Sets `whole` to
+/// true if the box has no other points.
 std::optional<std::string> find_collision(const IndexMap &map, std::vector<std::int64_t> box, bool &whole) {
   std::int64_t points = 1;
   whole = true;
@@ -345,7 +345,7 @@ PlacedLayout::PlacedLayout(const BufferNode &buffer, const std::vector<std::int6
     if (__builtin_mul_overflow(elements_, extents_[d], &elements_))
       elements_ = too_many_elements;
   }
-  if (layout_.swizzle) { // the XOR stays within a whole number of these units
+  if (layout_.swizzle) { // an XOR never leaves a unit of this size, so round up to whole units
     std::int64_t unit = std::int64_t{1} << (layout_.swizzle->base + layout_.swizzle->bits);
     elements_ = (elements_ + unit - 1) / unit * unit;
   }

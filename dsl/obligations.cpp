@@ -1,4 +1,4 @@
-/// Capacity, ownership and placement: the conditions that lowering requires of a schedule.
+/// The conditions that lowering requires of a schedule: capacity, ownership and placement.
 
 #include "dsl/allocation.h"
 #include "dsl/between_nests.h"
@@ -117,8 +117,8 @@ private:
     return text;
   }
 
-  /// A nest that binds a thread axis again runs its iterations on other threads. These must be the threads that
-  /// filled the elements that they read.
+  /// If a loop below the placement of the buffer is bound to a thread axis again, other threads run its
+  /// iterations. Each of these threads must have filled the elements that it reads.
   void check_owner(const Buffer &buffer, const Placement &placement) {
     for (const Block *block : blocks_of(program_.body)) {
       if (!touches(*block, buffer))
@@ -143,7 +143,8 @@ private:
                       buffer->name, bytes, to_string(schedule_.target().arch), limit));
   }
 
-  /// For each axis over which the block's buffer is shared, the innermost loop bound to it, or null.
+  /// For each axis whose threads or blocks share the buffer of the block: the innermost loop around the block
+  /// that is bound to the axis, or null.
   std::map<Axis, const For *> sharing_loops(const Block &block) const {
     bool shared = block.body.buffer->scope == Scope::shared;
     std::map<Axis, const For *> innermost;
@@ -163,7 +164,8 @@ private:
     return indices;
   }
 
-  /// A loop that a block sums over must not also repeat the block, because the init would have no place.
+  /// From the outermost loop of a sum inwards, no loop may execute an iteration of the block again. Otherwise,
+  /// there is no place for the init.
   void check_sum(const Block &block) {
     auto loops = loops_of(path_to(program_.body, block.id));
     auto first = std::find_if(loops.begin(), loops.end(), [&](const For *loop) {
@@ -192,7 +194,7 @@ private:
     const Buffer &buffer = block.body.buffer;
     if (buffer->scope == Scope::local)
       return;
-    std::set<Var> fixed; // an iteration of these ends before the next begins
+    std::set<Var> fixed; // iterations of these never use one copy at the same time
     if (buffer->scope == Scope::shared)
       for (const For *loop : placements_.of(buffer).loops)
         if (!loop->axis() || !is_thread(*loop->axis()))
@@ -232,8 +234,8 @@ private:
     }
   }
 
-  /// Describes which thread writes which element: the part of the indices that depends on threads, as text,
-  /// with the loops named after their axes.
+  /// Describes as text which thread writes which element. The text contains the terms of the indices that
+  /// depend on threads, with each bound loop named after its axis.
   std::string owners(const Block &block) const {
     std::vector<Expr> element = written_element(block);
     std::map<Var, Expr> names;
@@ -275,7 +277,8 @@ private:
     return true;
   }
 
-  /// Checks that vectors are contiguous and aligned. Layouts and padding decide this only at the end.
+  /// Checks that vectors are contiguous and aligned. This depends on layouts and padding, which are final only
+  /// at the end of the schedule.
   void check_vectors() {
     std::optional<Placements> filled; // the placements after filling tails, if there are tails to fill
     walk(program_.body, [&](const Stmt &stmt) {
@@ -302,8 +305,8 @@ private:
     return 0;
   }
 
-  /// The size of the shared arrays when placed one after the other, and a list of them. Padding is counted on
-  /// request.
+  /// The total size of the shared arrays, placed one after the other, and a list of them. If `padded` is false,
+  /// padding is not counted.
   struct Arena {
     std::int64_t bytes = 0;
     std::string list, last;
@@ -346,7 +349,7 @@ private:
     owe(arena.last, what + "; bring the caches under an inner loop with compute_at, or use smaller tiles");
   }
 
-  /// Checks threads and shared memory. The compiler makes the registers fit.
+  /// Checks threads and shared memory. Registers need no check, because the compiler limits their number.
   void check_launch_bounds() {
     std::int64_t blocks = program_.min_blocks, threads = threads_of(program_), bytes = shared_arena(true).bytes;
     const Target &target = schedule_.target();

@@ -19,8 +19,8 @@ const Staged *staged(const For &loop, const BlockId &block) {
   return it == loop.pipeline().end() ? nullptr : &*it;
 }
 
-/// The time at which an instance runs: its step, the order of its nest, and the place of its nest in the
-/// program.
+/// The time at which one iteration of a nest runs: the step, the order of the nest, and the position of the
+/// nest in the loop.
 using Time = std::tuple<std::int64_t, std::int64_t, std::size_t>;
 
 class Checker {
@@ -74,7 +74,8 @@ private:
         fail_outside(x.block);
   }
 
-  /// Reports a block that is not in the loop. The common mistake is a consumer of a sum over the loop.
+  /// Reports a block that is not in the loop. A common mistake has its own message: the block reads a sum over
+  /// the loop.
   void fail_outside(const BlockId &id) {
     const Block *outside = find_block(program_.body, id);
     if (outside)
@@ -123,7 +124,8 @@ private:
     return {iteration + x.stage, x.order, child};
   }
 
-  /// Whether no block outside of the loop uses the buffer, so that each iteration can have its own copy.
+  /// Whether each iteration can have its own copy of the buffer: it is a shared or local temporary, and no
+  /// block outside of the loop uses it.
   bool is_private(const Buffer &buffer) const {
     if (buffer->role != Role::temporary || buffer->scope == Scope::global)
       return false;
@@ -183,8 +185,8 @@ private:
          {early.id->name, late.id->name});
   }
 
-  /// Whether different iterations touch different elements. This holds if in one dimension both blocks touch
-  /// the same box, and each iteration advances it by at least its length.
+  /// Whether different iterations touch different elements. This holds if, in some dimension, both blocks touch
+  /// the same span, and each iteration moves the span by at least its length.
   bool apart(const Block &a, const Block &b, const Buffer &buffer) const {
     Bounds bounds = loop_bounds(program_.body);
     std::set<Var> inside;
@@ -227,9 +229,9 @@ private:
   const Program &program_;
   const For &loop_;
   std::vector<Stmt> children_;
-  std::vector<const Block *> all_, below_;        ///< of the program; of the loop
-  std::vector<std::vector<const Block *>> nests_; ///< of each child
-  std::vector<std::vector<const Load *>> loads_;  ///< of each block of `all_`
+  std::vector<const Block *> all_, below_;        ///< blocks of the program; of the loop
+  std::vector<std::vector<const Block *>> nests_; ///< the blocks of each child
+  std::vector<std::vector<const Load *>> loads_;  ///< the loads of each block of `all_`
   std::optional<PipelineBreach> breach_;
 };
 

@@ -86,7 +86,7 @@ private:
     std::int64_t slots, stride; ///< copies for the iterations in flight, and their distance
   };
 
-  /// Filling tails may have made the box larger than the obligations assumed.
+  /// Checks the layout again, because filling tails may have made the box larger than the obligations assumed.
   static void check_invertible(const BufferNode &tile, const std::vector<std::int64_t> &box) {
     if (!tile.layout || !tile.layout->map)
       return;
@@ -96,7 +96,7 @@ private:
                                   to_string(*tile.layout), fmt::join(box, " x "), *collision));
   }
 
-  /// Simplifies offsets into tiles, so that a fetch by all threads in order reads `tile[tid]`. Offsets into
+  /// Simplifies offsets into tiles, so that a fetch by consecutive threads accesses `tile[tid]`. Offsets into
   /// parameters keep the form row * columns + column for readability.
   Expr flat_offset(const Buffer &buffer, const std::vector<Expr> &indices) const {
     auto it = flat_.find(buffer);

@@ -28,7 +28,8 @@ Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
   return condition.exists() ? make(If{condition, "", std::move(body)}) : body;
 }
 
-/// A guarded statement, decomposed. Without a guard, or with an else, there are no conjuncts.
+/// The conjuncts of the guard of a statement, and the body of the guard. If there is no guard, or if it has an
+/// else, there are no conjuncts, and the body is the whole statement.
 struct Guarded {
   Conjuncts conjuncts;
   Stmt body;

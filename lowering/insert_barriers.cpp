@@ -16,11 +16,14 @@ namespace {
 /// A barrier of a code region that is reachable from one end of the region without passing another barrier.
 struct Reached {
   Stmt barrier;
-  Accesses beyond; ///< accesses behind it, up to the next barrier or the other end
+  /// The accesses on its other side, up to the next barrier or the other end of the region: after it in
+  /// `Segment::front`, before it in `Segment::back`.
+  Accesses beyond;
 };
 
-/// Summary of a rewritten region: its accesses before the first and after the last barrier, and the barriers
-/// that these may be. In a region without barriers every access is in both.
+/// Summary of a rewritten region. `head` contains the accesses before the first barrier, and `tail` the
+/// accesses after the last barrier. `front` contains each barrier that may be the first on a path, and `back`
+/// each barrier that may be the last. Without barriers, `head` and `tail` contain all accesses.
 struct Segment {
   Stmt stmt;
   Accesses head, tail;
@@ -90,7 +93,7 @@ private:
         const auto *load = node.as<Load>();
         if (!load || load->buffer->scope != Scope::shared)
           return;
-        // A sum reads the element that the same thread wrote.
+        // A sum reads the element that the same thread wrote, so it needs no barrier.
         bool own = load->buffer == store.buffer && load->indices.size() == store.indices.size() &&
                    std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(),
                               [](const Expr &a, const Expr &b) { return same(a, b); });
@@ -123,7 +126,7 @@ private:
       certify(barrier.barrier, barrier.beyond, second.head);
     for (const Reached &barrier : second.front)
       certify(barrier.barrier, first.tail, barrier.beyond);
-    for (const Reached &barrier : first.back) // no other barrier on the path
+    for (const Reached &barrier : first.back) // it is the only barrier on a path through `first`
       if (Reached *through = find(first.front, barrier.barrier))
         through->beyond.join(second.head);
     for (const Reached &barrier : second.front)
@@ -151,8 +154,8 @@ private:
     return result;
   }
 
-  /// In this form a divergent guard directly encloses a store, so no barrier is inserted below it. A barrier
-  /// may be inserted below a uniform guard.
+  /// In this form of the kernel, a divergent guard directly encloses a store, so no barrier is inserted inside
+  /// the guard. A barrier may be inserted inside a uniform guard.
   Segment rewrite_branch(const Stmt &stmt, const If &branch) {
     Segment body = rewrite(branch.body);
     if (auto until = until_of(branch.condition))
@@ -176,7 +179,7 @@ private:
     return body;
   }
 
-  /// The limit that a condition `loop + c < n` implies.
+  /// The last iteration in which the condition holds, if the condition has the form `loop + c < n`.
   static std::optional<Until> until_of(const Expr &condition) {
     const auto *less = condition.as<Binary>();
     auto end = less && less->op == BinaryOp::lt ? as_int(less->b) : std::nullopt;
@@ -199,7 +202,7 @@ private:
 
   Segment rewrite_loop(const Loop &loop) {
     Segment body = rewrite(loop.body);
-    // With a barrier in each iteration only adjacent iterations can conflict. Without one, iterations can
+    // If each iteration has a barrier, only adjacent iterations can conflict. Otherwise, iterations can
     // conflict up to the distance at which the copies repeat.
     std::int64_t around = 1;
     for (const auto &[buffer, count] : slots_)
@@ -232,7 +235,7 @@ private:
       Reached *through = find(body.back, barrier.barrier);
       if (!through)
         continue;
-      // The only barrier on a path through an iteration: without it, several iterations overlap.
+      // This is the only barrier on a path through an iteration. Without it, several iterations would overlap.
       Accesses before = through->beyond, all = before;
       all.join(barrier.beyond);
       for (std::int64_t distance = 1; distance <= around; ++distance) {

@@ -18,15 +18,15 @@ const std::vector<Pass> &standard_passes() {
       {"lower_init", lower_init, Form::program},
       {"fill_tails", fill_tails, Form::program},
       {"extract", extract, Form::threads},
-      {"partition", kernel::partition, Form::threads},             // each part gets its own barriers
-      {"insert_barriers", kernel::insert_barriers, Form::ordered}, // guards still directly enclose their stores
+      {"partition", kernel::partition, Form::threads},                   // each part gets its own barriers
+      {"insert_barriers", kernel::insert_barriers, Form::ordered},       // while guards directly enclose stores
       {"place_declarations", kernel::place_declarations, Form::ordered}, // makes equal guards comparable
       {"hoist_guards", kernel::hoist_guards, Form::ordered},
       {"flatten", kernel::flatten, Form::flat},
       {"vectorize", kernel::vectorize, Form::flat}, // proves alignment of offsets
       {"narrow_indices", kernel::narrow_indices, Form::flat},
-      {"split_branches", kernel::split_branches, Form::flat}, // until here a block is one store
-      {"share_values", kernel::share_values, Form::flat},     // last: until here sharing costs nothing
+      {"split_branches", kernel::split_branches, Form::flat}, // late: until here, a block is one store
+      {"share_values", kernel::share_values, Form::flat},     // last: before it, sharing costs nothing
   };
   return passes;
 }

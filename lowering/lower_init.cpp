@@ -5,8 +5,9 @@
 namespace nestsmith {
 
 /// The loop before which the init is placed: the outermost reduction loop of the block. If there is none, each
-/// element has one update, and the init directly precedes the block (null) or its vectorized or tensorized
-/// loop, which can enclose one block only.
+/// element has one update, and the init is placed before the vectorized or tensorized loop, because such a loop
+/// can enclose only one block. Null if there is no such loop either: the init is placed directly before the
+/// block.
 static Var place_of_init(const Stmt &root, const Block &block) {
   auto loops = loops_of(path_to(root, block.id));
   for (const For *loop : loops)

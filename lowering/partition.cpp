@@ -8,8 +8,8 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// Copies code for a subset of the iterations, without the conditions that hold in all of them, and with new
-/// variables.
+/// Copies code for a subset of the iterations. The copy has new variables, and it omits the conditions that
+/// hold in all of these iterations.
 class PartRewriter {
 public:
   explicit PartRewriter(Bounds bounds) : bounds_(std::move(bounds)) {}
@@ -24,7 +24,7 @@ public:
     return result && (as<Declare>(result) || does_something(result)) ? result : nullptr;
   }
 
-  /// The body of a guard or a loop. Null if only declarations remain.
+  /// Rewrites the body of a guard or a loop. Null if only declarations remain.
   Stmt rewrite_body(const Stmt &stmt) {
     Stmt body = rewrite(stmt);
     return body && as<Declare>(body) ? nullptr : body;
@@ -93,7 +93,7 @@ private:
                          : load(access->buffer, access->indices, mask, access->fill);
   }
 
-  /// The conjuncts that do not always hold; true if all of them do.
+  /// The conjuncts of `condition` that are not proved to hold; the constant true if all conjuncts are proved.
   Expr left_of(const Expr &condition) const {
     if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and) {
       Expr a = left_of(both->a), b = left_of(both->b);
@@ -102,8 +102,8 @@ private:
     return proves(condition, bounds_) || proves(expanded(condition), bounds_) ? boolean(true) : condition;
   }
 
-  /// Substitutes the definitions of declared variables. For comparisons with sizes, intervals are not precise
-  /// enough.
+  /// Substitutes the definitions of declared variables. Comparisons with sizes need this, because the intervals
+  /// of the variables are not precise enough.
   Expr expanded(const Expr &e) const {
     return substitute(e, [&](const Var &var) {
       auto it = definitions_.find(var);
@@ -191,7 +191,7 @@ private:
     return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
   }
 
-  /// Separates the last iteration, the only possible split if the extent depends on sizes.
+  /// Separates the last iteration. This is the only possible split if the extent depends on sizes.
   Stmt split_last(const Loop &loop) const {
     Expr full = simplify(loop.extent - Expr(1));
     Part inside = part(loop, 0, full);
@@ -200,7 +200,8 @@ private:
     return make_seq({inside.stmt, part(loop, full, 1).stmt});
   }
 
-  /// if (no partitioned block index has its last value) code without guards, else the unchanged code.
+  /// Returns `if (inner) fast else slow`. The condition `inner` holds if no partitioned block index has its
+  /// last value. `fast` omits the guards that then hold. Returns the body if there are no such guards.
   Stmt split_blocks(const Stmt &body) const {
     Bounds full = bounds_;
     Expr condition;

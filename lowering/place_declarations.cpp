@@ -25,7 +25,7 @@ public:
   }
 
 private:
-  /// Null if only declarations remain, which are used elsewhere or not at all.
+  /// Null if the statement contains only declarations that were moved or dropped.
   Stmt rewrite(const Stmt &stmt) {
     if (const auto *declare = as<Declare>(stmt))
       return place(*declare);
@@ -53,8 +53,8 @@ private:
     });
   }
 
-  /// Moves the declaration to the outermost level that knows its value. A value that depends on memory stays in
-  /// place, because it depends on the time of the load.
+  /// Moves the declaration to the outermost level in which all variables of its value are known. A value that
+  /// reads memory stays in place, because the memory may change.
   Stmt place(const Declare &declare) {
     Expr value = rename(declare.value);
     if (reads_memory(value))

@@ -18,10 +18,10 @@ constexpr std::uint64_t largest_tree = 1 << 16;
 
 struct Node {
   int uses = 0;
-  /// Whether it is evaluated whenever the statement is, where the sides of a select count as evaluated, and
-  /// where they do not.
+  /// Whether the node is evaluated in every execution of the statement. For `in_selects`, both sides of a
+  /// select count as evaluated; for `outside`, they do not.
   bool in_selects = false, outside = false;
-  bool loads = false, divides = false; ///< in it
+  bool loads = false, divides = false; ///< it contains a load; an integer division by a variable
 };
 
 class Sharer {
@@ -74,7 +74,7 @@ private:
     node.outside = node.outside || use.outside;
   }
 
-  /// Each operand is evaluated where the node is, if no condition stands between.
+  /// Passes the properties of a node on to its operands. An operand under a condition is not always evaluated.
   void pass_on(const Expr &e) {
     Node here = nodes_[e.get()];
     here.uses = 1;
@@ -147,7 +147,7 @@ class Statements {
 public:
   Stmt operator()(const Stmt &stmt) {
     Stmt inside = map_children(stmt, [&](const Stmt &child) { return (*this)(child); });
-    if (as<Loop>(inside)) // its extent is made of sizes
+    if (as<Loop>(inside)) // the extent of a loop contains only sizes
       return inside;
     std::vector<Expr> exprs;
     each_expr(inside, [&](const Expr &e) { exprs.push_back(e); });

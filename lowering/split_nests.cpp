@@ -30,8 +30,9 @@ struct Used {
   }
 };
 
-/// Names nests after their results: the last buffer that a nest writes or, if another nest writes it too, the
-/// block. The names differ in more than leading and repeated underscores, which CUDA C does not allow.
+/// Names each nest after its last block: the buffer that this block writes or, if the last block of another
+/// nest writes this buffer too, the block itself. The names differ in more than leading and repeated
+/// underscores, which CUDA C does not allow.
 std::vector<std::string> names_of(const std::vector<Stmt> &nests) {
   auto last = [](const Stmt &nest) { return blocks_of(nest).back(); };
   std::map<std::string, int> makers;

@@ -109,7 +109,8 @@ private:
     return make_seq(std::move(stmts));
   }
 
-  /// The argument for these lanes: a vector variable that consists of them in order, else a pack.
+  /// The argument that consists of these lanes: a vector variable, if they are its lanes 0, 1, … in order;
+  /// otherwise a pack.
   static Expr argument(const std::vector<Expr> &lanes) {
     if (lanes.size() == 1)
       return lanes.front();
@@ -124,7 +125,7 @@ private:
 
   // ---- expressions
 
-  /// Expands declared variables: an expression of loops and thread indices only.
+  /// Expands declared variables. The result contains only loop variables and thread indices.
   Expr expanded(const Expr &e) const {
     return substitute(e, [&](const Var &var) {
       if (auto own = own_.find(var); own != own_.end())
@@ -171,8 +172,8 @@ private:
     return at(condition, 0);
   }
 
-  /// Emits each load from memory that forms a vector, or is equal in all lanes, once before the statement.
-  /// `own` stays in place.
+  /// Emits loads from memory before the statement, each load once, if its lanes form a vector or all load the
+  /// same element. The load `own` stays in place.
   void gather(const Expr &e, std::vector<Stmt> &stmts, const Expr &own, Gathered &gathered) {
     if (e.may_recur() && !gathered.insert(e.get()).second)
       return;
@@ -204,9 +205,9 @@ private:
     vectors_.emplace_back(e, var);
   }
 
-  /// Whether vectors may start at this offset. The obligations prove this for parameters, and for tiles whose
-  /// accesses they find contiguous. Further tile accesses may become contiguous here, where the first
-  /// iterations of a loop are peeled; those are done lane by lane if they are not aligned.
+  /// Whether a vector may start at this offset. The obligations prove this for parameters, and for accesses to
+  /// tiles that are contiguous in the program. Other accesses to tiles become contiguous only here, because the
+  /// first iterations of a loop are peeled. If such an access is not aligned, it is done lane by lane.
   bool is_aligned(const Buffer &buffer, const Expr &offset) const {
     bool aligned = is_multiple(in_lane(expanded(offset), loop_.var, 0, bounds_), lanes_, bounds_);
     internal_check(aligned || buffer->role == Role::temporary, "a vector access is not aligned");
@@ -219,7 +220,7 @@ private:
     for (Allocation &allocation : kernel_.shared)
       if (allocation.buffer == buffer)
         allocation.alignment = std::max(allocation.alignment, bytes);
-    if (buffer->scope == Scope::global) // a workspace too
+    if (buffer->scope == Scope::global) // a parameter or a workspace
       kernel_.aligned[buffer] = std::max(kernel_.aligned[buffer], bytes);
   }
 
@@ -229,7 +230,7 @@ private:
   const Loop &loop_;
   std::int64_t lanes_;
   std::map<Var, Expr> own_;                   ///< declared in the loop
-  std::map<Var, std::vector<Expr>> in_lanes_; ///< values of these in each lane
+  std::map<Var, std::vector<Expr>> in_lanes_; ///< the values of these variables in each lane
   std::vector<std::pair<Expr, Var>> vectors_; ///< emitted loads and their variables
 };
 

@@ -6,7 +6,8 @@ namespace nestsmith {
 
 namespace {
 
-/// Accesses the rows of the tile in shared memory four elements at a time, or one by one.
+/// Splits the loop into groups of four iterations, and unrolls the loop over the groups. Vectorizes each group,
+/// or unrolls it too.
 void by_four(Schedule &s, Loop loop, bool vectors) {
   auto [group, lane] = s.split(loop, {infer, 4});
   s.unroll(group);
@@ -16,8 +17,8 @@ void by_four(Schedule &s, Loop loop, bool vectors) {
     s.unroll(lane);
 }
 
-/// 256 threads fill a tile, directly or through registers. In a transposed tile, each element of a row that a
-/// thread holds goes to a different row.
+/// Fills a tile by 256 threads, directly or through registers. If the tile is transposed, the elements that a
+/// thread loaded from one row go to different rows of the tile.
 void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles tiles, bool transposed) {
   if (!tiles.vectors) {
     fetch_tile(s, tile, at, 256);
@@ -57,7 +58,7 @@ void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout) {
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
     const char *layout = is_a ? "i, k -> k, i" : b_layout;
-    fill(s, tile, operand, k_outer, tiles, layout[0] != 'k'); // a row of the tile holds one k
+    fill(s, tile, operand, k_outer, tiles, layout[0] != 'k'); // each row of the tile has one k
     s.transform_layout(tile, layout);
     for (const Loop &loop : s.loops_below(fragment, k_inner))
       if (s.extent(loop) > 1)

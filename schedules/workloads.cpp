@@ -54,7 +54,7 @@ Expr factor(DType dtype, Expr element) {
   return is_float(dtype) ? cast(DType::f32, std::move(element)) : element;
 }
 
-/// The operands of a product and the sum over k of an element of it, AB(i, j).
+/// The operands A and B of a matrix product. AB(i, j) returns the sum over k that computes one element.
 class Product {
 public:
   /// `MNK` holds the extents.
@@ -111,7 +111,7 @@ Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
 Program batched_gemm(const Shape &given, DType dtype) {
   Workload w("batched_gemm");
   Shape shape = given;
-  if (shape.stated) // all elements of a batch are counted in 64 bits
+  if (shape.stated) // so that the number of elements of a batch fits in 64 bits
     shape.stated->max = std::min(shape.stated->max, std::int64_t{65535});
   auto [B, M, N, K] = extents<4>(w, shape, "a batch of matrix products", "BxMxNxK", {"batch", "M", "N", "K"});
   Tensor left = w.placeholder("A", {B, M, K}, operand_type(dtype), rows(w, shape, "lda"));

@@ -23,7 +23,7 @@ template <class F> double sum_of(const std::vector<KernelAnalysis> &kernels, con
   return sum;
 }
 
-/// The clocks of all accesses to global memory.
+/// The clocks that L1 needs for all accesses to global memory.
 double l1_clocks(const model::Counters &counters) {
   double sum = 0;
   for (const model::AccessCounts &access : counters.accesses)

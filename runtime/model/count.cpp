@@ -16,13 +16,13 @@ namespace nestsmith::model {
 
 namespace {
 
-/// A sample of the indices below `extent` of one grid axis, which represents all of them.
+/// A sample of the indices 0 … extent - 1 of one grid axis. It represents all of them.
 class AxisSample {
 public:
   AxisSample(std::int64_t extent, std::int64_t period) : extent_(extent), period_(period) {}
 
   /// The first index, the last index, and `period` indices in the middle. Each index in the middle represents
-  /// the interior indices that are a multiple of the period away, so their addresses are alike too.
+  /// the interior indices whose distance from it is a multiple of `period`, because their addresses are alike.
   std::vector<std::int64_t> chosen() const {
     std::vector<std::int64_t> all;
     for (std::int64_t n = 0; n < extent_; ++n)
@@ -52,7 +52,8 @@ struct Chosen {
   std::uint64_t block, weight;
 };
 
-/// Blocks that represent all blocks of the same kind: the same corner, edge or phase of the interior.
+/// A sample of the blocks. Each represents all blocks of the same kind: at the same corner or edge, or in the
+/// same phase of the interior.
 class GridSample {
 public:
   GridSample(const std::array<std::int64_t, 3> &grid, std::uint64_t most) : grid_(grid) {
@@ -96,7 +97,8 @@ std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
   return all;
 }
 
-/// The parameters of the kernel. A run that needs no values uses only their sizes; `fill` gives them zeros.
+/// The parameters of the kernel. A run that needs no values uses only their sizes. Otherwise, `fill` allocates
+/// them with zeros.
 struct Memory {
   std::list<Array> arrays;
   std::vector<sim::GlobalBuffer> buffers;

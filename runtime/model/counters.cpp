@@ -43,7 +43,8 @@ std::uint32_t wavefronts(const WarpRequest &request, std::int64_t bytes, std::si
   return *std::max_element(wanted.begin(), wanted.end());
 }
 
-/// Whether any two lanes whose numbers differ only in this bit request the same address.
+/// Whether, in every pair of active lanes whose numbers differ only in this bit, both lanes request the same
+/// address.
 bool pairs_share(const WarpRequest &request, std::size_t bit) {
   for (std::size_t lane = 0; lane < request.address.size(); ++lane) {
     bool both = (request.mask >> lane & 1) && (request.mask >> (lane ^ bit) & 1);

@@ -10,9 +10,9 @@
 /// one word of each bank, for any number of lanes that request the same word. A request of 4 bytes or less per
 /// lane is processed for the whole warp at once, a request of 8 bytes per lane for half a warp at a time, and a
 /// request of 16 bytes per lane for a quarter of a warp at a time (CUDA C++ Programming Guide, "Shared
-/// Memory"). Two of these parts are merged if in all pairs the lanes T and T^1, or in all pairs the lanes T and
-/// T^2, request the same words. This rule is not documented, but the counters of an H200 agree with it
-/// (docs/counters.md). So for accesses of more than 4 bytes, the number of wavefronts is modelled.
+/// Memory"). Two of these parts are merged if both lanes of every active pair T and T^1 request the same words,
+/// or if both lanes of every active pair T and T^2 do. This rule is not documented, but the counters of an H200
+/// agree with it (docs/counters.md). So for accesses of over 4 bytes, the number of wavefronts is modelled.
 
 #include "lowering/kernel.h"
 

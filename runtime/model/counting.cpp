@@ -10,16 +10,17 @@ namespace nestsmith::model {
 
 namespace {
 
-/// The number of elements by which all addresses can move without a change of the cost.
+/// If all addresses move by this number of elements, the cost does not change.
 std::int64_t period(const sim::Access &access) {
   std::int64_t bytes = access.buffer->scope == Scope::global ? line_bytes : bank_bytes;
   return std::max<std::int64_t>(bytes / byte_size(access.buffer->dtype), 1);
 }
 
-/// An address as the sum of a constant, a part of each thread, and a rest that is unknown before the run.
+/// An address as the sum of a constant, a part that depends only on the thread, and a rest that is known only
+/// during the run.
 struct Parts {
   std::int64_t constant = 0;
-  std::vector<std::int64_t> threads; ///< relative to the first thread; one of every 32 if lanes do not differ
+  std::vector<std::int64_t> threads; ///< relative to the first thread; one per warp if its lanes do not differ
   sim::Sum rest;
 };
 
@@ -74,7 +75,7 @@ std::int64_t together(const sim::Values &values, const LoadGroup &group, std::in
   return 1;
 }
 
-/// Whether the uniform part is always a multiple of the period.
+/// Whether the uniform part of the address is always a multiple of the period.
 bool on_phase(const sim::Access &access, const sim::Sum &uniform, const sim::Values &values) {
   return std::ranges::all_of(uniform.terms, [&](const auto &term) {
     return term.second % period(access) * values[term.first].multiple % period(access) == 0;

@@ -9,8 +9,8 @@ namespace nestsmith::model {
 
 namespace {
 
-/// The number of times that some lanes of a warp execute. `phase` is the phase of the uniform part of the
-/// address.
+/// The number of executions of a warp with the active lanes `mask`. `phase` is the phase of the uniform part of
+/// the address.
 struct Times {
   std::uint32_t warp, mask, phase;
   std::uint64_t times;
@@ -132,7 +132,7 @@ Counters Evaluation::run() {
   return result;
 }
 
-/// Adds all requests of an access in a region.
+/// Adds the cost of all requests of an access.
 void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
   switch (access.by) {
   case CountedBy::region:

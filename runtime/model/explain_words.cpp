@@ -33,8 +33,8 @@ double requests(const PlanAnalysis &analysis, Scope scope) {
   return static_cast<double>(merged(analysis, scope).requests);
 }
 
-/// The sum of all accesses to one buffer in one direction. It includes the copies that unrolling and splitting
-/// loops make.
+/// The sum over all loads of one buffer, or over all stores to it. It includes the copies of an access that
+/// unrolling and loop splitting make.
 struct BufferTraffic {
   double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
 };
@@ -85,7 +85,7 @@ std::string how_often(const PlanAnalysis &analysis, double count) {
              : count_text(count) + " times";
 }
 
-/// The same for the second of two counts, without the unit.
+/// The same for the count before the change, without the unit.
 std::string how_often_before(const PlanAnalysis &analysis, double count) {
   return analysis.needed_multiply_adds > 0 ? number_text(count * 32 / analysis.needed_multiply_adds)
                                            : count_text(count);
@@ -189,8 +189,9 @@ std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const
   return result;
 }
 
-/// The factors that change as the time does, the strongest first. The others follow in a sentence with
-/// "However". Starts with the punctuation that joins it to the sentence before.
+/// The reasons for a change of the time: the factors that change in the same direction, the strongest first.
+/// The factors that change in the other direction follow in a sentence with "However". The text starts with the
+/// punctuation that joins it to the previous sentence.
 std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises) {
   std::vector<Factor> list = factors(resource, before, after);
   std::ranges::stable_sort(list, std::greater<>{}, [](const Factor &f) { return std::fabs(f.weight()); });
@@ -206,7 +207,7 @@ std::string because(Resource resource, const PlanAnalysis &before, const PlanAna
   return text + ".";
 }
 
-/// "The limiter moves from L1 to issue slots, of which DRAM takes 61 %."
+/// "The limiter moves from L1 to issue slots; the next resource is DRAM, with 61 % of its time."
 std::string limiter_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   const KernelAnalysis &slowest = after.slowest();
   const Bound &next = slowest.bounds[1];
@@ -274,7 +275,7 @@ std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after) {
                      number_text(b));
 }
 
-/// If the total time stayed, names the other resources whose time changed.
+/// Names the resources whose time changed although the total time did not.
 std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after) {
   std::vector<std::string> parts;
   for (Resource resource : resources)

@@ -17,13 +17,13 @@ constexpr const char *guide = "CUDA C++ Programming Guide, Compute Capabilities"
 
 constexpr std::int64_t kib(std::int64_t n) { return n << 10; }
 constexpr std::int64_t mib(std::int64_t n) { return n << 20; }
-/// Memory that is sold as GB. The driver reports about this many bytes.
+/// The size of a memory that the data sheet gives as `n` GB. The driver reports about this many bytes.
 constexpr std::int64_t gib(std::int64_t n) { return n << 30; }
 constexpr double ghz(double n) { return n * 1e9; }
 constexpr double gb_per_s(double n) { return n * 1e9; }
 
-/// The bandwidth of L2 as slices of 64 bytes per clock. The 80 slices of A100 give the 5120 that NVIDIA
-/// publishes.
+/// The L2 bandwidth of `n` slices, in bytes per clock. A slice transfers 64 bytes per clock. For the 80 slices
+/// of an A100, this gives the 5120 bytes per clock that NVIDIA publishes.
 constexpr double slices(int n) { return 64.0 * n; }
 
 /// The properties that a compute capability determines.

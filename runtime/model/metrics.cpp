@@ -29,7 +29,7 @@ std::string_view name(MetricKind kind) {
 
 namespace {
 
-/// A figure, and the way in which it is known.
+/// The value of a metric, and whether it is exact, modelled or not available.
 struct Figure {
   MetricKind kind = MetricKind::not_available;
   std::optional<double> value;
@@ -41,7 +41,7 @@ struct Entry {
   std::string name, unit;
   Compute compute;
   MetricOrigin origin = MetricOrigin::counter;
-  std::string on_gb20x = {}; ///< its name there, if it differs
+  std::string on_gb20x = {}; ///< its name on GB20x GPUs, if it differs
 };
 using Entries = std::vector<Entry>;
 
@@ -110,7 +110,8 @@ Entries global_memory(bool stores) {
                       [=](const Counters &c) { return number(c.total(Scope::global, stores).asked); })}};
 }
 
-/// Wavefronts and the figures derived from them. They are modelled if a lane accesses more than one bank.
+/// Wavefronts and the figures derived from them. They are modelled if an access of a lane is wider than one
+/// bank.
 Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
   return [=](const Measured &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {

@@ -58,7 +58,7 @@ cudaOccFuncAttributes attributes(const LaunchResources &resources) {
   kernel.maxThreadsPerBlock = INT_MAX;
   kernel.numRegs = resources.registers;
   kernel.sharedSizeBytes = static_cast<std::size_t>(resources.static_shared);
-  kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN; // as the launch asks
+  kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN; // a launch opts in
   kernel.maxDynamicSharedSizeBytes = static_cast<std::size_t>(resources.dynamic_shared);
   kernel.numBlockBarriers = 1;
   return kernel;

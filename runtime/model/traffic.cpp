@@ -17,7 +17,7 @@ namespace nestsmith::model {
 
 namespace {
 
-/// A line that a request touches, and the touched sectors of it.
+/// A cache line that a request touches, and a bit mask of the touched sectors of this line.
 struct Touch {
   std::int64_t line;
   std::uint32_t sectors;
@@ -41,8 +41,8 @@ std::vector<Touch> touches(const WarpRequest &request, std::int64_t bytes) {
   return found;
 }
 
-/// The part of a run that is simulated: a part of each block's requests, the first blocks, and the lines whose
-/// number is drawn, one of `draw`.
+/// The part of a run that is simulated: `requests` is the fraction of the requests of each block, `blocks` is
+/// the fraction of the blocks (the first ones), and a hash selects about one of every `draw` cache lines.
 struct Plan {
   double requests = 1, blocks = 1;
   std::uint64_t draw = 1;
@@ -79,10 +79,10 @@ bool touches_global(const kernel::Stmt &body) {
   return found;
 }
 
-/// Shortens the outermost long loops that access global memory to a share of their iterations. Such a loop does
-/// the same in each iteration, and the code before and after it stays. A loop keeps a minimum number of
-/// iterations. If this is more than the share, the loops inside it are shortened as well, with a smaller
-/// minimum.
+/// Shortens the outermost long loops that access global memory. Such a loop keeps the fraction `share` of its
+/// iterations, but at least `kept` iterations, because all of them do the same. The code before and after the
+/// loop does not change. If a loop keeps more than its share, the loops inside it are shortened as well, with a
+/// smaller minimum.
 kernel::Stmt shortened(const kernel::Stmt &stmt, double share, std::int64_t kept = 8) {
   constexpr std::int64_t long_loop = 32;
   const auto *loop = kernel::as<kernel::Loop>(stmt);
@@ -121,7 +121,7 @@ public:
   void request(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                std::uint32_t mask) override;
 
-  std::vector<Followed> all, late; ///< by position; `late`: of the second half of the simulated blocks
+  std::vector<Followed> all, late; ///< by position; `late`: only the second half of the simulated blocks
 
 private:
   const std::vector<Touch> &touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
@@ -140,7 +140,7 @@ private:
   std::vector<Cache> l1_; ///< one for each slot in which a block runs
   std::vector<Cache> l2_; ///< one for each partition
   std::size_t slot_ = 0;  ///< the slot of the block that runs now
-  /// The sectors that full warps touch, relative to the line of the base, by access, warp and phase.
+  /// For each access, warp and phase: the sectors that a full warp touches, relative to the line of the base.
   std::vector<std::vector<std::vector<Touch>>> known_;
   std::vector<Touch> singly_;
 };

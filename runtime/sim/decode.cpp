@@ -189,7 +189,8 @@ void Decoder::declare(const kernel::Declare &node) {
   vectors_[node.var] = std::move(lanes);
 }
 
-/// A value that later stores do not change.
+/// Returns the value in a form that later stores do not change: a value in a register of a local array is
+/// copied.
 ValueId Decoder::keep(ValueId id) {
   const Value v = values_[id];
   if (!v.pinned || !computes())
@@ -222,7 +223,7 @@ void Decoder::loop(const kernel::Loop &node) {
 }
 
 /// Decodes a loop that is not unrolled. If the extent permits, several iterations are decoded as one, so that
-/// they share their addresses.
+/// they share the computation of addresses.
 void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   bool runs = values_[extent].constant.has_value();
   std::int64_t step = 1, size = unrolled_size(node.body);
@@ -293,7 +294,7 @@ void Decoder::branch(const kernel::If &node) {
     guarded(condition, node.body);
     return;
   }
-  // An element is written if both sides write it.
+  // After the branch, a local element counts as written only if both sides have written it.
   std::set<std::pair<Buffer, std::int64_t>> before = written_, both;
   auto by_then = guarded(condition, node.body);
   auto by_else = guarded(values_.complement(condition), node.otherwise, true);
@@ -302,7 +303,8 @@ void Decoder::branch(const kernel::If &node) {
   written_.insert(both.begin(), both.end());
 }
 
-/// Returns the local elements that the lanes of the condition have written at the end.
+/// Decodes a body that only the lanes with a true condition execute. Returns the local elements that these
+/// lanes have written when the body ends.
 std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, const kernel::Stmt &body_stmt,
                                                            bool is_else) {
   const Value v = values_[condition];
@@ -380,7 +382,7 @@ void Decoder::store(const kernel::Store &node) {
     values_.emit({.run = handlers_.store(access), .access = &access});
 }
 
-/// Stores element by element, after all of them are computed.
+/// Computes all elements of the vector, then stores them one by one.
 void Decoder::store_vector(const kernel::Store &node) {
   ValueId first = value(node.indices[0]);
   std::vector<ValueId> lanes = vector(node.value);
@@ -402,7 +404,7 @@ void Decoder::store_vector(const kernel::Store &node) {
   }
 }
 
-/// local[c] = local[c] + a * b, in one instruction.
+/// Decodes `local[c] = local[c] + a * b` as one multiply-add. Returns false if the store has another form.
 bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
   const auto *add = node.value.as<Binary>();
   DType dtype = node.buffer->dtype;

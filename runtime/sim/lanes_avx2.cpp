@@ -1,5 +1,5 @@
 #if defined(__x86_64__)
-// No fused multiply-add: results are the same bits as those of the baseline.
+// Without fused multiply-add, so that the results are bit-identical to those of the baseline.
 #define NESTSMITH_LANES __attribute__((target("avx2,popcnt,bmi")))
 #define NESTSMITH_LANES_TABLE avx2_lanes
 #include "runtime/sim/lanes_impl.inc"

@@ -43,7 +43,8 @@ void check_shared(const Single &s) {
   }
 }
 
-/// An entry of another block always conflicts. An entry of this block may conflict.
+/// Reports a race with the access that `entry` records. An access of another block always conflicts. An access
+/// of this block may conflict.
 void check_global_entry(const Single &s, std::uint64_t entry) {
   std::uint64_t block = s.machine().block;
   if (entry == 0)

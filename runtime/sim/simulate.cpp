@@ -19,7 +19,8 @@ namespace {
 
 /// The outcome of one run of all blocks.
 struct Outcome {
-  std::vector<Event> events; ///< the first of each kind and source, from its lowest block; by block and kind
+  /// For each kind and source, the first event in the lowest block. Sorted by block and kind.
+  std::vector<Event> events;
   Stats stats;
   Executions executions;
   std::vector<std::unique_ptr<Observation>> observations;
@@ -168,7 +169,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
   return outcome;
 }
 
-/// Runs the blocks again on separate memory, and records both sides of each race.
+/// Runs the blocks again on a copy of the initial memory, and records both sides of each race.
 void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagnostics) {
   if (!explained_.insert({event.other_block, event.block}).second)
     return;
@@ -220,8 +221,8 @@ Result Simulation::run() {
   unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(program_.blocks));
   save();
   Outcome outcome = run_blocks(threads);
-  // Blocks that race see each other's stores in the order in which the host runs them. If the blocks run one
-  // after the other, the results and the diagnostics are the same on every host.
+  // If blocks race, the result depends on the order in which the host runs them. So run them again, one after
+  // the other. Then the results and the diagnostics are the same on every host.
   bool between = std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
     return e.kind == ErrorKind::race && e.other_block != e.block;
   });

@@ -4,12 +4,12 @@ namespace nestsmith::sim {
 
 namespace {
 
-/// 0: in one warp. 1: in one block. 2: in two blocks.
+/// 0: the same warp. 1: two warps of one block. 2: two blocks.
 int distance(const Trace &a, const Trace &b) {
   return a.block != b.block ? 2 : a.thread / warp_size != b.thread / warp_size ? 1 : 0;
 }
 
-/// Whether `b` would come first if one thread made both accesses.
+/// Whether `b` would come first if one thread executed both accesses.
 bool swapped(const Program &program, const Trace &a, const Trace &b) {
   const Site &at_a = program.sites[a.access->site], &at_b = program.sites[b.access->site];
   for (std::size_t n = 0; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
@@ -25,7 +25,7 @@ bool swapped(const Program &program, const Trace &a, const Trace &b) {
 
 void Tracer::start_block() {
   shared_.clear();
-  // Stamps start anew. An access of the same thread number in another block is not a repetition.
+  // Stamps restart in each block. So an access by the same thread number in another block is not a repetition.
   for (auto &[slot, elements] : global_)
     for (auto &[at, element] : elements)
       element.last.clear();
@@ -68,7 +68,8 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     compare(w, all.writes, now);
     if (access.is_store)
       compare(w, all.reads, now);
-    // Accesses before the block barrier can no longer race with accesses of this block.
+    // Drop the previous access of this thread at this source, which `now` replaces. Also drop accesses to
+    // shared memory before the last block barrier, because they can no longer race.
     std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
     std::erase_if(own, [&](const Trace &t) {
       bool again =

@@ -11,7 +11,7 @@ namespace {
 
 using Wide = __int128;
 
-/// The integer as a uniform register of `dtype` holds it.
+/// The integer in the form in which a uniform register of `dtype` contains it.
 std::int64_t wrap(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
@@ -134,7 +134,8 @@ ValueId Values::given(Value value) {
   return add(std::move(value));
 }
 
-/// Scope, uniformity and pinning follow from the operands. Equal values share one entry unless they are pinned.
+/// Adds a value. Its scope, uniformity and pinning follow from its operands. Equal values share one entry
+/// unless they are pinned.
 ValueId Values::make(Value v) {
   if (v.recipe == Recipe::binary && values_[v.a].uniform != values_[v.b].uniform) {
     v.a = splat(v.a);
@@ -260,7 +261,8 @@ Sum Values::as_sum(ValueId id) const {
   return {.terms = {{id, 1}}, .constant = 0};
 }
 
-/// Combines the parts that depend on the thread only into one table for each kind of register.
+/// Combines the terms that depend only on the thread into at most two tables: one of uniform terms, and one of
+/// terms that differ between lanes.
 ValueId Values::sum(DType dtype, Sum s) {
   std::vector<std::int64_t> parts[2]; // in lanes, uniform
   Sum rest{.terms = {}, .constant = s.constant};

@@ -30,8 +30,8 @@ std::uint32_t Values::allocate(std::uint32_t bytes) {
   return small_ - 8;
 }
 
-// A hoisted value is computed before the statements in front of it, so it must not take a register that one of
-// them uses. Therefore only the registers of temporaries are used again, and only for temporaries.
+// A hoisted value is computed earlier than the statements that precede it, so it must not use a register of
+// these statements. Therefore, only registers of temporaries are reused, and only for temporaries.
 std::uint32_t Values::allocate_temporary(DType dtype, bool uniform) {
   std::uint32_t bytes = register_bytes(dtype, uniform);
   std::vector<std::uint32_t> &free = free_[bytes];
@@ -84,8 +84,8 @@ void Values::set_init(ValueId id) {
   program_.inits.push_back(std::move(init));
 }
 
-/// Adds one term after the other, from the outermost scope inwards, so that terms that rarely change are rarely
-/// added.
+/// Adds the terms one by one, from the outermost scope to the innermost. So a sum of terms that rarely change
+/// is rarely computed.
 ValueId Values::add_up(const std::vector<std::pair<ValueId, std::int64_t>> &terms, DType dtype,
                        std::int64_t initial) {
   std::optional<ValueId> total;
@@ -101,7 +101,7 @@ ValueId Values::add_up(const std::vector<std::pair<ValueId, std::int64_t>> &term
   return *total;
 }
 
-/// The value that computes a sum.
+/// The sum as binary operations on registers.
 ValueId Values::spelled(ValueId id) {
   const Value v = values_[id];
   std::vector<std::pair<ValueId, std::int64_t>> uniform, lanes;
