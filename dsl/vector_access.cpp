@@ -209,7 +209,7 @@ private:
     Expr start = in_lane(in_loops(op->a, block_, bounds_), loop_.var, 0, bounds_);
     fail("vectorize.uniform",
          "block {} has the guard {}, which may differ between the {} lanes of {} that start at {} = {}; "
-         "expected {} and each start to be multiples of {}: use a scalar loop for this shape",
+         "the bound {} and each start must be multiples of {}; use a scalar loop for this shape",
          block_.id->name, to_string(condition), lanes_, loop_.var->name, (*axis)->name, to_string(start),
          to_string(op->b), lanes_);
   }

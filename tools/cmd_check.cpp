@@ -159,8 +159,8 @@ Command check_command() {
         "run the program after each directive and each lowering pass, and name the first that changes the "
         "result. A case is a shape and a type: without --shape and --dtype, the cases are small difficult "
         "shapes "
-        "in ring mode and in floating point. From the second case on, slow directives are skipped; they run "
-        "only if a later step is wrong"},
+        "in ring mode and in floating point. From the second case on, if running after every directive takes "
+        "too long, some of these runs are skipped; they are done only if a later step is wrong"},
        {"save", "FILE", "write the trace that reproduces the fault to FILE; default: a temporary file"}},
       "",
       run};

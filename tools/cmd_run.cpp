@@ -40,8 +40,8 @@ std::string published_notes(const Context &context, const std::vector<Climbed> &
   std::string text;
   for (const PublishedTable *table : tables) {
     const PublishedRow *cublas = table->find("");
-    text += fmt::format("\npublished for {}: {}; in brackets M = N = K{}\n", table->tutorial, table->source,
-                        cublas ? fmt::format(", cuBLAS {} {}", to_string(*cublas), table->unit) : "");
+    text += fmt::format("\npublished for {}: {}; M = N = K is in brackets{}\n", table->tutorial, table->source,
+                        cublas ? fmt::format("; cuBLAS: {} {}", to_string(*cublas), table->unit) : "");
     for (const Climbed &row : rows)
       if (!in_table && published_row(context, row.name) && published_table(context, row.name) == table)
         text += fmt::format("  {}: {}\n", row.name, published_cell(context, row.name));

@@ -153,7 +153,7 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
          fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
                      bytes_text(sum(before, from) * model::sector_bytes))});
     factors.push_back(
-        {b, a, fmt::format("{} of the traffic of {} instead of {}", percent_text(a), which, percent_text(b))});
+        {b, a, fmt::format("{} instead of {} of the traffic of {}", percent_text(a), percent_text(b), which)});
   };
   if (resource == Resource::dram) {
     add(l2, dram, "L2 moves", "L2 goes to DRAM");

@@ -121,7 +121,7 @@ TEST(VectorizeRefuses, GuardsThatSplitAVector) {
                  "ax_A_k_inner that start at A_k = ",
                  {t.s.name(t.lanes), "A_shared"});
   expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
-                 "expected 1023 and each start to be multiples of 4: use a scalar loop for this shape", {});
+                 "the bound 1023 and each start must be multiples of 4; use a scalar loop for this shape", {});
 }
 
 TEST(VectorizeRefuses, ParametersThatAreNotAligned) {

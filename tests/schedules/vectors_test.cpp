@@ -77,8 +77,9 @@ TEST(Vectors, WhereTheLastGroupIsPartialAreRefused) {
       doubled(3, n, 4, DType::f32);
       ADD_FAILURE() << n;
     } catch (const ScheduleError &error) {
-      EXPECT_NE(error.message().find("expected " + std::to_string(n) + " and each start to be multiples of 4"),
-                std::string::npos)
+      EXPECT_NE(
+          error.message().find("the bound " + std::to_string(n) + " and each start must be multiples of 4"),
+          std::string::npos)
           << error.what();
     }
 }

@@ -26,7 +26,7 @@ void machine(List &list) {
       "of the FP32 pipe, not of tensor cores");
   add("A100: TB/s of DRAM", 1.5, gpu.dram_bytes_per_s * 1e-12, 0.05);
   add("A100: ridge point, FLOP/byte", 13, gpu.ridge(), 0.05);
-  add("A100: operations in the time of reading 4 bytes, over", 50, 4 * gpu.ridge(), 0.01);
+  add("A100: operations in the time of reading 4 bytes (the post: more than 50)", 50, 4 * gpu.ridge(), 0.01);
   add("A100: TB/s of shared memory", 19.5, gpu.sms * 128.0 * gpu.clock_hz * 1e-12, 0.01);
   add("A100: SMs", 108, gpu.sms);
   add("A100: threads per SM", 2048, gpu.threads_per_sm);
@@ -122,10 +122,10 @@ void divergence(List &list) {
     list.push_back({"principles", what, published, published, ours, FigureSource::counted});
   };
   add("divergent: warps' arithmetic over that of uniform", 2, arithmetic(divergent) / arithmetic(uniform));
-  add("divergent: branches that diverge, of each warp", 1,
+  add("divergent: divergent branches per warp", 1,
       static_cast<double>(divergent.counters.divergent) * 32 / (1 << 16));
-  add("uniform: branches that diverge", 0, static_cast<double>(uniform.counters.divergent));
-  add("branch_free: branches that diverge", 0,
+  add("uniform: divergent branches", 0, static_cast<double>(uniform.counters.divergent));
+  add("branch_free: divergent branches", 0,
       static_cast<double>(measure("principles/branch_free", shape).counters.divergent));
   const Gpu &gpu = find_gpu("A100");
   PlanAnalysis fused = analyse_rung("principles/fused", shape, gpu),
