@@ -169,7 +169,8 @@ TEST(Data, IsUnsignedInTheTextWhereItMayOverflow) {
               HasSubstr("z[i] = (int)((unsigned int)x[i] + (unsigned int)y[i] * 2u);"));
   EXPECT_THAT(text(DType::i64, [](Expr x, Expr, Expr) { return -x; }),
               HasSubstr("z[i] = (long long)(0ULL - (unsigned long long)x[i]);"));
-  EXPECT_THAT(text(DType::i64, [](Expr, Expr, Expr i) { return i * 3 + 1; }), HasSubstr("z[i] = (long long)(i * 3 + 1);"));
+  EXPECT_THAT(text(DType::i64, [](Expr, Expr, Expr i) { return i * 3 + 1; }),
+              HasSubstr("z[i] = (long long)(i * 3 + 1);"));
   EXPECT_THAT(text(DType::u32, [](Expr x, Expr y, Expr) { return x / 7 + x % y; }),
               HasSubstr("z[i] = x[i] / 7u + floormod_u32(x[i], y[i]);"));
 }
