@@ -65,7 +65,7 @@ TEST(Run, ShowsThePublishedFiguresBesideOurs) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_TRUE(matches(ran.out, "tvm_steps/step1: 91 .512., 95 .1024. GFLOP/s"));
   EXPECT_TRUE(contains(ran.out, "published for tvm_steps: matrix multiplication with TVM"));
-  EXPECT_TRUE(contains(ran.out, "cuBLAS 1302 (512), 2846 (1024) GFLOP/s"));
+  EXPECT_TRUE(contains(ran.out, "cuBLAS: 1302 (512), 2846 (1024) GFLOP/s"));
   EXPECT_FALSE(contains(ran.out, "published for principles"));
   EXPECT_FALSE(contains(nestsmith("run principles/one --shape 8x8x8 --device sim").out, "published"));
 }
