@@ -3,12 +3,30 @@
 #include "dsl/error.h"
 #include "dsl/numbers.h"
 #include "dsl/workload_info.h"
+#include "runtime/check/reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace nestsmith {
+
+namespace {
+
+int quotient_bits(double a, double b, double quotient) {
+  if (!std::isfinite(a) || !std::isfinite(b))
+    return 0;
+  return b != 0 && std::fma(quotient, b, -a) == 0 ? fraction_bits(quotient) : endless_fraction;
+}
+
+} // namespace
+
+int fraction_bits(double value) {
+  for (int bits = 0; bits < endless_fraction; ++bits)
+    if (std::ldexp(value, bits) == std::trunc(std::ldexp(value, bits)))
+      return bits;
+  return endless_fraction;
+}
 
 /// One function for each instruction.
 struct ElementProgram::Operations {
@@ -19,12 +37,21 @@ struct ElementProgram::Operations {
       magnitude = a.magnitude + b.magnitude;
     else if constexpr (op == BinaryOp::mul)
       magnitude = a.magnitude * b.magnitude;
-    else if constexpr (op == BinaryOp::div)
-      magnitude = a.magnitude / std::abs(b.value) * (b.magnitude / std::abs(b.value));
     else
       magnitude = std::max(a.magnitude, b.magnitude);
     cells[i.result].value = value;
     cells[i.result].magnitude = magnitude;
+  }
+  /// Register c is the record of the division.
+  static void divide(const Instruction &i, Cell *cells) {
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    Cell &seen = cells[i.c];
+    double value = a.value / b.value;
+    seen.magnitude = std::max({seen.magnitude, a.magnitude, b.magnitude});
+    if (seen.integer < endless_fraction)
+      seen.integer = std::max<std::int64_t>(seen.integer, quotient_bits(a.value, b.value, value));
+    double magnitude = a.magnitude / std::abs(b.value) * (b.magnitude / std::abs(b.value));
+    cells[i.result] = {value, magnitude, 0};
   }
   template <BinaryOp op> static void float_compare(const Instruction &i, Cell *cells) {
     cells[i.result].integer = compare<op>(cells[i.a].value, cells[i.b].value);
@@ -182,6 +209,15 @@ int ElementProgram::variable(const Var &var) {
   return it->second;
 }
 
+std::vector<Division> ElementProgram::divisions() const {
+  std::vector<Division> result;
+  for (auto [node, record] : divisions_) {
+    const Cell &seen = cells_[static_cast<std::size_t>(record)];
+    result.push_back({node, seen.magnitude, static_cast<int>(seen.integer)});
+  }
+  return result;
+}
+
 int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes) {
   Compiled compiled;
   return compile_position(plane, indices, planes, compiled);
@@ -220,6 +256,10 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       [&](const Var &node) { return variable(node); },
       [&](const Binary &node) {
         int a = operand(node.a), b = operand(node.b);
+        if (node.op == BinaryOp::div) {
+          divisions_.emplace_back(e.get(), fresh());
+          return emit({&Operations::divide, 0, a, b, divisions_.back().second});
+        }
         return emit({Operations::binary_op(node.op, node.a.dtype()), 0, a, b});
       },
       [&](const Not &node) {

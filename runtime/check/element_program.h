@@ -32,6 +32,16 @@ struct Plane {
 };
 using Planes = std::map<const BufferNode *, Plane>;
 
+/// A division of floating-point numbers, after its executions.
+struct Division {
+  const ExprNode *node;
+  double largest;    ///< magnitude of an operand
+  int fraction_bits; ///< of a quotient; `endless_fraction` if one is not exact
+};
+
+/// The number of bits after the binary point, at most `endless_fraction`.
+int fraction_bits(double value);
+
 class ElementProgram {
 public:
   /// A register that the caller sets before each run.
@@ -46,6 +56,7 @@ public:
   /// Executes the instructions in [begin, end).
   void run(std::size_t begin, std::size_t end);
   std::size_t size() const { return code_.size(); }
+  std::vector<Division> divisions() const;
 
 private:
   struct Instruction;
@@ -69,6 +80,7 @@ private:
   std::vector<Instruction> code_;
   std::vector<Cell> cells_;
   std::map<const Symbol *, int> variables_;
+  std::vector<std::pair<const ExprNode *, int>> divisions_; ///< with the register of the record
 };
 
 } // namespace nestsmith

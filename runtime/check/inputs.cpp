@@ -68,24 +68,36 @@ Scalar integer(DType dtype, bool small, int largest, Random &random) {
   return dtype == DType::u32 ? Scalar{dtype, random.word()} : any_integer(dtype, largest, random);
 }
 
-double infinite_or_small(CheckRun run, int largest, Random &random) {
+/// The exact runs take floating-point numbers from these.
+struct Numbers {
+  int largest;  ///< magnitude of the integers
+  bool divisor; ///< powers of two, so that quotients are exact
+  std::int64_t multiple_of;
+
+  double draw(CheckRun run, Random &random) const {
+    double number = random.nonzero(largest);
+    if (divisor)
+      number = std::copysign(1 << static_cast<int>(std::abs(number)) % 3, number);
+    number *= static_cast<double>(multiple_of);
+    return with_infinities(run) ? std::abs(number) : number;
+  }
+};
+
+double draw(const Numbers &numbers, CheckRun run, Random &random) {
+  if (run == CheckRun::random)
+    return random.symmetric();
+  if (!with_infinities(run))
+    return numbers.draw(run, random);
   bool infinite = (random.word() & 1) == (run == CheckRun::infinite);
-  double number = std::abs(random.nonzero(largest));
+  double number = numbers.draw(run, random);
   return infinite ? std::numeric_limits<double>::infinity() : number;
 }
 
-void randomize(Array &array, CheckRun run, bool small, int largest, Random &random) {
-  if (!is_float(array.dtype())) {
-    for (std::int64_t n = 0; n < array.size(); ++n)
-      array.set(n, integer(array.dtype(), small, largest, random));
-    return;
-  }
-  for (std::int64_t n = 0; n < array.size(); ++n) {
-    double number = run == CheckRun::random ? random.symmetric()
-                    : with_infinities(run)  ? infinite_or_small(run, largest, random)
-                                            : random.nonzero(largest);
-    array.set(n, Scalar::from_double(array.dtype(), number));
-  }
+void randomize(Array &array, CheckRun run, bool small, const Numbers &numbers, Random &random) {
+  DType type = array.dtype();
+  for (std::int64_t n = 0; n < array.size(); ++n)
+    array.set(n, is_float(type) ? Scalar::from_double(type, draw(numbers, run, random))
+                                : integer(type, small, numbers.largest, random));
 }
 
 /// Whether no index of the element is the first or the last of its dimension.
@@ -106,7 +118,7 @@ void put_zeros(Array &array, Random &random) {
       array.set(n, word & 8 ? negative : zero);
 }
 
-Scalar random_scalar(DType dtype, CheckRun run, bool small, Random &random) {
+Scalar random_scalar(DType dtype, CheckRun run, bool small, const Numbers &numbers, Random &random) {
   if (is_float(dtype) && run == CheckRun::random) {
     float x = random.symmetric();
     return Scalar::from_double(dtype, std::copysign(std::abs(x) + 0.5F, x));
@@ -116,8 +128,7 @@ Scalar random_scalar(DType dtype, CheckRun run, bool small, Random &random) {
     number.bits |= 1;
     return number;
   }
-  double number = random.nonzero(3);
-  return Scalar::from_double(dtype, with_infinities(run) ? std::abs(number) : number);
+  return Scalar::from_double(dtype, numbers.draw(run, random));
 }
 
 } // namespace
@@ -126,6 +137,11 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
   Random random(seed), random_zeros(~seed);
   bool zeros = run == CheckRun::integers || run == CheckRun::ring || run == CheckRun::switched;
   InputUses uses(source);
+  auto numbers = [&](InputId input, int largest) {
+    auto multiple = uses.multiples.find(input);
+    bool divisor = uses.divisors.contains(input);
+    return Numbers{largest, divisor, divisor || multiple == uses.multiples.end() ? 1 : multiple->second};
+  };
   Inputs inputs;
   auto switched = run == CheckRun::switched ? switched_read(source) : std::nullopt;
   for (const Buffer &param : source.params) {
@@ -134,8 +150,9 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
       poison(array);
       continue;
     }
-    randomize(array, run, uses.small(param.get(), param->dtype), largest_integer, random);
-    if (zeros)
+    Numbers from = numbers(param.get(), largest_integer);
+    randomize(array, run, uses.small(param.get(), param->dtype), from, random);
+    if (zeros && !from.divisor)
       put_zeros(array, random_zeros);
   }
   for (const Var &scalar : source.scalars) {
@@ -143,7 +160,7 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
                  (scalar->dtype != DType::u32 && uses.compared.contains(scalar.get()));
     bool off = switched && scalar == switched->scalar;
     inputs.scalars.push_back(off ? Scalar::from_double(scalar->dtype, 0)
-                                 : random_scalar(scalar->dtype, run, small, random));
+                                 : random_scalar(scalar->dtype, run, small, numbers(scalar.get(), 3), random));
   }
   return inputs;
 }

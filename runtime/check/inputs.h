@@ -12,7 +12,8 @@ namespace nestsmith {
 /// The inputs of one run of a check, and the required accuracy. "Bit for bit" means that all bits must be equal
 /// to the reference:
 ///   random    f32 in [-1, 1), scalars with 0.5 <= |x| < 1.5; within the error bound
-///   integers  f32 with small integers, every partial sum below 2^24 in magnitude; bit for bit
+///   integers  f32 with small integers, every partial sum below 2^24 in magnitude; bit for bit. Divisors are
+///     powers of two. If the computation divides by a constant, the integers are multiples of its odd part
 ///   ring      all results are integers, which wrap around; bit for bit
 ///   infinite  half of all elements infinite, the others small and positive; bit for bit. Detects a mask that
 ///     is missing on one factor of a masked product: 0 times infinity is NaN

@@ -47,18 +47,12 @@ template <class To, class T> std::vector<To> multiply(const Matrix<T> &x, const 
   return result;
 }
 
-int fraction_bits(double value) {
-  for (int bits = 0; bits < endless_fraction; ++bits)
-    if (std::ldexp(value, bits) == std::trunc(std::ldexp(value, bits)))
-      return bits;
-  return endless_fraction;
-}
-
-/// Bits behind the binary point of an expression of integers.
+/// Bits after the binary point of an expression of integers.
 class FractionBits {
 public:
-  /// `of` has those of the stages that it reads.
-  explicit FractionBits(const std::map<const BufferNode *, int> &of) : of_(of) {}
+  /// `of` has those of the stages that it reads, and `quotients` those of the divisions.
+  FractionBits(const std::map<const BufferNode *, int> &of, const std::map<const ExprNode *, int> &quotients)
+      : of_(of), quotients_(quotients) {}
   int operator()(const Expr &e) {
     return known_(e, [&] { return bits_of(e); });
   }
@@ -67,6 +61,7 @@ private:
   int bits_of(const Expr &e);
 
   const std::map<const BufferNode *, int> &of_;
+  const std::map<const ExprNode *, int> &quotients_;
   SharedResults<int> known_;
 };
 
@@ -82,7 +77,9 @@ int FractionBits::bits_of(const Expr &e) {
   if (const auto *choice = e.as<Select>())
     return std::max((*this)(choice->when_true), (*this)(choice->when_false));
   const auto *binary = e.as<Binary>();
-  if (binary && binary->op == BinaryOp::mul)
+  if (auto quotient = quotients_.find(e.get()); quotient != quotients_.end())
+    bits = quotient->second;
+  else if (binary && binary->op == BinaryOp::mul)
     bits = (*this)(binary->a) + (*this)(binary->b);
   else
     for_each_child(e, [&](const Expr &child) { bits = std::max(bits, (*this)(child)); });
@@ -133,11 +130,9 @@ public:
         contract(*contraction);
       else
         evaluate(*block);
-      count_roundings(*block, result);
+      measure(*block, result);
       if (has_unsigned_zeros(block->body.value))
         unsigned_zeros_.insert(written.get());
-      for (double magnitude : planes_.at(written.get()).magnitude)
-        result.largest = std::max(result.largest, magnitude);
     }
     for (const Buffer &param : written_params(source_)) {
       Plane &plane = planes_.at(param.get());
@@ -307,6 +302,7 @@ private:
           index = 0;
       }
     }
+    note_divisions(code);
   }
 
   struct CompiledStore {
@@ -314,6 +310,15 @@ private:
     std::size_t begin = 0, end = 0;
     int position = 0, value = 0;
   };
+  void note_divisions(const ElementProgram &code) {
+    for (const Division &division : code.divisions()) {
+      int &bits = quotients_[division.node];
+      bits = std::max(bits, division.fraction_bits);
+      int operand_bits = FractionBits(fraction_bits_, quotients_)(std::get<Binary>(division.node->kind).a);
+      largest_operand_ = std::max(largest_operand_, std::ldexp(division.largest, operand_bits));
+    }
+  }
+
   CompiledStore compile(ElementProgram &code, const Store &store) {
     CompiledStore result;
     result.plane = &planes_.at(store.buffer.get());
@@ -352,21 +357,23 @@ private:
   }
 
   /// Adds what `block` does to a value that goes through it.
-  void count_roundings(const Block &block, Reference &result) {
+  void measure(const Block &block, Reference &result) {
+    result.largest = std::max(result.largest, largest_operand_);
+    result.divides |= !quotients_.empty();
+    for (const auto &[node, bits] : quotients_)
+      result.fraction_bits = std::max(result.fraction_bits, bits);
     if (!is_float(block.body.buffer->dtype))
       return;
     int &bits = fraction_bits_[block.body.buffer.get()];
     for (const Store *store : {&block.body, block.init ? &*block.init : &block.body})
-      bits = std::max(bits, FractionBits(fraction_bits_)(store->value));
+      bits = std::max(bits, FractionBits(fraction_bits_, quotients_)(store->value));
     result.fraction_bits = std::max(result.fraction_bits, bits);
+    for (double magnitude : planes_.at(block.body.buffer.get()).magnitude)
+      result.largest = std::max(result.largest, std::ldexp(magnitude, bits));
     std::int64_t operations, terms = 1;
     bool reduces = false;
     SharedResults<std::int64_t> counted;
     operations = count_operations(block.body.value, counted);
-    result.divides |= any_node(block.body.value, [](const Expr &e) {
-      const auto *binary = e.as<Binary>();
-      return binary && is_float(e.dtype()) && binary->op == BinaryOp::div;
-    });
     for (const IterVar &iter : block.iters)
       if (iter.kind == IterKind::reduction) {
         reduces = true;
@@ -382,6 +389,8 @@ private:
   Multiplier *multiplier_;
   Planes planes_;
   std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
+  std::map<const ExprNode *, int> quotients_;       ///< fraction bits of each division
+  double largest_operand_ = 0;                      ///< of a division, in units of its last fraction bit
   std::set<const BufferNode *> unsigned_zeros_;     ///< buffers of which the sign of a zero is not defined
 };
 

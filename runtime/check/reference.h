@@ -36,12 +36,14 @@ struct Reference {
   /// as K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1), and every other operation
   /// counts as 1. For alpha * A * B + beta * C, the number is K + 3.
   std::int64_t roundings = 0;
-  /// The largest magnitude of any element of any stage. If it is below 2^24, the program computes exact results
-  /// in single precision for integer inputs.
+  /// The largest magnitude of any element of any stage, and of any operand of a division, in units of its last
+  /// fraction bit. If it is below 2^24, the program computes exact results in single precision for integer
+  /// inputs.
   double largest = 0;
-  bool divides = false; ///< divides floating-point numbers: results are not integers
-  /// Number of fraction bits that constants introduce into otherwise integer data: 1 for 0.5.
-  /// `endless_fraction` if a constant such as 0.1 needs more bits than a product represents exactly.
+  bool divides = false; ///< divides floating-point numbers
+  /// Number of fraction bits that constants and divisions introduce into otherwise integer data: 1 for 0.5.
+  /// `endless_fraction` if a constant such as 0.1 needs more bits than a product represents exactly, or if a
+  /// quotient is not exact.
   int fraction_bits = 0;
 };
 

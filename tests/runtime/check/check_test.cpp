@@ -175,18 +175,6 @@ TEST(Check, ChangedInputFails) {
   EXPECT_NE(all_messages(result).find("the input B was modified"), std::string::npos);
 }
 
-TEST(Check, ProgramThatDividesHasNoIntegerMode) {
-  Workload w("half");
-  Tensor x = w.placeholder("X", {10});
-  Tensor y = w.compute("Y", {10}, {"i"}, [&](Expr i) { return x(i) / 3.0F; });
-  CheckResult result = check_with(w.output({y}), [](std::span<Array> arrays, std::span<const Scalar>) {
-    for (std::size_t n = 0; n < 10; ++n)
-      arrays[1].view<float>()[n] = arrays[0].view<float>()[n] / 3.0F;
-  });
-  EXPECT_TRUE(result.passed) << all_messages(result);
-  EXPECT_EQ(result.exact(), std::nullopt);
-}
-
 TEST(MakeInputs, IntegersStayExactInLongSums) {
   Program program = gemm(1, 1, 300000);
   CheckResult result = check_with(program, multiply<float>());

@@ -1,4 +1,5 @@
 /// The runs of a check that compare all bits: their inputs, and what they detect.
+#include "dsl/interpret.h"
 #include "dsl/tensor.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
@@ -154,6 +155,85 @@ TEST(ExactRuns, CompareTheSignOfAZeroOnlyWhereItIsDefined) {
     return Execution{};
   });
   EXPECT_TRUE(backwards.passed) << all_messages(backwards);
+}
+
+std::string reasons(const CheckResult &result) {
+  std::string text;
+  for (const SkippedRun &skipped : result.skipped)
+    text += skipped.label + ": " + skipped.why + "\n";
+  return text;
+}
+
+/// C = epilogue(A * B, s) + beta * C, with `terms` terms in a sum; C is read only if beta is not 0.
+using Epilogue = std::function<Expr(Expr ab, Expr s)>;
+Program product(std::int64_t terms, const Epilogue &epilogue) {
+  Workload w("product");
+  Tensor a = w.placeholder("A", {3, terms}), b = w.placeholder("B", {terms, 3}), c = w.inout("C", {3, 3});
+  Expr s = w.scalar("s", DType::f32), beta = w.scalar("beta", DType::f32);
+  Reduce k = reduce_axis("k", terms);
+  Tensor ab = w.compute("AB", {3, 3}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, k) * b(k, j), k); });
+  w.update(c, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition {
+    return epilogue(ab(x[0], x[1]), s) + beta * c.where(not_equal(beta, 0), x[0], x[1]);
+  });
+  return w.output();
+}
+
+/// The same kernel without the last term: the elements of A's last column are 0.
+CheckResult check_without_last_term(const Program &program, std::int64_t terms) {
+  return Checker().check(program,
+                         [&](std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
+                           std::vector<Array> changed = arrays;
+                           for (std::size_t i = 1; i <= 3; ++i)
+                             changed[0].view<float>()[i * static_cast<std::size_t>(terms) - 1] = 0;
+                           interpret(program, changed, scalars);
+                           arrays[2] = changed[2];
+                           return Execution{};
+                         },
+                         {.infinite = true});
+}
+
+TEST(ExactRuns, KeepDivisionsExact) {
+  const Epilogue by_constant = [](const Expr &ab, const Expr &) { return ab / 3.0F; };
+  const Epilogue by_scalar = [](const Expr &ab, const Expr &s) { return ab / s; };
+  const Epilogue by_size = [](const Expr &ab, const Expr &) { return ab / 8192.0F; };
+  const Epilogue by_fraction = [](const Expr &ab, const Expr &s) { return ab / 1.5F / s; };
+  for (const auto &[name, epilogue] : {std::pair("a constant", by_constant), std::pair("a scalar", by_scalar),
+                                       std::pair("a size", by_size), std::pair("a fraction", by_fraction)}) {
+    SCOPED_TRACE(name);
+    Program program = product(8192, epilogue);
+    CheckResult right = check_right(program);
+    EXPECT_TRUE(right.passed) << all_messages(right);
+    EXPECT_EQ(reasons(right), "");
+    // The bound is far too loose for one term of 8192.
+    ASSERT_EQ(right.runs.size(), 5U);
+    CheckResult lost = check_without_last_term(program, 8192);
+    EXPECT_TRUE(lost.find(CheckRun::random)->passed);
+    EXPECT_FALSE(lost.find(CheckRun::integers)->passed);
+    EXPECT_FALSE(lost.find(CheckRun::switched)->passed);
+  }
+}
+
+TEST(ExactRuns, KeepDivisionsByAnInputAndMeansExact) {
+  Workload w("means");
+  Tensor x = w.placeholder("X", {20, 1000}), z = w.placeholder("Z", {20});
+  Reduce k = reduce_axis("k", 1000);
+  Tensor total = w.compute("S", {20}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor y = w.compute("Y", {20}, {"i"}, [&](Expr i) -> Definition { return total(i) / 1000.0F / z(i); });
+  CheckResult result = check_right(w.output({y}));
+  EXPECT_TRUE(result.passed) << all_messages(result);
+  EXPECT_EQ(reasons(result), "");
+}
+
+TEST(ExactRuns, AreListedWhereADivisionIsNotExact) {
+  Workload w("share");
+  Tensor x = w.placeholder("X", {20, 100});
+  Reduce k = reduce_axis("k", 100);
+  Tensor total = w.compute("S", {20}, {"i"}, [&](Expr i) { return sum(x(i, k) * x(i, k), k); });
+  Tensor y =
+      w.compute("Y", {20, 100}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) / total(i); });
+  CheckResult result = check_right(w.output({y}));
+  EXPECT_TRUE(result.passed) << all_messages(result);
+  EXPECT_EQ(reasons(result), "integer mode: a quotient or a constant of the computation is not exact in f32\n");
 }
 
 } // namespace
