@@ -18,10 +18,10 @@
 
 namespace nestsmith {
 
-/// A run that was skipped.
+/// A run that was skipped, or that did not compare everything.
 struct SkippedRun {
   std::string label; ///< "integer mode"
-  std::string why;   ///< the reason: "it divides, …"
+  std::string why;   ///< what was not checked, and the reason
 };
 
 struct CheckResult {
@@ -64,7 +64,8 @@ private:
   struct Case {
     Inputs inputs;
     Reference expected;
-    std::string skip; ///< reason to skip the run, or empty
+    std::string skip;  ///< reason to skip the run, or empty
+    bool exact = true; ///< every floating-point value is exact in f32
   };
   std::shared_ptr<const Case> make_case(const Program &source, CheckRun run, std::uint64_t seed);
   Multiplier *multiplier_;

@@ -26,6 +26,8 @@ struct RunResult {
   double max_error_over_bound = 0; ///< for `random` only: the run passes if this is at most 1
   std::vector<std::int64_t> where; ///< index of the element with the largest error
   std::int64_t wrong_elements = 0;
+  std::int64_t without_bound =
+      0; ///< elements that `random` did not compare: f32 may overflow, or a divisor may be 0
   std::optional<WrongElement> first_wrong;
   std::vector<std::string> messages; ///< the first wrong elements, and diagnostics of the executor
 };

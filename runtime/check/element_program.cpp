@@ -8,10 +8,32 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace nestsmith {
 
 namespace {
+
+/// A product or quotient below 2^-126 has an error of at most 2^-150, which is u * 2^-126.
+constexpr double least_normal = 0x1p-126;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The magnitude of a result in f32, which has no error bound if it may overflow. NaN is 0 * infinity.
+double in_range(double magnitude) {
+  return magnitude <= std::numeric_limits<float>::max() ? magnitude : infinity;
+}
+
+double with_underflow(double magnitude) { return magnitude == 0 ? 0 : in_range(magnitude + least_normal); }
+
+/// An exact divisor of 0 gives an exact infinity or NaN. A divisor that is small beside its terms may have any
+/// relative error, and then no bound exists.
+double quotient_magnitude(const Cell &a, const Cell &b) {
+  constexpr double most = 0x1p20;
+  if (b.value == 0 && b.magnitude == 0)
+    return a.magnitude <= most * std::abs(a.value) ? 0 : infinity;
+  double loss = b.magnitude / std::abs(b.value);
+  return loss < most ? with_underflow(a.magnitude / std::abs(b.value) * loss / (1 - loss / most)) : infinity;
+}
 
 int quotient_bits(double a, double b, double quotient) {
   if (!std::isfinite(a) || !std::isfinite(b))
@@ -34,9 +56,9 @@ struct ElementProgram::Operations {
     const Cell &a = cells[i.a], &b = cells[i.b];
     double value = arithmetic<op>(a.value, b.value), magnitude;
     if constexpr (op == BinaryOp::add || op == BinaryOp::sub)
-      magnitude = a.magnitude + b.magnitude;
+      magnitude = in_range(a.magnitude + b.magnitude);
     else if constexpr (op == BinaryOp::mul)
-      magnitude = a.magnitude * b.magnitude;
+      magnitude = with_underflow(a.magnitude * b.magnitude);
     else
       magnitude = std::max(a.magnitude, b.magnitude);
     cells[i.result].value = value;
@@ -50,8 +72,7 @@ struct ElementProgram::Operations {
     seen.magnitude = std::max({seen.magnitude, a.magnitude, b.magnitude});
     if (seen.integer < endless_fraction)
       seen.integer = std::max<std::int64_t>(seen.integer, quotient_bits(a.value, b.value, value));
-    double magnitude = a.magnitude / std::abs(b.value) * (b.magnitude / std::abs(b.value));
-    cells[i.result] = {value, magnitude, 0};
+    cells[i.result] = {value, quotient_magnitude(a, b), 0};
   }
   template <BinaryOp op> static void float_compare(const Instruction &i, Cell *cells) {
     cells[i.result].integer = compare<op>(cells[i.a].value, cells[i.b].value);
@@ -74,24 +95,25 @@ struct ElementProgram::Operations {
   static void select(const Instruction &i, Cell *cells) {
     cells[i.result] = cells[i.a].integer ? cells[i.b] : cells[i.c];
   }
+  /// The kernel rounds the same integer to f32.
   static void int_to_float(const Instruction &i, Cell *cells) {
-    double value = static_cast<double>(cells[i.a].integer);
+    double value = static_cast<float>(cells[i.a].integer);
     cells[i.result] = {value, std::abs(value), 0};
   }
   static void unsigned_to_float(const Instruction &i, Cell *cells) {
-    double value = static_cast<double>(static_cast<std::uint64_t>(cells[i.a].integer));
+    double value = static_cast<float>(static_cast<std::uint64_t>(cells[i.a].integer));
     cells[i.result] = {value, value, 0};
   }
   template <class T> static void float_to_int(const Instruction &i, Cell *cells) {
     cells[i.result].integer = static_cast<std::int64_t>(convert<T>(cells[i.a].value));
   }
-  /// The bound of what was rounded to a narrow type is taken relative to its magnitude; in the subnormal
-  /// numbers of f16 the error is of the size of those at 2^-14.
+  /// The bound of a value that was rounded to a narrow type is relative to its magnitude. In the subnormal
+  /// numbers, the error is that of the least normal number.
   template <class T> static void round_float(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a];
     double magnitude = convert<double>(convert<T>(a.magnitude));
     if (i.extent)
-      magnitude = std::max(magnitude, a.magnitude) + (std::is_same_v<T, F16> ? 0x1p-14 : 0);
+      magnitude = std::max(magnitude, a.magnitude) + (std::is_same_v<T, F16> ? 0x1p-14 : least_normal);
     cells[i.result] = {convert<double>(convert<T>(a.value)), magnitude, 0};
   }
   static void copy(const Instruction &i, Cell *cells) { cells[i.result] = cells[i.a]; }

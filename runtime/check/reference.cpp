@@ -139,7 +139,8 @@ public:
       if (!is_float(param->dtype))
         plane.value = as_doubles(plane);
       result.outputs.push_back({param, std::move(plane.value), std::move(plane.magnitude),
-                                std::move(plane.integer), !unsigned_zeros_.contains(param.get())});
+                                std::move(plane.integer), !unsigned_zeros_.contains(param.get()),
+                                rounded_.contains(param.get())});
     }
     return result;
   }
@@ -202,6 +203,8 @@ private:
     };
     multiply_parts(x.value, y.value, result.value);
     multiply_parts(magnitude(x), magnitude(y), result.magnitude);
+    for (double &magnitude : result.magnitude)
+      magnitude += static_cast<double>(c.k) * 0x1p-126; // a product may underflow
   }
 
   template <class T>
@@ -356,6 +359,37 @@ private:
     });
   }
 
+  /// The floating-point operands, other than inputs, of which an integer depends.
+  static std::vector<Expr> rounded_operands(const Expr &value) {
+    std::vector<Expr> result;
+    auto add = [&](const Expr &e) {
+      if (is_float(e.dtype()) && !is_given(e))
+        result.push_back(e);
+    };
+    walk(value, [&](const Expr &e) {
+      if (const auto *cast = e.as<Cast>(); cast && !is_float(cast->dtype))
+        add(cast->a);
+      if (const auto *binary = e.as<Binary>(); binary && is_comparison(binary->op)) {
+        add(binary->a);
+        add(binary->b);
+      }
+    });
+    return result;
+  }
+
+  void measure_integers(const Block &block, Reference &result) {
+    FractionBits bits(fraction_bits_, quotients_);
+    std::vector<Expr> operands = rounded_operands(block.body.value);
+    for (const Expr &operand : operands)
+      result.fraction_bits = std::max(result.fraction_bits, bits(operand));
+    bool reads_rounded = any_node(block.body.value, [&](const Expr &e) {
+      const auto *access = e.as<Load>();
+      return access && rounded_.contains(access->buffer.get());
+    });
+    if (!operands.empty() || reads_rounded)
+      rounded_.insert(block.body.buffer.get());
+  }
+
   /// Adds what `block` does to a value that goes through it.
   void measure(const Block &block, Reference &result) {
     result.largest = std::max(result.largest, largest_operand_);
@@ -363,7 +397,7 @@ private:
     for (const auto &[node, bits] : quotients_)
       result.fraction_bits = std::max(result.fraction_bits, bits);
     if (!is_float(block.body.buffer->dtype))
-      return;
+      return measure_integers(block, result);
     int &bits = fraction_bits_[block.body.buffer.get()];
     for (const Store *store : {&block.body, block.init ? &*block.init : &block.body})
       bits = std::max(bits, FractionBits(fraction_bits_, quotients_)(store->value));
@@ -391,6 +425,7 @@ private:
   std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
   std::map<const ExprNode *, int> quotients_;       ///< fraction bits of each division
   double largest_operand_ = 0;                      ///< of a division, in units of its last fraction bit
+  std::set<const BufferNode *> rounded_;            ///< integer buffers (see ReferenceOutput)
   std::set<const BufferNode *> unsigned_zeros_;     ///< buffers of which the sign of a zero is not defined
 };
 

@@ -25,6 +25,9 @@ struct ReferenceOutput {
   /// a schedule keeps their order. `min` and `max` do not: of +0 and -0 they return either, and so
   /// floating-point `floordiv` and `floormod`, and every value that is computed from one of these.
   bool signed_zeros = true;
+  /// Whether the elements are integers computed from rounded numbers, such as those of cast(i32, x * y). A
+  /// kernel may round differently, so that they are defined in the exact runs only.
+  bool rounded = false;
 };
 
 /// The value of `Reference::fraction_bits` if a constant needs too many bits.
