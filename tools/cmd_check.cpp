@@ -75,13 +75,7 @@ void write_json(const Scheduled &scheduled, const Machine &machine, const CheckR
             json.attribute("messages", llvm::json::Array(run.messages));
           });
       });
-      json.attributeArray("skipped", [&] {
-        for (const SkippedRun &run : result.skipped)
-          json.object([&] {
-            json.attribute("run", run.label);
-            json.attribute("why", run.why);
-          });
-      });
+      write_skipped(json, result);
       json.attribute("passed", result.passed);
     });
   }));
@@ -94,7 +88,8 @@ std::string text_of(const Scheduled &scheduled, const Machine &machine, const Ch
   for (const RunResult &run : result.runs)
     text += run_line(run, style);
   for (const SkippedRun &run : result.skipped)
-    text += folded("left out: " + run.why, std::string(30, ' '), fmt::format("  {} {:<25} ", "–", run.label));
+    text +=
+        folded("not checked: " + run.why, std::string(30, ' '), fmt::format("  {} {:<25} ", "–", run.label));
   if (machine.simulated())
     text += "\nraces, bounds, unwritten reads and barriers are checked in every run\n";
   for (const std::string &message : result.messages())

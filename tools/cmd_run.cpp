@@ -59,6 +59,15 @@ std::string variant_notes(const std::vector<Climbed> &rows) {
   return folded_lines(text);
 }
 
+/// The runs of the checks that were skipped, one line for each: "softmax: integer mode not checked: …".
+std::string skipped_notes(const std::vector<Climbed> &rows) {
+  std::string text;
+  for (const Climbed &row : rows)
+    for (const SkippedRun &run : row.check.skipped)
+      text += fmt::format("{}{}: {} not checked: {}\n", text.empty() ? "\n" : "", row.name, run.label, run.why);
+  return folded_lines(text);
+}
+
 /// The errors of a row, below it.
 std::string failure_text(const Climbed &row) {
   std::string text;
@@ -134,6 +143,7 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   json.attribute("verdict", verdict(row));
   if (!row.failure.requirement.empty())
     json.attribute("requirement", row.failure.requirement);
+  write_skipped(json, row.check);
   json.attributeArray("messages", [&] {
     for (const std::string &message : row.check.messages())
       json.value(message);
@@ -217,6 +227,7 @@ ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &cl
   if (compared != rows.end() && one)
     text += table.cublas_row(climb.cublas_name(), *compared);
   text += style.dim(variant_notes(rows));
+  text += style.dim(skipped_notes(rows));
   text += style.dim(published_notes(context, rows, table.shows_published()));
   std::vector<std::string> notes = climb.notes();
   notes.push_back(spared);
@@ -280,7 +291,7 @@ Command run_command() {
       "Columns:\n"
       "  error/bound  the largest error of an element over its bound gamma_(K+3) * (|alpha| |A| |B| + |beta| "
       "|C|)\n"
-      "  exact        whether results on small integers are bit-exact\n"
+      "  exact        whether results on small integers are bit-exact; `check` makes more exact runs\n"
       "  sectors      32-byte sectors per global load request\n"
       "  conflicts    shared-memory bank conflicts\n"
       "  FLOP/B       useful FLOPs per requested byte\n"

@@ -213,7 +213,7 @@ std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
   std::string text = style.bold(choice.name) + "  run after each directive and pass\n\n";
   text += steps_text(shown.blame, style) + "\n";
   if (!no_ring.empty())
-    text += folded("ring mode: left out: " + no_ring, "      ", "  - ");
+    text += folded("ring mode: not checked: " + no_ring, "      ", "  - ");
   for (const BlamedCase &blamed : cases)
     text += case_line(blamed, style);
   text += runs_text(cases);

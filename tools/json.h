@@ -1,6 +1,8 @@
 #pragma once
 /// JSON results. Include this from .cpp files only: it needs LLVM's headers.
 
+#include "runtime/check/check.h"
+
 #include <cmath>
 #include <functional>
 #include <llvm/Support/JSON.h>
@@ -32,6 +34,17 @@ inline std::string json_line(const std::function<void(llvm::json::OStream &)> &w
 /// The number, or null for an infinity or NaN, which JSON cannot represent.
 inline llvm::json::Value json_number(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+}
+
+/// What a check did not compare, as the attribute "skipped".
+inline void write_skipped(llvm::json::OStream &json, const CheckResult &result) {
+  json.attributeArray("skipped", [&] {
+    for (const SkippedRun &run : result.skipped)
+      json.object([&] {
+        json.attribute("run", run.label);
+        json.attribute("why", run.why);
+      });
+  });
 }
 
 } // namespace nestsmith::cli

@@ -161,7 +161,7 @@ TEST(FloatConstants, HaveNoRingModeAndAllOthers) {
   EXPECT_EQ(check.code, 0) << check.out << check.err;
   EXPECT_TRUE(matches(check.out, "✓ floating point +error/bound"));
   EXPECT_TRUE(matches(check.out, "✓ integer mode +bit for bit"));
-  EXPECT_TRUE(matches(check.out, "– ring mode +left out: it cannot be built for u32: "));
+  EXPECT_TRUE(matches(check.out, "– ring mode +not checked: it cannot be built for u32: "));
   Called json = call_main({"check", "--device", "sim", "--json"}, own);
   auto value = llvm::json::parse(json.out);
   ASSERT_TRUE(static_cast<bool>(value)) << json.out;
@@ -171,7 +171,7 @@ TEST(FloatConstants, HaveNoRingModeAndAllOthers) {
   EXPECT_TRUE(contains((*skipped)[0].getAsObject()->getString("why")->str(), "cannot be built for u32"));
   Called steps = call_main({"check", "--each-step"}, own);
   EXPECT_EQ(steps.code, 0) << steps.out << steps.err;
-  EXPECT_TRUE(contains(steps.out, "ring mode: left out: it cannot be built for u32"));
+  EXPECT_TRUE(contains(steps.out, "ring mode: not checked: it cannot be built for u32"));
   EXPECT_TRUE(
       contains(call_main({"check", "--each-step", "--json"}, own).out, "\"no_ring_mode\": \"it cannot"));
   EXPECT_TRUE(matches(call_main({"run", "--device", "sim"}, own).out, "half .*PASSED"));
@@ -185,8 +185,12 @@ TEST(FloatConstants, ThatAreNotExactHaveNoIntegerMode) {
   Called check = call_main({"check", "--device", "sim"}, own);
   EXPECT_EQ(check.code, 0) << check.out << check.err;
   EXPECT_TRUE(matches(check.out, "✓ floating point +error/bound"));
-  EXPECT_TRUE(matches(check.out, "– integer mode +left out: a constant of the computation has too"));
-  EXPECT_EQ(call_main({"run", "--device", "sim"}, own).code, 0);
+  EXPECT_TRUE(matches(check.out, "– integer mode +not checked: a constant of the computation has too"));
+  Called run = call_main({"run", "--device", "sim"}, own);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_TRUE(contains(run.out, "tenth: integer mode not checked: a constant of the computation")) << run.out;
+  EXPECT_TRUE(contains(call_main({"run", "--device", "sim", "--json"}, own).out,
+                       "\"skipped\":[{\"run\":\"integer mode\",\"why\":\"a constant"));
   Called steps = call_main({"check", "--each-step"}, own);
   EXPECT_EQ(steps.code, 0) << steps.out << steps.err;
 }
@@ -210,7 +214,7 @@ TEST(DataTypes, TheHeaderHasThatOfTheData) {
   }
   Called steps = call_main({"check", "--each-step"}, own);
   EXPECT_EQ(steps.code, 0) << steps.out << steps.err;
-  EXPECT_TRUE(contains(steps.out, "ring mode: left out: the data are i32 regardless of --dtype"));
+  EXPECT_TRUE(contains(steps.out, "ring mode: not checked: the data are i32 regardless of --dtype"));
   // What was asked for stays where the data have it.
   for (const char *dtype : {"f16", "bf16", "tf32", "u32"})
     EXPECT_TRUE(test::nestsmith(std::string("run gemm/nn --shape 8x8x8 --device sim --dtype ") + dtype)
