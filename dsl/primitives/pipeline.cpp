@@ -38,8 +38,11 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
     if (stage != expected)
       edit.refuse(
           "pipeline.stages",
-          fmt::format("got the stage {}, but no nest has the stage {}; number the stages from 0 without a gap",
-                      stage, expected),
+          fmt::format("got the stage {}, but no nest has the stage {}; number the stages from 0 without a gap: "
+                      "the {} nests below {} have at most {} stages. For one more stage, fetch a tile through "
+                      "registers with cache_read(…, Scope::local) and compute_at, and give the nest that reads "
+                      "the registers the next stage and a lower order",
+                      stage, expected, nests.size(), loop.var->name, nests.size()),
           {loop.var->name});
     ++expected;
   }

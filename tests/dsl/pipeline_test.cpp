@@ -194,7 +194,9 @@ TEST(PipelineRefuses, StagesWithAGap) {
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 2, 2}});
                  },
-                 "got the stage 2, but no nest has the stage 1", {"k_outer"});
+                 "got the stage 2, but no nest has the stage 1; number the stages from 0 without a gap: the 3 "
+                 "nests below k_outer have at most 3 stages",
+                 {"k_outer"});
   expect_refused(t.s, "pipeline.stages",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, -1, 0}, {t.B, 0, 1}, {t.AB, 1, 2}});
@@ -205,6 +207,21 @@ TEST(PipelineRefuses, StagesWithAGap) {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 0, 2}});
                  },
                  "all blocks below k_outer have stage 0, so nothing would overlap", {"k_outer"});
+}
+
+/// The refusal of a gap says how to make a stage more.
+TEST(Pipeline, HasAsManyStagesAsNests) {
+  Tiled t;
+  expect_refused(t.s, "pipeline.stages",
+                 [&] {
+                   t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 3, 2}});
+                 },
+                 "fetch a tile through registers with cache_read(…, Scope::local) and compute_at, and give the "
+                 "nest that reads the registers the next stage and a lower order",
+                 {"k_outer"});
+  BlockRef local = t.through_registers();
+  t.s.pipeline(t.k_outer, {{t.A, 2, 0}, {local, 1, 1}, {t.B, 0, 2}, {t.AB, 3, 3}});
+  EXPECT_TRUE(test::same_meaning(t.s));
 }
 
 TEST(PipelineRefuses, OrdersThatAreNoPermutation) {
