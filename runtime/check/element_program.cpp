@@ -4,6 +4,7 @@
 #include "dsl/numbers.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/reference.h"
+#include "runtime/check/roundings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,13 +43,6 @@ int quotient_bits(double a, double b, double quotient) {
 }
 
 } // namespace
-
-int fraction_bits(double value) {
-  for (int bits = 0; bits < endless_fraction; ++bits)
-    if (std::ldexp(value, bits) == std::trunc(std::ldexp(value, bits)))
-      return bits;
-  return endless_fraction;
-}
 
 /// One function for each instruction.
 struct ElementProgram::Operations {

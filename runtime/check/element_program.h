@@ -39,9 +39,6 @@ struct Division {
   int fraction_bits; ///< of a quotient; `endless_fraction` if one is not exact
 };
 
-/// The number of bits after the binary point, at most `endless_fraction`.
-int fraction_bits(double value);
-
 class ElementProgram {
 public:
   /// A register that the caller sets before each run.

@@ -5,6 +5,7 @@
 #include "dsl/shared_results.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/element_program.h"
+#include "runtime/check/roundings.h"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -45,60 +46,6 @@ template <class To, class T> std::vector<To> multiply(const Matrix<T> &x, const 
     whole.middleRows(first, rows) = product.template cast<To>();
   });
   return result;
-}
-
-/// Bits after the binary point of an expression of integers.
-class FractionBits {
-public:
-  /// `of` has those of the stages that it reads, and `quotients` those of the divisions.
-  FractionBits(const std::map<const BufferNode *, int> &of, const std::map<const ExprNode *, int> &quotients)
-      : of_(of), quotients_(quotients) {}
-  int operator()(const Expr &e) {
-    return known_(e, [&] { return bits_of(e); });
-  }
-
-private:
-  int bits_of(const Expr &e);
-
-  const std::map<const BufferNode *, int> &of_;
-  const std::map<const ExprNode *, int> &quotients_;
-  SharedResults<int> known_;
-};
-
-int FractionBits::bits_of(const Expr &e) {
-  int bits = 0;
-  if (const auto *number = e.as<FloatImm>())
-    return std::isfinite(number->value) ? fraction_bits(number->value) : 0;
-  if (const auto *access = e.as<Load>()) {
-    auto known = of_.find(access->buffer.get());
-    bits = known == of_.end() ? 0 : known->second;
-    return access->fill.exists() ? std::max(bits, (*this)(access->fill)) : bits;
-  }
-  if (const auto *choice = e.as<Select>())
-    return std::max((*this)(choice->when_true), (*this)(choice->when_false));
-  const auto *binary = e.as<Binary>();
-  if (auto quotient = quotients_.find(e.get()); quotient != quotients_.end())
-    bits = quotient->second;
-  else if (binary && binary->op == BinaryOp::mul)
-    bits = (*this)(binary->a) + (*this)(binary->b);
-  else
-    for_each_child(e, [&](const Expr &child) { bits = std::max(bits, (*this)(child)); });
-  return is_float(e.dtype()) ? std::min(bits, endless_fraction) : 0;
-}
-
-/// The operations that round on all ways from the operands to the value: a shared node is on several. At most
-/// 2^40, which is far more than any error bound allows.
-std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counted) {
-  return counted(e, [&] {
-    std::int64_t operations = 0;
-    // Both the reference and the kernel round, from values that may differ: two units in the last place.
-    if (const auto *cast = e.as<Cast>(); cast && is_narrow(cast->dtype) && !is_given(cast->a))
-      operations = 2 << (cast->dtype == DType::bf16 ? 16 : 13);
-    if (e.as<Binary>() && is_float(e.dtype()))
-      operations = 1;
-    for_each_child(e, [&](const Expr &child) { operations += count_operations(child, counted); });
-    return std::min(operations, std::int64_t{1} << 40);
-  });
 }
 
 class Evaluator {
