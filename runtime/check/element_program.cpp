@@ -129,7 +129,7 @@ struct ElementProgram::Operations {
     if (position < 0)
       throw UserError(ExitCode::usage,
                       fmt::format("the computation reads {} out of bounds: give the read a mask, or change the "
-                                  "shape",
+                                  "shape; select and branch read both of their operands",
                                   plane.buffer->name));
   }
   static void load_float(const Instruction &i, Cell *cells) {

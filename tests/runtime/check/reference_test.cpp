@@ -174,8 +174,24 @@ TEST(Reference, ReadOutOfBoundsIsRefused) {
     reference(program, in.arrays, in.scalars);
     FAIL() << "accepted";
   } catch (const UserError &e) {
-    EXPECT_STREQ(e.what(), "the computation reads X out of bounds: give the read a mask, or change the shape");
+    EXPECT_STREQ(e.what(), "the computation reads X out of bounds: give the read a mask, or change the shape; "
+                           "select and branch read both of their operands");
   }
+}
+
+/// Only a mask protects a read: not the condition of a select, and not that of a branch.
+TEST(Reference, ReadOutOfBoundsOnTheSideNotTakenIsRefused) {
+  auto run = [](const std::function<Expr(const Tensor &, Expr)> &element) {
+    Workload w("next");
+    Tensor x = w.placeholder("X", {8});
+    Program program =
+        w.output({w.compute("Y", {8}, {"i"}, [&](Expr i) -> Definition { return element(x, i); })});
+    Inputs in = make_inputs(program, CheckRun::random, 2);
+    reference(program, in.arrays, in.scalars);
+  };
+  EXPECT_THROW(run([](const Tensor &x, Expr i) { return branch(i < 7, x(i + 1), 0.0F); }), UserError);
+  EXPECT_THROW(run([](const Tensor &x, Expr i) { return select(i < 7, x(i + 1), 0.0F); }), UserError);
+  EXPECT_NO_THROW(run([](const Tensor &x, Expr i) { return branch(i < 7, x.where(i < 7, i + 1), 0.0F); }));
 }
 
 TEST(ErrorBound, IsHighamsGammaAndEndsWhereItDoes) {
