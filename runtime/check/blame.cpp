@@ -48,7 +48,7 @@ struct Part {
 /// From the computation to the last directive.
 std::vector<Part> parts_of(const Schedule &schedule, const BlameOptions &options) {
   std::vector<std::int64_t> sizes = packed_sizes(schedule, options);
-  bool floats = std::ranges::all_of(written_params(schedule.source()),
+  bool floats = std::ranges::any_of(written_params(schedule.source()),
                                     [](const Buffer &buffer) { return is_float(buffer->dtype); });
   double runs = (floats ? (options.exact_only ? 3 : 4) : 1) + (switched_read(schedule.source()) ? 1 : 0);
   std::vector<Part> parts;
