@@ -23,6 +23,7 @@ struct PlacedAccess {
   const User *user;
   std::vector<Expr> indices;
   bool write;
+  std::vector<LoopGuard> guards;
   Region touched = {}; ///< the box over all iterations that share the buffer
 };
 
@@ -45,7 +46,7 @@ public:
       if (user.block->body.buffer == result_.buffer)
         add(user, user.block->body.indices, true);
       for (const Load *load : user.loads)
-        add(user, load->indices, false);
+        add(user, load->indices, false, load->mask);
     }
     find_box();
     if (result_.buffer->scope != Scope::local)
@@ -97,8 +98,8 @@ private:
         }
   }
 
-  void add(const User &user, const std::vector<Expr> &indices, bool write) {
-    PlacedAccess access{&user, {}, write};
+  void add(const User &user, const std::vector<Expr> &indices, bool write, const Expr &mask = {}) {
+    PlacedAccess access{&user, {}, write, loop_guards(*user.block, mask, bounds_)};
     auto rename = [&](const Var &var) {
       auto it = renamed_.find(var);
       return it == renamed_.end() ? Expr() : Expr(it->second);
@@ -115,7 +116,7 @@ private:
     const auto &shape = result_.buffer->shape;
     bool first = true;
     for (PlacedAccess &access : accesses_) {
-      access.touched = box(access.indices, shape, varies, bounds_);
+      access.touched = box(access.indices, shape, varies, bounds_, access.guards);
       result_.region = first ? access.touched : hull(result_.region, access.touched, shape, bounds_);
       first = false;
     }

@@ -86,6 +86,14 @@ private:
     return true;
   }
 
+  /// Whether each guard of the block is only the upper end of an axis that indexes its buffer.
+  bool only_ends(const Block &block) const {
+    return std::ranges::all_of(block.iters, [&](const IterVar &iter) {
+      bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+      return !iter.guarded || iter.is_summed() || (indexes && holds(Expr(0) <= iter.binding));
+    });
+  }
+
   /// Pads those dimensions of a temporary in which all of its writers can run past the shape.
   void pad(const Buffer &buffer) {
     std::vector<const Block *> writers = blocks_of(program_.body);
@@ -97,7 +105,7 @@ private:
         const Var *axis = writer->body.indices[d].as<Var>();
         auto iter = std::find_if(writer->iters.begin(), writer->iters.end(),
                                  [&](const IterVar &x) { return axis && x.var == *axis; });
-        if (iter == writer->iters.end()) {
+        if (iter == writer->iters.end() || !only_ends(*writer)) {
           possible = false;
           break;
         }
@@ -174,6 +182,8 @@ private:
   }
 
   bool may_drop(const Block &block, const IterVar &iter) const {
+    if (!holds(Expr(0) <= iter.binding))
+      return false;
     if (iter.kind == IterKind::reduction)
       return sum_ignores(block, iter);
     for (std::size_t d = 0; d < block.body.indices.size(); ++d)

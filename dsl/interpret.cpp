@@ -155,7 +155,8 @@ private:
     llvm::SmallVector<std::pair<const Symbol *, Scalar>, 6> values;
     for (const IterVar &iter : block.iters) {
       Scalar value = evaluate(iter.binding);
-      if (iter.guarded && value.as<std::int64_t>() >= evaluate(iter.extent).as<std::int64_t>()) {
+      auto at = value.as<std::int64_t>();
+      if (iter.guarded && (at < 0 || at >= evaluate(iter.extent).as<std::int64_t>())) {
         if (iter.kind == IterKind::spatial)
           return;
         inside = false;

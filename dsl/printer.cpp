@@ -3,6 +3,7 @@
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
 #include "dsl/shared_results.h"
+#include "dsl/simplify.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -143,18 +144,19 @@ std::string text(const LoopForm &form) {
                     form);
 }
 
-void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
+void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines) {
   std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
   visit(stmt, Overloaded{
                   [&](const For &loop) {
                     lines.push_back({fmt::format("{}for {} < {}{}:", indent, loop.var->name,
                                                  text(loop.extent, 0), text(loop.form)),
                                      loop.var->name});
-                    emit(loop.body, depth + 1, lines);
+                    bounds.set_extent(loop.var, loop.extent);
+                    emit(loop.body, depth + 1, bounds, lines);
                   },
                   [&](const Seq &seq) {
                     for (const Stmt &child : seq.stmts)
-                      emit(child, depth, lines);
+                      emit(child, depth, bounds, lines);
                   },
                   [&](const Block &block) {
                     std::string bindings, guards;
@@ -165,8 +167,10 @@ void emit(const Stmt &stmt, int depth, std::vector<Line> &lines) {
                       if (iter.first.exists())
                         bindings += " from " + text(iter.first, 0);
                       if (iter.guarded)
-                        guards += fmt::format("{}{} < {}", guards.empty() ? " where " : ", ", iter.var->name,
-                                              text(iter.extent, 6));
+                        guards +=
+                            fmt::format("{}{}{} < {}", guards.empty() ? " where " : ", ",
+                                        proves(Expr(0) <= iter.binding, bounds) ? "" : "0 <= ", iter.var->name,
+                                        text(iter.extent, 6));
                     }
                     lines.push_back({fmt::format("{}block {}({}){}:", indent, block.id->name, bindings, guards),
                                      block.id->name});
@@ -260,7 +264,8 @@ std::string to_string(const Store &store) {
 
 std::string print(const Stmt &stmt) {
   std::vector<Line> lines;
-  emit(stmt, 0, lines);
+  Bounds bounds;
+  emit(stmt, 0, bounds, lines);
   std::string result;
   for (const Line &line : lines)
     result += line.text + "\n";
@@ -271,7 +276,8 @@ std::string print(const Program &program) { return header(program) + print(progr
 
 std::string print_marked(const Program &program, const std::vector<std::string> &names) {
   std::vector<Line> lines;
-  emit(program.body, 1, lines);
+  Bounds bounds;
+  emit(program.body, 1, bounds, lines);
   std::string result = header(program);
   for (const Line &line : lines) {
     result += line.text + "\n";

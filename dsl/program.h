@@ -19,7 +19,10 @@
 /// - A loop extent is a constant, or an expression of sizes.
 /// - The value of an expression of sizes is known only at launch. A loop with such an extent is serial or bound
 /// to a block axis.
-/// - A guard `where binding < extent`, at most one per axis, is the only way to express a partial tile.
+/// - A guard `where 0 <= binding < extent`, at most one per axis, is the only way to express a partial tile.
+/// The
+///   printer omits the lower bound if the binding is never negative. If a guard excludes iterations that are
+///   not past the end of an axis of the buffer, the block has a separate axis for it, which no index uses.
 /// - Bindings are quasi-affine in the loop variables.
 /// - Indices in a block body use block variables only.
 /// - Each buffer is written by one block, or by two: an init and an update.
@@ -115,7 +118,7 @@ struct IterVar {
   Expr extent;
   IterKind kind;
   Expr binding;
-  bool guarded = false; ///< the instance executes only if binding < extent
+  bool guarded = false; ///< the instance executes only if 0 <= binding < extent
   Expr first = {};      ///< reduction: first value of the axis, an expression of spatial variables; null: 0
 
   bool is_summed() const { return kind == IterKind::reduction; }

@@ -73,44 +73,168 @@ bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
   return uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
 }
 
+namespace {
+
 /// Whether the value follows from memory or from a condition, and not from loops alone.
-static bool is_data(const Expr &e) {
+bool is_data(const Expr &e) {
   return any_node(e, [](const Expr &node) { return node.as<Load>() || node.as<Select>(); });
 }
 
+/// Separates an index into a part of fixed variables and a part that varies.
+class Separated {
+public:
+  Separated(const Expr &index, FunctionRef<bool(const Var &)> varies, const Bounds &bounds)
+      : varies_(varies), bounds_(bounds) {
+    Linear linear = linearize(index, bounds);
+    fixed.constant = linear.constant;
+    for (const Term &term : linear.terms)
+      add(term);
+  }
+
+  /// The values of the varying part while the guards hold; none if they are unknown or depend on sizes.
+  std::optional<Range> range(const std::vector<LoopGuard> &guards) const {
+    auto found = of_sizes_ ? std::nullopt : range_of(varying, bounds_);
+    if (!found || found->low != 0)
+      return found;
+    Expr part = to_expr(varying);
+    for (const LoopGuard &guard : guards) {
+      auto [value, extent] = varying_part(guard);
+      if (std::int64_t divisor = divisor_of(value);
+          divisor > 0 && same(part, simplify(floordiv(value, Expr(divisor)), bounds_)))
+        found->high = std::min(found->high, (extent - 1) / divisor);
+    }
+    return found;
+  }
+  std::vector<Run> runs() const { return runs_of(varying, bounds_); }
+
+  Linear fixed, varying;
+
+private:
+  struct Uses {
+    bool varying = false, fixed = false;
+  };
+  Uses uses_in(const Expr &e) const {
+    Uses found;
+    walk(e, [&](const Expr &node) {
+      if (const Var *var = node.as<Var>(); var && !(*var)->size)
+        (varies_(*var) ? found.varying : found.fixed) = true;
+    });
+    return found;
+  }
+
+  /// The condition on the part of the guard that varies, for the least values of the fixed part. The extent is
+  /// at least 1.
+  LoopGuard varying_part(const LoopGuard &guard) const {
+    Linear moves, stays;
+    for (const Term &term : linearize(guard.value, bounds_).terms)
+      (uses_in(term.digit.base).varying ? moves : stays).terms.push_back(term);
+    auto least = range_of(stays, bounds_);
+    return {least ? to_expr(moves) : Expr(0), least ? std::max<std::int64_t>(1, guard.extent - least->low) : 1};
+  }
+
+  void add(const Term &term) {
+    Uses found = uses_in(term.digit.base);
+    of_sizes_ = of_sizes_ || any_node(term.digit.base, [&](const Expr &e) {
+                  const Var *var = e.as<Var>();
+                  return var && varies_(*var) && bounds_.find_extent(*var);
+                });
+    if (!is_data(term.digit.base) && !(found.varying && found.fixed))
+      (found.varying ? varying : fixed).terms.push_back(term);
+    else if (!add_quotient(term))
+      varying.terms.push_back(term); // may have any value of its range
+  }
+
+  /// Separates k*((x + y)//d), where x is fixed and l <= y <= h: k*((x + l)//d) + k*part.
+  /// [rule.region.quotient] (x + l)//d <= (x + y)//d, (x + y)//d <= (x + l)//d + (r + h - l)//d
+  ///     where d > 0, l <= y, y <= h, (x + l) % d <= r
+  bool add_quotient(const Term &term) {
+    const auto &[base, div, mod] = term.digit;
+    if (mod != 0 || uses_size(base) || is_data(base))
+      return false;
+    Linear x, y, all = linearize(base, bounds_);
+    x.constant = all.constant;
+    std::int64_t unit = div;
+    for (const Term &part : all.terms) {
+      Uses found = uses_in(part.digit.base);
+      if (found.varying && found.fixed)
+        return false;
+      (found.varying ? y : x).terms.push_back(part);
+      unit = found.varying ? unit : std::gcd(unit, part.coefficient);
+    }
+    auto r = range_of(y, bounds_);
+    if (!r || all.terms.size() < 2)
+      return false;
+    x.constant += r->low;
+    std::int64_t residue = div - unit + floor_mod(x.constant, unit);
+    Var part = make_var("part");
+    bounds_.set(part, {0, (residue + r->high - r->low) / div});
+    fixed.terms.push_back({term.coefficient, {to_expr(x), div, 0}});
+    varying.terms.push_back({term.coefficient, {part}});
+    return true;
+  }
+
+  /// The d for which the varying part may be `value // d`; 0 if there is none.
+  std::int64_t divisor_of(const Expr &value) const {
+    for (const Term &whole : linearize(value, bounds_).terms)
+      for (const Term &term : varying.terms) {
+        if (term.coefficient == 1 && term.digit.mod == 0 && same(term.digit.base, value))
+          return term.digit.div;
+        bool divides = whole.coefficient % term.coefficient == 0;
+        if (divides && term.digit.div == 1 && term.digit.mod == 0 && same(term.digit.base, whole.digit.base))
+          return whole.coefficient / term.coefficient;
+      }
+    return 0;
+  }
+
+  FunctionRef<bool(const Var &)> varies_;
+  Bounds bounds_;
+  bool of_sizes_ = false; ///< the extent depends on sizes
+};
+
+} // namespace
+
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
-           FunctionRef<bool(const Var &)> varies, const Bounds &bounds) {
+           FunctionRef<bool(const Var &)> varies, const Bounds &bounds, const std::vector<LoopGuard> &guards) {
   Region region;
   for (std::size_t n = 0; n < indices.size(); ++n) {
-    Linear fixed, varying;
-    bool mixed = false, endless = false; // endless: the extent depends on sizes
-    Linear linear = linearize(indices[n], bounds);
-    for (const Term &term : linear.terms) {
-      if (is_data(term.digit.base)) { // any value of its range
-        varying.terms.push_back(term);
-        continue;
-      }
-      bool moves = false, stays = false;
-      walk(term.digit.base, [&](const Expr &e) {
-        const Var *var = e.as<Var>();
-        if (!var || (*var)->size)
-          return;
-        (varies(*var) ? moves : stays) = true;
-        endless = endless || (varies(*var) && bounds.find_extent(*var));
-      });
-      mixed = mixed || (moves && stays);
-      (moves ? varying : fixed).terms.push_back(term);
-    }
-    fixed.constant = linear.constant;
-    auto range = range_of(varying, bounds);
-    if (mixed || endless || !range) {
+    Separated index(indices[n], varies, bounds);
+    auto range = index.range(guards);
+    if (!range) {
       region.push_back({Expr(0), shape[n]});
       continue;
     }
-    fixed.constant += range->low;
-    region.push_back({to_expr(fixed), Expr(range->high - range->low + 1), runs_of(varying, bounds)});
+    index.fixed.constant += range->low;
+    region.push_back({to_expr(index.fixed), Expr(range->high - range->low + 1), index.runs()});
   }
   return region;
+}
+
+/// Adds the parts of the mask that compare with a constant.
+static void add_conditions(const Expr &mask, const Block &block, const Bounds &bounds,
+                           std::vector<LoopGuard> &guards) {
+  const auto *op = mask.as<Binary>();
+  if (op && op->op == BinaryOp::logical_and) {
+    add_conditions(op->a, block, bounds, guards);
+    add_conditions(op->b, block, bounds, guards);
+  }
+  if (!op || !(op->op == BinaryOp::lt || op->op == BinaryOp::le) || op->a.dtype() != DType::i64)
+    return;
+  Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
+  std::int64_t extent = (op->op == BinaryOp::le) - difference.constant;
+  difference.constant = 0;
+  if (extent >= 1)
+    guards.push_back({to_expr(difference), extent});
+}
+
+std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const Bounds &bounds) {
+  std::vector<LoopGuard> guards;
+  for (const IterVar &iter : block.iters) {
+    bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+    if (iter.guarded && !iter.is_summed() && !indexes && as_int(iter.extent))
+      guards.push_back({iter.binding, *as_int(iter.extent)});
+  }
+  add_conditions(mask, block, bounds, guards);
+  return guards;
 }
 
 Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds) {
@@ -140,11 +264,11 @@ public:
   Collector(const Buffer &buffer, FunctionRef<bool(const Var &)> varies, const Bounds &bounds)
       : buffer_(buffer), varies_(varies), bounds_(bounds) {}
 
-  void add(const Block &block, const std::vector<Expr> &indices) {
+  void add(const Block &block, const std::vector<Expr> &indices, const Expr &mask = {}) {
     std::vector<Expr> in_loop_terms;
     for (const Expr &index : indices)
       in_loop_terms.push_back(in_loops(index, block, bounds_));
-    Region touched = box(in_loop_terms, buffer_->shape, varies_, bounds_);
+    Region touched = box(in_loop_terms, buffer_->shape, varies_, bounds_, loop_guards(block, mask, bounds_));
     region = region ? hull(*region, touched, buffer_->shape, bounds_) : touched;
   }
 
@@ -164,7 +288,7 @@ std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer, Functi
   for (const Block *block : blocks_of(stmt))
     for (const Load *access : loads_of(*block))
       if (access->buffer == buffer)
-        collector.add(*block, access->indices);
+        collector.add(*block, access->indices, access->mask);
   return collector.region;
 }
 

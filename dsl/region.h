@@ -38,11 +38,21 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
 /// position within the axis (its binding minus its first value) depends on `loop`.
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop);
 
+/// A condition under which an access executes: value < extent. The value is an expression of loop variables.
+struct LoopGuard {
+  Expr value;
+  std::int64_t extent;
+};
+/// The conditions of a load with this mask, or of a store if the mask is null. Guards of axes that index the
+/// buffer of the block are not among them, because the buffer may be padded.
+std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const Bounds &bounds);
+
 /// The box that contains all values of `indices` (expressions of loop variables), while the variables for which
-/// `varies` is true take all values of their ranges. If no bounds are known for a dimension, the box has the
-/// full extent from `shape` in this dimension.
+/// `varies` is true take all values of their ranges for which `guards` hold. If no bounds are known for a
+/// dimension, the box has the full extent from `shape` in this dimension.
 Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
-           FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
+           FunctionRef<bool(const Var &)> varies, const Bounds &bounds,
+           const std::vector<LoopGuard> &guards = {});
 
 /// The smallest box that contains `a` and `b`. If the distance between them is unknown in a dimension, the box
 /// has the full extent in this dimension.

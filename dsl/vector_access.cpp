@@ -187,8 +187,11 @@ private:
 
   void check_guards() {
     for (const IterVar &iter : block_.iters)
-      if (iter.guarded)
+      if (iter.guarded) {
+        if (!proves(Expr(0) <= iter.binding, bounds_))
+          check_condition(Expr(0) <= Expr(iter.var));
         check_condition(Expr(iter.var) < iter.extent);
+      }
   }
 
   /// Checks each part of a guard or a mask, given in the variables of the block.

@@ -196,8 +196,8 @@ private:
     auto range = range_of(iter.binding, bounds);
     if (!range)
       return fail("block {} binds {} to a value of unknown range", block.id->name, iter.var->name);
-    if (range->low < 0)
-      fail("block {} binds {} below 0", block.id->name, iter.var->name);
+    if (range->low < 0 && !iter.guarded)
+      fail("block {} binds {} below 0, without a guard", block.id->name, iter.var->name);
     auto extent = as_int(iter.extent);
     if (!(iter.guarded || (extent ? range->high < *extent : proves(iter.binding < iter.extent, bounds))))
       fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,

@@ -11,8 +11,8 @@ namespace nestsmith {
 /// Returns a description of the first violated invariant, or none:
 ///   - A loop extent is positive. It is constant, or an expression of sizes on a loop that is serial or bound
 ///     to a block axis. No loop encloses a loop of the same variable.
-///   - Bindings use only variables of enclosing loops and sizes, are quasi-affine, and are never negative.
-///   - An axis is guarded if its binding may reach its extent.
+///   - Bindings use only variables of enclosing loops and sizes, and are quasi-affine.
+///   - An axis is guarded if its binding may be negative or may reach its extent.
 ///   - The first value of a reduction axis is an expression of the block's spatial axes.
 ///   - A block with a reduction axis is a sum: it stores `element + term` to this element. The indices of the
 ///     element use no reduction axis, and the term does not read the buffer. An init stores to the same element

@@ -264,6 +264,8 @@ private:
       if (!iter.guarded)
         continue;
       Expr inside = value < iter.extent;
+      if (Expr begun = Expr(0) <= value; !proves(begun, bounds_))
+        inside = begun && inside;
       guard = guard.exists() ? guard && inside : inside;
       guarded += (guarded.empty() ? "" : ", ") + iter.var->name;
     }

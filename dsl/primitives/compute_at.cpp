@@ -109,6 +109,20 @@ Region in_axis_order(const Schedule::Edit &edit, const Block &producer, const Re
   return result;
 }
 
+/// The part of the span inside of the array. A masked read may begin before the first element: if the loops fix
+/// the begin, the span begins at 0, otherwise a guard excludes the elements.
+Span cut(const Span &span, const Expr &shape, const Bounds &bounds) {
+  auto begin = range_of(span.min, bounds);
+  auto extent = as_int(span.extent), size = as_int(shape);
+  if (!begin || !extent || (begin->low < 0 && size && *extent >= *size))
+    return {Expr(0), shape};
+  if (begin->low >= 0 || begin->low != begin->high)
+    return span;
+  std::int64_t end = begin->low + *extent;
+  end = std::max<std::int64_t>(1, size ? std::min(end, *size) : end);
+  return {Expr(0), Expr(end)};
+}
+
 } // namespace
 
 void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
@@ -143,9 +157,8 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   check_inputs(edit, producer, fixed);
   auto region = region_read(
       loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds);
-  for (std::size_t d = 0; d < region->size(); ++d) // a masked read may begin before the first element
-    if (auto first = range_of((*region)[d].min, bounds); !first || first->low < 0)
-      (*region)[d] = {Expr(0), buffer->shape[d]};
+  for (std::size_t d = 0; d < region->size(); ++d)
+    (*region)[d] = cut((*region)[d], buffer->shape[d], bounds);
   Stmt nest = nest_over(edit, producer, in_axis_order(edit, producer, *region), bounds);
   check_pieces(edit, producer, loop, nest);
   Stmt body = remove_block(edit.body(), producer.id);

@@ -154,7 +154,7 @@ Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds) {
   bool kept = true;
   for (IterVar &iter : copy.iters) {
     Expr binding = simplify(iter.binding, bounds);
-    bool guarded = !proves(binding < iter.extent, bounds);
+    bool guarded = !proves(Expr(0) <= binding, bounds) || !proves(binding < iter.extent, bounds);
     kept = kept && guarded == iter.guarded && same(binding, iter.binding);
     iter.binding = binding;
     iter.guarded = guarded;

@@ -60,7 +60,7 @@ std::string loop_name(const Loop &loop);
 std::string block_name(const BlockRef &block);
 
 /// Simplifies the bindings of all blocks below `stmt`. Sets `guarded` of an axis exactly if the value of the
-/// binding may reach the extent.
+/// binding may be negative or may reach the extent.
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
 /// A serial or unrolled loop with these stages.
 For with_pipeline(For loop, std::vector<Staged> stages);

@@ -3,6 +3,7 @@
 #include "dsl/primitives/edit.h"
 #include "dsl/printer.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::primitives {
@@ -79,6 +80,19 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
   return false;
 }
 
+/// Adds an axis to each block in `unclipped`: its guard excludes the iterations past the end of the loop. Its
+/// binding is the loop, which the split then replaces.
+Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &unclipped) {
+  const auto *block = as<Block>(stmt);
+  if (!block)
+    return map_children(stmt, [&](const Stmt &child) { return with_guards(child, loop, unclipped); });
+  if (std::ranges::find(unclipped, block->id) == unclipped.end())
+    return stmt;
+  Block copy = *block;
+  copy.iters.push_back({make_var(loop.var->name), loop.extent, IterKind::spatial, Expr(loop.var)});
+  return make_block(std::move(copy));
+}
+
 } // namespace
 
 std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_t> given) {
@@ -91,9 +105,13 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
   for (const Expr &factor : factors)
     product = product * factor;
   product = simplify(product);
+  std::vector<BlockId> unclipped;
   if (!proves(product <= loop.extent, bounds))
-    for (const Block *block : blocks_of(loop.body))
-      if (!tail_is_clipped(*block, loop, bounds))
+    for (const Block *block : blocks_of(loop.body)) {
+      if (tail_is_clipped(*block, loop, bounds))
+        continue;
+      unclipped.push_back(block->id);
+      if (std::ranges::any_of(block->iters, &IterVar::is_summed))
         edit.refuse(
             "split.tail",
             fmt::format("the factors give {} iterations, but {} has {}, and it is not the outermost part of an "
@@ -102,6 +120,7 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
                         to_string(product), loop.var->name, to_string(loop.extent), block->id->name,
                         to_string(loop.extent)),
             {loop.var->name, block->id->name});
+    }
 
   std::vector<Loop> handles;
   std::vector<std::string> names;
@@ -115,7 +134,8 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
     bounds.set_extent(handles.back().var, factors[n]);
     index = index * factors[n] + Expr(handles.back().var);
   }
-  Stmt nest = substitute_loops(loop.body, [&](const Var &var) { return var == loop.var ? index : Expr(); });
+  Stmt nest = with_guards(loop.body, loop, unclipped);
+  nest = substitute_loops(nest, [&](const Var &var) { return var == loop.var ? index : Expr(); });
   nest = refresh_bindings(nest, bounds);
   for (std::size_t n = factors.size(); n-- > 0;)
     nest = make_for({handles[n].var, factors[n], Serial{}, nest});

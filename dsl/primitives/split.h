@@ -7,8 +7,9 @@ namespace nestsmith::primitives {
 ///
 ///     for i < n: S     =>     for i_outer < ceil(n/f): for i_inner < f: S with i = i_outer*f + i_inner
 ///
-/// If the product of the factors exceeds the extent, the blocks below get a guard `binding < extent`. Two new
-/// loops are named i_outer and i_inner. Three or more new loops are named i_0, i_1, ….
+/// If the product of the factors exceeds the extent, the blocks below get a guard `binding < extent`. If i is
+/// not the outermost part of an axis of a block, the block gets a new axis for this guard, with the name of the
+/// loop. Two new loops are named i_outer and i_inner. Three or more new loops are named i_0, i_1, ….
 ///
 /// Requires [split.serial]: i is a serial loop.
 /// Requires [split.factors]: there are 1 to 16 factors, each 1 or more; one of them may be `infer`.
@@ -16,8 +17,8 @@ namespace nestsmith::primitives {
 ///   inside a tile are constant.
 /// Requires [split.covers]: the product of the given factors is not less than the extent.
 /// Requires [split.tail]: if the factors do not divide the extent, i is the outermost part of an axis of every
-///   block below. Iterations past the end of i are then also past the end of this axis, where the guard
-///   excludes them.
+///   sum below. Iterations past the end of i are then also past the end of this axis, where the guard excludes
+///   them.
 /// Ensures: every iteration executes once, in the same order.
 std::vector<Loop> split(Schedule &schedule, Loop loop, std::vector<std::int64_t> factors);
 

@@ -50,14 +50,19 @@ bool any_uses(const Indices &indices, const For &loop) {
   return std::any_of(indices.begin(), indices.end(), [&](const Expr &index) { return uses(index, loop.var); });
 }
 
-/// The values of the expressions as the loops run; none where they or an extent depend on sizes.
-std::optional<std::set<Point>> points(const Indices &indices, const Loops &loops) {
+/// The values of the expressions as the loops run and the guards of these axes hold; none where they or an
+/// extent depend on sizes.
+std::optional<std::set<Point>> points(const Indices &indices, const Loops &loops,
+                                      const std::vector<const IterVar *> &guards = {}) {
   if (std::any_of(indices.begin(), indices.end(), uses_size))
     return std::nullopt;
   std::map<Var, Scalar> at;
   std::set<Point> found;
   auto run = [&](std::size_t depth, const auto &self) -> bool {
     if (depth == loops.size()) {
+      for (const IterVar *guard : guards)
+        if (evaluate(guard->binding, at).as<std::int64_t>() >= as_int(guard->extent))
+          return true;
       Point point;
       for (const Expr &index : indices)
         point.push_back(evaluate(index, at).as<std::int64_t>());
@@ -65,7 +70,9 @@ std::optional<std::set<Point>> points(const Indices &indices, const Loops &loops
       return true;
     }
     auto extent = as_int(loops[depth]->extent);
-    bool used = any_uses(indices, *loops[depth]);
+    bool used = any_uses(indices, *loops[depth]) || std::ranges::any_of(guards, [&](const IterVar *x) {
+                  return uses(x->binding, loops[depth]->var);
+                });
     for (std::int64_t n = 0; n < (used ? extent.value_or(0) : 1); ++n) {
       at[loops[depth]->var] = Scalar::of(DType::i64, n);
       if (!self(depth + 1, self))
@@ -105,7 +112,7 @@ public:
       claim(equal(at_.integer(written_[d]), at_.integer(base_[d]) + at_.integer(tile_[d])),
             "is not written tile by tile");
     check_guards();
-    auto elements = points(tile_, inner_);
+    auto elements = points(tile_, inner_, partial_);
     if (!elements)
       claim(truth(false), "is written in loops that depend on sizes");
     else if (auto places = places_in_tile();
@@ -130,11 +137,16 @@ private:
       bool indexes = false;
       for (std::size_t d = 0; d < read_.size(); ++d)
         if (const Var *axis = writer_.body.indices[d].as<Var>(); axis && *axis == iter.var) {
-          claim(less(at_.integer(read_[d]), at_.integer(iter.extent)), "its guard leaves out");
+          claim(all({less_equal(Poly(0), at_.integer(read_[d])),
+                     less(at_.integer(read_[d]), at_.integer(iter.extent))}),
+                "its guard leaves out");
           indexes = true;
         }
       bool everywhere = same(iter.binding, without({iter.binding}, inner_).front());
-      if (!indexes) // it may hold for a part of the tile
+      bool inside = same(iter.binding, without({iter.binding}, outer_).front()) && as_int(iter.extent);
+      if (!indexes && inside) // it holds for a part of the tile
+        partial_.push_back(&iter);
+      else if (!indexes)
         claim(everywhere ? less(at_.integer(iter.binding), at_.integer(iter.extent)) : truth(false),
               "a guard leaves out");
     }
@@ -206,6 +218,7 @@ private:
   Loops outer_, inner_, readers_; ///< around both; the writer's own; the reader's own
   Indices written_, read_;        ///< in loops
   Indices base_, tile_; ///< what is written from there on: where the writer is in `outer_`, and in `inner_`
+  std::vector<const IterVar *> partial_; ///< guards that hold for a part of the tile, in every iteration
   Proof result_;
 };
 

@@ -22,8 +22,10 @@ void Instance::define(const For &loop) {
 Formula Instance::guards(const Block &block) {
   std::vector<Formula> parts;
   for (const IterVar &iter : block.iters)
-    if (iter.guarded)
+    if (iter.guarded) {
+      parts.push_back(less_equal(Poly(0), integer(iter.binding)));
       parts.push_back(less(integer(iter.binding), integer(iter.extent)));
+    }
   return all(std::move(parts));
 }
 

@@ -1,0 +1,83 @@
+/// The boxes that compute_at computes, and guards of loops that are no axis of a buffer.
+
+#include "tests/dsl/support.h"
+
+#include <functional>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::same_meaning;
+
+/// Y[i] reads T = 3*X at one or more indices: the blocks T and Y.
+Schedule reader(std::int64_t elements, std::int64_t n, const std::function<Expr(const Tensor &, Expr)> &read) {
+  Workload w("reader");
+  Tensor x = w.placeholder("X", {elements}, DType::u32);
+  Tensor t = w.compute("T", {elements}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return read(t, i); });
+  return Schedule(w.output({y}));
+}
+
+/// The extents of the loops of T after compute_at into a tile of Y.
+std::vector<std::int64_t> box_of(Schedule &s, std::int64_t tile) {
+  Loop outer = s.split(s.loops(s.block("Y"))[0], {infer, tile})[0];
+  s.compute_at(s.block("T"), outer);
+  EXPECT_TRUE(same_meaning(s));
+  std::vector<std::int64_t> extents;
+  for (const For *loop : loops_of(path_to(s.program().body, s.block("T").id)))
+    if (loop->var != outer.var)
+      extents.push_back(as_int(loop->extent).value());
+  return extents;
+}
+
+using Extents = std::vector<std::int64_t>;
+
+TEST(ComputeAt, ComputesABoxThatBeginsBeforeTheFirstElement) {
+  Schedule s = reader(
+      36, 36, [](const Tensor &t, Expr i) { return t.where(1 <= i, i - 1) + t(i) + t.where(i < 35, i + 1); });
+  EXPECT_EQ(box_of(s, 8), Extents{10});
+  EXPECT_TRUE(contains(print(s.program()), "where 0 <= i < 36")) << print(s.program());
+}
+
+TEST(ComputeAt, CutsABoxWithAKnownBeginToTheArray) {
+  Schedule s = reader(6, 6, [](const Tensor &t, Expr i) { return t.where(1 <= i && i < 4, i - 1); });
+  EXPECT_EQ(box_of(s, 6), Extents{3});
+}
+
+TEST(ComputeAt, ComputesTheQuotientsOfATileThatIsNotAligned) {
+  Schedule s = reader(45, 720, [](const Tensor &t, Expr i) { return t(i / 16); });
+  EXPECT_EQ(box_of(s, 24), Extents{2});
+  Schedule aligned = reader(45, 720, [](const Tensor &t, Expr i) { return t(i / 16); });
+  EXPECT_EQ(box_of(aligned, 48), Extents{3});
+  Schedule shifted = reader(48, 720, [](const Tensor &t, Expr i) { return t((i + 5) / 16 + 2); });
+  EXPECT_EQ(box_of(shifted, 10), Extents{2});
+}
+
+TEST(ComputeAt, ComputesOnlyWhatAMaskReads) {
+  Schedule s = reader(36, 36, [](const Tensor &t, Expr i) { return t.where(i < 5, i); });
+  EXPECT_EQ(box_of(s, 36), Extents{5});
+  Schedule until = reader(36, 30, [](const Tensor &t, Expr i) { return t.where(i + 2 <= 8, i + 2); });
+  EXPECT_EQ(box_of(until, 30), Extents{7});
+}
+
+TEST(Split, GuardsALoopThatIsNoAxis) {
+  Schedule s = reader(40, 36, [](const Tensor &t, Expr i) { return t(i) + t(i + 4); });
+  EXPECT_EQ(box_of(s, 6), Extents{10});
+  auto parts = s.split(s.loops(s.block("T")).back(), {infer, 4});
+  EXPECT_TRUE(same_meaning(s));
+  s.split(parts[1], {3, 2});
+  EXPECT_TRUE(same_meaning(s));
+  EXPECT_TRUE(contains(print(s.program()), "ax_i < 10, ax_i_inner < 4")) << print(s.program());
+}
+
+TEST(Split, GuardsTheTailOfLoopsThatAreFused) {
+  Schedule s(test::chain(7, 9));
+  auto [i, j] = s.loops<2>(s.block("Y"));
+  auto [outer, inner] = s.split<2>(i, {infer, 3});
+  s.split(s.fuse(inner, j), {infer, 8});
+  EXPECT_TRUE(same_meaning(s));
+}
+
+} // namespace
+} // namespace nestsmith

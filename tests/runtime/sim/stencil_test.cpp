@@ -1,0 +1,110 @@
+/// A stencil through shared memory: tiles with a halo, which the threads of a block fetch together. The number
+/// of elements of a tile is not a multiple of the number of threads.
+
+#include "dsl/tensor.h"
+#include "tests/runtime/check/right.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_right;
+
+/// Y[i, j] = the sum of the 3 x 3 elements of X around (i, j), and 0 outside of X: the blocks P, a padded copy
+/// of X, and Y.
+Program stencil(const Expr &h, const Expr &w) {
+  Workload work("stencil");
+  Tensor x = work.placeholder("X", {h, w}, DType::u32);
+  Tensor p = work.compute("P", {h + 2, w + 2}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    return x.where(1 <= i && i <= h && 1 <= j && j <= w, i - 1, j - 1);
+  });
+  Reduce r = reduce_axis("r", 3), s = reduce_axis("s", 3);
+  Tensor y = work.compute("Y", {h, w}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(p(i + r, j + s), {r, s});
+  });
+  return work.output({y});
+}
+
+/// Tiles of `rows` x `columns` elements of Y, one for each thread.
+Schedule tiled(Program program, const char *halo, std::int64_t rows, std::int64_t columns,
+               bool vectors = false) {
+  Schedule s(std::move(program));
+  BlockRef y = s.block("Y"), p = s.block(halo);
+  s.set_scope(p, Scope::shared);
+  auto loops = s.loops(y);
+  auto [by, ty] = s.split<2>(loops[0], {infer, rows});
+  auto [bx, tx] = s.split<2>(loops[1], {infer, columns});
+  s.reorder({by, bx, ty, tx});
+  Loop blocks = s.fuse(by, bx), threads = s.fuse(ty, tx);
+  s.bind(blocks, Axis::block_x);
+  s.compute_at(p, blocks);
+  auto own = s.loops(p);
+  Loop fetch = s.fuse(own[own.size() - 2], own.back());
+  if (vectors) {
+    auto [step, thread, lane] = s.split<3>(fetch, {infer, rows * columns, 2});
+    s.bind(thread, Axis::thread_x);
+    (void)step, (void)lane;
+  } else {
+    auto [step, thread] = s.split<2>(fetch, {infer, rows * columns});
+    s.bind(thread, Axis::thread_x);
+    (void)step;
+  }
+  s.bind(threads, Axis::thread_x);
+  return s;
+}
+
+TEST(Stencil, AFetchedHaloAtEveryShape) {
+  for (auto [h, w] : {std::pair{1, 1}, {1, 7}, {7, 1}, {8, 32}, {7, 31}, {9, 33}, {13, 61}, {16, 64}, {23, 97}})
+    expect_right(tiled(stencil(h, w), "P", 8, 32));
+}
+
+TEST(Stencil, AllocatesTheTileAndNoMore) {
+  kernel::Plan plan = lower(tiled(stencil(64, 64), "P", 8, 32));
+  ASSERT_EQ(plan.kernels.size(), 1U);
+  EXPECT_EQ(plan.kernels.front().shared_bytes, 10 * 34 * 4);
+}
+
+TEST(Stencil, AFetchInPairs) { expect_right(tiled(stencil(20, 70), "P", 8, 32, true)); }
+
+TEST(Stencil, AShapeThatIsKnownAtLaunch) {
+  Workload work("rows");
+  Expr h = work.size("H", {.max = 1000});
+  Tensor x = work.placeholder("X", {h, 40}, DType::u32);
+  Tensor p = work.compute("P", {h + 2, 40}, {"i", "j"},
+                          [&](Expr i, Expr j) -> Definition { return x.where(1 <= i && i <= h, i - 1, j); });
+  Tensor y = work.compute("Y", {h, 40}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    return p(i, j) + p(i + 1, j) * 2 + p(i + 2, j);
+  });
+  Schedule s = tiled(work.output({y}), "P", 8, 20);
+  for (std::int64_t rows : {1, 8, 13}) {
+    SimExecutor simulator;
+    CheckResult result = check(s, with_sizes(lower(s), std::vector<std::int64_t>{rows}), simulator);
+    EXPECT_TRUE(result.passed) << rows << "\n" << test::all_messages(result);
+  }
+}
+
+/// Y reads T under a mask, so that a tile of T begins before its first element.
+Program masked(std::int64_t h, std::int64_t w) {
+  Workload work("masked");
+  Tensor x = work.placeholder("X", {h, w}, DType::u32);
+  Tensor t = work.compute("T", {h, w}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 3; });
+  Tensor y = work.compute("Y", {h, w}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    Expr total = int_imm(0, DType::u32);
+    for (int r = -1; r <= 1; ++r)
+      for (int s = -1; s <= 1; ++s)
+        total = total + t.where(0 <= i + r && i + r < h && 0 <= j + s && j + s < w, i + r, j + s);
+    return total;
+  });
+  return work.output({y});
+}
+
+TEST(Stencil, ATileThatBeginsBeforeTheArray) {
+  for (auto [h, w] : {std::pair{1, 1}, {7, 31}, {8, 32}, {9, 33}, {13, 61}, {23, 97}})
+    expect_right(tiled(masked(h, w), "T", 8, 32));
+  kernel::Plan plan = lower(tiled(masked(64, 64), "T", 8, 32));
+  EXPECT_EQ(plan.kernels.front().shared_bytes, 10 * 34 * 4);
+}
+
+} // namespace
+} // namespace nestsmith
