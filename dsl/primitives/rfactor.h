@@ -16,8 +16,9 @@ namespace nestsmith::primitives {
 ///
 /// Requires [rfactor.sum]: exactly one block below k sums over k, and its reduction is not decomposed.
 /// Requires [rfactor.serial]: k is a serial loop.
-/// Requires [rfactor.part]: k is a whole digit of the reduction axis and part of no other axis. A loop that
-///   `fuse` has created does not satisfy this requirement.
+/// Requires [rfactor.part]: k is part of reduction axes only, and these determine k. Each part of an axis that
+///   uses k uses no other loop. Thus k may be fused from loops of two reduction axes, but not from a loop of
+///   another axis.
 /// Requires [rfactor.alone]: no other block of the nest uses the buffer of the sum.
 /// Ensures: the results are the same sums, added in another order.
 BlockRef rfactor(Schedule &schedule, Loop loop);

@@ -161,6 +161,37 @@ TEST(Rfactor, DecomposesLikeAnySum) {
   EXPECT_TRUE(same_meaning(s));
 }
 
+/// C[i] = the sum over k and l of A[i, k, l].
+Program two_axes() {
+  Workload w("two_axes");
+  Tensor a = w.placeholder("A", {3, 6, 10}, DType::u32);
+  Reduce k = reduce_axis("k", 6), l = reduce_axis("l", 10);
+  Tensor c = w.compute("C", {3}, {"i"}, [&](Expr i) { return sum(a(i, k, l), {k, l}); });
+  return w.output({c});
+}
+
+TEST(Rfactor, ALoopThatIsFusedFromTwoAxesOfASum) {
+  Schedule s(two_axes());
+  BlockRef parts = s.rfactor(s.fuse(s.loop("k"), s.loop("l")));
+  EXPECT_TRUE(same_meaning(s));
+  s.compute_at(parts, s.loops(s.block("C"))[0]);
+  EXPECT_TRUE(same_meaning(s));
+  for (std::int64_t factor : {2, 5, 10, 20}) { // the digits of the axes are whole
+    Schedule split(two_axes());
+    auto [outer, inner] = split.split<2>(split.fuse(split.loop("k"), split.loop("l")), {infer, factor});
+    split.rfactor(factor == 20 ? outer : inner);
+    EXPECT_TRUE(same_meaning(split));
+  }
+}
+
+TEST(RfactorRefuses, ALoopThatIsMixedWithAnother) {
+  Schedule s(two_axes());
+  auto [outer, inner] = s.split<2>(s.fuse(s.loop("k"), s.loop("l")), {infer, 4});
+  (void)inner;
+  expect_refused(s, "rfactor.part", [&, at = outer] { s.rfactor(at); },
+                 "the loop k_l_outer runs over more than the axis k and l of block C", {"k_l_outer", "C"});
+}
+
 TEST(RfactorRefuses, WhatIsNoWholeSum) {
   Schedule s(gemm(3, 4, 8));
   expect_refused(s, "rfactor.sum", [&] { s.rfactor(s.loop("i")); },
