@@ -14,6 +14,21 @@ bool is_plain(const Block &block, const Buffer &buffer, const std::vector<Expr> 
 
 using Values = std::map<Var, Expr>;
 
+/// The instance of a block that reads an element, in terms of the indices of the element.
+struct Inverse {
+  struct Condition { ///< 0 <= value < extent
+    Expr value, extent;
+  };
+  Values axes;
+  /// An instance reads the element only if these conditions hold and each axis is in its range.
+  std::vector<Condition> conditions;
+};
+/// Inverts a read of `buffer` at `indices`, which are expressions of the axes of the block: slices, unit axes,
+/// and reshapes, whose indices are mixed-radix numbers or their digits. Returns none if the read may be out of
+/// bounds, or if several instances may read one element. `element` are the indices of the element.
+std::optional<Inverse> invert(const Block &block, const Buffer &buffer, const std::vector<Expr> &indices,
+                              const std::vector<Expr> &element);
+
 /// Replaces each load of `buffer` by f(load), innermost loads first.
 Expr replace_loads(const Expr &e, const Buffer &buffer, const std::function<Expr(const Load &)> &f);
 

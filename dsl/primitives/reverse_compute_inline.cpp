@@ -34,11 +34,13 @@ const Load &find_link(const Schedule::Edit &edit, const Block &consumer) {
                               "compute_inline for the other first",
                               name, link->buffer->name, access->buffer->name),
                   {name});
-    if (!is_plain(consumer, access->buffer, access->indices) ||
+    if (!(is_plain(consumer, access->buffer, access->indices) ||
+          invert(consumer, access->buffer, access->indices, access->indices)) ||
         (link && !std::equal(link->indices.begin(), link->indices.end(), access->indices.begin(), same)))
       edit.refuse("reverse_compute_inline.reads",
                   fmt::format("block {} does not read {} at exactly its own axes, each once and over its whole "
-                              "extent, so it does not use each element exactly once; use compute_inline",
+                              "extent, and its indices do not determine one instance for each element; use "
+                              "compute_inline",
                               name, access->buffer->name),
                   {name});
     link = access;
@@ -104,6 +106,43 @@ void check_between(const Schedule::Edit &edit, const Block &producer, const Bloc
   }
 }
 
+/// The axes of the consumer in terms of the producer's axes, where each is an index of the link.
+Values axes_in_producer(const Block &consumer, const Load &link, const Block &producer) {
+  Values axes;
+  for (const IterVar &iter : consumer.iters)
+    for (std::size_t d = 0; d < link.indices.size(); ++d)
+      if (same(link.indices[d], Expr(iter.var)))
+        axes[iter.var] = producer.body.indices[d];
+  return axes;
+}
+
+/// The value of the element that the consumer reads, in terms of the axes of the consumer.
+Expr value_at(const Block &producer, const Load &link) {
+  Values axes;
+  for (std::size_t d = 0; d < link.indices.size(); ++d)
+    axes[*producer.body.indices[d].as<Var>()] = link.indices[d];
+  return substitute(producer.body.value, axes);
+}
+
+/// The producer with the axes of the consumer. Separate axes guard the elements that the consumer does not
+/// read.
+Block with_axes_of(const Block &consumer, const Load &link, const Block &producer, const Bounds &bounds) {
+  std::vector<Expr> element; // in loops
+  for (const Expr &index : producer.body.indices)
+    element.push_back(in_loops(index, producer, bounds));
+  Inverse inverse = *invert(consumer, link.buffer, link.indices, element);
+  Block block{producer.id, consumer.iters, {}, {}};
+  for (IterVar &iter : block.iters)
+    iter.binding = inverse.axes.at(iter.var);
+  for (const IterVar &iter : producer.iters)
+    if (iter.guarded)
+      inverse.conditions.push_back({iter.binding, iter.extent});
+  for (const auto &[value, extent] : inverse.conditions)
+    if (!proves(Expr(0) <= value, bounds) || !proves(value < extent, bounds))
+      block.iters.push_back({make_var(link.buffer->name + "_part"), extent, IterKind::spatial, value});
+  return block;
+}
+
 } // namespace
 
 void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
@@ -113,17 +152,16 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
   const Block &producer = find_producer(edit, consumer, link.buffer);
   check_between(edit, producer, consumer, link.buffer);
 
-  Values axes; // of the consumer, in terms of the producer's axes
-  for (const IterVar &iter : consumer.iters)
-    for (std::size_t d = 0; d < link.indices.size(); ++d)
-      if (same(link.indices[d], Expr(iter.var)))
-        axes[iter.var] = producer.body.indices[d];
+  Bounds bounds = loop_bounds(edit.body());
+  bool plain = is_plain(consumer, link.buffer, link.indices);
+  Values axes = plain ? axes_in_producer(consumer, link, producer) : Values{};
+  Expr value = plain ? producer.body.value : value_at(producer, link);
   auto moved = [&](const Expr &e) {
     return replace_loads(substitute(e, axes), link.buffer, [&](const Load &access) {
-      return access.mask.exists() ? select(access.mask, producer.body.value, access.fill) : producer.body.value;
+      return access.mask.exists() ? select(access.mask, value, access.fill) : value;
     });
   };
-  Block fused = producer;
+  Block fused = plain ? producer : with_axes_of(consumer, link, producer, bounds);
   fused.body = {consumer.body.buffer, {}, moved(consumer.body.value)};
   for (const Expr &index : consumer.body.indices)
     fused.body.indices.push_back(moved(index));
@@ -142,7 +180,10 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
         fmt::format("with {} in it, the value of block {} {}", consumer.id->name, producer.id->name, *reason),
         {producer.id->name, consumer.id->name});
   Stmt body = remove_block(edit.body(), consumer.id);
-  edit.commit(replace(body, path_to(body, producer.id).back(), make_block(std::move(fused))));
+  Stmt block = make_block(std::move(fused));
+  if (!plain)
+    block = refresh_bindings(block, bounds);
+  edit.commit(replace(body, path_to(body, producer.id).back(), block));
 }
 
 } // namespace nestsmith::primitives

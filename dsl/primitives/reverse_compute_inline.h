@@ -9,8 +9,13 @@ namespace nestsmith::primitives {
 ///     P: T[i, j] = f(i, j);     R: C[i, j] = g(T[i, j])     =>     P: C[i, j] = g(f(i, j))
 ///
 /// Requires [reverse_compute_inline.elementwise]: R is not a reduction.
+/// If R reads T at other indices than its own axes, the block keeps the axes of R: their bindings then follow
+/// from the element of T that an iteration computes. If R reads only a slice of T, a guard excludes the other
+/// elements.
+///
 /// Requires [reverse_compute_inline.reads]: R reads exactly one temporary T that no other block reads. The
-///   indices of T in R are the axes of R, each used once and over its full extent.
+///   indices of T in R determine the axes of R: each axis of more than one value is an index of T or one digit
+///   of an index (reshape), or its digits are indices of T. R reads no element outside of T.
 /// Requires [reverse_compute_inline.complete]: T has one writer P, and P is not a reduction, because R would
 ///   read partial sums.
 /// Requires [reverse_compute_inline.once]: the indices of the store to T are the axes of P, and P computes each

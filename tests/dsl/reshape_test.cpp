@@ -1,0 +1,167 @@
+/// Consumers that read a temporary as another shape: slices, unit axes and reshapes.
+
+#include "tests/dsl/support.h"
+
+#include <functional>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_refused;
+using test::same_meaning;
+
+using Indices = std::vector<Expr>;
+struct Case {
+  const char *what;
+  std::vector<Expr> source; ///< the shape of T
+  std::vector<Expr> shape;  ///< the shape of Y
+  std::function<Indices(const Indices &)> read;
+};
+
+/// T = 3*X + 1, Y = the elements of T at these indices, plus Z: the blocks T and Y.
+Program reshaped(const Case &x) {
+  Workload w("reshaped");
+  Tensor in = w.placeholder("X", x.source, DType::u32), z = w.placeholder("Z", x.shape, DType::u32);
+  auto names = [](const char *prefix, std::size_t rank) {
+    std::vector<std::string> result;
+    for (std::size_t n = 0; n < rank; ++n)
+      result.push_back(prefix + std::to_string(n));
+    return result;
+  };
+  using Function = std::function<Definition(const Indices &)>;
+  Function triple = [&](const Indices &at) -> Definition { return load(in.buffer(), at) * 3 + 1; };
+  Tensor t = w.compute("T", x.source, names("t", x.source.size()), triple);
+  Function copy = [&](const Indices &at) -> Definition {
+    return load(t.buffer(), x.read(at)) + load(z.buffer(), at);
+  };
+  Tensor y = w.compute("Y", x.shape, names("y", x.shape.size()), copy);
+  return w.output({y});
+}
+
+const std::vector<Case> &one_to_one() {
+  static const std::vector<Case> cases{
+      {"transpose",
+       {4, 6},
+       {6, 4},
+       [](const Indices &v) {
+         return Indices{v[1], v[0]};
+       }},
+      {"unit axis of Y",
+       {4, 6},
+       {4, 1, 6},
+       [](const Indices &v) {
+         return Indices{v[0], v[2]};
+       }},
+      {"unit axis of T",
+       {4, 1, 6},
+       {4, 6},
+       [](const Indices &v) {
+         return Indices{v[0], 0, v[1]};
+       }},
+      {"unit axis, read at itself",
+       {4, 1},
+       {4, 1},
+       [](const Indices &v) {
+         return Indices{v[0], v[1]};
+       }},
+      {"flatten",
+       {4, 6},
+       {24},
+       [](const Indices &v) {
+         return Indices{v[0] / 6, v[0] % 6};
+       }},
+      {"unflatten", {24}, {4, 6}, [](const Indices &v) { return Indices{v[0] * 6 + v[1]}; }},
+      {"unflatten twice",
+       {24},
+       {2, 3, 4},
+       [](const Indices &v) { return Indices{v[0] * 12 + v[1] * 4 + v[2]}; }},
+      {"blocks",
+       {8, 6},
+       {2, 3, 4, 2},
+       [](const Indices &v) {
+         return Indices{v[0] * 4 + v[2], v[1] * 2 + v[3]};
+       }},
+  };
+  return cases;
+}
+
+const std::vector<Case> &slices() {
+  static const std::vector<Case> cases{
+      {"slice", {10}, {5}, [](const Indices &v) { return Indices{v[0] + 2}; }},
+      {"row",
+       {4, 6},
+       {6},
+       [](const Indices &v) {
+         return Indices{2, v[0]};
+       }},
+      {"strided", {10}, {4}, [](const Indices &v) { return Indices{v[0] * 3}; }},
+      {"strided with an offset", {10}, {3}, [](const Indices &v) { return Indices{v[0] * 3 + 1}; }},
+      {"part of the rows", {24}, {4, 5}, [](const Indices &v) { return Indices{v[0] * 6 + v[1]}; }},
+      {"part of flattened",
+       {4, 6},
+       {15},
+       [](const Indices &v) {
+         return Indices{v[0] / 6, v[0] % 6};
+       }},
+      {"narrow rows",
+       {4, 9},
+       {24},
+       [](const Indices &v) {
+         return Indices{v[0] / 6, v[0] % 6};
+       }},
+  };
+  return cases;
+}
+
+TEST(ReverseComputeInline, ReshapesUnitAxesAndSlices) {
+  for (const auto *cases : {&one_to_one(), &slices()})
+    for (const Case &x : *cases) {
+      Schedule s(reshaped(x));
+      s.reverse_compute_inline(s.block("Y"));
+      EXPECT_TRUE(same_meaning(s)) << x.what;
+      EXPECT_EQ(blocks_of(s.program().body).size(), 1U) << x.what;
+    }
+}
+
+TEST(ReverseComputeInline, ReshapesOfATiledProducer) {
+  for (const auto *cases : {&one_to_one(), &slices()})
+    for (const Case &x : *cases)
+      for (std::int64_t tile : {2, 4, 5}) { // with tails, too
+        Schedule s(reshaped(x));
+        auto loops = s.loops(s.block("T"));
+        s.split(loops.back(), {infer, tile});
+        if (loops.size() > 1)
+          s.split(loops[0], {infer, 3});
+        s.reverse_compute_inline(s.block("Y"));
+        EXPECT_TRUE(same_meaning(s)) << x.what;
+      }
+}
+
+TEST(ReverseComputeInline, KeepsTheAxesOfTheConsumer) {
+  Schedule s(reshaped(one_to_one()[4]));
+  s.reverse_compute_inline(s.block("Y"));
+  EXPECT_TRUE(contains(print(s.program()), "Y[y0] = ")) << print(s.program());
+  EXPECT_TRUE(contains(print(s.program()), "block T(y0 = t0*6 + t1):")) << print(s.program());
+}
+
+TEST(ReverseComputeInlineRefuses, AnElementThatSeveralInstancesRead) {
+  std::string message =
+      "block Y does not read T at exactly its own axes, each once and over its whole extent, and its "
+      "indices do not determine one instance for each element; use compute_inline";
+  std::vector<Case> cases{
+      {"broadcast", {4}, {4, 6}, [](const Indices &v) { return Indices{v[0]}; }},
+      {"diagonal", {9}, {4, 6}, [](const Indices &v) { return Indices{v[0] + v[1]}; }},
+      {"quotient", {4}, {24}, [](const Indices &v) { return Indices{v[0] / 6}; }},
+      {"overlapping rows", {24}, {4, 7}, [](const Indices &v) { return Indices{min(v[0] * 5 + v[1], 23)}; }},
+      {"reversed", {6}, {6}, [](const Indices &v) { return Indices{5 - v[0]}; }},
+  };
+  for (const Case &x : cases) {
+    Schedule s(reshaped(x));
+    expect_refused(s, "reverse_compute_inline.reads", [&] { s.reverse_compute_inline(s.block("Y")); }, message,
+                   {"Y"});
+  }
+}
+
+} // namespace
+} // namespace nestsmith
