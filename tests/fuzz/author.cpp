@@ -1,6 +1,7 @@
 #include "tests/fuzz/author_steps.h"
 
 #include "dsl/allocation.h"
+#include "dsl/dependence.h"
 #include "dsl/error.h"
 #include "dsl/trace.h"
 
@@ -70,7 +71,7 @@ void Author::write() {
     go("compute_inline", {BlockName{any_block()}});
   if (chance(8))
     go("reverse_compute_inline", {BlockName{any_block()}});
-  if (chance(30))
+  if (chance(tangled() ? 70 : 25))
     weave();
   schedule_nest(anchor(), true);
   for (std::size_t n = 0; n < 6; ++n) // what was not brought into the first nest has a nest of its own
@@ -103,12 +104,55 @@ bool Author::go(const Directive &directive) {
   }
 }
 
+bool Author::tangled() const {
+  std::vector<const Block *> blocks = blocks_of(body());
+  for (std::size_t n = 1; n < blocks.size(); ++n)
+    for (std::size_t earlier = 0; earlier < n; ++earlier)
+      if (!conflicts(*blocks[earlier], *blocks[n]).empty())
+        return true;
+  return false;
+}
+
+void Author::one_nest() {
+  Names names;
+  for (const Block *block : blocks_of(body())) {
+    names.push_back(block->id->name);
+    if (block->body.buffer->role == Role::temporary && block->body.buffer->scope != Scope::local)
+      go("set_scope", {BlockName{names.back()}, Word{"local"}});
+  }
+  std::vector<const For *> around = loops(random_.pick(names));
+  if (around.empty())
+    return;
+  std::string at = random_.pick(around)->var->name;
+  for (const std::string &name : names)
+    if (std::ranges::none_of(loops(name), [&](const For *loop) { return loop->var->name == at; }))
+      go(chance(70) ? "reverse_compute_at" : "compute_at", {BlockName{name}, LoopName{at}});
+}
+
 void Author::weave() {
   for (const Block *block : blocks_of(body()))
     if (block->body.buffer->role == Role::temporary && chance(60))
       go("set_scope", {BlockName{block->id->name}, Word{chance(80) ? "local" : "shared"}});
-  for (std::size_t tries = 1 + random_.below(5); tries > 0; --tries)
-    go(directive_of(*find_primitive(chance(50) ? "compute_at" : "reverse_compute_at"), s_, random_));
+  if (chance(50))
+    return one_nest();
+  for (std::size_t tries = 2 + random_.below(6); tries > 0; --tries) {
+    std::vector<const Block *> blocks = blocks_of(body());
+    const Block *writer = random_.pick(blocks);
+    std::erase_if(blocks,
+                  [&](const Block *block) { return block == writer || !reads(*block, writer->body.buffer); });
+    if (writer->body.buffer->role != Role::temporary || blocks.empty())
+      continue;
+    const Block *reader = random_.pick(blocks);
+    bool forwards = chance(50);
+    std::vector<const For *> around = loops((forwards ? reader : writer)->id->name);
+    if (!around.empty())
+      go(forwards ? "compute_at" : "reverse_compute_at",
+         {BlockName{(forwards ? writer : reader)->id->name}, LoopName{random_.pick(around)->var->name}});
+  }
+  for (const Block *block : blocks_of(body()))
+    if (block->init && chance(30))
+      if (std::vector<const For *> around = loops(block->id->name); !around.empty())
+        go("decompose_reduction", {BlockName{block->id->name}, LoopName{random_.pick(around)->var->name}});
 }
 
 // ---- looking

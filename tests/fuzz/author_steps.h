@@ -39,6 +39,10 @@ private:
 
   /// Brings stages that use the same buffer under common loops, before their loops are tiled.
   void weave();
+  /// Brings as many stages as possible under one loop, with local temporaries, so that little is owed.
+  void one_nest();
+  /// Whether blocks conflict in a parameter.
+  bool tangled() const;
 
   // ---- looking
 

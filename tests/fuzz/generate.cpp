@@ -26,16 +26,24 @@ Generator::Generator(std::uint64_t seed)
 
 Generated Generator::make() {
   choose_extents();
-  for (std::size_t n = chance(40) ? 1 + random_.below(2) : 0; n > 0; --n)
+  tangled_ = chance(40);
+  for (std::size_t n = chance(tangled_ ? 75 : 40) ? 1 + random_.below(2) : 0; n > 0; --n)
     add_inout();
   if (chance(15))
     scalars_.push_back({work_.scalar(fresh("s"), main_), 8, 0, true});
-  std::size_t stages = 1 + random_.below(4) + (chance(30) ? random_.below(3) : 0);
+  std::size_t stages = (tangled_ ? 0 : 1) + random_.below(tangled_ ? 3 : 4);
+  if (chance(30))
+    stages += random_.below(3);
+  if (tangled_ && chance(30))
+    add_look_back();
+  for (InPlace &target : inouts_)
+    if (tangled_ && chance(50))
+      add_overwrite(target);
   for (std::size_t n = 0; n < stages; ++n) {
     if (!inouts_.empty() && chance(35)) {
       InPlace &target = inouts_[random_.below(inouts_.size())];
       if (!target.updated) {
-        add_update(target);
+        add_update(target, chance(30));
         continue;
       }
     }
@@ -43,10 +51,12 @@ Generated Generator::make() {
   }
   for (InPlace &target : inouts_)
     if (!target.updated) {
-      add_update(target);
+      add_update(target, chance(30));
       if (chance(50))
         add_stage();
     }
+  if (stages_.empty() && inouts_.empty())
+    add_stage();
   return {work_.output(results()), shape_, main_};
 }
 
@@ -92,6 +102,11 @@ Extent Generator::any_extent() {
 }
 
 std::vector<Extent> Generator::any_shape() {
+  if (tangled_ && chance(90)) {
+    std::vector<Extent> shape = bases_;
+    shape.resize(std::min<std::size_t>(shape.size(), 2));
+    return shape;
+  }
   while (true) {
     std::vector<Extent> shape;
     std::int64_t elements = 1;
@@ -188,7 +203,11 @@ Value Generator::stage_value(DType type) {
     Value a = read(type), b = read(type);
     result = combine(BinaryOp::mul, a, b);
   } else {
-    result = value(type, 2);
+    result = value(type, tangled_ ? 1 : 2);
+  }
+  while (!wanted_.empty()) {
+    Value more = read(type);
+    result = combine(BinaryOp::add, result, more);
   }
   if (is_float(type)) {
     if (result.magnitude * terms() > most_in_f32)
@@ -232,7 +251,7 @@ Definition Generator::definition(const Value &value, const std::vector<Expr> &in
 void Generator::add_stage() {
   std::vector<Extent> shape = any_shape();
   bool is_mask = chance(5);
-  open(shape, !is_mask && chance(40));
+  open(shape, !is_mask && chance(tangled_ ? 20 : 40));
   Value value = stage_value(is_mask ? DType::boolean : chance(82) ? main_ : any_arithmetic(random_));
   std::vector<std::string> names(axis_names.begin(),
                                  axis_names.begin() + static_cast<std::ptrdiff_t>(shape.size()));
@@ -242,8 +261,8 @@ void Generator::add_stage() {
   sources_.push_back(stages_.back());
 }
 
-void Generator::add_update(InPlace &target) {
-  open(target.shape, chance(30));
+void Generator::add_update(InPlace &target, bool sums) {
+  open(target.shape, sums);
   DType type = target.tensor.buffer()->dtype;
   auto source =
       std::ranges::find(sources_, target.tensor.buffer(), [](const Source &it) { return it.tensor.buffer(); });
@@ -274,10 +293,41 @@ void Generator::add_update(InPlace &target) {
   sources_.push_back(old);
 }
 
+void Generator::add_overwrite(InPlace &target) {
+  wanted_ = {{*std::ranges::find(sources_, target.tensor.buffer(),
+                                 [](const Source &it) { return it.tensor.buffer(); })}};
+  add_stage();
+  Source kept = stages_.back();
+  inner_.insert(kept.tensor.buffer());
+  bool sums = chance(40);
+  if (sums || chance(50))
+    wanted_ = {{kept}};
+  add_update(target, sums);
+  if (sums) // only the sum reads T
+    std::erase_if(sources_,
+                  [&](const Source &source) { return source.tensor.buffer() == kept.tensor.buffer(); });
+  else
+    wanted_ = {{kept}};
+  add_stage();
+}
+
+void Generator::add_look_back() {
+  add_stage();
+  Source first = stages_.back();
+  inner_.insert(first.tensor.buffer());
+  wanted_ = {{first}};
+  add_stage();
+  Source second = stages_.back();
+  outer_.insert(second.tensor.buffer());
+  wanted_ = {{first}, {second, true}};
+  add_stage();
+}
+
 std::vector<Result> Generator::results() {
   std::vector<Result> results;
   for (const Source &stage : stages_)
-    if (!read_.contains(stage.tensor.buffer()) || chance(30))
+    if (!read_.contains(stage.tensor.buffer()) || outer_.contains(stage.tensor.buffer()) ||
+        (!inner_.contains(stage.tensor.buffer()) && chance(30)))
       results.emplace_back(stage.tensor, any_stored(stage.shape));
   return results;
 }

@@ -4,9 +4,40 @@
 
 namespace nestsmith::fuzz {
 
+static Value value_of(const Expr &element, const Source &source) {
+  if (is_float(element.dtype()))
+    return {element, source.magnitude, source.bits, source.given};
+  return {element, byte_size(element.dtype()) < 8 ? 0x1p32 : source.magnitude, 0, true};
+}
+
+Value Generator::read_wanted(const Wanted &wanted) {
+  const Source &source = wanted.source;
+  std::vector<Expr> indices;
+  Expr mask;
+  for (std::size_t n = 0; n < source.shape.size(); ++n) {
+    bool own = n < places_.size() && places_[n].extent.is(source.shape[n]);
+    indices.push_back(own ? places_[n].at : index_below(source.shape[n], mask));
+    if (n > 0 || !own || !wanted.before)
+      continue;
+    std::int64_t by = random_.pick({1, 1, 2});
+    indices[0] = indices[0] - by;
+    mask = Expr(by - 1) < places_[0].at;
+  }
+  const Buffer &buffer = source.tensor.buffer();
+  Expr element =
+      mask.exists() ? load(buffer, indices, mask, constant(buffer->dtype, 0)) : load(buffer, indices);
+  return value_of(element, source);
+}
+
 Value Generator::read(DType type, bool only_given) {
+  if (!wanted_.empty() && nested_ == 0 && !only_given) {
+    Wanted wanted = wanted_.back();
+    wanted_.pop_back();
+    if (auto value = converted(read_wanted(wanted), type))
+      return *value;
+  }
   // Later tensors more often: stages read each other.
-  for (int tries = 0; tries < 3 && !sources_.empty() && chance(75); ++tries) {
+  for (int tries = 0; tries < 3 && !sources_.empty() && chance(tangled_ ? 92 : 75); ++tries) {
     std::size_t at = std::max(random_.below(sources_.size()), random_.below(sources_.size()));
     const Source source = sources_[at];
     if (only_given && is_float(type) && !source.given)
@@ -27,15 +58,16 @@ Value Generator::read(DType type, bool only_given) {
 Value Generator::read_of(const Source &source) {
   std::vector<Expr> indices;
   Expr mask;
-  for (const Extent &extent : source.shape)
-    indices.push_back(index_below(extent, mask));
+  std::size_t axes = places_.size() - sums_.size();
+  bool own = tangled_ && source.shape.size() == axes && chance(70);
+  for (std::size_t n = 0; n < source.shape.size(); ++n)
+    indices.push_back(own && places_[n].extent.is(source.shape[n]) ? places_[n].at
+                                                                   : index_below(source.shape[n], mask));
   const Buffer &buffer = source.tensor.buffer();
   mask = any_mask(mask);
   Expr element =
       mask.exists() ? load(buffer, indices, mask, constant(buffer->dtype, 0)) : load(buffer, indices);
-  if (is_float(buffer->dtype))
-    return {element, source.magnitude, source.bits, source.given};
-  return {element, byte_size(buffer->dtype) < 8 ? 0x1p32 : source.magnitude, 0, true};
+  return value_of(element, source);
 }
 
 Value Generator::read_of_new(DType type) {

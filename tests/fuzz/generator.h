@@ -61,6 +61,12 @@ struct InPlace {
   bool updated = false;
 };
 
+/// A tensor that a stage is to read, at its own element or, in the first dimension, before it.
+struct Wanted {
+  Source source;
+  bool before = false;
+};
+
 class Generator {
 public:
   explicit Generator(std::uint64_t seed);
@@ -80,7 +86,12 @@ private:
   Tensor placeholder(const std::vector<Extent> &shape, DType dtype);
   void add_inout();
   void add_stage();
-  void add_update(InPlace &target);
+  /// T reads the inout tensor, which is then overwritten. A later stage reads T, or the update is a sum that
+  /// reads it.
+  void add_overwrite(InPlace &target);
+  /// Y is computed from T, and a later stage reads T, and Y at an element before its own.
+  void add_look_back();
+  void add_update(InPlace &target, bool sums);
   /// The axes of a stage of this shape, and perhaps of its sum.
   void open(const std::vector<Extent> &shape, bool sums);
   double terms() const; ///< of the sum
@@ -96,6 +107,7 @@ private:
   /// An element of this type: of a tensor that is there, or of a new input.
   Value read(DType type, bool only_given = false);
   Value read_of(const Source &source);
+  Value read_wanted(const Wanted &wanted);
   Value read_of_new(DType type);
   Expr any_mask(Expr mask);
   /// An index of a dimension of this extent. Where `mask` becomes an expression, only under it.
@@ -128,9 +140,14 @@ private:
   Shape shape_;
   DType main_;
   int names_ = 0, rounds_ = 0, nested_ = 0;
+  /// All tensors have one shape, and stages read each other more than inputs, mostly at the element that they
+  /// write: many dependences, and loops that can be shared.
+  bool tangled_ = false;
   std::vector<Extent> bases_;
   std::vector<Source> sources_, stages_;
-  std::set<Buffer> read_; ///< by a stage
+  std::set<Buffer> read_;          ///< by a stage
+  std::vector<Wanted> wanted_;     ///< to be read by the next stage
+  std::set<Buffer> inner_, outer_; ///< stages that stay temporaries, and that become outputs
   std::vector<InPlace> inouts_;
   std::vector<Value> scalars_;
   std::vector<Place> places_; ///< of the stage that is being made: its axes, then those of its sum
