@@ -239,6 +239,17 @@ private:
     return all;
   }
 
+  /// Whether the init of the sum executes before the block: before itself, and before the loops of the sum.
+  bool init_precedes(const Block &sum, const Block &block) const {
+    if (!sum.init)
+      return false;
+    std::vector<Var> common = loops_around(nest_, sum, block);
+    return sum.id == block.id || std::ranges::any_of(common, [&](const Var &loop) {
+             return std::ranges::any_of(sum.iters,
+                                        [&](const IterVar &iter) { return sums_over(sum, iter, loop); });
+           });
+  }
+
   /// Whether a barrier orders the accesses of blocks n and m to `buffer`. This requires two conditions: block n
   /// writes shared memory that one of the blocks n + 1 … m reads, so that a barrier is between them; and
   /// `comes_first` holds for the serial loops around both blocks.
@@ -248,7 +259,7 @@ private:
       return false;
     bool read = false;
     for (std::size_t at = n + 1; at <= m; ++at)
-      read = read || reads(*blocks_[at], filled);
+      read = read || (reads(*blocks_[at], filled) && !init_precedes(*blocks_[m], *blocks_[at]));
     std::vector<Var> serial = loops_around(nest_, *blocks_[n], *blocks_[m]);
     std::erase_if(serial, [&](const Var &var) { return axis_of_.count(var) > 0; });
     return read && comes_first(nest_, *blocks_[n], *blocks_[m], buffer, serial);

@@ -149,6 +149,27 @@ TEST(Obligations, AThreadBlockMustNotReadWhatAnotherOneWrites) {
   }
 }
 
+/// T = C + 1, C = the sum over k of T. The threads fill T together and read it after a barrier, but the init of
+/// the sum overwrites C before the barrier.
+TEST(Obligations, TheInitOfASumRacesWithAReaderBeforeTheBarrier) {
+  Workload w("init_overwrites");
+  Tensor c = w.inout("C", {4, 8});
+  Tensor t = w.compute("T", {4, 8}, {"i", "j"}, [&](Expr i, Expr j) { return c(i, j) + 1; });
+  Reduce k = reduce_axis("k", 3);
+  w.update(c, {"i", "j"}, [&](const std::vector<Expr> &at) { return sum(t(at[0], at[1]), k); });
+  Schedule s(w.output());
+  s.set_scope(s.block("T"), Scope::shared);
+  auto [rows, row] = s.split(s.loops(s.block("C"))[0], {infer, 2});
+  s.compute_at(s.block("T"), rows);
+  s.bind(rows, Axis::block_x);
+  s.bind(row, Axis::thread_x);
+  Loop column = s.split(s.loops(s.block("T")).back(), {infer, 2})[1];
+  s.bind(column, Axis::thread_x);
+  EXPECT_TRUE(test::contains(
+      race_of(s), "block C writes an element of C that block T reads at another index of threadIdx.x"))
+      << race_of(s);
+}
+
 TEST(Obligations, AnInPlaceProductRacesWhereThreadsShareARow) {
   Schedule s = in_place_product(8, 32);
   s.set_scope(s.block("AB"), Scope::shared);
