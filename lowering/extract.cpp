@@ -160,7 +160,8 @@ private:
   /// The source of a tile that is copied through registers.
   Buffer origin(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))
-      if (const auto *access = block->body.value.as<Load>(); access && block->body.buffer == buffer)
+      if (const auto *access = block->body.value.as<Load>();
+          access && block->body.buffer == buffer && access->buffer != buffer)
         return buffer->scope == Scope::local ? origin(access->buffer) : buffer;
     return buffer;
   }
