@@ -139,6 +139,16 @@ bool are_disjoint(const Stmt &root, const Block &a, const Block &b, const Buffer
       [&](const ParameterAccess &x, const ParameterAccess &y) { return disjoint(x, y, buffer, bounds); });
 }
 
+/// Whether the init of the sum executes before the block: before the sum itself, and before the loops of the
+/// sum.
+bool init_precedes(const Stmt &root, const Block &sum, const Block &block) {
+  return sum.init &&
+         (sum.id == block.id || std::ranges::any_of(loops_around(root, sum, block), [&](const Var &loop) {
+            return std::ranges::any_of(sum.iters,
+                                       [&](const IterVar &iter) { return sums_over(sum, iter, loop); });
+          }));
+}
+
 } // namespace
 
 std::vector<Buffer> conflicts(const Block &a, const Block &b) {
@@ -168,7 +178,9 @@ std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &move
       bool is_first = place_of(after, now) < place_of(after, there->id);
       auto in_order = [&](const Stmt &root, const Block &block, const Block &other) {
         const Block &first = was_first ? block : other, &second = was_first ? other : block;
-        return comes_first(root, first, second, buffer, loops_around(root, block, other));
+        // Lowering executes the init of a sum before all loops of the sum.
+        return !(second.body.buffer == buffer && init_precedes(root, second, first)) &&
+               comes_first(root, first, second, buffer, loops_around(root, block, other));
       };
       bool kept =
           was_first == is_first && in_order(before, old_block, *here) && in_order(after, new_block, *there);
@@ -239,17 +251,6 @@ private:
     return all;
   }
 
-  /// Whether the init of the sum executes before the block: before itself, and before the loops of the sum.
-  bool init_precedes(const Block &sum, const Block &block) const {
-    if (!sum.init)
-      return false;
-    std::vector<Var> common = loops_around(nest_, sum, block);
-    return sum.id == block.id || std::ranges::any_of(common, [&](const Var &loop) {
-             return std::ranges::any_of(sum.iters,
-                                        [&](const IterVar &iter) { return sums_over(sum, iter, loop); });
-           });
-  }
-
   /// Whether a barrier orders the accesses of blocks n and m to `buffer`. This requires two conditions: block n
   /// writes shared memory that one of the blocks n + 1 … m reads, so that a barrier is between them; and
   /// `comes_first` holds for the serial loops around both blocks.
@@ -259,7 +260,7 @@ private:
       return false;
     bool read = false;
     for (std::size_t at = n + 1; at <= m; ++at)
-      read = read || (reads(*blocks_[at], filled) && !init_precedes(*blocks_[m], *blocks_[at]));
+      read = read || (reads(*blocks_[at], filled) && !init_precedes(nest_, *blocks_[m], *blocks_[at]));
     std::vector<Var> serial = loops_around(nest_, *blocks_[n], *blocks_[m]);
     std::erase_if(serial, [&](const Var &var) { return axis_of_.count(var) > 0; });
     return read && comes_first(nest_, *blocks_[n], *blocks_[m], buffer, serial);

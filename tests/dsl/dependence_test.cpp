@@ -149,6 +149,19 @@ TEST(Obligations, AThreadBlockMustNotReadWhatAnotherOneWrites) {
   }
 }
 
+/// T = C + 1, C = the sum over one k of T: lowering puts the init of C before the loop k, and T would read it.
+TEST(ComputeAtRefuses, ReaderOfTheOldElementInALoopOfTheSum) {
+  Workload w("one_term");
+  Tensor c = w.inout("C", {4});
+  Tensor t = w.compute("T", {4}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
+  Reduce k = reduce_axis("k", 1);
+  w.update(c, {"i"}, [&](const std::vector<Expr> &at) { return sum(t(at[0]), k); });
+  Schedule s(w.output());
+  Loop sum_loop = s.loops(s.block("C"))[1];
+  expect_refused(s, "compute_at.order", [&] { s.compute_at(s.block("T"), sum_loop); },
+                 "block T reads C, and block C writes it later", {"T", "C"});
+}
+
 /// T = C + 1, C = the sum over k of T. The threads fill T together and read it after a barrier, but the init of
 /// the sum overwrites C before the barrier.
 TEST(Obligations, TheInitOfASumRacesWithAReaderBeforeTheBarrier) {
