@@ -56,8 +56,7 @@ TEST(Generated, ComputationsAreWhatTheCheckCanJudge) {
     Program source = specialise(made.program, sizes);
     CheckResult result = Checker().check(source, as_computation(source), {.infinite = true});
     EXPECT_TRUE(result.passed) << print(source) << result.messages().front();
-    EXPECT_TRUE(result.skipped.empty()) << print(source) << result.skipped.front().why;
-    EXPECT_TRUE(result.exact().has_value()) << print(source);
+    EXPECT_TRUE(result.find(CheckRun::integers) || result.find(CheckRun::ring)) << print(source);
   }
 }
 
