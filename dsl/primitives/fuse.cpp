@@ -6,6 +6,21 @@
 
 namespace nestsmith::primitives {
 
+/// What makes the inner loop the body of the outer loop.
+static std::string remedy(const Schedule::Edit &edit, const For &outer, const For &inner) {
+  bool swapped = find_loop(inner.body, outer.var) != nullptr;
+  const For &around = swapped ? inner : outer, &below = swapped ? outer : inner;
+  if (!find_loop(around.body, below.var))
+    return "name two loops of one nest";
+  for (const For *loop : loops_of(path_to(edit.body(), below.var)))
+    if (find_loop(loop->body, below.var) && !find_loop(loop->body, around.var) && !as<For>(loop->body))
+      return fmt::format(
+          "the body of {} has other statements beside {}: fuse the loops before moving blocks into "
+          "their nest",
+          loop->var->name, below.var->name);
+  return "make them adjacent with reorder, outer loop first";
+}
+
 Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
   Schedule::Edit edit(schedule, "fuse", {LoopName{loop_name(outer_handle)}, LoopName{loop_name(inner_handle)}});
   const For &outer = edit.loop(outer_handle);
@@ -14,12 +29,10 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
   edit.require_serial("fuse.serial", inner);
   const auto *child = as<For>(outer.body);
   if (!child || child->var != inner.var)
-    edit.refuse(
-        "fuse.nested",
-        fmt::format(
-            "the body of {} is not exactly the loop {}; make them adjacent with reorder, outer loop first",
-            outer.var->name, inner.var->name),
-        {outer.var->name, inner.var->name});
+    edit.refuse("fuse.nested",
+                fmt::format("the body of {} is not exactly the loop {}; {}", outer.var->name, inner.var->name,
+                            remedy(edit, outer, inner)),
+                {outer.var->name, inner.var->name});
 
   auto most = [](const For &loop) { return range_of(loop.extent, {}).value().high; };
   std::int64_t iterations = 0;

@@ -111,12 +111,15 @@ TEST(FuseRefuses, LoopsThatAreNotNested) {
                  {"i", "j"});
   expect_refused(s, "fuse.nested", [&] { s.fuse(i, k); }, "the body of i is not exactly the loop k; " + reason,
                  {"i", "k"});
-  expect_refused(s, "fuse.nested", [&] { s.fuse(i, other); }, "the body of i is not exactly the loop C_i",
-                 {"i", "C_i"});
+  expect_refused(s, "fuse.nested", [&] { s.fuse(i, other); },
+                 "the body of i is not exactly the loop C_i; name two loops of one nest", {"i", "C_i"});
   expect_refused(s, "fuse.nested", [&] { s.fuse(i, i); }, "the body of i is not exactly the loop i", {"i"});
   s.reverse_compute_at(s.block("C"), i);
-  expect_refused(s, "fuse.nested", [&] { s.fuse(i, j); }, "the body of i is not exactly the loop j",
-                 {"i", "j"});
+  expect_refused(
+      s, "fuse.nested", [&] { s.fuse(i, j); },
+      "the body of i is not exactly the loop j; the body of i has other statements beside j: fuse the "
+      "loops before moving blocks into their nest",
+      {"i", "j"});
 }
 
 TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
