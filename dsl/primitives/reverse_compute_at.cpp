@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace nestsmith::primitives {
@@ -69,31 +70,135 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
   }
 }
 
-/// For each axis of the consumer, the dimension of the link that it indexes.
-std::vector<std::size_t> identity_map(const Schedule::Edit &edit, const Block &consumer, const Buffer &link) {
-  std::vector<std::size_t> map(consumer.iters.size(), link->shape.size());
-  bool good = std::all_of(consumer.iters.begin(), consumer.iters.end(),
-                          [](const IterVar &iter) { return iter.kind == IterKind::spatial; });
+/// Finds the box of the consumer's axes for a box of the elements that it reads.
+class AxesOfBox {
+public:
+  explicit AxesOfBox(const Block &consumer) : consumer_(consumer) {
+    for (const IterVar &iter : consumer.iters)
+      bounds_.set_extent(iter.var, iter.extent);
+  }
+
+  /// Adds one dimension. `bounds` are those of the loops. Returns whether the index is a constant in a whole
+  /// dimension, or a mixed-radix number of axes or of their digits whose values in the span are a box.
+  bool add(const Expr &index, const Expr &shape, Span span, const Bounds &bounds) {
+    Linear number = linearize(index, bounds_);
+    auto &terms = number.terms;
+    if (terms.empty())
+      return proves(span.min <= Expr(0), bounds) && proves(shape <= span.min + span.extent, bounds);
+    std::ranges::sort(terms, {}, &Term::coefficient);
+    std::int64_t radix = 1;
+    for (std::size_t n = 0; n < terms.size(); ++n) {
+      const auto &[coefficient, digit] = terms[n];
+      const Var *var = digit.base.as<Var>();
+      auto values = range_of(digit, bounds_);
+      if (!var || number.constant != 0 || coefficient != radix || !values)
+        return false;
+      bool last = n + 1 == terms.size();
+      auto own = last ? std::optional(span) : lowest(span, values->high + 1, bounds);
+      if (!own)
+        return false;
+      digits_[*var].push_back({digit, *own, values->high + 1});
+      radix *= values->high + 1;
+    }
+    return true;
+  }
+
+  /// None if an axis does not follow from its digits, or if the box does not contain all of a sum.
+  std::optional<Region> spatial() {
+    Region region;
+    for (const IterVar &iter : consumer_.iters) {
+      auto span = span_of(iter);
+      bool whole =
+          span && as_int(span->min) == 0 && proves(iter.extent <= span->extent, bounds_) && span->runs.empty();
+      if (!span || (iter.is_summed() && !whole))
+        return std::nullopt;
+      if (!iter.is_summed())
+        region.push_back(*span);
+    }
+    return region;
+  }
+
+private:
+  struct Part {
+    Digit digit;
+    Span span;
+    std::int64_t values; ///< of the digit
+  };
+
+  /// Takes the lowest digit from a span: either all its values in whole rows, or a part of one row.
+  static std::optional<Span> lowest(Span &span, std::int64_t radix, const Bounds &bounds) {
+    auto extent = as_int(span.extent);
+    auto divides = [&](std::int64_t by) { return as_int(simplify(floormod(span.min, Expr(by)), bounds)) == 0; };
+    if (!extent || !span.runs.empty())
+      return std::nullopt;
+    bool rows = *extent % radix == 0 && divides(radix);
+    if (!rows && !(radix % *extent == 0 && divides(*extent)))
+      return std::nullopt;
+    Span low = rows ? Span{Expr(0), Expr(radix)}
+                    : Span{simplify(floormod(span.min, Expr(radix)), bounds), span.extent};
+    span = {simplify(floordiv(span.min, Expr(radix)), bounds), Expr(rows ? *extent / radix : 1)};
+    return low;
+  }
+
+  std::optional<Span> span_of(const IterVar &iter) {
+    auto &parts = digits_[iter.var];
+    if (parts.empty() && as_int(iter.extent) == 1)
+      return Span{Expr(0), Expr(1)};
+    if (parts.size() == 1 && parts[0].digit.div == 1 && parts[0].digit.mod == 0)
+      return parts[0].span;
+    std::ranges::sort(parts, {}, [](const Part &part) { return part.digit.div; });
+    Span result{Expr(0), Expr(1)};
+    std::int64_t reached = 1, last = 0;
+    for (const auto &[digit, span, values] : parts) {
+      auto extent = as_int(span.extent);
+      if (digit.div != reached || !extent || !span.runs.empty())
+        return std::nullopt;
+      reached *= values;
+      result.min = result.min + span.min * Expr(digit.div);
+      last += digit.div * (*extent - 1);
+      auto &runs = result.runs; // the smallest step first
+      if (!runs.empty() && runs.back().step * runs.back().count == digit.div)
+        runs.back().count *= *extent;
+      else if (*extent > 1)
+        runs.push_back({digit.div, *extent});
+    }
+    if (!proves(iter.extent <= Expr(reached), bounds_))
+      return std::nullopt;
+    result.extent = Expr(last + 1);
+    std::ranges::reverse(result.runs);
+    if (result.runs.empty() || (result.runs.size() == 1 && result.runs.front().step == 1))
+      result.runs.clear();
+    return result;
+  }
+
+  const Block &consumer_;
+  Bounds bounds_;
+  std::map<Var, std::vector<Part>> digits_;
+};
+
+/// The box of the consumer's spatial axes that reads the elements `made`.
+Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const Buffer &link, const Region &made,
+                   const Bounds &bounds) {
+  const Load *first = nullptr;
+  bool good = true;
+  AxesOfBox axes(consumer);
   for (const Load *access : loads_of(consumer)) {
     if (access->buffer != link)
       continue;
-    for (std::size_t axis = 0; axis < consumer.iters.size(); ++axis) {
-      std::size_t found = link->shape.size();
-      for (std::size_t d = 0; d < access->indices.size(); ++d)
-        if (const Var *var = access->indices[d].as<Var>(); var && *var == consumer.iters[axis].var)
-          found = d;
-      good = good && found < link->shape.size() && (map[axis] == link->shape.size() || map[axis] == found);
-      map[axis] = found;
-    }
-    good = good && access->indices.size() == consumer.iters.size();
+    if (first)
+      good = good && std::ranges::equal(first->indices, access->indices, same);
+    for (std::size_t d = 0; d < made.size() && !first; ++d)
+      good = good && axes.add(access->indices[d], link->shape[d], made[d], bounds);
+    first = access;
   }
-  if (!good)
+  auto region = good ? axes.spatial() : std::nullopt;
+  if (!region)
     edit.refuse("reverse_compute_at.identity",
                 fmt::format("block {} does not read {} at exactly its own axes, so the elements that it can "
                             "compute in one iteration are not a box; use compute_at on the producer",
                             consumer.id->name, link->name),
                 {consumer.id->name});
-  return map;
+  return *region;
 }
 
 } // namespace
@@ -105,7 +210,6 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   Buffer link = link_of(edit, consumer, loop);
   require_plain_nest(edit, "reverse_compute_at.serial", consumer);
   check_complete(edit, consumer, loop, link);
-  std::vector<std::size_t> map = identity_map(edit, consumer, link);
 
   Bounds bounds = loop_bounds(edit.body());
   auto outer = loops_of(path_to(edit.body(), loop.var));
@@ -114,9 +218,7 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
     fixed.insert(x->var);
   auto made = region_written(
       loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
-  Region region;
-  for (std::size_t axis = 0; axis < map.size(); ++axis)
-    region.push_back(made.value()[map[axis]]);
+  Region region = box_of_axes(edit, consumer, link, made.value(), bounds);
   Stmt nest = nest_over(edit, consumer, region, bounds);
 
   std::vector<const For *> around = outer;

@@ -14,7 +14,10 @@ namespace nestsmith::primitives {
 /// Requires [reverse_compute_at.serial]: the loops of R are serial, because new loops replace them.
 /// Requires [reverse_compute_at.complete]: every writer of this temporary is below j. Neither j nor a loop
 ///   outside of j is a reduction loop of a writer.
-/// Requires [reverse_compute_at.identity]: R is not a reduction and reads the temporary at its own axes.
+/// Requires [reverse_compute_at.identity]: R reads the temporary at its own axes, or as another shape: an index
+///   may be a mixed-radix number of the axes, the digits of an axis may be indices, and axes of one value may
+///   be missing. The elements that one iteration produces are then a box of the axes of R, which contains all
+///   of each sum.
 /// Requires [reverse_compute_at.partition]: different iterations of j, and of the loops outside of j, write
 ///   disjoint boxes of the temporary, so that R executes once for each element.
 /// Requires [reverse_compute_at.order]: each access of R to a parameter keeps its order relative to the

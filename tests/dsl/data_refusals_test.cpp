@@ -286,8 +286,8 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
                    {"Y"});
   };
   refused([](Workload &w, const Tensor &t) {
-    Reduce j = reduce_axis("r", 5);
-    return w.compute("Y", {5}, {"i"}, [&](Expr i) { return sum(t(i, j), j); });
+    Reduce i = reduce_axis("r", 5); // over the rows that the iterations make one by one
+    return w.compute("Y", {5}, {"j"}, [&](Expr j) { return sum(t(i, j), i); });
   });
   refused([](Workload &w, const Tensor &t) {
     return w.compute("Y", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i + 1, j); });

@@ -145,6 +145,54 @@ TEST(ReverseComputeInline, KeepsTheAxesOfTheConsumer) {
   EXPECT_TRUE(contains(print(s.program()), "block T(y0 = t0*6 + t1):")) << print(s.program());
 }
 
+TEST(ReverseComputeAt, ReshapesAndUnitAxes) {
+  for (const Case &x : one_to_one())
+    for (std::size_t depth : {0, 1}) {
+      Schedule s(reshaped(x));
+      auto loops = s.loops(s.block("T"));
+      if (depth < loops.size())
+        s.reverse_compute_at(s.block("Y"), loops[depth]);
+      EXPECT_TRUE(same_meaning(s)) << x.what;
+    }
+}
+
+TEST(ReverseComputeAt, ReshapesOfTiles) {
+  auto at_tile = [](const Case &x, std::int64_t tile) {
+    Schedule s(reshaped(x));
+    auto loops = s.loops(s.block("T"));
+    Loop outer = s.split(loops.back(), {infer, tile})[0];
+    s.reverse_compute_at(s.block("Y"), outer);
+    EXPECT_TRUE(same_meaning(s)) << x.what;
+  };
+  Case flatten = one_to_one()[4], unflatten = one_to_one()[5];
+  for (std::int64_t tile : {2, 3, 6})
+    at_tile(flatten, tile);
+  for (std::int64_t tile : {2, 3, 6, 12})
+    at_tile(unflatten, tile); // a part of a row, and whole rows
+  Schedule s(reshaped(unflatten));
+  Loop outer = s.split(s.loops(s.block("T"))[0], {infer, 4})[0];
+  expect_refused(s, "reverse_compute_at.identity", [&] { s.reverse_compute_at(s.block("Y"), outer); },
+                 "the elements that it can compute in one iteration are not a box", {"Y"});
+}
+
+TEST(ReverseComputeAt, SumsOfWholeRows) {
+  Workload w("rows");
+  Tensor x = w.placeholder("X", {6, 8}, DType::u32);
+  Tensor t = w.compute("T", {6, 8}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) + 1; });
+  Reduce k = reduce_axis("k", 8);
+  Tensor y = w.compute("Y", {6}, {"i"}, [&](Expr i) { return sum(t(i, k), k); });
+  Program program = w.output({y});
+  Schedule rows(program), tiles(program);
+  rows.reverse_compute_at(rows.block("Y"), rows.loop("i"));
+  EXPECT_TRUE(same_meaning(rows));
+  tiles.reverse_compute_at(tiles.block("Y"), tiles.split(tiles.loop("i"), {infer, 4})[0]);
+  EXPECT_TRUE(same_meaning(tiles));
+  Schedule parts(program);
+  Loop outer = parts.split(parts.loop("j"), {infer, 4})[0];
+  expect_refused(parts, "reverse_compute_at.identity",
+                 [&] { parts.reverse_compute_at(parts.block("Y"), outer); }, "block Y does not read T", {"Y"});
+}
+
 TEST(ReverseComputeInlineRefuses, AnElementThatSeveralInstancesRead) {
   std::string message =
       "block Y does not read T at exactly its own axes, each once and over its whole extent, and its "
