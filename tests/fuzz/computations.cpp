@@ -7,7 +7,6 @@
 #include "tests/fuzz/generate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace nestsmith::fuzz {
@@ -174,17 +173,8 @@ TraceFile trace_of(const Case &it) {
   TraceFile trace{it.source.name, it.shape, it.dtype, it.arch, it.directives};
   for (const Var &size : it.source.sizes)
     trace.sizes.emplace_back(size->name, *size->size);
+  trace.computation = it.source;
   return trace;
-}
-
-/// The seed in the name of a generated computation.
-static std::optional<std::uint64_t> seed_of(const std::string &name) {
-  const std::string prefix = generated_prefix;
-  std::uint64_t seed = 0;
-  if (!name.starts_with(prefix))
-    return std::nullopt;
-  auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), seed);
-  return error == std::errc() && end == name.data() + name.size() ? std::optional(seed) : std::nullopt;
 }
 
 Case case_of(const TraceFile &trace, const std::string &where) {
@@ -195,9 +185,9 @@ Case case_of(const TraceFile &trace, const std::string &where) {
   auto made = std::ranges::find_if(computations(), [&](const Computation &computation) {
     return computation.name == trace.workload && computation.rank == shape.size();
   });
-  if (auto seed = seed_of(trace.workload))
-    it = case_of_generated(*seed, trace.arch);
-  else if (made != computations().end())
+  if (trace.computation)
+    it = {*trace.computation, nullptr, std::move(shape), trace.dtype, trace.arch, {}};
+  else if (made != computations().end()) // a trace of version 1
     it = case_of(*made, std::move(shape), trace.dtype, trace.arch);
   else
     throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");

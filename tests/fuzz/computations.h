@@ -36,7 +36,7 @@ Case case_of(const Computation &computation, Shape shape, DType dtype, std::stri
 Case case_of_generated(std::uint64_t seed, std::string arch);
 
 TraceFile trace_of(const Case &it);
-/// Throws UserError(usage) where the trace is neither of a computation of the table nor of a generated one.
+/// Throws UserError(usage) if the trace contains no computation and names none of the table.
 Case case_of(const TraceFile &trace, const std::string &where);
 
 } // namespace nestsmith::fuzz
