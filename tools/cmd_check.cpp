@@ -87,9 +87,9 @@ std::string text_of(const Scheduled &scheduled, const Machine &machine, const Ch
   text = folded_lines(text) + "\n\n";
   for (const RunResult &run : result.runs)
     text += run_line(run, style);
-  for (const SkippedRun &run : result.skipped)
-    text +=
-        folded("not checked: " + run.why, std::string(30, ' '), fmt::format("  {} {:<25} ", "–", run.label));
+  for (const SkippedRun &run : by_reason(result.skipped))
+    text += folded(run.label + ": " + run.why, std::string(30, ' '),
+                   fmt::format("  {} {:<25} ", "–", "not checked"));
   if (machine.simulated())
     text += "\nraces, bounds, unwritten reads and barriers are checked in every run\n";
   for (const std::string &message : result.messages())

@@ -59,12 +59,13 @@ std::string variant_notes(const std::vector<Climbed> &rows) {
   return folded_lines(text);
 }
 
-/// The runs of the checks that were skipped, one line for each: "softmax: integer mode not checked: …".
+/// The runs of the checks that were skipped, one line for each: "softmax: not checked: integer mode: …".
 std::string skipped_notes(const std::vector<Climbed> &rows) {
   std::string text;
   for (const Climbed &row : rows)
-    for (const SkippedRun &run : row.check.skipped)
-      text += fmt::format("{}{}: {} not checked: {}\n", text.empty() ? "\n" : "", row.name, run.label, run.why);
+    for (const SkippedRun &run : by_reason(row.check.skipped))
+      text +=
+          fmt::format("{}{}: not checked: {}: {}\n", text.empty() ? "\n" : "", row.name, run.label, run.why);
   return folded_lines(text);
 }
 

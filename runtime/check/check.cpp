@@ -41,6 +41,16 @@ bool in_ring(const Program &source) {
 
 } // namespace
 
+std::vector<SkippedRun> by_reason(const std::vector<SkippedRun> &skipped) {
+  std::vector<SkippedRun> joined;
+  for (const SkippedRun &run : skipped)
+    if (auto known = std::ranges::find(joined, run.why, &SkippedRun::why); known != joined.end())
+      known->label += "; " + run.label;
+    else
+      joined.push_back(run);
+  return joined;
+}
+
 const RunResult *CheckResult::find(CheckRun run) const {
   auto it = std::ranges::find(runs, run, &RunResult::run);
   return it == runs.end() ? nullptr : &*it;

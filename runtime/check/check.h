@@ -24,6 +24,9 @@ struct SkippedRun {
   std::string why;   ///< what was not checked, and the reason
 };
 
+/// Joins the labels of the runs that have the same reason.
+std::vector<SkippedRun> by_reason(const std::vector<SkippedRun> &skipped);
+
 struct CheckResult {
   bool passed = true;
   std::vector<RunResult> runs;
