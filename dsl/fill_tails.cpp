@@ -22,6 +22,7 @@ public:
   Program run() {
     if (!any_guard()) // all tiles are full
       return program_;
+    find_conditions();
     // An init may precede the caches that its update reads, so repeat this until nothing is added.
     for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
       known = padding_.size();
@@ -46,6 +47,31 @@ private:
     return std::any_of(blocks.begin(), blocks.end(), guarded);
   }
 
+  /// Collects the guards of axes that index nothing. A split adds such a guard to a block if the index of the
+  /// element that the block writes does not grow with the loop.
+  void find_conditions() {
+    for (const Block *block : blocks_of(program_.body))
+      for (const IterVar &iter : block->iters)
+        if (iter.guarded && !iter.is_summed() && !indexes(*block, iter))
+          conditions_[block->body.buffer].push_back(iter.binding);
+  }
+
+  static bool indexes(const Block &block, const IterVar &iter) {
+    return std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+  }
+
+  /// Whether a condition of a writer of the buffer depends on a loop of the axis. Then the guard of the axis
+  /// may be the only guard of the reader under which the condition holds.
+  bool written_under_guard(const Buffer &buffer, const IterVar &iter) const {
+    auto it = conditions_.find(buffer);
+    return it != conditions_.end() && std::ranges::any_of(it->second, [&](const Expr &condition) {
+             return any_node(condition, [&](const Expr &node) {
+               const Var *loop = node.as<Var>();
+               return loop && !(*loop)->size && uses(iter.binding, *loop);
+             });
+           });
+  }
+
   Expr reach(const IterVar &iter) const {
     return simplify(highest(iter.binding, bounds_).value() + Expr(1), bounds_);
   }
@@ -56,12 +82,17 @@ private:
     return access && !access->mask.exists() && access->buffer->scope == Scope::global;
   }
 
-  /// Whether every load of the block that this axis indexes exists up to `extent` and, unless `end` is null, is
-  /// 0 from `end` on. A buffer that is longer than `end` has elements of its source there.
-  bool loads_reach(const Block &block, const Var &axis, const Expr &extent, const Expr &end) const {
-    for (const Load *access : loads_of(block))
+  /// Whether the block may load without the guard of this axis: every load exists and has been written. Each
+  /// load that the axis indexes exists up to `extent` and, unless `end` is null, is 0 from `end` on. A buffer
+  /// that is longer than `end` has elements of its source there.
+  bool loads_reach(const Block &block, const IterVar &iter, const Expr &extent, const Expr &end) const {
+    for (const Load *access : loads_of(block)) {
+      if (access->buffer == block.body.buffer)
+        continue;
+      if (iter.guarded && written_under_guard(access->buffer, iter))
+        return false;
       for (std::size_t d = 0; d < access->indices.size(); ++d) {
-        if (!uses(access->indices[d], axis) || access->buffer == block.body.buffer)
+        if (!uses(access->indices[d], iter.var))
           continue;
         auto it = padding_.find({access->buffer, d});
         const Var *plain = access->indices[d].as<Var>();
@@ -70,6 +101,7 @@ private:
         if (end.exists() && !(it->second.zero && holds(access->buffer->shape[d] <= end)))
           return false;
       }
+    }
     return true;
   }
 
@@ -89,9 +121,15 @@ private:
   /// Whether each guard of the block is only the upper end of an axis that indexes its buffer.
   bool only_ends(const Block &block) const {
     return std::ranges::all_of(block.iters, [&](const IterVar &iter) {
-      bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
-      return !iter.guarded || iter.is_summed() || (indexes && holds(Expr(0) <= iter.binding));
+      return !iter.guarded || iter.is_summed() || (indexes(block, iter) && holds(Expr(0) <= iter.binding));
     });
+  }
+
+  /// The axis that is the index of the block's buffer in this dimension, or null.
+  static const IterVar *axis_at(const Block &block, std::size_t dimension) {
+    const Var *axis = block.body.indices[dimension].as<Var>();
+    auto iter = std::ranges::find_if(block.iters, [&](const IterVar &x) { return axis && x.var == *axis; });
+    return iter == block.iters.end() ? nullptr : &*iter;
   }
 
   /// Pads those dimensions of a temporary in which all of its writers can run past the shape.
@@ -102,10 +140,8 @@ private:
       Expr extent = buffer->shape[d], begun; // the end of the first writer, which may be an init
       bool possible = true, zero = true;
       for (const Block *writer : writers) {
-        const Var *axis = writer->body.indices[d].as<Var>();
-        auto iter = std::find_if(writer->iters.begin(), writer->iters.end(),
-                                 [&](const IterVar &x) { return axis && x.var == *axis; });
-        if (iter == writer->iters.end() || !only_ends(*writer)) {
+        const IterVar *iter = axis_at(*writer, d);
+        if (!iter || !only_ends(*writer)) {
           possible = false;
           break;
         }
@@ -115,12 +151,12 @@ private:
         possible = possible && holds(end <= begun) && (holds(end <= buffer->shape[d]) || in_whole_rows(*iter));
       }
       for (const Block *writer : writers) {
-        const Var *axis = writer->body.indices[d].as<Var>();
         if (!possible)
           break;
-        possible = is_copy(*writer) || loads_reach(*writer, *axis, extent, {});
+        const IterVar &iter = *axis_at(*writer, d);
+        possible = is_copy(*writer) || loads_reach(*writer, iter, extent, {});
         const auto *source = writer->body.value.as<Load>();
-        bool copies = source && !source->mask.exists() && loads_reach(*writer, *axis, extent, buffer->shape[d]);
+        bool copies = source && !source->mask.exists() && loads_reach(*writer, iter, extent, buffer->shape[d]);
         zero = zero && (is_copy(*writer) || copies);
       }
       if (possible)
@@ -155,7 +191,7 @@ private:
       if (!indexed)
         return false;
     }
-    return loads_reach(block, iter.var, reach(iter), iter.extent);
+    return loads_reach(block, iter, reach(iter), iter.extent);
   }
 
   Stmt rewrite(const Stmt &stmt) {
@@ -210,6 +246,7 @@ private:
   const Program &program_;
   Bounds bounds_;
   std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
+  std::map<Buffer, std::vector<Expr>> conditions_; ///< bindings of guards that are no end of the buffer
 };
 
 } // namespace

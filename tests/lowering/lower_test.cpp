@@ -173,6 +173,32 @@ TEST(Tails, OfASumKeepTheirGuardWhereTheSourceIsLonger) {
   }
 }
 
+/// T does not depend on i, so the split of i adds a guard to T. Without its own guard, the sum would read T in
+/// threads that have not written T. The split of j is below T, and adds no guard to T.
+TEST(Tails, OfASumKeepTheirGuardWhereItsInputIsGuardedToo) {
+  Workload w("guarded");
+  Tensor x = w.placeholder("X", {4});
+  Tensor t = w.compute("T", {4}, {"t"}, [&](Expr i) { return x(i) + 1; });
+  Reduce k = reduce_axis("k", 4);
+  Tensor y = w.compute("Y", {5, 3}, {"i", "j"}, [&](Expr, Expr) { return sum(t(k), k); });
+  Schedule s(w.output({y}));
+  auto Y = s.block("Y");
+  auto i = s.loops(Y)[0], j = s.loops(Y)[1];
+  s.set_scope(s.block("T"), Scope::local);
+  s.compute_at(s.block("T"), i);
+  auto thread = s.split(i, {infer, 4})[1];
+  s.split(j, {infer, 2});
+  s.reverse_compute_at(s.cache_write(Y, Scope::local), thread);
+  s.bind(thread, Axis::thread_x);
+  Program program = lowered_to(s, fill_tails);
+  EXPECT_EQ(test::difference(program, test::results_of(s.source())), std::nullopt) << print(program);
+  for (const char *block :
+       {"block T(t = ax_t, i = i_outer*4 + i_inner) where i < 5:\n",
+        "block Y_init(i = i_outer*4 + i_inner, j = j_outer*2 + j_inner) where i < 5:\n",
+        "block Y(i = i_outer*4 + i_inner, j = j_outer*2 + j_inner, sum k = k) where i < 5:\n"})
+    EXPECT_TRUE(contains(print(program), block)) << block << print(program);
+}
+
 TEST(Barriers, AreTwoATile) {
   Counts counts = count(lower(shared_tiles(8, 8, 12)).only());
   EXPECT_EQ(counts.notes, (std::vector<std::string>{
