@@ -1,6 +1,7 @@
 #include "dsl/primitives/reverse_compute_at.h"
 
 #include "dsl/primitives/move.h"
+#include "dsl/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -201,6 +202,24 @@ Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const Buff
   return *region;
 }
 
+/// The loops of the link may produce only a part of it, if no block reads the rest: a mask excludes it. The
+/// moved block still has to compute all of its own elements.
+void check_covered(const Schedule::Edit &edit, const Block &moved, const For &loop, const Buffer &link,
+                   const Bounds &bounds) {
+  for (const IterVar &iter : moved.iters) {
+    auto range = range_of(iter.binding, bounds);
+    auto last = highest(iter.binding, bounds);
+    if (!iter.is_summed() &&
+        !(range && range->low <= 0 && last && proves(iter.extent <= *last + Expr(1), bounds)))
+      edit.refuse(
+          "reverse_compute_at.covers",
+          fmt::format("the loops around {} produce only a part of {}, so block {} would not compute all of "
+                      "its {} elements along {}; use compute_at on the producer",
+                      loop.var->name, link->name, moved.id->name, to_string(iter.extent), iter.var->name),
+          {loop.var->name});
+  }
+}
+
 } // namespace
 
 void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
@@ -234,6 +253,7 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
                             "iterations each complete a separate tile",
                             loop.var->name, link->name, consumer.id->name),
                 {loop.var->name, consumer.id->name});
+  check_covered(edit, *find_block(nest, consumer.id), loop, link, loop_bounds(make_seq({edit.body(), nest})));
   Stmt body =
       insert_into(remove_block(edit.body(), consumer.id), loop.var, nest, [](const Stmt &) { return false; });
   require_kept_order(edit, "reverse_compute_at.order", consumer.id, body, consumer.id, loop.var->name);

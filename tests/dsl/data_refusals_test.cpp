@@ -300,6 +300,26 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
   });
 }
 
+/// Y reads six of its eight columns from T, and 0 in the others.
+Schedule six_columns(std::int64_t columns) {
+  Workload w("masked");
+  Tensor x = w.placeholder("X", {4, 8}, DType::u32);
+  Tensor t = w.compute("T", {4, columns}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Tensor y = w.compute("Y", {4, 8}, {"i", "j"}, [&](Expr i, Expr j) { return t.where(j < 6, i, j); });
+  return Schedule(w.output({y}));
+}
+
+TEST(ReverseComputeAtRefuses, LoopsThatProduceLessThanTheReaderComputes) {
+  std::string message = "produce only a part of T, so block Y would not compute all of its 8 elements along j";
+  Schedule shape = six_columns(6), mask = six_columns(8);
+  BlockRef y = shape.block("Y");
+  Loop j = shape.loop("j");
+  expect_refused(shape, "reverse_compute_at.covers", [&] { shape.reverse_compute_at(y, j); }, message, {"j"});
+  mask.compute_at(mask.block("T"), mask.loop("Y_i"));
+  y = mask.block("Y"), j = mask.loops(mask.block("T")).back();
+  expect_refused(mask, "reverse_compute_at.covers", [&] { mask.reverse_compute_at(y, j); }, message, {});
+}
+
 TEST(ReverseComputeAtRefuses, IterationsThatShareElements) {
   Schedule s(gemm(8, 5, 4));
   auto [outer, inner] = s.split(s.fuse(s.loop("i"), s.loop("j")), {infer, 7});
