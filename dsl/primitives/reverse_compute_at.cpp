@@ -209,8 +209,11 @@ void check_covered(const Schedule::Edit &edit, const Block &moved, const For &lo
   for (const IterVar &iter : moved.iters) {
     auto range = range_of(iter.binding, bounds);
     auto last = highest(iter.binding, bounds);
-    if (!iter.is_summed() &&
-        !(range && range->low <= 0 && last && proves(iter.extent <= *last + Expr(1), bounds)))
+    Expr end = last ? *last + Expr(1) : Expr(0);
+    // A tile that is rounded up to a size covers it, which the rules do not prove for every size.
+    bool covered = range && range->low <= 0 && last &&
+                   (uses_size(end) ? !proves(end < iter.extent, bounds) : proves(iter.extent <= end, bounds));
+    if (!iter.is_summed() && !covered)
       edit.refuse(
           "reverse_compute_at.covers",
           fmt::format("the loops around {} produce only a part of {}, so block {} would not compute all of "
