@@ -43,10 +43,12 @@ std::optional<Range> IndexRewriter::operand_range(const Expr &e) {
 }
 
 /// The interval of the terms one by one, and, where sizes are in it, that of what is left when variables have
-/// gone to the ends of their extents and the sizes have cancelled: i - M < 0 where i runs over M.
+/// gone to the ends of their extents and the sizes have cancelled: i - M < 0 where i runs over M, and i//M < 8
+/// where i runs over 8*M.
 std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
   auto result = interval(linear);
-  if (linear.terms.size() < 2 || !depends_on_sizes(linear))
+  bool is_variable = linear.terms.size() == 1 && linear.terms[0].digit.base.as<Var>();
+  if (is_variable || !depends_on_sizes(linear))
     return result;
   auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
   if (high && (!result || *high < result->high))

@@ -62,6 +62,20 @@ TEST(Sizes, DivideAFusedLoop) {
   EXPECT_EQ(simplified(floordiv(Expr(M) * Expr(N), N)), "M");
 }
 
+/// The loops of 8 x M/2 tiles, fused: a quotient alone has no other term against which the sizes could cancel.
+TEST(Sizes, DivideAFusedLoopByAPartOfASize) {
+  Var even = make_size("E", {.multiple_of = 4}), fused = make_var("fused");
+  Expr half = floordiv(even, 2);
+  Bounds bounds;
+  bounds.set_extent(fused, Expr(even) * Expr(4));
+  EXPECT_TRUE(proves(floordiv(fused, half) < 8, bounds));
+  EXPECT_FALSE(proves(floordiv(fused, half) < 7, bounds));
+  auto range = range_of(floordiv(fused, half), bounds);
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->low, 0);
+  EXPECT_EQ(range->high, 7);
+}
+
 /// What M - 5 divides is below it only where it is positive: M may be 3.
 TEST(Sizes, ThatMayBeNegativeBoundNoRemainder) {
   Loops l;
