@@ -3,7 +3,9 @@
 #include "dsl/region.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <utility>
 
 namespace nestsmith {
 
@@ -39,8 +41,8 @@ bool all_conflicts(const std::vector<ParameterAccess> &a, const std::vector<Para
   });
 }
 
-/// An expression that takes every value of both spans: `a.min` plus new variables, whose ranges are added to
-/// `bounds`. None if the distance between the spans, or the extent of one of them, is not constant.
+/// An expression that takes every value of both spans: the lower start plus new variables, whose ranges are
+/// added to `bounds`. None if the distance between the spans, or the extent of one of them, is not constant.
 std::optional<Expr> common_form(const Span &a, const Span &b, Bounds &bounds) {
   auto part = [&](std::int64_t step, std::int64_t count) {
     Var var = make_var("part");
@@ -50,41 +52,54 @@ std::optional<Expr> common_form(const Span &a, const Span &b, Bounds &bounds) {
   auto offset = as_int(simplify(b.min - a.min, bounds)), x = as_int(a.extent), y = as_int(b.extent);
   if (!offset || !x || !y)
     return std::nullopt;
-  Expr form = a.min;
-  if (*offset == 0 && a.runs == b.runs && !a.runs.empty()) {
+  std::int64_t low = std::min<std::int64_t>(0, *offset), high = std::max(*x, *offset + *y);
+  Expr form = a.min + Expr(low);
+  if (a.runs == b.runs && !a.runs.empty() && *offset % a.runs.front().step == 0) {
+    std::int64_t shift = std::abs(*offset) / a.runs.front().step; // of the largest steps
     for (const Run &run : a.runs)
-      form = form + part(run.step, run.count);
+      form = form + part(run.step, run.count + std::exchange(shift, 0));
     return form;
   }
-  std::int64_t low = std::min<std::int64_t>(0, *offset), high = std::max(*x, *offset + *y);
-  return form + Expr(low) + part(1, high - low);
+  return form + part(1, high - low);
+}
+
+bool contains(const std::vector<Var> &vars, const Var &var) {
+  return std::ranges::find(vars, var) != vars.end();
 }
 
 /// Whether an element that both accesses touch determines the values of the variables `kept`, so that both
-/// accesses touch it with the same values. All other loop variables may vary.
+/// accesses touch it with the same values. The variables `fixed` have the same values for both accesses. All
+/// other loop variables may vary.
 bool determined(const ParameterAccess &x, const ParameterAccess &y, const Buffer &buffer,
-                const std::vector<Var> &kept, Bounds bounds) {
-  auto is_kept = [&](const Var &var) { return std::ranges::find(kept, var) != kept.end(); };
-  auto varies = [&](const Var &var) { return !is_kept(var); };
+                const std::vector<Var> &kept, Bounds bounds, const std::vector<Var> &fixed = {}) {
+  auto varies = [&](const Var &var) { return !contains(kept, var) && !contains(fixed, var); };
   Region a = box(x.indices, buffer->shape, varies, bounds), b = box(y.indices, buffer->shape, varies, bounds);
   std::vector<Expr> forms;
   for (std::size_t d = 0; d < a.size(); ++d)
     if (auto form = common_form(a[d], b[d], bounds))
       forms.push_back(*form);
   return determine(
-      forms, kept, [](const Var &) { return false; }, bounds);
+      forms, kept, [&](const Var &var) { return contains(fixed, var); }, bounds);
 }
 
 /// Whether `first` touches each common element in the same iteration of the loop as `second`, or in an earlier
-/// one. Conservative: true only if, in some dimension, both accesses begin at scale * loop plus a constant, and
-/// the last index of `second` is less than `scale` beyond the first index of `first`.
+/// one. The variables `fixed` have the same values for both accesses. Conservative: true only if, in some
+/// dimension, both accesses begin at scale * loop plus a fixed value, and the last index of `second` is less
+/// than `scale` beyond the first index of `first`.
 bool never_later(const ParameterAccess &first, const ParameterAccess &second, const Buffer &buffer,
-                 const Var &loop, const Bounds &bounds) {
-  auto varies = [&](const Var &var) { return var != loop; };
+                 const Var &loop, const Bounds &bounds, const std::vector<Var> &fixed = {}) {
+  auto varies = [&](const Var &var) { return var != loop && !contains(fixed, var); };
+  auto is_fixed = [&](const Term &term) {
+    return !any_node(term.digit.base, [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      return node.as<Load>() || (var && !contains(fixed, *var));
+    });
+  };
   Region a = box(first.indices, buffer->shape, varies, bounds);
   Region b = box(second.indices, buffer->shape, varies, bounds);
   for (std::size_t d = 0; d < a.size(); ++d) {
     Linear begin = linearize(a[d].min, bounds);
+    std::erase_if(begin.terms, is_fixed);
     auto offset = as_int(simplify(b[d].min - a[d].min, bounds)), extent = as_int(b[d].extent);
     if (!offset || !extent || begin.terms.size() != 1)
       continue;
@@ -188,6 +203,76 @@ std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &move
         return was_first ? Dependence{moved, here->id, buffer} : Dependence{here->id, moved, buffer};
     }
   }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Finds what a new order of loops does to dependences.
+class NewOrder {
+public:
+  NewOrder(const Stmt &root, const std::vector<Var> &before, const std::vector<Var> &after)
+      : bounds_(loop_bounds(root)) {
+    for (const For *loop : loops_of(path_to(root, before.front())))
+      if (!contains(before, loop->var))
+        fixed_.push_back(loop->var);
+    for (std::size_t n = 0; n < before.size(); ++n) {
+      if (permuted_.empty() && before[n] == after[n])
+        fixed_.push_back(before[n]);
+      else
+        permuted_.push_back(before[n]);
+    }
+    for (auto outer = permuted_.begin(); outer != permuted_.end(); ++outer)
+      for (auto inner = std::next(outer); inner != permuted_.end(); ++inner)
+        if (std::ranges::find(after, *inner) < std::ranges::find(after, *outer))
+          exchanged_.emplace_back(*outer, *inner);
+  }
+
+  /// Two loops whose exchange may change the order of two accesses to one element; none if there are none. The
+  /// access of `first` comes first now. The order is kept if the element determines the iteration of one of the
+  /// loops, or if `first` is never in a later iteration of either loop.
+  std::optional<std::pair<Var, Var>> broken(const Block &first, const Block &second,
+                                            const Buffer &buffer) const {
+    std::optional<std::pair<Var, Var>> found;
+    all_conflicts(accesses_of(first, buffer, bounds_), accesses_of(second, buffer, bounds_),
+                  [&](const ParameterAccess &x, const ParameterAccess &y) {
+                    auto same = [&](const std::vector<Var> &loops) {
+                      return determined(x, y, buffer, loops, bounds_, fixed_);
+                    };
+                    auto forward = [&](const Var &loop) {
+                      return never_later(x, y, buffer, loop, bounds_, fixed_);
+                    };
+                    if (same(permuted_))
+                      return true;
+                    for (const auto &[outer, inner] : exchanged_)
+                      if (!same({outer}) && !same({inner}) && !(forward(outer) && forward(inner)))
+                        found = {outer, inner};
+                    return !found;
+                  });
+    return found;
+  }
+
+private:
+  Bounds bounds_;
+  std::vector<Var> fixed_;                     ///< loops around all loops that change places
+  std::vector<Var> permuted_;                  ///< the other loops, in their old order
+  std::vector<std::pair<Var, Var>> exchanged_; ///< pairs of loops: the outer one becomes the inner one
+};
+
+} // namespace
+
+std::optional<BrokenExchange> broken_by_reorder(const Stmt &root, const std::vector<Var> &before,
+                                                const std::vector<Var> &after) {
+  std::optional<NewOrder> order; // most nests have no blocks that conflict
+  std::vector<const Block *> blocks = blocks_of(as<For>(path_to(root, before.back()).back())->body);
+  for (std::size_t n = 0; n < blocks.size(); ++n)
+    for (std::size_t m = n + 1; m < blocks.size(); ++m)
+      for (const Buffer &buffer : conflicts(*blocks[n], *blocks[m])) {
+        if (!order)
+          order.emplace(root, before, after);
+        if (auto loops = order->broken(*blocks[n], *blocks[m], buffer))
+          return BrokenExchange{{blocks[n]->id, blocks[m]->id, buffer}, loops->first, loops->second};
+      }
   return std::nullopt;
 }
 

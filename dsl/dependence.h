@@ -6,8 +6,9 @@
 /// of them a write, must keep its order. Two blocks *conflict* in a buffer if both access it and at least one
 /// writes it.
 ///
-/// Two questions are decided here, both conservatively:
+/// Three questions are decided here, all conservatively:
 ///   - Does a directive that moves one block keep the order of each conflicting pair (`broken_by_move`)?
+///   - Does a new order of loops keep it (`broken_by_reorder`)?
 ///   - Are conflicting accesses of different threads ordered (`unordered_accesses`)?
 
 #include "dsl/program.h"
@@ -30,6 +31,18 @@ struct Dependence {
 /// other block. In `after` the moved block is `now`: the same block, or a part of it such as its init.
 std::optional<Dependence> broken_by_move(const Stmt &before, const BlockId &moved, const Stmt &after,
                                          const BlockId &now);
+
+/// A dependence that needs the order of two loops.
+struct BrokenExchange {
+  Dependence dependence;
+  Var outer, inner; ///< in the order that must be kept
+};
+/// The first dependence that a new order of loops does not provably keep; none if all are kept. `before` lists
+/// loops of a perfect nest, without gaps, the outermost first. `after` lists the same loops in the new order.
+/// Requires that each element is accessed in the order of the conflicting blocks in the nest. All directives
+/// ensure this: a computation has one nest for each block, and no directive changes the order of accesses.
+std::optional<BrokenExchange> broken_by_reorder(const Stmt &root, const std::vector<Var> &before,
+                                                const std::vector<Var> &after);
 
 /// Two conflicting accesses in one kernel by different threads, which no barrier orders.
 struct Race {

@@ -1,5 +1,6 @@
 #include "dsl/primitives/reorder.h"
 
+#include "dsl/dependence.h"
 #include "dsl/primitives/edit.h"
 
 #include <algorithm>
@@ -100,6 +101,32 @@ void check_repeated(const Schedule::Edit &edit, const std::vector<const For *> &
   }
 }
 
+/// Conflicting accesses to an element of a parameter must keep their order.
+void check_order(const Schedule::Edit &edit, const std::vector<const For *> &before,
+                 const std::vector<const For *> &after) {
+  auto vars = [](const std::vector<const For *> &loops) {
+    std::vector<Var> result;
+    for (const For *loop : loops)
+      result.push_back(loop->var);
+    return result;
+  };
+  auto broken = broken_by_reorder(edit.body(), vars(before), vars(after));
+  if (!broken)
+    return;
+  const auto &[first, second, buffer] = broken->dependence;
+  auto verb = [&, &buffer = buffer](const BlockId &id) {
+    return access_verb(*find_block(edit.body(), id), buffer);
+  };
+  edit.refuse(
+      "reorder.order",
+      fmt::format("block {} {} {}, and block {} {} it later, possibly in another iteration of {} and {}; "
+                  "with {} inside of {} this order is not kept for all elements; keep the order of "
+                  "these loops, or reorder before moving block {} into this nest",
+                  first->name, verb(first), buffer->name, second->name, verb(second), broken->outer->name,
+                  broken->inner->name, broken->outer->name, broken->inner->name, second->name),
+      {broken->outer->name, broken->inner->name, first->name, second->name});
+}
+
 } // namespace
 
 void reorder(Schedule &schedule, std::vector<Loop> order) {
@@ -125,6 +152,7 @@ void reorder(Schedule &schedule, std::vector<Loop> order) {
   }
   check_inits(edit, chain, result);
   check_repeated(edit, chain, result);
+  check_order(edit, chain, result);
   Stmt nest = chain.back()->body;
   for (auto loop = result.rbegin(); loop != result.rend(); ++loop) {
     For copy = **loop;

@@ -17,6 +17,9 @@ namespace nestsmith::primitives {
 /// Requires [reorder.repeated]: if the init of a reduction is not decomposed, a loop that repeats the block
 ///   keeps its order relative to the reduction loops. A loop repeats the block if `compute_at` placed the block
 ///   inside the loop and no binding of the block uses the loop variable.
+/// Requires [reorder.order]: if two blocks inside of the loops access the same element of a parameter, and one
+///   of them writes it, the accesses keep their order. Two loops can change places if both accesses are always
+///   in the same iteration of one of them, or if the first access is never in a later iteration of either.
 /// Ensures: every iteration executes once; the order of a summation may change.
 void reorder(Schedule &schedule, std::vector<Loop> order);
 

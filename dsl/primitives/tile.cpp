@@ -31,6 +31,7 @@ std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int6
   } catch (const ScheduleError &error) {
     const std::string &broken = error.requirement();
     const char *requirement = broken.starts_with("split.")     ? "tile.split"
+                              : broken == "reorder.order"      ? "tile.order"
                               : broken.starts_with("reorder.") ? "tile.nest"
                                                                : broken.c_str();
     edit.refuse(requirement, fmt::format("{}: {}", error.directive(), error.message()),

@@ -16,6 +16,7 @@ namespace nestsmith::primitives {
 ///   and if a factor does not divide the extent, the loop is the outermost part of an axis of every block
 ///   below.
 /// Requires [tile.nest]: i and j are two loops of one nest, and no other statement is between them.
+/// Requires [tile.order]: accesses to an element of a parameter keep their order, as reorder requires it.
 /// Ensures: every iteration executes once; the order of a summation may change.
 std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int64_t> factors);
 

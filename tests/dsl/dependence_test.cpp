@@ -131,6 +131,86 @@ TEST(ReverseComputeAt, KeepsTheOrderOfAReaderOfEarlierElements) {
   }
 }
 
+/// T = X + 1; Y = 3*T, an output; U = Y[i - 1, j] + T, an output. All are below the loop j.
+Schedule rows_are_read(std::int64_t m, std::int64_t n) {
+  Workload w("rows_are_read");
+  Tensor x = w.placeholder("X", {m, n}, DType::u32);
+  Tensor t = w.compute("T", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Tensor y = w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) * 3; });
+  Tensor u = w.compute("U", {m, n}, {"i", "j"},
+                       [&](Expr i, Expr j) { return y.where(Expr(0) < i, i - 1, j) + t(i, j); });
+  Schedule s(w.output({y, u}));
+  Loop j = s.loops(s.block("T"))[1];
+  s.reverse_compute_at(s.block("Y"), j);
+  s.reverse_compute_at(s.block("U"), j);
+  return s;
+}
+
+TEST(ReorderRefuses, ReaderOfEarlierElementsInATileOfTheirLoop) {
+  for (std::int64_t distance : {0, 1, 4, 5}) {
+    Schedule s = output_is_read(16, distance);
+    Loop i = s.loops(s.block("T"))[0];
+    s.reverse_compute_at(s.block("Y"), i);
+    s.reverse_compute_at(s.block("U"), i);
+    auto loops = s.split(i, {infer, 4});
+    Loop outer = loops[0], inner = loops[1];
+    if (distance % 4 == 0) { // the same inner iteration
+      s.reorder({inner, outer});
+      continue;
+    }
+    expect_refused(s, "reorder.order",
+                   [&] {
+                     s.reorder({inner, outer});
+                   },
+                   "block Y writes Y, and block U reads it later, possibly in another iteration of i_outer and "
+                   "i_inner; with i_outer inside of i_inner this order is not kept for all elements; keep the "
+                   "order of these loops, or reorder before moving block U into this nest",
+                   {"i_outer", "i_inner", "Y", "U"});
+  }
+}
+
+TEST(Reorder, ExchangesALoopThatTheElementDetermines) {
+  Schedule s = rows_are_read(6, 10);
+  Loop i = s.loop("i"), j = s.loop("j");
+  s.reorder({j, i}); // the column is the same
+  auto rows = s.split(i, {infer, 2}), columns = s.split(j, {infer, 4});
+  Loop block = rows[0], row = rows[1], strip = columns[0], column = columns[1];
+  s.reorder({block, strip, row, column});
+  s.reorder({strip, column, block, row});
+  expect_refused(s, "reorder.order",
+                 [&] {
+                   s.reorder({strip, column, row, block});
+                 },
+                 "block Y writes Y, and block U reads it later", {"i_outer", "i_inner", "Y", "U"});
+}
+
+TEST(Reorder, ExchangesTheLoopsOfAnUpdateInPlace) {
+  Schedule s = in_place_product(8, 5);
+  auto [i, j, k] = s.loops<3>(s.block("AB"));
+  s.reverse_compute_at(s.block("C"), i);
+  auto [outer, inner] = s.split(i, {infer, 4});
+  s.reorder({inner, outer}); // the row is the same
+
+  Schedule sum(test::product(8, 8, 3));
+  auto [row, column, term] = sum.loops<3>(sum.block("C"));
+  sum.decompose_reduction(sum.block("C"), term);
+  sum.tile(row, column, {3, 3}); // the init and the sum write the same element
+}
+
+TEST(TileRefuses, ReaderOfEarlierElementsInATileOfTheirLoop) {
+  Schedule s = output_is_read(16, 1);
+  Loop i = s.loops(s.block("T"))[0];
+  s.reverse_compute_at(s.block("Y"), i);
+  s.reverse_compute_at(s.block("U"), i);
+  auto loops = s.split(i, {infer, 4});
+  Loop outer = loops[0], inner = loops[1];
+  expect_refused(s, "tile.order",
+                 [&] {
+                   s.tile(outer, inner, {2, 2});
+                 },
+                 "block Y writes Y, and block U reads it later", {"i_outer", "i_inner"});
+}
+
 TEST(Obligations, AThreadBlockMustNotReadWhatAnotherOneWrites) {
   for (std::int64_t distance : {0, 1}) {
     Schedule s = output_is_read(16, distance);
