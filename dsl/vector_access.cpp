@@ -79,6 +79,15 @@ bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds) {
   return found;
 }
 
+/// Whether the condition is the same expression in all lanes.
+static bool is_same_in_lanes(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
+  Expr first = in_lane(condition, loop, 0, bounds);
+  for (std::int64_t lane = 1; lane < lanes; ++lane)
+    if (!same(in_lane(condition, loop, lane, bounds), first))
+      return false;
+  return true;
+}
+
 /// [rule.lanes.inside] (x - y)//m < 0, x + n < y where m > 0, (x - y) % m = 0, x < y, 0 <= n, n < m
 /// [rule.lanes.outside] y <= x + n where y <= x, 0 <= n
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
@@ -87,8 +96,10 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
     return true;
   if (op && is_logical(op->op))
     return is_uniform(op->a, loop, lanes, bounds) && is_uniform(op->b, loop, lanes, bounds);
-  if (!op || !is_comparison(op->op) || !is_index(op->a.dtype()))
-    return false;
+  bool index =
+      op && is_comparison(op->op) && is_index(op->a.dtype()) && !op->a.node().data && !op->b.node().data;
+  if (!index) // the difference of data wraps around, so it does not decide x < y
+    return is_same_in_lanes(condition, loop, lanes, bounds);
   Expr difference = op->a - op->b;
   auto motion = motion_along(difference, loop, lanes, bounds);
   if (!motion)

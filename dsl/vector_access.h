@@ -34,7 +34,8 @@ Expr in_lane(const Expr &e, const Var &loop, std::int64_t lane, const Bounds &bo
 bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds);
 
 /// Whether the condition provably has the same value in all lanes. The function shows this if the condition is
-/// always true, if the difference of its operands does not change along the loop, or if it is x < y and the
+/// always true, or if it is the same expression in all lanes. For a comparison of index arithmetic, it is
+/// enough that the difference of the operands does not change along the loop, or that it is x < y and the
 /// values of x - y in the lanes are consecutive, starting at a multiple of `lanes`.
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 

@@ -1,7 +1,9 @@
 /// vectorize: what it changes, what it refuses, what it owes.
 
+#include "dsl/vector_access.h"
 #include "tests/dsl/support.h"
 
+#include <limits>
 #include <utility>
 
 namespace nestsmith {
@@ -122,6 +124,38 @@ TEST(VectorizeRefuses, GuardsThatSplitAVector) {
                  {t.s.name(t.lanes), "A_shared"});
   expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
                  "the bound 1023 and each start must be multiples of 4; use a scalar loop for this shape", {});
+}
+
+/// x + 2^63 - 1 < x wraps around: it is true exactly if x > 0, although the difference of both sides is
+/// constant.
+TEST(VectorizeRefuses, MasksOnDataThatDifferBetweenLanes) {
+  Workload w("wraps");
+  Tensor x = w.placeholder("X", {8, 16}, DType::i64), z = w.placeholder("Z", {8}, DType::u32);
+  Tensor y = w.compute("Y", {8, 16}, {"i", "j"}, [&](Expr i, Expr j) {
+    return z.where(x(i, j) + std::numeric_limits<std::int64_t>::max() < x(i, j), i);
+  });
+  Schedule s(w.output({y}));
+  Loop lanes = s.split(s.loop("j"), {infer, 4})[1];
+  expect_refused(
+      s, "vectorize.uniform", [&] { s.vectorize(lanes); },
+      "block Y reads under the mask X[i, j] + 9223372036854775807 < X[i, j], which may differ between "
+      "the 4 lanes of j_inner; vectorize another loop",
+      {"j_inner", "Y"});
+}
+
+/// The proof must not depend on the form of the condition: lowering does not simplify indices of data.
+TEST(Uniform, IsAConditionOnDataThatAllLanesRead) {
+  Workload w("data");
+  Tensor x = w.placeholder("X", {8}, DType::u32);
+  Var outer = make_var("outer"), lane = make_var("lane");
+  Bounds bounds;
+  bounds.set_extent(outer, 8);
+  bounds.set_extent(lane, 4);
+  Expr i = Expr(outer) * 4 + Expr(lane);
+  EXPECT_TRUE(is_uniform(x(i / 4) <= x(i / 4), lane, 4, bounds));
+  EXPECT_TRUE(is_uniform(x(i / 8) < x(i / 4) && x(outer) <= x(0), lane, 4, bounds));
+  EXPECT_FALSE(is_uniform(x(i / 2) < x(i / 4), lane, 4, bounds));
+  EXPECT_FALSE(is_uniform(x(i) - 1 < x(i), lane, 4, bounds));
 }
 
 TEST(VectorizeRefuses, ParametersThatAreNotAligned) {
