@@ -229,22 +229,29 @@ private:
     for (std::int64_t step = 0; step < last; ++step)
       for (const StagedNest &nest : nests)
         if (nest.stage <= step)
-          stmts.push_back(emit_iteration(loop, nest.stmt, Expr(step - nest.stage)));
+          stmts.push_back(emit_iteration(loop, nest.stmt, nullptr, step - nest.stage));
     for (const StagedNest &nest : nests)
-      steady.push_back(emit_iteration(loop, nest.stmt, Expr(made.var) + Expr(last - nest.stage)));
+      steady.push_back(emit_iteration(loop, nest.stmt, &made.var, last - nest.stage));
     made.body = kernel::make_seq(std::move(steady));
     stmts.push_back(kernel::make(std::move(made)));
     return kernel::make_seq(std::move(stmts));
   }
 
-  /// A nest of a pipelined loop for one iteration, guarded unless that iteration provably exists.
-  kernel::Stmt emit_iteration(const For &loop, const Stmt &nest, const Expr &iteration) {
+  /// A nest of a pipelined loop for the iteration `ahead`, or for the iteration `*step + ahead`, guarded unless
+  /// that iteration provably exists. Below the guard, the range of the step is shorter.
+  kernel::Stmt emit_iteration(const For &loop, const Stmt &nest, const Var *step, std::int64_t ahead) {
+    Expr iteration = step ? Expr(*step) + Expr(ahead) : Expr(ahead);
     Expr exists = iteration < loop.extent;
     if (proves(logical_not(exists), bounds_))
       return nullptr;
+    bool guarded = !proves(exists, bounds_);
     loops_[loop.var] = iteration;
+    if (step && guarded)
+      bounds_.set_extent(*step, simplify(loop.extent - Expr(ahead)));
     kernel::Stmt stmt = emit(nest);
-    return proves(exists, bounds_) ? stmt : kernel::make(kernel::If{exists, "", stmt});
+    if (step)
+      bounds_.set_extent(*step, loop.extent);
+    return guarded ? kernel::make(kernel::If{exists, "", stmt}) : stmt;
   }
 
   kernel::Stmt emit_block(const Block &block) {

@@ -30,6 +30,26 @@ Barriers barriers(const kernel::Kernel &kernel) {
   return count;
 }
 
+/// The copy for the next step reads X from the end. It executes only if that step exists, and then it starts at
+/// 0 or later. So it needs no guard below 0, which the lanes of its vectors could not share.
+TEST(Pipeline, GuardsACopyOnlyWhereItsIterationNeedsOne) {
+  Workload w("reversed");
+  Tensor x = w.placeholder("X", {24}, DType::u32);
+  Reduce r = reduce_axis("r", 24);
+  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr) { return sum(x(23 - Expr(r)), r); });
+  Schedule s(w.output({y}));
+  Loop step = s.split(s.loop("r"), {infer, 2})[0];
+  BlockRef tile = s.cache_read(s.block("Y"), "X", Scope::shared);
+  s.compute_at(tile, step);
+  auto [outer, lanes] = s.split(s.loops(tile).back(), {infer, 2});
+  s.split(outer, {infer, 2}); // of one iteration: guarded
+  s.vectorize(lanes);
+  s.double_buffer(step);
+  std::string text = kernel::print(lower(s).only());
+  EXPECT_TRUE(contains(text, "let X_v'1: u32x2 = X[")) << text;
+  EXPECT_FALSE(contains(text, "0 <=")) << text;
+}
+
 TEST(Pipeline, ReadsAsWrittenByHand) {
   TiledGemm t(8, 8, 12);
   t.through_registers();
