@@ -61,6 +61,7 @@ private:
 
   LinearForm linearize_term(const Expr &e);
   LinearForm rest_of(const Expr &e);
+  static bool has_data(const LinearForm &x);
   bool may_wrap(const LinearForm &x);
   Expr compare(const Binary &op, const Expr &e);
   void gather(const Expr &e, std::int64_t factor, LinearForm &into);

@@ -72,12 +72,15 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
   return rest_of(e);
 }
 
+bool IndexRewriter::has_data(const LinearForm &x) {
+  return std::ranges::any_of(x.terms, [](const Term &term) { return term.digit.base.node().data; });
+}
+
 /// Whether the value of `x` may differ from the sum of its terms as integers without bounds. A single value
 /// does not, nor index arithmetic, nor data that provably stays in the range of its type.
 bool IndexRewriter::may_wrap(const LinearForm &x) {
   bool single = x.terms.size() == 1 && x.terms[0].coefficient == 1 && x.constant == 0;
-  bool data = std::ranges::any_of(x.terms, [](const Term &term) { return term.digit.base.node().data; });
-  return data && !single && !range(x);
+  return has_data(x) && !single && !range(x);
 }
 
 /// Simplifies the operands only, which may leave something of another kind: min(3, 4).

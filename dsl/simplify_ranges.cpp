@@ -48,7 +48,8 @@ std::optional<Range> IndexRewriter::operand_range(const Expr &e) {
 std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
   auto result = interval(linear);
   bool is_variable = linear.terms.size() == 1 && linear.terms[0].digit.base.as<Var>();
-  if (is_variable || !depends_on_sizes(linear))
+  bool wraps = !result && has_data(linear); // the ends bound the sum without bounds, not its value
+  if (is_variable || wraps || !depends_on_sizes(linear))
     return result;
   auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
   if (high && (!result || *high < result->high))

@@ -76,6 +76,16 @@ TEST(Sizes, DivideAFusedLoopByAPartOfASize) {
   EXPECT_EQ(range->high, 7);
 }
 
+TEST(Sizes, BoundNoDataThatWrap) {
+  Loops l;
+  for (const Expr &d : {cast(DType::i32, floormod(l.i, 2)), cast(DType::i32, l.i)}) {
+    EXPECT_FALSE(range_of(d + 2147483647, l.bounds));
+    EXPECT_FALSE(range_of(d + cast(DType::i32, l.in) + 2147483647, l.bounds));
+    EXPECT_FALSE(proves(logical_not(d + 2147483647 < d), l.bounds));
+    EXPECT_TRUE(proves(d < d + 1, l.bounds));
+  }
+}
+
 /// What M - 5 divides is below it only where it is positive: M may be 3.
 TEST(Sizes, ThatMayBeNegativeBoundNoRemainder) {
   Loops l;
