@@ -120,6 +120,9 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
     verdict.kind = owes ? Kind::refused : Kind::not_lowered;
     verdict.message = owes ? error.message() : error.what();
     return verdict;
+  } catch (const UserError &error) { // a stated limit of lowering, such as the ways in which branches combine
+    verdict.kind = wrong(error.what(), Kind::refused, verdict);
+    return verdict;
   }
   if (owes) {
     verdict.kind = wrong(schedule.obligations().front().message, Kind::not_lowered, verdict);
