@@ -1,8 +1,11 @@
 #include "dsl/primitives/compute_inline.h"
 
 #include "dsl/expr_limits.h"
+#include "dsl/intrinsic.h"
 #include "dsl/primitives/inline.h"
 #include "dsl/primitives/move.h"
+#include "dsl/printer.h"
+#include "dsl/vector_access.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -79,13 +82,36 @@ Stmt inlined(const Schedule::Edit &edit, const Stmt &stmt, const Block &definiti
   return make_block(std::move(copy));
 }
 
+/// A constant operand, for example, is folded into the rest of the value, which then has another form.
+void check_intrinsics(const Schedule::Edit &edit, const Stmt &body, const Block &definition) {
+  Bounds bounds = loop_bounds(body);
+  walk(body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (!loop || !loop->intrinsic())
+      return true;
+    const Block &reader = *only_block(*loop);
+    auto value = value_over(*loop, reader, bounds);
+    if (!value || !match(*loop->intrinsic(), *value))
+      edit.refuse(
+          "compute_inline.intrinsic",
+          fmt::format("with {} in it, block {} would compute {} in each iteration of {}, which is not the "
+                      "meaning of {}; inline {} before, and leave {} serial",
+                      definition.id->name, reader.id->name, to_string(reader.body.value), loop->var->name,
+                      loop->intrinsic()->name, definition.id->name, loop->var->name),
+          {definition.id->name, reader.id->name});
+    return false;
+  });
+}
+
 } // namespace
 
 void compute_inline(Schedule &schedule, BlockRef handle) {
   Schedule::Edit edit(schedule, "compute_inline", {BlockName{block_name(handle)}});
   const Block &block = edit.block(handle);
   check_definition(edit, block);
-  edit.commit(inlined(edit, remove_block(edit.body(), block.id), block));
+  Stmt body = inlined(edit, remove_block(edit.body(), block.id), block);
+  check_intrinsics(edit, body, block);
+  edit.commit(std::move(body));
 }
 
 } // namespace nestsmith::primitives

@@ -22,6 +22,7 @@ namespace nestsmith::primitives {
 /// Requires [compute_inline.limits]: the depth and the number of operations of the resulting value are within
 /// the limits
 ///   of dsl/expr_limits.h.
+/// Requires [compute_inline.intrinsic]: each tensorized loop still computes the meaning of its intrinsic.
 /// Ensures: every reader reads the same values.
 void compute_inline(Schedule &schedule, BlockRef block);
 

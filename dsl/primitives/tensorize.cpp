@@ -26,35 +26,16 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, D
   return *found;
 }
 
-/// The value in iteration n, with the indices of loads in terms of the loops.
-Expr in_iteration(const Expr &e, const Block &block, const Var &loop, std::int64_t n, const Bounds &bounds) {
-  return replace_nodes(e, [&](const Expr &node) {
-    const auto *access = node.as<Load>();
-    if (!access)
-      return Expr();
-    std::vector<Expr> indices;
-    for (const Expr &index : access->indices)
-      indices.push_back(in_lane(in_loops(index, block, bounds), loop, n, bounds));
-    return load(access->buffer, std::move(indices), access->mask, access->fill);
-  });
-}
-
 void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &block,
                    const Intrinsic &intrinsic) {
-  Bounds bounds = loop_bounds(edit.body());
-  Expr stored = load(block.body.buffer, block.body.indices);
-  Expr old = in_iteration(stored, block, loop.var, 0, bounds), result = old;
-  for (std::int64_t n = 0; n < intrinsic.extent; ++n) {
-    if (!same(in_iteration(stored, block, loop.var, n, bounds), old))
-      edit.refuse("tensorize.meaning",
-                  fmt::format("the iterations of {} write different elements of {}, but {} has one result; "
-                              "tensorize a loop of a sum",
-                              loop.var->name, block.body.buffer->name, intrinsic.name),
-                  {loop.var->name, block.id->name});
-    result = replace_nodes(in_iteration(block.body.value, block, loop.var, n, bounds),
-                           [&](const Expr &node) { return same(node, old) ? result : Expr(); });
-  }
-  if (!match(intrinsic, result))
+  auto result = value_over(loop, block, loop_bounds(edit.body()));
+  if (!result)
+    edit.refuse("tensorize.meaning",
+                fmt::format("the iterations of {} write different elements of {}, but {} has one result; "
+                            "tensorize a loop of a sum",
+                            loop.var->name, block.body.buffer->name, intrinsic.name),
+                {loop.var->name, block.id->name});
+  if (!match(intrinsic, *result))
     edit.refuse(
         "tensorize.meaning",
         fmt::format("block {} does not compute {}: got {} in each iteration of {}, expected {} from all",

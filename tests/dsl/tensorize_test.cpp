@@ -131,6 +131,30 @@ TEST(Tensorize, TakesOperandsInEitherOrder) {
   EXPECT_TRUE(test::same_meaning(s));
 }
 
+/// The product with the constant 1 would be folded.
+TEST(ComputeInlineRefuses, OperandsWithoutWhichALoopIsNotItsIntrinsic) {
+  auto sums = [](bool ones) {
+    Workload w("sums");
+    Tensor a = w.placeholder("A", {3, 16}, DType::u32);
+    Tensor t = w.compute("T", {3, 16}, {"i", "j"},
+                         [&](Expr i, Expr j) { return ones ? constant(DType::u32, 1) : a(i, j); });
+    Reduce k = reduce_axis("k", 16);
+    Tensor c = w.compute("C", {3}, {"i"}, [&](Expr i) { return sum(a(i, k) * t(i, k), k); });
+    Schedule s(w.output({c}));
+    s.tensorize(s.split(s.loop("k"), {infer, 4})[1], "dot4");
+    return s;
+  };
+  Schedule s = sums(true);
+  expect_refused(
+      s, "compute_inline.intrinsic", [&] { s.compute_inline(s.block("T")); },
+      "with T in it, block C would compute C[i] + A[i, k] in each iteration of k_inner, which is not "
+      "the meaning of dot4; inline T before, and leave k_inner serial",
+      {"T", "C"});
+  Schedule copies = sums(false);
+  copies.compute_inline(copies.block("T"));
+  EXPECT_TRUE(test::same_meaning(copies));
+}
+
 TEST(TensorizeOwes, TilesThatAreNotSideBySide) {
   Schedule s(product(4, 8, 16));
   auto C = s.block("C");
