@@ -219,6 +219,8 @@ static void add_conditions(const Expr &mask, const Block &block, const Bounds &b
   }
   if (!op || !(op->op == BinaryOp::lt || op->op == BinaryOp::le) || op->a.dtype() != DType::i64)
     return;
+  if (op->a.node().data || op->b.node().data) // the difference wraps around
+    return;
   Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
   std::int64_t extent = (op->op == BinaryOp::le) - difference.constant;
   difference.constant = 0;

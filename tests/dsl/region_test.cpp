@@ -40,6 +40,16 @@ TEST(ComputeAt, ComputesABoxThatBeginsBeforeTheFirstElement) {
   EXPECT_TRUE(contains(print(s.program()), "where 0 <= i < 36")) << print(s.program());
 }
 
+/// The sums wrap around, so the mask can be true for any i.
+TEST(ComputeAt, DoesNotCutABoxByAMaskOnData) {
+  Workload w("reader");
+  Tensor x = w.placeholder("X", {36}, DType::u32), d = w.placeholder("D", {1}, DType::i64);
+  Tensor t = w.compute("T", {36}, {"i"}, [&](Expr i) { return x(i) * 3; });
+  Tensor y = w.compute("Y", {36}, {"i"}, [&](Expr i) { return t.where(i + d(0) < d(0) + 5, i); });
+  Schedule s(w.output({y}));
+  EXPECT_EQ(box_of(s, 36), Extents{36});
+}
+
 TEST(ComputeAt, CutsABoxWithAKnownBeginToTheArray) {
   Schedule s = reader(6, 6, [](const Tensor &t, Expr i) { return t.where(1 <= i && i < 4, i - 1); });
   EXPECT_EQ(box_of(s, 6), Extents{3});
