@@ -23,8 +23,7 @@ namespace nestsmith::primitives {
 /// Requires [reverse_compute_at.covers]: the loops produce an element of the temporary for every element that R
 ///   computes, also where a mask of R excludes the read.
 /// Requires [reverse_compute_at.order]: each access of R to a parameter keeps its order relative to the
-/// accesses
-///   of other blocks to the same element, if either of them writes.
+///   accesses of other blocks to the same element, if either of them writes.
 /// Requires [reverse_compute_at.inputs]: every other temporary that R reads is complete before j.
 /// Ensures: R computes every element once, from complete values.
 void reverse_compute_at(Schedule &schedule, BlockRef consumer, Loop loop);
