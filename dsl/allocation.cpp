@@ -137,6 +137,20 @@ private:
     return true;
   }
 
+  /// Whether a guard on an axis that indexes nothing excludes some iterations of loops below the placement, and
+  /// so some threads.
+  bool is_guarded_apart(const PlacedAccess &access) const {
+    const Block &block = *access.user->block;
+    return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+      auto is_fixed = [&](const Expr &node) {
+        const Var *var = node.as<Var>();
+        return !var || (*var)->size || fixed_.count(*var) > 0;
+      };
+      bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+      return iter.guarded && !indexes && any_node(iter.binding, [&](const Expr &e) { return !is_fixed(e); });
+    });
+  }
+
   /// Whether, in each thread, each write access writes every element of the box. This requires that the loops
   /// in its indices have as many iterations as the box has elements, and that different iterations write
   /// different elements.
@@ -149,6 +163,8 @@ private:
     return std::all_of(accesses_.begin(), accesses_.end(), [&](const PlacedAccess &access) {
       if (!access.write)
         return true;
+      if (is_guarded_apart(access))
+        return false;
       std::int64_t iterations = 1;
       std::vector<Var> used;
       for (const For *loop : access.user->loops)

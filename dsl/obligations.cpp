@@ -311,6 +311,8 @@ private:
     std::int64_t bytes = 0;
     std::string list, last;
   };
+  /// More than any GPU has, and small enough that a sum with the bytes of one buffer does not overflow.
+  static constexpr std::int64_t most_bytes = std::int64_t{1} << 61;
   Arena shared_arena(bool padded) {
     Arena arena;
     for (const Buffer &buffer : temporaries(program_)) {
@@ -321,13 +323,16 @@ private:
       if (elements == 0) // a buffer that depends on sizes has its own obligation
         continue;
       if (!padded) {
-        elements = 1;
+        std::int64_t plain = 1;
+        bool overflow = false;
         for (std::int64_t extent : placement.box())
-          elements *= extent;
-        elements = elements_of_copies(*buffer, elements, placement.slots.count);
+          overflow = overflow || __builtin_mul_overflow(plain, extent, &plain) || plain > elements;
+        if (!overflow)
+          elements = std::min(elements, elements_of_copies(*buffer, plain, placement.slots.count));
       }
       std::int64_t bytes = elements * byte_size(buffer->dtype);
-      arena.bytes = (arena.bytes + shared_alignment - 1) / shared_alignment * shared_alignment + bytes;
+      arena.bytes = (arena.bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+      arena.bytes = std::min(arena.bytes + bytes, most_bytes);
       arena.list += fmt::format("{}{} {}", arena.list.empty() ? "" : ", ", buffer->name, bytes);
       if (placement.slots.count > 1)
         arena.list += fmt::format(" in {} copies", placement.slots.count);

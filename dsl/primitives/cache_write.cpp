@@ -34,6 +34,7 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
                             "cache_write before moving the blocks into one nest",
                             reader->id->name, buffer->name),
                 {reader->id->name});
+  require_whole(edit, "cache_write.whole", writer);
 
   std::string cache_name = edit.name(fmt::format("{}_{}", buffer->name, name(scope)));
   std::string copy_name = edit.name(fmt::format("{}_writeback", buffer->name));

@@ -226,6 +226,51 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
 
 } // namespace
 
+bool covers_extent(const IterVar &iter, const Bounds &bounds) {
+  auto range = range_of(iter.binding, bounds);
+  auto last = highest(iter.binding, bounds);
+  if (!range || range->low > 0 || !last)
+    return false;
+  Expr end = *last + Expr(1);
+  // The rules do not prove for every size that a tile which is rounded up covers the size.
+  return uses_size(end) ? !proves(end < iter.extent, bounds) : proves(iter.extent <= end, bounds);
+}
+
+/// Whether the loops in the bindings of the spatial axes have too few iterations for all elements: i and j of
+/// one loop, as in i//16 and i. Only for constant extents.
+static bool has_too_few_iterations(const Block &block, const std::vector<const For *> &loops) {
+  std::int64_t elements = 1, iterations = 1;
+  auto add = [](const Expr &extent, std::int64_t &product) {
+    auto value = as_int(extent);
+    return value && !__builtin_mul_overflow(product, *value, &product);
+  };
+  for (const IterVar &iter : block.iters)
+    if (!iter.is_summed() && !add(iter.extent, elements))
+      return false;
+  for (const For *loop : loops) {
+    bool used = std::ranges::any_of(
+        block.iters, [&](const IterVar &iter) { return !iter.is_summed() && uses(iter.binding, loop->var); });
+    if (used && !add(loop->extent, iterations))
+      return false;
+  }
+  return iterations < elements;
+}
+
+void require_whole(const Schedule::Edit &edit, const char *requirement, const Block &block) {
+  Bounds bounds = loop_bounds(edit.body());
+  bool whole = !has_too_few_iterations(block, loops_of(path_to(edit.body(), block.id))) &&
+               std::ranges::all_of(block.iters, [&](const IterVar &iter) {
+                 return iter.is_summed() || covers_extent(iter, bounds);
+               });
+  std::string_view tag = requirement;
+  if (!whole)
+    edit.refuse(requirement,
+                fmt::format("the loops around block {} compute only a part of {}, and the new block would read "
+                            "all of it; use {} before compute_at",
+                            block.id->name, block.body.buffer->name, tag.substr(0, tag.find('.'))),
+                {block.id->name});
+}
+
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds) {
   const Block before = block;
   Bounds inner = bounds;

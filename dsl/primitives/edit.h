@@ -69,6 +69,13 @@ For with_pipeline(For loop, std::vector<Staged> stages);
 std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer);
 std::vector<const Block *> readers_of(const Stmt &root, const Buffer &buffer);
 
+/// Whether the loops around the block give the axis every value from 0 to its extent. A tile that is rounded up
+/// to a size covers it.
+bool covers_extent(const IterVar &iter, const Bounds &bounds);
+/// Refuses with the tag `requirement` if the loops around the block compute only a part of its buffer, because
+/// `compute_at` made them for the elements that its readers need.
+void require_whole(const Schedule::Edit &edit, const char *requirement, const Block &block);
+
 /// A nest of new serial loops over `region` around a copy of `block`. Spatial axis n covers span n of the
 /// region, with one loop for each run of the span. A reduction axis covers its full range.
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);

@@ -207,13 +207,7 @@ Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const Buff
 void check_covered(const Schedule::Edit &edit, const Block &moved, const For &loop, const Buffer &link,
                    const Bounds &bounds) {
   for (const IterVar &iter : moved.iters) {
-    auto range = range_of(iter.binding, bounds);
-    auto last = highest(iter.binding, bounds);
-    Expr end = last ? *last + Expr(1) : Expr(0);
-    // A tile that is rounded up to a size covers it, which the rules do not prove for every size.
-    bool covered = range && range->low <= 0 && last &&
-                   (uses_size(end) ? !proves(end < iter.extent, bounds) : proves(iter.extent <= end, bounds));
-    if (!iter.is_summed() && !covered)
+    if (!iter.is_summed() && !covers_extent(iter, bounds))
       edit.refuse(
           "reverse_compute_at.covers",
           fmt::format("the loops around {} produce only a part of {}, so block {} would not compute all of "

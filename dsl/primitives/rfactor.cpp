@@ -130,6 +130,7 @@ BlockRef rfactor(Schedule &schedule, Loop handle) {
   const Block &sum = find_sum(edit, loop);
   edit.require_serial("rfactor.serial", loop);
   check_alone(edit, sum);
+  require_whole(edit, "rfactor.whole", sum);
 
   const Buffer &buffer = sum.body.buffer;
   std::string name = edit.name(buffer->name + "_rf");

@@ -20,6 +20,8 @@ namespace nestsmith::primitives {
 ///   uses k uses no other loop. Thus k may be fused from loops of two reduction axes, but not from a loop of
 ///   another axis.
 /// Requires [rfactor.alone]: no other block of the nest uses the buffer of the sum.
+/// Requires [rfactor.whole]: the loops compute all elements of the buffer of the sum. After `compute_at`, they
+///   may compute only the elements that the readers need.
 /// Ensures: the results are the same sums, added in another order.
 BlockRef rfactor(Schedule &schedule, Loop loop);
 

@@ -211,6 +211,26 @@ TEST(TileRefuses, ReaderOfEarlierElementsInATileOfTheirLoop) {
                  "block Y writes Y, and block U reads it later", {"i_outer", "i_inner"});
 }
 
+TEST(CacheWriteRefuses, StageThatIsComputedInPart) {
+  Workload w("part");
+  Tensor x = w.placeholder("X", {4, 8, 3}, DType::u32), z = w.placeholder("Z", {4, 6}, DType::u32);
+  Reduce k = reduce_axis("k", 3);
+  Tensor t = w.compute("T", {4, 8}, {"i", "j"}, [&](Expr i, Expr j) { return sum(x(i, j, k), k); });
+  Tensor u = w.compute("U", {4, 6}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j + 2); });
+  Tensor y = w.compute("Y", {4, 6}, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) + z(i, j); });
+  Schedule s(w.output({y}));
+  s.compute_at(s.block("T"), s.loops(s.block("U"))[0]);
+  s.compute_inline(s.block("U")); // T stays in its nest, and Y reads it in another one
+  expect_refused(s, "cache_write.whole", [&] { s.cache_write(s.block("T"), Scope::shared); },
+                 "the loops around block T compute only a part of T, and the new block would read all of it; "
+                 "use cache_write before compute_at",
+                 {"T"});
+  expect_refused(s, "rfactor.whole", [&] { s.rfactor(s.loops(s.block("T")).back()); },
+                 "the loops around block T compute only a part of T, and the new block would read all of it; "
+                 "use rfactor before compute_at",
+                 {"T"});
+}
+
 TEST(Obligations, AThreadBlockMustNotReadWhatAnotherOneWrites) {
   for (std::int64_t distance : {0, 1}) {
     Schedule s = output_is_read(16, distance);
