@@ -226,8 +226,8 @@ Expr binary(BinaryOp op, Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);
 /// The same value as `select`, but the kernel evaluates only the selected operand, with an if/else. If the
-/// condition differs between the threads of a warp, the warp executes both sides, one after the other. The loads
-/// of both operands must be in bounds all the same: only the mask of a load protects it.
+/// condition differs between the threads of a warp, the warp executes both sides, one after the other. The
+/// loads of both operands must be in bounds all the same: only the mask of a load protects it.
 Expr branch(Expr condition, Expr when_true, Expr when_false);
 /// Converts by the rules of dsl/numbers.h. Conversions between a narrow float and any type but f32 go through
 /// f32.
