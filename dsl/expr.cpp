@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
+#include "dsl/spelling.h"
 
 #include <array>
 #include <cmath>
@@ -140,12 +141,6 @@ void unify(Expr &a, Expr &b) {
 }
 
 /// The operator as the user writes it.
-std::string_view spelling(BinaryOp op) {
-  constexpr std::array<std::string_view, 16> spellings = {
-      "+",       "-",           "*", "/",  "floordiv", "floormod", "min", "max",
-      "bit_xor", "shift_right", "<", "<=", "==",       "!=",       "&&",  "||"};
-  return spellings[static_cast<std::size_t>(op)];
-}
 
 void require_condition(const Expr &e, std::string_view where) {
   if (e.dtype() != DType::boolean)
@@ -191,6 +186,13 @@ Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches)
 }
 
 } // namespace
+
+std::string_view spelling(BinaryOp op) {
+  constexpr std::array<std::string_view, 16> spellings = {
+      "+",       "-",           "*", "/",  "floordiv", "floormod", "min", "max",
+      "bit_xor", "shift_right", "<", "<=", "==",       "!=",       "&&",  "||"};
+  return spellings[static_cast<std::size_t>(op)];
+}
 
 Var make_var(std::string name, DType dtype, int lanes) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, lanes});

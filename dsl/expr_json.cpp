@@ -1,8 +1,8 @@
 #include "dsl/expr_json.h"
 
 #include "dsl/error.h"
+#include "dsl/spelling.h"
 
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -14,10 +14,14 @@ namespace json = llvm::json;
 
 namespace {
 
-/// In the order of BinaryOp.
-constexpr std::array<const char *, 16> spellings = {
-    "+",       "-",           "*", "/",  "floordiv", "floormod", "min", "max",
-    "bit_xor", "shift_right", "<", "<=", "==",       "!=",       "&&",  "||"};
+std::optional<BinaryOp> operator_of(std::string_view text) {
+  for (auto op = BinaryOp::add; op <= BinaryOp::logical_or;
+       op = static_cast<BinaryOp>(static_cast<int>(op) + 1))
+    if (spelling(op) == text)
+      return op;
+  return std::nullopt;
+}
+
 constexpr int most_brackets = 24; ///< of one expression
 
 [[noreturn]] void reject(const std::string &message) { throw UserError(ExitCode::usage, message); }
@@ -123,7 +127,7 @@ ExprWriter::Written ExprWriter::write_node(const Expr &e) {
         return Written{x->name, 0};
       },
       [&](const Binary &x) {
-        const char *op = spellings[static_cast<std::size_t>(x.op)];
+        std::string op(spelling(x.op));
         json::Value a = operand(x.a), b = operand(x.b);
         return list(op, std::move(a), std::move(b));
       },
@@ -217,18 +221,17 @@ Expr ExprReader::read_list(const json::Array &list) const {
     expect(1);
     return read_constant(dtype_of(list[0]), list[1]);
   }
-  auto known = std::ranges::find(spellings, op);
-  if (known == spellings.end())
+  auto binary_op = operator_of(op);
+  if (!binary_op)
     reject(fmt::format("unknown operator '{}'", op));
   expect(2);
   Expr a = (*this)(list[1]), b = (*this)(list[2]);
-  auto binary_op = static_cast<BinaryOp>(known - spellings.begin());
-  bool divides = binary_op == BinaryOp::floordiv || binary_op == BinaryOp::floormod;
-  if ((binary_op == BinaryOp::div && !is_float(a.dtype())) || (divides && is_float(a.dtype())))
+  bool divides = *binary_op == BinaryOp::floordiv || *binary_op == BinaryOp::floormod;
+  if ((*binary_op == BinaryOp::div && !is_float(a.dtype())) || (divides && is_float(a.dtype())))
     reject(fmt::format("the operator '{}' is not defined on {}", op, name(a.dtype())));
   if (divides && as_int(b) == 0)
     reject(fmt::format("the operator '{}' divides by 0", op));
-  return binary(binary_op, a, b);
+  return binary(*binary_op, a, b);
 }
 
 Expr ExprReader::read_load(const json::Array &list) const {

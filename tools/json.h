@@ -36,7 +36,7 @@ inline llvm::json::Value json_number(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
 }
 
-/// What a check did not compare, as the attribute "skipped".
+/// Writes the comparisons that a check did not make, as the attribute "skipped".
 inline void write_skipped(llvm::json::OStream &json, const CheckResult &result) {
   json.attributeArray("skipped", [&] {
     for (const SkippedRun &run : result.skipped)

@@ -6,7 +6,7 @@
 
 namespace nestsmith::primitives {
 
-/// What makes the inner loop the body of the outer loop.
+/// Advice for making the inner loop the body of the outer loop.
 static std::string remedy(const Schedule::Edit &edit, const For &outer, const For &inner) {
   bool swapped = find_loop(inner.body, outer.var) != nullptr;
   const For &around = swapped ? inner : outer, &below = swapped ? outer : inner;

@@ -213,7 +213,7 @@ TEST_F(Canonical, ComparisonsAreDecidedByRanges) {
   EXPECT_EQ(form(max(Expr(y), 3)), "3");
 }
 
-/// What holds for integers without bounds does not hold for data at the ends of its range.
+/// Some rules hold for unbounded integers, but not for data at the ends of their range.
 TEST_F(Canonical, DataWrap) {
   for (DType type : {DType::i32, DType::i64}) {
     Buffer b = std::make_shared<const BufferNode>(
@@ -233,7 +233,7 @@ TEST_F(Canonical, DataWrap) {
     EXPECT_EQ(form(d + e * 2 - d), "b[y]*2");
     EXPECT_EQ(form(equal(d + 1, d)), "false");
     EXPECT_EQ(form(d + 1 < Expr(1) + d), "false");
-    // What provably stays in the range is an integer as any other.
+    // A value that provably stays in its range is simplified like any other integer.
     EXPECT_EQ(form(d % 7 + 3 < 10), "true");
     EXPECT_EQ(form((d % 7 + 7) / 7), "1");
     EXPECT_EQ(form(d / 3 / 4), "b[x]//12");

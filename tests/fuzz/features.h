@@ -1,5 +1,5 @@
 #pragma once
-/// What a computation contains, for the report of a campaign.
+/// The features of a computation, for the report of a campaign.
 
 #include "dsl/program.h"
 

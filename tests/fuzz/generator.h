@@ -95,7 +95,7 @@ private:
   /// The axes of a stage of this shape, and perhaps of its sum.
   void open(const std::vector<Extent> &shape, bool sums);
   double terms() const; ///< of the sum
-  /// What the stage computes: within the limits of its type after the sum.
+  /// The value of the stage. After the sum, it is within the limits of its type.
   Value stage_value(DType type);
   /// In another type of the same kind, if the stage is no sum.
   Value stored(Value value);
