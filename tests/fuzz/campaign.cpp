@@ -102,11 +102,11 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
 
 Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
   Thoroughness thoroughness = thoroughness_of(seed, plan);
-  Case it = draft_apart(seed, plan.computations);
-  if (judge_apart(it, thoroughness).kind == kind)
-    it = shrink(std::move(it), kind, thoroughness);
-  Verdict verdict = judge_apart(it, thoroughness);
-  return {seed, std::move(it), std::move(verdict)};
+  Case test_case = draft_apart(seed, plan.computations);
+  if (judge_apart(test_case, thoroughness).kind == kind)
+    test_case = shrink(std::move(test_case), kind, thoroughness);
+  Verdict verdict = judge_apart(test_case, thoroughness);
+  return {seed, std::move(test_case), std::move(verdict)};
 }
 
 } // namespace
@@ -197,7 +197,7 @@ std::string report(const Tally &tally) {
 
 std::string report(const Failure &failure) {
   return fmt::format("seed {}: {}\n{}\n{}\n{}", failure.seed, name(failure.verdict.kind),
-                     failure.verdict.message, to_cpp(failure.it), to_json(trace_of(failure.it)));
+                     failure.verdict.message, to_cpp(failure.shrunk), to_json(trace_of(failure.shrunk)));
 }
 
 } // namespace nestsmith::fuzz

@@ -37,7 +37,7 @@ struct Tally {
 /// A promise broken.
 struct Failure {
   std::uint64_t seed;
-  Case it; ///< shrunk
+  Case shrunk; ///< shrunk
   Verdict verdict;
 };
 

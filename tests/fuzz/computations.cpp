@@ -159,9 +159,9 @@ const std::vector<Computation> &computations() {
 }
 
 Case case_of(const Computation &computation, Shape shape, DType dtype, std::string arch) {
-  Case it{computation.make(shape, dtype), &computation, std::move(shape), dtype, std::move(arch), {}};
-  it.source.name = computation.name;
-  return it;
+  Case test_case{computation.make(shape, dtype), &computation, std::move(shape), dtype, std::move(arch), {}};
+  test_case.source.name = computation.name;
+  return test_case;
 }
 
 Case case_of_generated(std::uint64_t seed, std::string arch) {
@@ -169,16 +169,17 @@ Case case_of_generated(std::uint64_t seed, std::string arch) {
   return {std::move(made.program), nullptr, std::move(made.shape), made.dtype, std::move(arch), {}};
 }
 
-TraceFile trace_of(const Case &it) {
-  TraceFile trace{it.source.name, it.shape, it.dtype, it.arch, it.directives};
-  for (const Var &size : it.source.sizes)
+TraceFile trace_of(const Case &test_case) {
+  TraceFile trace{test_case.source.name, test_case.shape, test_case.dtype, test_case.arch,
+                  test_case.directives};
+  for (const Var &size : test_case.source.sizes)
     trace.sizes.emplace_back(size->name, *size->size);
-  trace.computation = it.source;
+  trace.computation = test_case.source;
   return trace;
 }
 
 Case case_of(const TraceFile &trace, const std::string &where) {
-  Case it;
+  Case test_case;
   Shape shape = trace.shape;
   if (!trace.sizes.empty())
     shape.stated = trace.sizes.front().second;
@@ -186,13 +187,13 @@ Case case_of(const TraceFile &trace, const std::string &where) {
     return computation.name == trace.workload && computation.rank == shape.size();
   });
   if (trace.computation)
-    it = {*trace.computation, nullptr, std::move(shape), trace.dtype, trace.arch, {}};
+    test_case = {*trace.computation, nullptr, std::move(shape), trace.dtype, trace.arch, {}};
   else if (made != computations().end()) // a trace of version 1
-    it = case_of(*made, std::move(shape), trace.dtype, trace.arch);
+    test_case = case_of(*made, std::move(shape), trace.dtype, trace.arch);
   else
     throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");
-  it.directives = trace.directives;
-  return it;
+  test_case.directives = trace.directives;
+  return test_case;
 }
 
 } // namespace nestsmith::fuzz

@@ -35,7 +35,7 @@ Case case_of(const Computation &computation, Shape shape, DType dtype, std::stri
 /// A case of the computation that `generated` makes of this seed (tests/fuzz/generate.h).
 Case case_of_generated(std::uint64_t seed, std::string arch);
 
-TraceFile trace_of(const Case &it);
+TraceFile trace_of(const Case &test_case);
 /// Throws UserError(usage) if the trace contains no computation and names none of the table.
 Case case_of(const TraceFile &trace, const std::string &where);
 

@@ -264,8 +264,8 @@ void Generator::add_stage() {
 void Generator::add_update(InPlace &target, bool sums) {
   open(target.shape, sums);
   DType type = target.tensor.buffer()->dtype;
-  auto source =
-      std::ranges::find(sources_, target.tensor.buffer(), [](const Source &it) { return it.tensor.buffer(); });
+  auto source = std::ranges::find(sources_, target.tensor.buffer(),
+                                  [](const Source &source) { return source.tensor.buffer(); });
   Source old = *source;
   sources_.erase(source); // only the element that is overwritten may be read
   Value result = stage_value(type);
@@ -295,7 +295,7 @@ void Generator::add_update(InPlace &target, bool sums) {
 
 void Generator::add_overwrite(InPlace &target) {
   wanted_ = {{*std::ranges::find(sources_, target.tensor.buffer(),
-                                 [](const Source &it) { return it.tensor.buffer(); })}};
+                                 [](const Source &source) { return source.tensor.buffer(); })}};
   add_stage();
   Source kept = stages_.back();
   inner_.insert(kept.tensor.buffer());

@@ -32,8 +32,8 @@ TEST(Generated, EveryFeatureIsInSomeComputations) {
 }
 
 TEST(Generated, ATraceNamesTheComputation) {
-  Case it = case_of_generated(7, "sm_80"), again = case_of(trace_of(it), "the test");
-  EXPECT_EQ(print(it.source), print(again.source));
+  Case test_case = case_of_generated(7, "sm_80"), again = case_of(trace_of(test_case), "the test");
+  EXPECT_EQ(print(test_case.source), print(again.source));
 }
 
 TEST(Generated, SixHundredSchedulesAreRefusedOrExact) {

@@ -31,21 +31,21 @@ struct Candidate {
 };
 
 std::optional<Candidate> candidate(std::uint64_t seed) {
-  Draft it = draft(seed);
-  const Shape &shape = it.setting.shape;
+  Draft drafted = draft(seed);
+  const Shape &shape = drafted.setting.shape;
   std::vector<std::int64_t> sizes;
   if (shape.stated)
-    sizes = sizes_for(it.schedule.source(), shape, 3);
-  if (it.schedule.trace().size() < 5 || !it.schedule.obligations().empty() ||
-      block_instances(specialise(it.schedule.program(), sizes).body) > most_work)
+    sizes = sizes_for(drafted.schedule.source(), shape, 3);
+  if (drafted.schedule.trace().size() < 5 || !drafted.schedule.obligations().empty() ||
+      block_instances(specialise(drafted.schedule.program(), sizes).body) > most_work)
     return std::nullopt;
-  kernel::Plan plan = lower(it.schedule);
+  kernel::Plan plan = lower(drafted.schedule);
   if (kernel::print(plan).size() > longest_text)
     return std::nullopt;
-  Verdict has = judge(it.schedule, shape);
+  Verdict has = judge(drafted.schedule, shape);
   if (!sizes.empty())
     plan = with_sizes(plan, sizes);
-  return Candidate{{fmt::format("seed {}", seed), std::move(it.schedule), std::move(plan)}, has};
+  return Candidate{{fmt::format("seed {}", seed), std::move(drafted.schedule), std::move(plan)}, has};
 }
 
 TEST(EmittedText, OfFiftyRandomSchedulesIsWhatTheSimulatorRuns) {
@@ -55,18 +55,18 @@ TEST(EmittedText, OfFiftyRandomSchedulesIsWhatTheSimulatorRuns) {
   std::size_t shared = 0, pipelines = 0, vectors = 0;
   for (std::uint64_t seed = 1; subjects.size() < wanted; ++seed) {
     ASSERT_LT(seed, 1000U) << "most schedules are no subjects";
-    std::optional<Candidate> it = candidate(seed);
-    if (!it)
+    std::optional<Candidate> found = candidate(seed);
+    if (!found)
       continue;
     // The last places are kept for what is rare.
-    bool has_room = it->has.pipeline || subjects.size() - pipelines < wanted - wanted_pipelines;
-    has_room &= it->has.vector || subjects.size() - vectors < wanted - wanted_vectors;
+    bool has_room = found->has.pipeline || subjects.size() - pipelines < wanted - wanted_pipelines;
+    has_room &= found->has.vector || subjects.size() - vectors < wanted - wanted_vectors;
     if (!has_room)
       continue;
-    shared += it->has.shared;
-    pipelines += it->has.pipeline;
-    vectors += it->has.vector;
-    subjects.push_back(std::move(it->subject));
+    shared += found->has.shared;
+    pipelines += found->has.pipeline;
+    vectors += found->has.vector;
+    subjects.push_back(std::move(found->subject));
   }
   EXPECT_GE(shared, 20U);
   EXPECT_GE(pipelines, wanted_pipelines);

@@ -146,17 +146,17 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   return verdict;
 }
 
-Verdict judge(const Case &it, const Thoroughness &thoroughness, std::vector<Directive> *accepted) {
+Verdict judge(const Case &test_case, const Thoroughness &thoroughness, std::vector<Directive> *accepted) {
   try {
-    Schedule schedule(it.source, make_target(it.arch));
-    for (const Directive &directive : it.directives)
+    Schedule schedule(test_case.source, make_target(test_case.arch));
+    for (const Directive &directive : test_case.directives)
       try {
         apply(schedule, directive, "the case");
       } catch (const UserError &) { // it is refused, or what it names is not there without those before it
       }
     if (accepted)
       *accepted = schedule.trace();
-    return judge(schedule, it.shape, thoroughness);
+    return judge(schedule, test_case.shape, thoroughness);
   } catch (const std::exception &error) {
     Verdict verdict;
     verdict.kind = wrong(error.what(), Kind::threw, verdict);

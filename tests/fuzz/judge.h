@@ -57,7 +57,7 @@ struct Thoroughness {
 Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness = {});
 
 /// Replays a case and judges it. Directives that are refused are left out and named in `refused`.
-Verdict judge(const Case &it, const Thoroughness &thoroughness = {},
+Verdict judge(const Case &test_case, const Thoroughness &thoroughness = {},
               std::vector<Directive> *accepted = nullptr);
 
 } // namespace nestsmith::fuzz

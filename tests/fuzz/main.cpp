@@ -43,9 +43,10 @@ std::string help() {
 constexpr Thoroughness thorough{.random = true, .infinite = true, .compile = true};
 
 int show(std::uint64_t seed, std::uint64_t computations) {
-  Case it = draft_apart(seed, computations);
-  Verdict verdict = judge_apart(it, thorough);
-  fmt::print("{}{}{}\n{}\n", to_cpp(it), to_json(trace_of(it)), name(verdict.kind), verdict.message);
+  Case test_case = draft_apart(seed, computations);
+  Verdict verdict = judge_apart(test_case, thorough);
+  fmt::print("{}{}{}\n{}\n", to_cpp(test_case), to_json(trace_of(test_case)), name(verdict.kind),
+             verdict.message);
   return breaks_promise(verdict.kind) ? 1 : 0;
 }
 
@@ -67,7 +68,7 @@ int replay(const std::string &path) {
 
 void save(const Failure &failure, const std::filesystem::path &folder) {
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.it));
+  std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.shrunk));
 }
 
 int fuzz_for(const cli::Arguments &arguments) {

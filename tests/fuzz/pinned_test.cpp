@@ -23,8 +23,8 @@ class Pinned : public testing::TestWithParam<std::string> {};
 
 TEST_P(Pinned, IsRefusedOrExact) {
   std::string path = NESTSMITH_SOURCE_DIR "/tests/pinned/" + GetParam() + ".json";
-  Case it = case_of(parse_trace(test::read_file(path), path), path);
-  Verdict verdict = judge(it, {.random = true, .infinite = true});
+  Case test_case = case_of(parse_trace(test::read_file(path), path), path);
+  Verdict verdict = judge(test_case, {.random = true, .infinite = true});
   EXPECT_FALSE(breaks_promise(verdict.kind)) << name(verdict.kind) << "\n" << verdict.message;
 }
 

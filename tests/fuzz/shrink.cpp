@@ -28,19 +28,19 @@ struct Note {
 };
 
 Note &note() {
-  static Note &it = shared_object<Note>();
-  return it;
+  static Note &shared = shared_object<Note>();
+  return shared;
 }
 
 class Shrinker {
 public:
-  Shrinker(Case it, Kind kind, const Thoroughness &thoroughness)
-      : it_(std::move(it)), kind_(kind), thoroughness_(thoroughness) {}
+  Shrinker(Case test_case, Kind kind, const Thoroughness &thoroughness)
+      : smallest_(std::move(test_case)), kind_(kind), thoroughness_(thoroughness) {}
 
   Case run() {
     for (bool changed = true; changed && tries_ < most_tries;)
       changed = drop_directives() | shrink_shape() | shrink_numbers() | plainer();
-    return std::move(it_);
+    return std::move(smallest_);
   }
 
 private:
@@ -51,7 +51,7 @@ private:
       return false;
     if (judge_apart(other, thoroughness_).kind != kind_)
       return false;
-    it_ = std::move(other);
+    smallest_ = std::move(other);
     return true;
   }
 
@@ -71,11 +71,12 @@ private:
 
   bool drop_directives() {
     bool changed = false;
-    for (std::size_t length = std::max<std::size_t>(it_.directives.size() / 2, 1); length > 0; length /= 2)
-      for (std::size_t n = it_.directives.size(); n-- > 0;) {
-        if (n + length > it_.directives.size())
+    for (std::size_t length = std::max<std::size_t>(smallest_.directives.size() / 2, 1); length > 0;
+         length /= 2)
+      for (std::size_t n = smallest_.directives.size(); n-- > 0;) {
+        if (n + length > smallest_.directives.size())
           continue;
-        Case other = it_;
+        Case other = smallest_;
         auto at = other.directives.begin() + static_cast<std::ptrdiff_t>(n);
         other.directives.erase(at, at + static_cast<std::ptrdiff_t>(length));
         changed = accept(std::move(other)) || changed;
@@ -85,11 +86,12 @@ private:
 
   bool shrink_shape() {
     bool changed = false;
-    for (std::size_t n = 0; n < it_.shape.size(); ++n)
-      for (std::int64_t extent : {std::int64_t{1}, std::int64_t{2}, it_.shape[n] / 2, it_.shape[n] - 1}) {
-        if (extent < 1 || extent >= it_.shape[n] || !it_.shape.is_multiple(n, 1))
+    for (std::size_t n = 0; n < smallest_.shape.size(); ++n)
+      for (std::int64_t extent :
+           {std::int64_t{1}, std::int64_t{2}, smallest_.shape[n] / 2, smallest_.shape[n] - 1}) {
+        if (extent < 1 || extent >= smallest_.shape[n] || !smallest_.shape.is_multiple(n, 1))
           continue;
-        Case other = it_;
+        Case other = smallest_;
         other.shape[n] = extent;
         if (accept_remade(std::move(other))) {
           changed = true;
@@ -100,8 +102,8 @@ private:
   }
 
   /// The factors of a directive, or null.
-  static std::vector<std::int64_t> *factors_of(Case &it, std::size_t n) {
-    for (Argument &argument : it.directives[n].arguments)
+  static std::vector<std::int64_t> *factors_of(Case &test_case, std::size_t n) {
+    for (Argument &argument : test_case.directives[n].arguments)
       if (auto *factors = std::get_if<std::vector<std::int64_t>>(&argument))
         return factors;
     return nullptr;
@@ -109,11 +111,11 @@ private:
 
   bool shrink_numbers() {
     bool changed = false;
-    for (std::size_t n = 0; n < it_.directives.size(); ++n) {
-      std::size_t count = factors_of(it_, n) ? factors_of(it_, n)->size() : 0;
+    for (std::size_t n = 0; n < smallest_.directives.size(); ++n) {
+      std::size_t count = factors_of(smallest_, n) ? factors_of(smallest_, n)->size() : 0;
       for (std::size_t f = 0; f < count; ++f)
         for (std::int64_t smaller : {1, 2, 4}) {
-          Case other = it_;
+          Case other = smallest_;
           std::int64_t &factor = factors_of(other, n)->at(f);
           if (smaller >= factor)
             break;
@@ -129,25 +131,25 @@ private:
 
   bool plainer() {
     bool changed = false;
-    if (it_.shape.stated) {
-      Case other = it_;
+    if (smallest_.shape.stated) {
+      Case other = smallest_;
       other.shape.stated.reset();
       changed = accept_remade(std::move(other)) || changed;
     }
-    if (it_.dtype != DType::u32 && it_.dtype != DType::f32) {
-      Case other = it_;
+    if (smallest_.dtype != DType::u32 && smallest_.dtype != DType::f32) {
+      Case other = smallest_;
       other.dtype = DType::f32;
       changed = accept_remade(std::move(other)) || changed;
     }
-    if (it_.arch != "sm_80") {
-      Case other = it_;
+    if (smallest_.arch != "sm_80") {
+      Case other = smallest_;
       other.arch = "sm_80";
       changed = accept(std::move(other)) || changed;
     }
     return changed;
   }
 
-  Case it_;
+  Case smallest_;
   Kind kind_;
   Thoroughness thoroughness_;
   int tries_ = 0;
@@ -155,11 +157,11 @@ private:
 
 } // namespace
 
-Verdict judge_apart(const Case &it, const Thoroughness &thoroughness) {
+Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness) {
   static Kind &kind = shared_object<Kind>();
   note().write("");
   Ending ending = isolated([&] {
-    Verdict verdict = judge(it, thoroughness);
+    Verdict verdict = judge(test_case, thoroughness);
     kind = verdict.kind;
     note().write(verdict.message);
   });
@@ -173,9 +175,9 @@ Case draft_apart(std::uint64_t seed, std::uint64_t computations) {
   note().write(""); // it is there before the process is copied
   isolated([&] {
     auto write = [](const Case &setting, std::vector<Directive> directives) {
-      Case it = setting;
-      it.directives = std::move(directives);
-      note().write(to_json(trace_of(it)));
+      Case test_case = setting;
+      test_case.directives = std::move(directives);
+      note().write(to_json(trace_of(test_case)));
     };
     Draft made = draft(seed, computations, [&](const Draft &so_far, const Directive &next) {
       std::vector<Directive> directives = so_far.schedule.trace();
@@ -187,19 +189,20 @@ Case draft_apart(std::uint64_t seed, std::uint64_t computations) {
   return case_of(parse_trace(note().read(), "the draft"), "the draft");
 }
 
-Case shrink(Case it, Kind kind, const Thoroughness &thoroughness) {
-  return Shrinker(std::move(it), kind, thoroughness).run();
+Case shrink(Case test_case, Kind kind, const Thoroughness &thoroughness) {
+  return Shrinker(std::move(test_case), kind, thoroughness).run();
 }
 
-std::string to_cpp(const Case &it) {
-  std::string text = fmt::format("// {} of {}{} in {} for {}\n", it.source.name, to_string(it.shape),
-                                 it.shape.stated ? ", by one kernel for all multiples of " +
-                                                       std::to_string(it.shape.stated->multiple_of)
-                                                 : "",
-                                 name(it.dtype), it.arch);
-  if (!it.computation)
-    text += print(it.source);
-  for (const Directive &directive : it.directives)
+std::string to_cpp(const Case &test_case) {
+  std::string text =
+      fmt::format("// {} of {}{} in {} for {}\n", test_case.source.name, to_string(test_case.shape),
+                  test_case.shape.stated ? ", by one kernel for all multiples of " +
+                                               std::to_string(test_case.shape.stated->multiple_of)
+                                         : "",
+                  name(test_case.dtype), test_case.arch);
+  if (!test_case.computation)
+    text += print(test_case.source);
+  for (const Directive &directive : test_case.directives)
     text += to_cpp(directive) + "\n";
   return text;
 }

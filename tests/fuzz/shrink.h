@@ -9,7 +9,7 @@
 namespace nestsmith::fuzz {
 
 /// The verdict on a case, found in a process of its own.
-Verdict judge_apart(const Case &it, const Thoroughness &thoroughness);
+Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness);
 
 /// The schedule that `draft` makes of the arguments, as far as it came, with the directive that it ended at,
 /// should it crash or hang.
@@ -17,9 +17,9 @@ Case draft_apart(std::uint64_t seed, std::uint64_t computations);
 
 /// Drops directives, and makes extents and numbers smaller and types plainer, as long as the verdict is of the
 /// same kind. What is replayed is tried a few hundred times at most.
-Case shrink(Case it, Kind kind, const Thoroughness &thoroughness);
+Case shrink(Case test_case, Kind kind, const Thoroughness &thoroughness);
 
 /// The case as C++, for a reader.
-std::string to_cpp(const Case &it);
+std::string to_cpp(const Case &test_case);
 
 } // namespace nestsmith::fuzz
