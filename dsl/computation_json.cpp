@@ -260,6 +260,13 @@ private:
 
 } // namespace
 
+Sizes sizes_of(const Program &program) {
+  Sizes sizes;
+  for (const Var &var : program.sizes)
+    sizes.emplace_back(var->name, *var->size);
+  return sizes;
+}
+
 Program parse_computation(const json::Value &value, const std::string &name, const Sizes &sizes,
                           const std::string &where) {
   const json::Object *root = value.getAsObject();
@@ -279,11 +286,8 @@ std::optional<json::Value> computation_to_json(const Program &source) {
   std::optional<json::Value> text = written(source);
   if (!text)
     return std::nullopt;
-  Sizes sizes;
-  for (const Var &var : source.sizes)
-    sizes.emplace_back(var->name, *var->size);
   try { // a program that was built by hand may have another form
-    Program again = parse_computation(*text, source.name, sizes, "");
+    Program again = parse_computation(*text, source.name, sizes_of(source), "");
     auto form = [](const Program &program) {
       return print(Schedule(program).source());
     }; // loops have unique names

@@ -22,6 +22,8 @@
 namespace nestsmith {
 
 using Sizes = std::vector<std::pair<std::string, Size>>;
+/// The name and the stated limits of each size of the program.
+Sizes sizes_of(const Program &program);
 
 /// None if `source` is not a program that the tensor language makes.
 std::optional<llvm::json::Value> computation_to_json(const Program &source);

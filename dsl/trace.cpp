@@ -184,13 +184,6 @@ std::string trace_to_cpp(const Schedule &schedule) {
   return text;
 }
 
-static std::vector<std::pair<std::string, Size>> sizes_of(const Program &program) {
-  std::vector<std::pair<std::string, Size>> sizes;
-  for (const Var &var : program.sizes)
-    sizes.emplace_back(var->name, *var->size);
-  return sizes;
-}
-
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype) {
   return {
       schedule.program().name,     std::move(shape), dtype, to_string(schedule.target().arch), schedule.trace(),
