@@ -184,10 +184,10 @@ std::string trace_to_cpp(const Schedule &schedule) {
   return text;
 }
 
-TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype) {
+TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype, KnobValues knobs) {
   return {
       schedule.program().name,     std::move(shape), dtype, to_string(schedule.target().arch), schedule.trace(),
-      sizes_of(schedule.source()), schedule.source()};
+      sizes_of(schedule.source()), schedule.source(), std::move(knobs)};
 }
 
 static json::Value to_json(const Directive &directive) {
@@ -244,6 +244,11 @@ std::string to_json(const TraceFile &trace) {
         for (const auto &[name, size] : trace.sizes)
           line(json::Object{
               {"name", name}, {"min", size.min}, {"max", size.max}, {"multiple_of", size.multiple_of}});
+      });
+    if (!trace.knobs.empty())
+      writer.attributeObject("knobs", [&] {
+        for (const auto &[name, value] : trace.knobs)
+          writer.attribute(name, value);
       });
     if (computation)
       writer.attributeObject("computation", [&] {
@@ -315,6 +320,14 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   if (const json::Array *sizes = root->getArray("sizes"))
     for (const json::Value &value : *sizes)
       trace.sizes.push_back(parse_size(value, where));
+  if (const json::Value *knobs = root->get("knobs"); knobs && !knobs->getAsObject())
+    refuse_trace(where, "its 'knobs' is not an object");
+  else if (knobs)
+    for (const auto &[name, value] : *knobs->getAsObject()) {
+      if (!value.getAsString())
+        refuse_trace(where, fmt::format("the value of the knob '{}' is not a string", llvm::StringRef(name).str()));
+      trace.knobs[llvm::StringRef(name).str()] = value.getAsString()->str();
+    }
   const json::Value *computation = root->get("computation");
   if (*version == newest_version && !computation)
     refuse_trace(where, "has no 'computation'");

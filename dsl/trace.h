@@ -1,6 +1,7 @@
 #pragma once
 /// Traces of schedules: as C++ text that compiles, and as JSON text that can be saved and replayed.
 
+#include "dsl/knobs.h"
 #include "dsl/schedule.h"
 
 #include <cstdint>
@@ -25,12 +26,14 @@ struct TraceFile {
   /// The stated limits of each size, by name. If the trace has sizes, `shape` gives their values for a run.
   std::vector<std::pair<std::string, Size>> sizes = {};
   std::optional<Program> computation = {}; ///< for `shape` and `dtype`, or for all sizes; none in version 1
+  KnobValues knobs = {};                   ///< for information: the directives contain the chosen values
 };
 
 /// Writes version 2, or version 1 without the computation if there is none, or if the tensor language
 /// (dsl/tensor.h) cannot state it.
 std::string to_json(const TraceFile &trace);
-TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype);
+TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype,
+                     KnobValues knobs = {});
 
 /// Throws UserError (usage) for malformed input, with the position, the actual and the expected value. A trace
 /// has at most 4 MiB and brackets that nest at most 64 deep. `where` names the file in messages.
