@@ -1,8 +1,11 @@
 #pragma once
 /// Rungs and tutorials: a rung is a named schedule for any shape, and a tutorial is an ordered list of rungs.
 
+#include "dsl/knobs.h"
 #include "dsl/schedule.h"
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -34,12 +37,40 @@ struct Variant {
   bool operator==(const Variant &) const = default;
 };
 
+/// A function that returns the schedule for a shape, element type and target. If the schedule has choices, the
+/// function takes Knobs as a fourth parameter.
+class BuildFunction {
+public:
+  BuildFunction(std::nullptr_t = nullptr) {}
+  template <std::invocable<const Shape &, DType, const Target &> F> BuildFunction(F build) {
+    std::function<Schedule(const Shape &, DType, const Target &)> own(std::move(build));
+    if (own)
+      build_ = [own = std::move(own)](const Shape &shape, DType dtype, const Target &target, Knobs &) {
+        return own(shape, dtype, target);
+      };
+  }
+  template <std::invocable<const Shape &, DType, const Target &, Knobs &> F>
+  BuildFunction(F build) : build_(std::move(build)) {}
+
+  Schedule operator()(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) const {
+    return build_(shape, dtype, target, knobs);
+  }
+  /// The schedule with the default of each knob.
+  Schedule operator()(const Shape &shape, DType dtype, const Target &target) const {
+    Knobs defaults;
+    return build_(shape, dtype, target, defaults);
+  }
+  explicit operator bool() const { return static_cast<bool>(build_); }
+
+private:
+  std::function<Schedule(const Shape &, DType, const Target &, Knobs &)> build_;
+};
+
 struct Rung {
-  std::string tutorial; ///< "deep_dive"; may be empty in a user's program
-  std::string name;     ///< "coalesced"
-  std::string summary;  ///< one line: the technique and its purpose
-  /// Returns the schedule for a shape, element type and target. Throws UserError if it does not support them.
-  std::function<Schedule(const Shape &, DType, const Target &)> build;
+  std::string tutorial;   ///< "deep_dive"; may be empty in a user's program
+  std::string name;       ///< "coalesced"
+  std::string summary;    ///< one line: the technique and its purpose
+  BuildFunction build;    ///< throws UserError if it does not support the shape, the element type or the target
   Shape tile = {1, 1, 1}; ///< extents of the tile of one thread block; tests choose small shapes from it
   /// Default shapes on the simulator and on a GPU. The GPU shape is large enough for a stable measurement, and
   /// small enough for the fp64 reference on the host. All three shapes have the same number of extents.

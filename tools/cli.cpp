@@ -19,9 +19,9 @@ namespace {
 constexpr const char *version = NESTSMITH_VERSION;
 
 std::vector<Command> all_commands() {
-  return {run_command(),     list_command(),    show_command(),    diff_command(),
-          emit_command(),    compile_command(), check_command(),   explain_command(),
-          compare_command(), lint_command(),    figures_command(), doctor_command()};
+  return {run_command(),     list_command(),    show_command(),    diff_command(),    emit_command(),
+          compile_command(), check_command(),   explain_command(), compare_command(), tune_command(),
+          lint_command(),    figures_command(), doctor_command()};
 }
 
 /// Options of every command.
@@ -222,6 +222,10 @@ Option symbolic_option(const std::string &shape) {
 }
 Option multiple_of_option() {
   return {"multiple-of", "N", "all sizes of a symbolic kernel are multiples of N; the launcher checks this"};
+}
+Option set_option() {
+  return {"set", "NAME=VALUE",
+          "set knobs of the schedule, such as bk=16,bn=64; `nestsmith tune RUNG --space` lists them"};
 }
 Option dtype_option() {
   return {"dtype",

@@ -39,6 +39,7 @@ void check_ring(const Scheduled &scheduled, const Machine &machine, Checker &che
                      scheduled.shape,
                      DType::u32,
                      scheduled.choice.build(scheduled.shape, DType::u32, machine.target),
+                     {},
                      {}};
     if (std::string own = dtype_name(ring->source(), DType::u32); own != name(DType::u32)) {
       result.skipped.push_back({ring_label, fmt::format("the data are {} regardless of --dtype", own)});
@@ -123,7 +124,7 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
 }
 
 ExitCode run(const Context &context) {
-  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
+  Choice choice = given_rung(context);
   if (!context.arguments.has("each-step")) {
     if (context.arguments.has("save"))
       throw UserError(ExitCode::usage, "--save writes the reproducer of --each-step; give --each-step too");
@@ -148,6 +149,7 @@ Command check_command() {
        symbolic_option(),
        multiple_of_option(),
        dtype_option(),
+       set_option(),
        device_option(),
        arch_option(),
        {"each-step", "",

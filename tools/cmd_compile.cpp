@@ -53,7 +53,7 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 }
 
 ExitCode run(const Context &context) {
-  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
+  Choice choice = given_rung(context);
   Arch arch = chosen_arch(context);
   Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = lower(scheduled.schedule);
@@ -83,7 +83,7 @@ Command compile_command() {
           1,
           1,
           {shape_option(), symbolic_option("with this option, --shape has no effect on the code"),
-           multiple_of_option(), dtype_option(), arch_option()},
+           multiple_of_option(), dtype_option(), set_option(), arch_option()},
           "",
           run};
 }

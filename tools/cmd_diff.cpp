@@ -57,7 +57,7 @@ void write_json(const std::vector<Change> &changes) {
 
 ExitCode run(const Context &context) {
   const auto &words = context.arguments.positional();
-  Scheduled first = schedule_choice(context, choose_rung(context.rungs, words[0]));
+  Scheduled first = schedule_choice(context, given_rung(context));
   std::vector<Change> changes;
   if (words.size() == 2) {
     Scheduled second = schedule_choice(context, choose_rung(context.rungs, words[1]));
@@ -96,6 +96,7 @@ Command diff_command() {
            symbolic_option("--shape changes only the title"),
            multiple_of_option(),
            dtype_option(),
+           set_option(),
            {"lowered", "", "with two rungs, compare their lowered kernels instead of their programs"}},
           "examples:\n  nestsmith diff deep_dive/shared\n"
           "  nestsmith diff deep_dive/naive deep_dive/coalesced --color always | less -R\n",

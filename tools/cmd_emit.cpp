@@ -143,7 +143,7 @@ ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
   std::string header = included_header(arguments);
   Arch arch = chosen_arch(context);
-  Choice choice = choose_rung(context.rungs, arguments.positional()[0]);
+  Choice choice = given_rung(context);
   Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = named(scheduled.plan(), arguments);
   warn_if_unbound(scheduled, plan);
@@ -187,6 +187,7 @@ Command emit_command() {
        symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
        multiple_of_option(),
        dtype_option(),
+       set_option(),
        arch_option()},
       "examples:\n"
       "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"

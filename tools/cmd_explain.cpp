@@ -40,7 +40,7 @@ std::string heading(const Analysed &analysed, const ChosenGpu &chosen, const Sty
 }
 
 ExitCode explain(const Context &context) {
-  Choice choice = choose_rung(context.rungs, context.arguments.positional()[0]);
+  Choice choice = given_rung(context);
   ChosenGpu chosen = choose_gpu(context);
   Prepared prepared = prepare(context, choice, chosen.gpu);
   if (context.arguments.has("heatmap"))
@@ -114,7 +114,8 @@ Command explain_command() {
            shape_option(),
            symbolic_option("--shape selects the shape of the prediction"),
            multiple_of_option(),
-           dtype_option()},
+           dtype_option(),
+           set_option()},
           "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
           "  nestsmith explain mine.json --against deep_dive/shared\n"
           "  nestsmith explain principles/transposed --heatmap B_shared\n",

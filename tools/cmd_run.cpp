@@ -265,7 +265,9 @@ ExitCode climb_as_json(const Context &context, const Machine &machine, Climb &cl
 }
 
 ExitCode run(const Context &context) {
-  std::vector<Choice> choices = choose_rungs(context.rungs, context.arguments.positional());
+  std::vector<Choice> choices;
+  for (Choice &choice : choose_rungs(context.rungs, context.arguments.positional()))
+    choices.push_back(with_given_knobs(context, std::move(choice)));
   if (choices.empty())
     throw UserError(ExitCode::usage, "there is no rung to run; name a trace file");
   std::string spared = spare_other_ranks(context, choices);
@@ -286,7 +288,8 @@ Command run_command() {
       "[RUNG or TUTORIAL …]",
       0,
       1000,
-      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), device_option(), arch_option()},
+      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), set_option(), device_option(),
+       arch_option()},
       "Without a RUNG, it runs the first tutorial, ladder. A refused or failed rung has a row, and the run "
       "continues. The exit code is that of the most serious failure.\n\n"
       "Columns:\n"

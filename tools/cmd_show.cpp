@@ -80,13 +80,14 @@ ExitCode run(const Context &context) {
   if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
     throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
   Target target = make_target(given_arch(context).value_or(Target{}.arch));
-  Scheduled scheduled = schedule_choice(context, choose_rung(context.rungs, arguments.positional()[0]), target);
+  Scheduled scheduled = schedule_choice(context, given_rung(context), target);
   const Style style = arguments.has("output") ? Style(Colour::never) : context.style;
   if (auto form = arguments.value("trace")) {
     // The JSON result is the trace file itself, so that it can be replayed.
     bool cpp = *form == "cpp" && !context.json();
-    deliver(context, cpp ? highlight(trace_to_cpp(scheduled.schedule), style)
-                         : to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype)));
+    deliver(context,
+            cpp ? highlight(trace_to_cpp(scheduled.schedule), style)
+                : to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype, scheduled.knobs)));
     return ExitCode::good;
   }
   std::size_t step = chosen_step(context, scheduled.schedule);
@@ -126,6 +127,7 @@ Command show_command() {
            symbolic_option("--shape changes only the title"),
            multiple_of_option(),
            dtype_option(),
+           set_option(),
            arch_option("sm_80"),
            {"step", "N", "print the program after the first N directives; 0 is the computation itself"},
            {"lowered", "", "print the lowered kernel"},

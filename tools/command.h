@@ -38,6 +38,7 @@ Option shape_option();
 Option symbolic_option(const std::string &shape = "--shape selects the shape of the run");
 Option multiple_of_option();
 Option dtype_option();
+Option set_option();
 
 Command run_command();
 Command list_command();
@@ -48,6 +49,7 @@ Command compile_command();
 Command check_command();
 Command explain_command();
 Command compare_command();
+Command tune_command();
 Command figures_command();
 Command lint_command();
 Command doctor_command();

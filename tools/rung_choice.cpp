@@ -105,7 +105,8 @@ Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) 
           .tile = shape,
           .default_dtype = trace.dtype,
           .fixed_shape = true,
-          .build = build};
+          .build = build,
+          .knobs = trace.knobs};
 }
 
 /// Converts exceptions of a user's code to user errors with the rung's name.
@@ -137,8 +138,8 @@ Choice from_rung(const Rung &rung) {
   bool own = rung.gpu_shape.size() == rung.default_shape.size();
   choice.gpu_shape = own ? rung.gpu_shape : rung.default_shape;
   choice.tile = rung.tile.size() == rung.default_shape.size() ? rung.tile : Shape(rung.default_shape.size(), 1);
-  choice.build = [&rung](const Shape &shape, DType dtype, const Target &target) {
-    return call_own(rung, "build", shape, [&] { return rung.build(shape, dtype, target); });
+  choice.build = [&rung](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+    return call_own(rung, "build", shape, [&] { return rung.build(shape, dtype, target, knobs); });
   };
   if (rung.variant)
     choice.variant = [&rung](const Shape &shape, DType dtype) {
@@ -188,6 +189,31 @@ Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
                     fmt::format("'{}' is the name of several rungs; say {}", word, quoted_list(names)));
   }
   return from_rung(*found[0]);
+}
+
+Choice with_given_knobs(const Context &context, Choice choice) {
+  auto given = context.arguments.value("set");
+  if (!given)
+    return choice;
+  choice.knobs = parse_knobs(*given);
+  choice.build = [build = choice.build, values = choice.knobs,
+                  name = choice.name](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+    knobs.fix(values);
+    try {
+      Schedule schedule = build(shape, dtype, target, knobs);
+      knobs.refuse_unknown();
+      return schedule;
+    } catch (const ScheduleError &) {
+      throw;
+    } catch (const UserError &error) {
+      throw UserError(error.code(), fmt::format("{}: {}", name, error.what()));
+    }
+  };
+  return choice;
+}
+
+Choice given_rung(const Context &context) {
+  return with_given_knobs(context, choose_rung(context.rungs, context.arguments.positional()[0]));
 }
 
 std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words) {

@@ -21,13 +21,20 @@ struct Choice {
   DType default_dtype = DType::f32;
   bool fixed_shape = false; ///< the choice is a trace file, which contains its shape
   bool own_shape = false;   ///< ignore --shape, because it has another number of extents than this rung
-  std::function<Schedule(const Shape &, DType, const Target &)> build;
+  BuildFunction build;
+  /// The values of --set, or those with which a trace file was made. The schedule function chooses the others.
+  KnobValues knobs = {};
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 };
 
 /// Finds one rung: "deep_dive/naive", "naive" if the name is unique, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
+/// The choice with the knobs of --set. Its `build` throws UserError (usage) for a knob that the schedule does
+/// not have.
+Choice with_given_knobs(const Context &context, Choice choice);
+/// The first positional argument, with the knobs of --set.
+Choice given_rung(const Context &context);
 /// If --shape has the right number of extents for only some of the choices, the other choices keep their own
 /// shapes. Then returns a sentence about this, otherwise an empty string.
 std::string spare_other_ranks(const Context &context, std::vector<Choice> &choices);
@@ -65,6 +72,7 @@ struct Scheduled {
   DType dtype;
   Schedule schedule;
   std::optional<Variant> variant; ///< the variant of the rung; none: its usual form
+  KnobValues knobs;               ///< the value of each knob of the schedule
 
   /// The computation at the shape, and the program after the first n directives.
   Program source() const { return step(0); }
@@ -76,6 +84,8 @@ struct Scheduled {
   kernel::Plan at_shape(kernel::Plan lowered, std::int64_t gap = 0) const;
 };
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
+/// The same with `knobs`, which contains the choices of the schedule afterwards.
+Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target, Knobs &knobs);
 /// "deep_dive/naive  f32 256x256x256".
 std::string title(const Scheduled &scheduled);
 

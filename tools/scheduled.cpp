@@ -84,12 +84,22 @@ DType chosen_dtype(const Context &context, const Choice &choice) {
 }
 
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target) {
+  Knobs knobs;
+  return schedule_choice(context, choice, target, knobs);
+}
+
+Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target, Knobs &knobs) {
   Shape shape = chosen_shape(context, choice);
   DType dtype = chosen_dtype(context, choice);
-  Schedule schedule = choice.build(shape, dtype, target);
+  Schedule schedule = choice.build(shape, dtype, target, knobs);
   state_sizes(choice.name, schedule.source(), shape);
-  return {choice, shape, dtype, std::move(schedule),
-          choice.variant ? choice.variant(shape, dtype) : std::nullopt};
+  KnobValues values = knobs.asked().empty() ? choice.knobs : knobs.chosen();
+  return {choice,
+          shape,
+          dtype,
+          std::move(schedule),
+          choice.variant ? choice.variant(shape, dtype) : std::nullopt,
+          std::move(values)};
 }
 
 Program Scheduled::step(std::size_t n) const {
@@ -116,9 +126,11 @@ std::string dtype_name(const Program &source, DType asked) {
 std::string title(const Scheduled &scheduled) {
   std::string form =
       scheduled.variant ? fmt::format("  {}: {}", scheduled.variant->name, scheduled.variant->why) : "";
-  return fmt::format("{}  {} {}{}{}", scheduled.choice.name,
+  std::string knobs = to_string(scheduled.choice.knobs);
+  return fmt::format("{}  {} {}{}{}{}", scheduled.choice.name,
                      dtype_name(scheduled.schedule.source(), scheduled.dtype), to_text(scheduled.shape),
-                     scheduled.shape.stated ? " by one kernel for all shapes" : "", form);
+                     scheduled.shape.stated ? " by one kernel for all shapes" : "", form,
+                     knobs.empty() ? "" : "  " + knobs);
 }
 
 std::string unbound_warning(const std::string &name, const kernel::Plan &plan) {

@@ -9,6 +9,7 @@ namespace nestsmith::ladder {
 namespace {
 
 constexpr std::int64_t threads = 256;
+constexpr std::int64_t half = 2, elements = 4; ///< of the rows, and of the columns, of a lane
 
 /// A tile goes to shared memory through registers: it is loaded before the loop computes, and stored after it.
 /// A is transposed there: a row holds one k, and the stride of the rows spreads the stores of a warp over the
@@ -43,16 +44,20 @@ void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
 
 /// Tiles of 128 x 128 in 8 warps of 32 x 64. A warp is 4 x 8 lanes. A lane has 4 + 4 rows and 4 + 4 columns,
 /// half a tile apart, so that neighbouring lanes access neighbouring words in each 128-bit read of shared
-/// memory.
-Schedule warps(const Shape &shape, DType dtype, const Target &target) {
+/// memory. Knobs choose other grids of warps and lanes, and the depth of a tile.
+Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  auto warp_grid = knobs.factors("warps", {4, 2}), lane_grid = knobs.factors("lanes", {4, 8});
+  std::int64_t bk = knobs.choose("bk", {8, 16, 32});
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vector_variant(shape, dtype);
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
   auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_half, i_warp, i_lane, i_elem] = s.split(i, {infer, 2, 4, 4, 4});
-  auto [j_block, j_half, j_warp, j_lane, j_elem] = s.split(j, {infer, 2, 2, 8, 4});
-  auto [k_outer, k_inner] = s.split(k, {infer, 8});
+  auto [i_block, i_half, i_warp, i_lane, i_elem] =
+      s.split(i, {infer, half, warp_grid[0], lane_grid[0], elements});
+  auto [j_block, j_half, j_warp, j_lane, j_elem] =
+      s.split(j, {infer, half, warp_grid[1], lane_grid[1], elements});
+  auto [k_outer, k_inner] = s.split(k, {infer, bk});
   s.reorder(
       {i_block, j_block, i_warp, j_warp, i_lane, j_lane, k_outer, k_inner, i_half, i_elem, j_half, j_elem});
   auto thread = s.fuse(s.fuse(s.fuse(i_warp, j_warp), i_lane), j_lane);
@@ -73,10 +78,10 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target) {
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
   write_out(s, s.loops_below(C, thread), vectors);
   for (const auto &[loop, extent] : {std::pair{i_block, 0U}, {j_block, 1U}})
-    if (!shape.is_multiple(extent, 128))
+    if (!shape.is_multiple(extent, half * warp_grid[extent] * lane_grid[extent] * elements))
       s.partition(loop);
   if (!shape.stated) // index arithmetic in sizes takes too many registers for two blocks
-    s.launch_bounds(2);
+    s.launch_bounds(knobs.choose("blocks", {2, 1}));
   return s;
 }
 

@@ -15,9 +15,9 @@ namespace nestsmith::inputs {
 namespace {
 
 void choose(const std::vector<std::string> &words) {
-  const std::vector<cli::Option> options = {cli::shape_option(),       cli::symbolic_option(),
-                                            cli::multiple_of_option(), cli::dtype_option(),
-                                            {"step", "N", ""},         {"output", "FILE", "", 'o'}};
+  const std::vector<cli::Option> options = {
+      cli::shape_option(), cli::symbolic_option(), cli::multiple_of_option(),  cli::dtype_option(),
+      cli::set_option(),   {"step", "N", ""},      {"output", "FILE", "", 'o'}};
   cli::Arguments arguments("emit", words, options);
   cli::Context context{builtin_rungs(), arguments, cli::Style(cli::Colour::never)};
   arguments.number("step");

@@ -1,0 +1,180 @@
+#include "runtime/tune/space.h"
+
+#include "dsl/error.h"
+#include "runtime/sim/workers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <llvm/Support/xxhash.h>
+#include <mutex>
+#include <set>
+
+namespace nestsmith::tune {
+
+namespace {
+
+/// The requirement that a point does not meet, or the message without its advice.
+std::string reason_of(const UserError &error) {
+  const auto *refusal = dynamic_cast<const ScheduleError *>(&error);
+  if (refusal && !refusal->requirement().empty())
+    return refusal->requirement();
+  std::string message = refusal ? refusal->message() : error.what();
+  return message.substr(0, message.find_first_of(";\n"));
+}
+
+/// Builds the point, and adds it to the points or to the removed ones.
+void add(Space &space, const Build &build, Knobs &knobs) {
+  std::string removed;
+  try {
+    build(knobs);
+  } catch (const UserError &error) {
+    removed = reason_of(error);
+  }
+  if (removed.empty())
+    space.points.push_back({knobs.chosen()});
+  else
+    ++space.removed[removed];
+  for (const Knob &knob : knobs.asked())
+    if (std::ranges::find(space.knobs, knob.name, &Knob::name) == space.knobs.end())
+      space.knobs.push_back(knob);
+}
+
+/// Throws UserError if the kernels do not fit on the GPU.
+Prediction predict_point(const Built &built, const Gpu &gpu, const Resources &resources) {
+  std::vector<KernelResources> compiled = resources(built.plan);
+  PlanAnalysis analysis = analyse(built.source, built.plan, gpu, compiled, {.host_threads = 1});
+  const KernelAnalysis &slowest = analysis.slowest();
+  Prediction prediction{.seconds = analysis.seconds(),
+                        .limiter = analysis.limiter(),
+                        .registers = std::nullopt,
+                        .occupancy = slowest.occupancy.ratio()};
+  if (slowest.compiled)
+    prediction.registers = slowest.compiled->registers;
+  for (const KernelResources &kernel : compiled)
+    prediction.spilled_bytes += kernel.spill_stores + kernel.spill_loads;
+  return prediction;
+}
+
+} // namespace
+
+std::int64_t Space::tried() const {
+  auto count = static_cast<std::int64_t>(points.size());
+  for (const auto &[reason, removed_points] : removed)
+    count += removed_points;
+  return count;
+}
+
+Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit, const OnPoint &on_point) {
+  Space space;
+  std::int64_t done = 0;
+  for (KnobSpace points(fixed); points.has_point();) {
+    if (done == limit) {
+      space.complete = false;
+      break;
+    }
+    Knobs knobs = points.point();
+    add(space, build, knobs);
+    points.advance(knobs);
+    if (!on_point(static_cast<std::size_t>(++done))) {
+      space.complete = !points.has_point();
+      break;
+    }
+  }
+  return space;
+}
+
+Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
+             const OnPoint &on_point) {
+  constexpr int most_repeats = 100;
+  Space space;
+  space.complete = false;
+  std::set<KnobValues> known;
+  int repeats = 0;
+  for (std::uint64_t n = 0; static_cast<std::int64_t>(known.size()) < limit && repeats < most_repeats; ++n) {
+    Knobs knobs = n == 0 ? Knobs(fixed) : Knobs::random(seed + n, fixed);
+    Space tried = space;
+    add(tried, build, knobs);
+    if (!known.insert(knobs.chosen()).second) {
+      ++repeats;
+      continue;
+    }
+    repeats = 0;
+    space = std::move(tried);
+    if (!on_point(known.size()))
+      break;
+  }
+  return space;
+}
+
+void thin_out(Space &space, std::int64_t limit, std::uint64_t seed) {
+  auto most = static_cast<std::size_t>(std::max<std::int64_t>(limit, 1));
+  if (space.points.size() <= most)
+    return;
+  // std::shuffle differs between standard libraries.
+  auto order = [&](const Point &point) {
+    return llvm::xxHash64(fmt::format("{} {}", seed, to_string(point.knobs)));
+  };
+  std::stable_sort(space.points.begin() + 1, space.points.end(),
+                   [&](const Point &a, const Point &b) { return order(a) < order(b); });
+  space.points.resize(most);
+}
+
+void predict(Space &space, const Build &build, const Gpu &gpu, const Resources &resources, unsigned threads,
+             const OnPoint &on_point) {
+  std::vector<std::string> removed(space.points.size());
+  std::mutex mutex;
+  std::size_t done = 0;
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stopped = false;
+  auto work = [&](std::size_t) {
+    while (true) {
+      std::size_t n = next++;
+      if (n >= space.points.size() || stopped)
+        return;
+      Point &point = space.points[n];
+      try {
+        Knobs knobs(point.knobs);
+        point.prediction = predict_point(build(knobs), gpu, resources);
+      } catch (const UserError &error) {
+        removed[n] = reason_of(error);
+      }
+      std::lock_guard lock(mutex);
+      if (!on_point(++done))
+        stopped = true;
+    }
+  };
+  std::vector<std::size_t> workers(sim::worker_count(threads, space.points.size()));
+  sim::run_workers(workers, work);
+  std::vector<Point> kept;
+  for (std::size_t n = 0; n < space.points.size(); ++n)
+    if (!removed[n].empty())
+      ++space.removed[removed[n]];
+    else if (space.points[n].prediction)
+      kept.push_back(std::move(space.points[n]));
+    else
+      space.complete = false;
+  std::ranges::stable_sort(kept, {}, [](const Point &point) { return point.prediction->seconds; });
+  space.points = std::move(kept);
+}
+
+void prune(Space &space, const Pruning &pruning) {
+  if (space.points.empty())
+    return;
+  double least = space.points.front().prediction->seconds;
+  for (const Point &point : space.points)
+    least = std::min(least, point.prediction->seconds);
+  std::erase_if(space.points, [&](const Point &point) {
+    std::string reason;
+    if (point.prediction->spilled_bytes > pruning.max_spilled_bytes)
+      reason = fmt::format("registers spill (more than {} bytes)", pruning.max_spilled_bytes);
+    else if (point.prediction->seconds > pruning.max_slowdown * least)
+      reason = fmt::format("predicted at more than {:g} times the least time", pruning.max_slowdown);
+    else
+      return false;
+    ++space.removed[reason];
+    return true;
+  });
+}
+
+} // namespace nestsmith::tune

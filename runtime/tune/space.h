@@ -1,0 +1,84 @@
+#pragma once
+/// The points of a schedule with knobs, and the reasons for which points are removed before a measurement.
+
+#include "dsl/knobs.h"
+#include "dsl/program.h"
+#include "lowering/plan.h"
+#include "runtime/model/analysis.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::tune {
+
+/// The schedule at one point, lowered for the shape of the launch.
+struct Built {
+  Program source; ///< the computation at this shape
+  kernel::Plan plan;
+};
+/// Builds a point. Throws UserError if the schedule is illegal at this point.
+using Build = std::function<Built(Knobs &)>;
+
+/// The model of runtime/model/analysis.h at one point.
+struct Prediction {
+  double seconds = 0; ///< minimum time, summed over the kernels
+  Resource limiter = Resource::issue;
+  /// Of the kernel with the largest minimum time. `registers` is unknown without NVRTC.
+  std::optional<int> registers;
+  double occupancy = 0;
+  std::int64_t spilled_bytes = 0; ///< moved by spill instructions, summed over the kernels
+};
+
+struct Point {
+  KnobValues knobs;
+  std::optional<Prediction> prediction = std::nullopt; ///< set by `predict`
+};
+
+/// The points that were tried.
+struct Space {
+  std::vector<Knob> knobs; ///< all knobs that a point asked for, in the order of the first request
+  std::vector<Point> points;
+  /// The number of removed points by reason: the tag of a requirement (docs/language.md), or a message.
+  std::map<std::string, std::int64_t> removed;
+  bool complete = true; ///< false if a limit ended the enumeration
+
+  std::int64_t tried() const; ///< number of points, with the removed ones
+};
+
+/// Called after each point with the number of finished points. Returns false to stop.
+using OnPoint = std::function<bool(std::size_t done)>;
+
+/// The knobs in `fixed` have these values at all points. A point that `build` refuses is counted in `removed`.
+/// `enumerate` builds all points, or the first `limit`, in the order of KnobSpace. `sample` builds the default
+/// point, and random points until there are `limit` different ones. It ends early if 100 seeds in succession
+/// give no new point.
+Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit, const OnPoint &on_point);
+Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
+             const OnPoint &on_point);
+
+/// If there are more than `limit` points, keeps the first one, which has the default of each knob if this is
+/// legal, and a random choice of the others.
+void thin_out(Space &space, std::int64_t limit, std::uint64_t seed);
+
+/// Compiles the plan of one point for the GPU. Returns the resources of each kernel, or an empty vector without
+/// NVRTC.
+using Resources = std::function<std::vector<KernelResources>(const kernel::Plan &)>;
+/// Analyses each point for `gpu` on `threads` threads (0: one per core), sets its prediction, and sorts the
+/// points by predicted time. Removes a point that does not fit on an SM.
+void predict(Space &space, const Build &build, const Gpu &gpu, const Resources &resources, unsigned threads,
+             const OnPoint &on_point);
+
+/// Limits on the prediction of a point.
+struct Pruning {
+  std::int64_t max_spilled_bytes = 0;
+  double max_slowdown = 3; ///< relative to the least predicted time of all points
+};
+/// Removes and counts the points beyond the limits.
+void prune(Space &space, const Pruning &pruning);
+
+} // namespace nestsmith::tune
