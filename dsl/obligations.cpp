@@ -164,6 +164,23 @@ private:
     return indices;
   }
 
+  /// Expressions that are equal in two instances of the block only if both write the same element. Where the
+  /// block executes, the binding of a guarded axis with one value is 0. A strided slice has such an axis. For
+  /// Y[t//2] it is `t % 2`, and 2*(t//2) + t % 2 is t.
+  std::vector<Expr> known_of_element(const Block &block) const {
+    std::vector<Expr> element = written_element(block), known = element;
+    for (const IterVar &iter : block.iters) {
+      if (!iter.guarded || as_int(iter.extent) != 1)
+        continue;
+      known.push_back(iter.binding);
+      for (const Term &term : linearize(iter.binding, bounds_).terms)
+        for (const Expr &index : element)
+          if (term.digit.mod > 0)
+            known.push_back(simplify(index * Expr(term.digit.mod) + iter.binding, bounds_));
+    }
+    return known;
+  }
+
   /// From the outermost loop of a sum inwards, no loop may execute an iteration of the block again. Otherwise,
   /// there is no place for the init.
   void check_sum(const Block &block) {
@@ -199,17 +216,17 @@ private:
       for (const For *loop : placements_.of(buffer).loops)
         if (!loop->axis() || !is_thread(*loop->axis()))
           fixed.insert(loop->var);
-    std::vector<Expr> element = written_element(block);
+    std::vector<Expr> known = known_of_element(block);
     for (auto [axis, loop] : sharing_loops(block)) {
       std::string scope(name(buffer->scope));
-      if (!loop || std::none_of(element.begin(), element.end(),
+      if (!loop || std::none_of(known.begin(), known.end(),
                                 [var = loop ? loop->var : nullptr](const Expr &e) { return uses(e, var); }))
         owe(block.id->name,
             fmt::format("block {} writes the same elements of {} ({} memory) for all {} indices of {}, which "
                         "is a data race; bind one of its loops to {}",
                         block.id->name, buffer->name, scope, extents_.at(axis), name(axis), name(axis)));
       else if (!determine(
-                   element, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, bounds_))
+                   known, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, bounds_))
         owe(block.id->name,
             fmt::format(
                 "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "

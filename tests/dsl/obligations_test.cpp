@@ -171,6 +171,48 @@ TEST(Obligations, ElementsThatSeveralThreadsWrite) {
               "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
 }
 
+/// The guard of a strided slice leaves one thread for each element.
+TEST(Obligations, ElementsOfASliceThatOneThreadWrites) {
+  for (std::int64_t stride : {2, 3, 4}) {
+    Workload w("slice");
+    Tensor x = w.placeholder("X", {24}, DType::u32);
+    Tensor t = w.compute("T", {24}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+    Tensor y = w.compute("Y", {6}, {"i"}, [&](Expr i) -> Definition { return t(i * stride + 1); });
+    Schedule s(w.output({y}));
+    s.reverse_compute_inline(s.block("Y"));
+    auto [outer, inner] = s.split<2>(s.loops(s.block("T"))[0], {infer, 8});
+    s.bind(outer, Axis::block_x);
+    s.bind(inner, Axis::thread_x);
+    EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+  }
+}
+
+/// for t < 16: block Y(y = t//4, part = t%4) where part < values: Y[y] = X[y], with t bound to threadIdx.x.
+Schedule quarter_of_threads(std::int64_t values) {
+  Workload w("quarter");
+  Tensor x = w.placeholder("X", {4}, DType::u32);
+  Tensor y = w.compute("Y", {4}, {"y"}, [&](Expr at) -> Definition { return x(at); });
+  Program program = w.output({y});
+  Block block = *blocks_of(program.body).front();
+  Var t = make_var("t");
+  block.iters.front().binding = floordiv(Expr(t), Expr(4));
+  block.iters.push_back({make_var("part"), Expr(values), IterKind::spatial, floormod(Expr(t), Expr(4)), true});
+  program.body = make_for({t, Expr(16), Serial{}, make_block(std::move(block))});
+  Schedule s(program);
+  s.bind(s.loop("t"), Axis::thread_x);
+  return s;
+}
+
+TEST(Obligations, ElementsThatAGuardLeavesToSeveralThreads) {
+  EXPECT_TRUE(quarter_of_threads(1).obligations().empty());
+  for (std::int64_t values : {2, 3})
+    expect_owed(
+        quarter_of_threads(values),
+        "block Y writes some elements of Y (global memory) for several indices of threadIdx.x, which is "
+        "a data race",
+        "the computation", "Y");
+}
+
 TEST(Obligations, ElementsThatNeighboursWriteToo) {
   Schedule s(test::stencil(4));
   for (const char *name : {"T", "U", "V"})

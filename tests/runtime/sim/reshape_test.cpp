@@ -58,5 +58,55 @@ TEST(Reshape, ASliceThatItsProducerWrites) {
   }
 }
 
+/// T = 3*X, Y[i] = T[stride*i + offset]: the blocks T and Y. Y has as many elements as the indices allow.
+Program strided(std::int64_t elements, std::int64_t stride, std::int64_t offset) {
+  Workload w("strided");
+  Tensor x = w.placeholder("X", {elements}, DType::u32);
+  Tensor t = w.compute("T", {elements}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+  Tensor y = w.compute("Y", {(elements - offset - 1) / stride + 1}, {"i"},
+                       [&](Expr i) -> Definition { return t(i * stride + offset); });
+  return w.output({y});
+}
+
+TEST(Reshape, AStridedSliceThatItsProducerWrites) {
+  for (std::int64_t elements : {3, 8, 33, 64})
+    for (std::int64_t stride : {2, 3, 5})
+      for (std::int64_t offset : {0, 1, 2})
+        for (std::int64_t threads : {1, 4, 6}) {
+          Schedule s(strided(elements, stride, offset));
+          auto [block, thread] = s.split<2>(s.loops(s.block("T"))[0], {infer, threads});
+          s.reverse_compute_inline(s.block("Y"));
+          s.bind(block, Axis::block_x);
+          s.bind(thread, Axis::thread_x);
+          expect_right(s);
+        }
+}
+
+TEST(Reshape, AStridedSliceThatItsReaderComputes) {
+  for (std::int64_t elements : {3, 8, 33}) {
+    Schedule s(strided(elements, 2, 1));
+    auto [block, thread] = s.split<2>(s.loops(s.block("Y"))[0], {infer, 4});
+    s.bind(block, Axis::block_x);
+    s.bind(thread, Axis::thread_x);
+    s.compute_inline(s.block("T"));
+    expect_right(s);
+  }
+}
+
+TEST(Reshape, ARowThatItsProducerWrites) {
+  for (std::int64_t row : {0, 2, 4}) {
+    Workload w("row");
+    Tensor x = w.placeholder("X", {5, 9}, DType::u32);
+    Tensor t = w.compute("T", {5, 9}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 3; });
+    Tensor y = w.compute("Y", {9}, {"j"}, [&](Expr j) -> Definition { return t(row, j); });
+    Schedule s(w.output({y}));
+    auto [i, j] = s.loops<2>(s.block("T"));
+    s.reverse_compute_inline(s.block("Y"));
+    s.bind(i, Axis::block_x);
+    s.bind(j, Axis::thread_x);
+    expect_right(s);
+  }
+}
+
 } // namespace
 } // namespace nestsmith
