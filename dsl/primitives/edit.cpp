@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace nestsmith {
@@ -226,14 +227,42 @@ Steps steps_of(const Schedule::Edit &edit, const Block &block, const IterVar &ax
 
 } // namespace
 
+/// A lower bound of an expression of sizes, without the divisions of tiles that are rounded up: 32*(x//32) is
+/// at least x - 31, and x - 24 if x is a multiple of 8.
+static Expr without_tiles(const Expr &e) {
+  Expr result = 0;
+  bool reduced = false;
+  Linear sum = linearize(e, {});
+  for (const auto &[factor, digit] : sum.terms) {
+    Linear base = linearize(digit.base, {});
+    std::int64_t unit = std::gcd(digit.div, base.constant);
+    for (const Term &term : base.terms)
+      unit = std::gcd(unit, term.coefficient);
+    std::int64_t tile = digit.div / unit;
+    const auto *op = digit.base.as<Binary>();
+    bool rises = factor > 0 && digit.mod == 0;
+    if (rises && tile > 1 && factor % tile == 0) {
+      result = result + (floordiv(digit.base, Expr(unit)) - Expr(tile - 1)) * Expr(factor / tile);
+      reduced = true;
+    } else if (rises && digit.div == 1 && op && op->op == BinaryOp::floordiv && proves(Expr(0) < op->b, {})) {
+      Expr least = without_tiles(op->a);
+      result = result + floordiv(least, op->b) * Expr(factor);
+      reduced = reduced || !same(least, op->a);
+    } else {
+      result = result + to_expr(Linear{{{factor, digit}}, 0});
+    }
+  }
+  result = simplify(result + Expr(sum.constant));
+  return reduced ? without_tiles(result) : result;
+}
+
 bool covers_extent(const IterVar &iter, const Bounds &bounds) {
   auto range = range_of(iter.binding, bounds);
   auto last = highest(iter.binding, bounds);
   if (!range || range->low > 0 || !last)
     return false;
-  Expr end = *last + Expr(1);
-  // The rules do not prove for every size that a tile which is rounded up covers the size.
-  return uses_size(end) ? !proves(end < iter.extent, bounds) : proves(iter.extent <= end, bounds);
+  Expr end = simplify(*last + Expr(1), bounds);
+  return proves(iter.extent <= end, bounds) || proves(iter.extent <= without_tiles(end), bounds);
 }
 
 /// Whether the loops in the bindings of the spatial axes have too few iterations for all elements: i and j of

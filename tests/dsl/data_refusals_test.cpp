@@ -320,6 +320,26 @@ TEST(ReverseComputeAtRefuses, LoopsThatProduceLessThanTheReaderComputes) {
   expect_refused(mask, "reverse_compute_at.covers", [&] { mask.reverse_compute_at(y, j); }, message, {});
 }
 
+/// T has as many elements as `made` says, Y as `read` says. Y reads 0 past the end of T.
+Schedule masked_past_the_end(const Expr &made, const Expr &read, Workload &w) {
+  Tensor x = w.placeholder("X", {made}, DType::u32);
+  Tensor t = w.compute("T", {made}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+  Tensor y = w.compute("Y", {read}, {"i"}, [&](Expr i) -> Definition { return t.where(i < made, i); });
+  return Schedule(w.output({y}));
+}
+
+TEST(ReverseComputeAtRefuses, SizesForWhichTheLoopsMayProduceLess) {
+  for (int which : {0, 1, 2}) {
+    Workload w("sizes");
+    Expr m = w.size("M"), other = which == 0 ? w.size("N") : which == 1 ? (m + 1) / 2 : m + 1;
+    Schedule s = which == 2 ? masked_past_the_end(m, other, w) : masked_past_the_end(other, m, w);
+    BlockRef y = s.block("Y");
+    Loop i = s.loops(s.block("T"))[0];
+    expect_refused(s, "reverse_compute_at.covers", [&] { s.reverse_compute_at(y, i); },
+                   "produce only a part of T, so block Y would not compute all of its", {s.name(i)});
+  }
+}
+
 TEST(ReverseComputeAtRefuses, IterationsThatShareElements) {
   Schedule s(gemm(8, 5, 4));
   auto [outer, inner] = s.split(s.fuse(s.loop("i"), s.loop("j")), {infer, 7});

@@ -90,6 +90,33 @@ TEST(Sizes, KeepTheirMeaningThroughFusedLoopsThatAreSplitAgain) {
   expect_same_meaning(s);
 }
 
+/// Tiles that are rounded up cover the sizes, also in tiles of tiles and in fused loops.
+TEST(Sizes, AreCoveredByTilesThatAreRoundedUp) {
+  for (std::int64_t multiple : {1, 8})
+    for (int tiling = 0; tiling < 5; ++tiling) {
+      Workload w("triple");
+      Expr M = w.size("M", {.multiple_of = multiple}), N = w.size("N", {.multiple_of = multiple});
+      Tensor x = w.placeholder("X", {M, N}, DType::u32);
+      Tensor y = w.compute("Y", {M, N}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) * 3; });
+      Schedule s(w.output({y}));
+      auto [i, j] = s.loops<2>(s.block("Y"));
+      if (tiling == 4)
+        s.split(s.fuse(i, j), {infer, 96});
+      if (tiling < 4) {
+        auto [i_outer, i_inner] = s.split<2>(i, {infer, 12});
+        auto [j_outer, j_inner] = s.split<2>(j, {infer, 16});
+        s.reorder({i_outer, j_outer, i_inner, j_inner});
+        if (tiling == 1)
+          s.split(i_outer, {infer, 5});
+        else if (tiling > 1)
+          j_outer = s.fuse(i_outer, j_outer);
+        if (tiling == 3)
+          s.split(j_outer, {infer, 8});
+      }
+      s.cache_write(s.block("Y"), Scope::local);
+    }
+}
+
 TEST(Sizes, OfTheRightMultipleNeedNoGuard) {
   Schedule guarded(product({.multiple_of = 4})), exact(product({.multiple_of = 8}));
   for (Schedule *s : {&guarded, &exact})
