@@ -12,27 +12,37 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The temporary that the consumer reads and a block below the loop writes.
-Buffer link_of(const Schedule::Edit &edit, const Block &consumer, const For &loop) {
+/// The temporaries that the consumer reads and blocks below the loop write.
+std::vector<Buffer> links_of(const Schedule::Edit &edit, const Block &consumer, const For &loop) {
   if (find_block(loop.body, consumer.id))
     edit.refuse("reverse_compute_at.reads",
                 fmt::format("block {} is already below {}; name a loop of a producer", consumer.id->name,
                             loop.var->name),
                 {loop.var->name, consumer.id->name});
-  Buffer link;
-  for (const Load *access : loads_of(consumer))
-    if (access->buffer != consumer.body.buffer && !writers_of(loop.body, access->buffer).empty())
-      link = access->buffer;
-  if (!link || link->role != Role::temporary)
+  std::vector<Buffer> links;
+  for (const Load *access : loads_of(consumer)) {
+    const Buffer &buffer = access->buffer;
+    if (buffer->role == Role::temporary && buffer != consumer.body.buffer &&
+        !writers_of(loop.body, buffer).empty() && std::ranges::find(links, buffer) == links.end())
+      links.push_back(buffer);
+  }
+  if (links.empty())
     edit.refuse(
         "reverse_compute_at.reads",
         fmt::format("block {} reads no temporary that is written below {}; choose a loop of its producer",
                     consumer.id->name, loop.var->name),
         {loop.var->name, consumer.id->name});
-  return link;
+  return links;
 }
 
-void check_complete(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Buffer &link) {
+std::string names(const std::vector<Buffer> &buffers) {
+  std::string text;
+  for (const Buffer &buffer : buffers)
+    text += (text.empty() ? "" : " and ") + buffer->name;
+  return text;
+}
+
+void check_complete(const Schedule::Edit &edit, const For &loop, const Buffer &link) {
   for (const Block *writer : writers_of(edit.body(), link)) {
     if (!find_block(loop.body, writer->id))
       edit.refuse(
@@ -50,8 +60,13 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
                   writer->id->name, outer->var->name, link->name, outer->var->name),
               {outer->var->name, writer->id->name});
   }
+}
+
+/// Every temporary that is not in `links` must be complete before the nest of the loop.
+void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &loop,
+                  const std::vector<Buffer> &links) {
   for (const Load *access : loads_of(consumer)) {
-    if (access->buffer == link || access->buffer->role != Role::temporary)
+    if (std::ranges::find(links, access->buffer) != links.end() || access->buffer->role != Role::temporary)
       continue;
     const Stmt outermost = path_to(edit.body(), loops_of(path_to(edit.body(), loop.var)).front()->var).back();
     auto order = blocks_of(edit.body());
@@ -61,7 +76,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
     };
     auto first = position(blocks_of(outermost).front()->id);
     for (const Block *writer : writers_of(edit.body(), access->buffer))
-      if (position(writer->id) >= first)
+      if (writer->id != consumer.id && position(writer->id) >= first)
         edit.refuse(
             "reverse_compute_at.inputs",
             fmt::format("block {} also reads {}, which {} writes after the start of {}; move {} there first",
@@ -71,7 +86,7 @@ void check_complete(const Schedule::Edit &edit, const Block &consumer, const For
   }
 }
 
-/// Finds the box of the consumer's axes for a box of the elements that it reads.
+/// Finds a box of the consumer's axes that contains all instances that read one of a box of elements.
 class AxesOfBox {
 public:
   explicit AxesOfBox(const Block &consumer) : consumer_(consumer) {
@@ -80,26 +95,32 @@ public:
   }
 
   /// Adds one dimension. `bounds` are those of the loops. Returns whether the index is a constant in a whole
-  /// dimension, or a mixed-radix number of axes or of their digits whose values in the span are a box.
+  /// dimension, or a constant plus a mixed-radix number of axes or of their digits whose values in the span are
+  /// a box. The number may have a stride, and gaps between its digits: the elements in the gaps are not read.
   bool add(const Expr &index, const Expr &shape, Span span, const Bounds &bounds) {
     Linear number = linearize(index, bounds_);
     auto &terms = number.terms;
     if (terms.empty())
       return proves(span.min <= Expr(0), bounds) && proves(shape <= span.min + span.extent, bounds);
     std::ranges::sort(terms, {}, &Term::coefficient);
-    std::int64_t radix = 1;
+    if (!take_multiples(span, number.constant, terms.front().coefficient, bounds))
+      return false;
     for (std::size_t n = 0; n < terms.size(); ++n) {
       const auto &[coefficient, digit] = terms[n];
       const Var *var = digit.base.as<Var>();
       auto values = range_of(digit, bounds_);
-      if (!var || number.constant != 0 || coefficient != radix || !values)
+      if (!var || !values)
         return false;
-      bool last = n + 1 == terms.size();
-      auto own = last ? std::optional(span) : lowest(span, values->high + 1, bounds);
+      auto own = std::optional(span);
+      if (n + 1 < terms.size()) {
+        std::int64_t radix = terms[n + 1].coefficient / coefficient;
+        if (terms[n + 1].coefficient % coefficient != 0 || radix <= values->high)
+          return false;
+        own = lowest(span, radix, bounds);
+      }
       if (!own)
         return false;
       digits_[*var].push_back({digit, *own, values->high + 1});
-      radix *= values->high + 1;
     }
     return true;
   }
@@ -126,6 +147,17 @@ private:
     std::int64_t values; ///< of the digit
   };
 
+  /// Replaces a span by the span of the numbers n for which it contains constant + stride * n.
+  static bool take_multiples(Span &span, std::int64_t constant, std::int64_t stride, const Bounds &bounds) {
+    auto extent = as_int(span.extent);
+    if (stride < 1 || (stride > 1 && !(extent && *extent % stride == 0 && span.runs.empty())))
+      return false;
+    span.min = simplify(floordiv(span.min + Expr(stride - 1 - constant), Expr(stride)), bounds);
+    if (stride > 1)
+      span.extent = Expr(*extent / stride);
+    return true;
+  }
+
   /// Takes the lowest digit from a span: either all its values in whole rows, or a part of one row.
   static std::optional<Span> lowest(Span &span, std::int64_t radix, const Bounds &bounds) {
     auto extent = as_int(span.extent);
@@ -141,10 +173,16 @@ private:
     return low;
   }
 
+  /// Whether different values of the axis are different elements of the result. An axis for a guard only is not
+  /// an index: its values are not independent of the other axes.
+  bool is_index(const IterVar &iter) const {
+    return std::ranges::any_of(consumer_.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+  }
+
   std::optional<Span> span_of(const IterVar &iter) {
     auto &parts = digits_[iter.var];
-    if (parts.empty() && as_int(iter.extent) == 1)
-      return Span{Expr(0), Expr(1)};
+    if (parts.empty() && (is_index(iter) || iter.is_summed() || as_int(iter.extent) == 1))
+      return Span{Expr(0), iter.extent};
     if (parts.size() == 1 && parts[0].digit.div == 1 && parts[0].digit.mod == 0)
       return parts[0].span;
     std::ranges::sort(parts, {}, [](const Part &part) { return part.digit.div; });
@@ -177,9 +215,9 @@ private:
   std::map<Var, std::vector<Part>> digits_;
 };
 
-/// The box of the consumer's spatial axes that reads the elements `made`.
-Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const Buffer &link, const Region &made,
-                   const Bounds &bounds) {
+/// The box of the consumer's spatial axes that reads the elements of `link` made in one iteration of the loop.
+Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Buffer &link,
+                   const Region &made, const Bounds &bounds) {
   const Load *first = nullptr;
   bool good = true;
   AxesOfBox axes(consumer);
@@ -195,24 +233,50 @@ Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const Buff
   auto region = good ? axes.spatial() : std::nullopt;
   if (!region)
     edit.refuse("reverse_compute_at.identity",
-                fmt::format("block {} does not read {} at exactly its own axes, so the elements that it can "
-                            "compute in one iteration are not a box; use compute_at on the producer",
-                            consumer.id->name, link->name),
+                fmt::format("block {} reads {} so that the elements that it can compute in one iteration of {} "
+                            "are not a box of its axes; use compute_at on the producer",
+                            consumer.id->name, link->name, loop.var->name),
                 {consumer.id->name});
   return *region;
 }
 
-/// The loops of the link may produce only a part of it, if no block reads the rest: a mask excludes it. The
+/// The box of the consumer's spatial axes for one iteration of the loop. Every link must give the same box.
+Region common_box(const Schedule::Edit &edit, const Block &consumer, const For &loop,
+                  const std::vector<Buffer> &links, const Bounds &bounds) {
+  std::set<Var> fixed;
+  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
+    fixed.insert(outer->var);
+  auto equal = [&](const Span &a, const Span &b) {
+    return as_int(simplify(a.min - b.min, bounds)) == 0 && same(a.extent, b.extent) && a.runs == b.runs;
+  };
+  std::optional<Region> box;
+  for (const Buffer &link : links) {
+    auto made = region_written(
+        loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
+    Region own = box_of_axes(edit, consumer, loop, link, made.value(), bounds);
+    if (box && !std::ranges::equal(*box, own, equal))
+      edit.refuse("reverse_compute_at.inputs",
+                  fmt::format("block {} reads {} and {}, and one iteration of {} produces the inputs of "
+                              "different elements; choose a loop in which both are complete for the same "
+                              "elements",
+                              consumer.id->name, links.front()->name, link->name, loop.var->name),
+                  {loop.var->name, consumer.id->name});
+    box = std::move(own);
+  }
+  return *box;
+}
+
+/// The loops of the links may produce only a part of them, if no block reads the rest: a mask excludes it. The
 /// moved block still has to compute all of its own elements.
-void check_covered(const Schedule::Edit &edit, const Block &moved, const For &loop, const Buffer &link,
-                   const Bounds &bounds) {
+void check_covered(const Schedule::Edit &edit, const Block &moved, const For &loop,
+                   const std::vector<Buffer> &links, const Bounds &bounds) {
   for (const IterVar &iter : moved.iters) {
     if (!iter.is_summed() && !covers_extent(iter, bounds))
       edit.refuse(
           "reverse_compute_at.covers",
           fmt::format("the loops around {} produce only a part of {}, so block {} would not compute all of "
                       "its {} elements along {}; use compute_at on the producer",
-                      loop.var->name, link->name, moved.id->name, to_string(iter.extent), iter.var->name),
+                      loop.var->name, names(links), moved.id->name, to_string(iter.extent), iter.var->name),
           {loop.var->name});
   }
 }
@@ -223,21 +287,16 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   Schedule::Edit edit(schedule, "reverse_compute_at", {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
   const Block &consumer = edit.block(handle);
   const For &loop = edit.loop(at);
-  Buffer link = link_of(edit, consumer, loop);
+  std::vector<Buffer> links = links_of(edit, consumer, loop);
   require_plain_nest(edit, "reverse_compute_at.serial", consumer);
-  check_complete(edit, consumer, loop, link);
+  for (const Buffer &link : links)
+    check_complete(edit, loop, link);
+  check_inputs(edit, consumer, loop, links);
 
   Bounds bounds = loop_bounds(edit.body());
-  auto outer = loops_of(path_to(edit.body(), loop.var));
-  std::set<Var> fixed;
-  for (const For *x : outer)
-    fixed.insert(x->var);
-  auto made = region_written(
-      loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
-  Region region = box_of_axes(edit, consumer, link, made.value(), bounds);
-  Stmt nest = nest_over(edit, consumer, region, bounds);
+  Stmt nest = nest_over(edit, consumer, common_box(edit, consumer, loop, links, bounds), bounds);
 
-  std::vector<const For *> around = outer;
+  std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
   std::vector<Expr> bindings;
   for (const For *x : loops_of(path_to(nest, consumer.id)))
     around.push_back(x);
@@ -248,9 +307,9 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
                 fmt::format("the iterations of {} and of the loops around it do not produce disjoint boxes of "
                             "{}, so block {} would run more than once for some elements; choose a loop whose "
                             "iterations each complete a separate tile",
-                            loop.var->name, link->name, consumer.id->name),
+                            loop.var->name, names(links), consumer.id->name),
                 {loop.var->name, consumer.id->name});
-  check_covered(edit, *find_block(nest, consumer.id), loop, link, loop_bounds(make_seq({edit.body(), nest})));
+  check_covered(edit, *find_block(nest, consumer.id), loop, links, loop_bounds(make_seq({edit.body(), nest})));
   Stmt body =
       insert_into(remove_block(edit.body(), consumer.id), loop.var, nest, [](const Stmt &) { return false; });
   require_kept_order(edit, "reverse_compute_at.order", consumer.id, body, consumer.id, loop.var->name);

@@ -281,8 +281,8 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
     BlockRef r = s.block("Y");
     Loop i = s.loop("i");
     expect_refused(s, "reverse_compute_at.identity", [&] { s.reverse_compute_at(r, i); },
-                   "block Y does not read T at exactly its own axes, so the elements that it can compute in "
-                   "one iteration are not a box; use compute_at on the producer",
+                   "block Y reads T so that the elements that it can compute in one iteration of i are not a "
+                   "box of its axes; use compute_at on the producer",
                    {"Y"});
   };
   refused([](Workload &w, const Tensor &t) {
@@ -290,10 +290,20 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
     return w.compute("Y", {5}, {"j"}, [&](Expr j) { return sum(t(i, j), i); });
   });
   refused([](Workload &w, const Tensor &t) {
-    return w.compute("Y", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i + 1, j); });
+    return w.compute("Y", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i + 1, j) + t(i, j); });
+  });
+  refused(
+      [](Workload &w, const Tensor &t) { return w.compute("Y", {5}, {"j"}, [&](Expr j) { return t(2, j); }); });
+  refused([](Workload &w, const Tensor &t) {
+    return w.compute("Y", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i * 2, j); });
   });
   refused([](Workload &w, const Tensor &t) {
-    return w.compute("Y", {5, 5, 2}, {"i", "j", "l"}, [&](Expr i, Expr j, Expr) { return t(i, j); });
+    return w.compute("Y", {5, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(4 - i, j); });
+  });
+  refused(
+      [](Workload &w, const Tensor &t) { return w.compute("Y", {5}, {"i"}, [&](Expr i) { return t(i, i); }); });
+  refused([](Workload &w, const Tensor &t) {
+    return w.compute("Y", {2, 3, 5}, {"a", "b", "j"}, [&](Expr a, Expr b, Expr j) { return t(a * 2 + b, j); });
   });
   refused([](Workload &w, const Tensor &t) {
     return w.compute("Y", {5, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) + t(j, i); });

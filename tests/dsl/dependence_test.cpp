@@ -32,16 +32,16 @@ Schedule overwritten(std::int64_t n) {
   return Schedule(w.output({u}));
 }
 
-/// T = X + 1; Y = 3*X, an output; U = Y[i - distance] + T.
-Schedule output_is_read(std::int64_t n, std::int64_t distance) {
+/// T = X + 1; Y = 3*X, an output; U = Y[i - distance] + T, or the swapped sum.
+Schedule output_is_read(std::int64_t n, std::int64_t distance, bool swapped = false) {
   Workload w("output_is_read");
   Tensor x = w.placeholder("X", {n});
   Tensor t = w.compute("T", {n}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
   Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return t(i) * 3; });
   Tensor u = w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition {
-    return y.where(Expr(distance) <= i && i < Expr(n + std::min<std::int64_t>(distance, 0)),
-                   i - Expr(distance)) +
-           t(i);
+    Expr read =
+        y.where(Expr(distance) <= i && i < Expr(n + std::min<std::int64_t>(distance, 0)), i - Expr(distance));
+    return swapped ? t(i) + read : read + t(i);
   });
   return Schedule(w.output({y, u}));
 }
@@ -119,16 +119,17 @@ std::string race_of(const Schedule &s) {
 }
 
 TEST(ReverseComputeAt, KeepsTheOrderOfAReaderOfEarlierElements) {
-  for (std::int64_t distance : {-1, 0, 1, 3}) {
-    Schedule s = output_is_read(16, distance);
-    Loop i = s.loops(s.block("T"))[0];
-    s.reverse_compute_at(s.block("Y"), i);
-    if (distance >= 0)
-      s.reverse_compute_at(s.block("U"), i);
-    else
-      expect_refused(s, "reverse_compute_at.order", [&] { s.reverse_compute_at(s.block("U"), i); },
-                     "block Y writes Y, and block U reads it later", {"Y", "U"});
-  }
+  for (bool swapped : {false, true})
+    for (std::int64_t distance : {-1, 0, 1, 3}) {
+      Schedule s = output_is_read(16, distance, swapped);
+      Loop i = s.loops(s.block("T"))[0];
+      s.reverse_compute_at(s.block("Y"), i);
+      if (distance >= 0)
+        s.reverse_compute_at(s.block("U"), i);
+      else
+        expect_refused(s, "reverse_compute_at.order", [&] { s.reverse_compute_at(s.block("U"), i); },
+                       "block Y writes Y, and block U reads it later", {"Y", "U"});
+    }
 }
 
 /// T = X + 1; Y = 3*T, an output; U = Y[i - 1, j] + T, an output. All are below the loop j.

@@ -25,6 +25,7 @@ Program product(const Size &stated = {}) {
 void expect_same_meaning(const Schedule &schedule) {
   for (std::vector<std::int64_t> sizes :
        {std::vector<std::int64_t>{1, 1, 1, 1}, {5, 7, 3, 4}, {4, 4, 4, 4}, {9, 2, 6, 6}}) {
+    sizes.resize(schedule.source().sizes.size());
     std::vector<Array> expected = test::results_of(specialise(schedule.source(), sizes));
     for (std::size_t n = 1; n <= schedule.trace().size(); ++n)
       EXPECT_EQ(test::difference(specialise(schedule.step(n), sizes), expected), std::nullopt)
@@ -114,6 +115,21 @@ TEST(Sizes, AreCoveredByTilesThatAreRoundedUp) {
           s.split(j_outer, {infer, 8});
       }
       s.cache_write(s.block("Y"), Scope::local);
+    }
+}
+
+TEST(Sizes, OfSlicesAndBroadcasts) {
+  for (bool slice : {false, true})
+    for (std::int64_t tile : {1, 4}) {
+      Workload w("reader");
+      Expr M = w.size("M"), N = w.size("N");
+      Tensor x = w.placeholder("X", {M + 3}, DType::u32), z = w.placeholder("Z", {M, N}, DType::u32);
+      Tensor t = w.compute("T", {M + 3}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+      Tensor y = w.compute("Y", {M, N}, {"i", "j"},
+                           [&](Expr i, Expr j) -> Definition { return z(i, j) + t(slice ? i + 3 : i); });
+      Schedule s(w.output({y}));
+      s.reverse_compute_at(s.block("Y"), s.split(s.loops(s.block("T"))[0], {infer, tile})[0]);
+      expect_same_meaning(s);
     }
 }
 
