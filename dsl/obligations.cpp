@@ -181,6 +181,27 @@ private:
     return known;
   }
 
+  /// The ranges of loop variables in the iterations that execute the block: a guarded axis limits a variable
+  /// that is its binding, apart from loops of one iteration.
+  Bounds bounds_of_executed(const Block &block) const {
+    Bounds bounds = bounds_;
+    for (const IterVar &iter : block.iters) {
+      Linear binding = linearize(iter.binding, bounds_);
+      std::erase_if(binding.terms, [&](const Term &term) {
+        auto range = range_of(term.digit, bounds_);
+        return range && range->low == 0 && range->high == 0;
+      });
+      if (!iter.guarded || !as_int(iter.extent) || binding.terms.size() != 1 || binding.constant != 0)
+        continue;
+      const auto &[factor, digit] = binding.terms.front();
+      const Var *var = digit.base.as<Var>();
+      auto range = var ? bounds.find(*var) : std::nullopt;
+      if (range && factor == 1 && digit.div == 1 && digit.mod == 0)
+        bounds.set(*var, {range->low, std::min(range->high, *as_int(iter.extent) - 1)});
+    }
+    return bounds;
+  }
+
   /// From the outermost loop of a sum inwards, no loop may execute an iteration of the block again. Otherwise,
   /// there is no place for the init.
   void check_sum(const Block &block) {
@@ -217,6 +238,7 @@ private:
         if (!loop->axis() || !is_thread(*loop->axis()))
           fixed.insert(loop->var);
     std::vector<Expr> known = known_of_element(block);
+    Bounds executed = bounds_of_executed(block);
     for (auto [axis, loop] : sharing_loops(block)) {
       std::string scope(name(buffer->scope));
       if (!loop || std::none_of(known.begin(), known.end(),
@@ -226,7 +248,7 @@ private:
                         "is a data race; bind one of its loops to {}",
                         block.id->name, buffer->name, scope, extents_.at(axis), name(axis), name(axis)));
       else if (!determine(
-                   known, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, bounds_))
+                   known, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, executed))
         owe(block.id->name,
             fmt::format(
                 "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "

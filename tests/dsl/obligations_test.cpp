@@ -213,6 +213,24 @@ TEST(Obligations, ElementsThatAGuardLeavesToSeveralThreads) {
         "the computation", "Y");
 }
 
+/// Of four threads in a block, a guard that is no axis of Y lets two write.
+TEST(Obligations, ElementsInTheTailOfALoop) {
+  Workload w("tail");
+  Tensor x = w.placeholder("X", {12}, DType::u32);
+  Tensor t = w.compute("T", {12}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+  Tensor y = w.compute("Y", {6}, {"i"}, [&](Expr i) -> Definition { return t(i * 2); });
+  Schedule s(w.output({y}));
+  auto [block, thread] = s.split<2>(s.loops(s.block("T"))[0], {infer, 4});
+  s.set_scope(s.block("T"), Scope::shared);
+  s.reverse_compute_at(s.block("Y"), block);
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  s.bind(s.split<2>(s.loops(s.block("Y")).back(), {infer, 4})[1], Axis::thread_x);
+  EXPECT_TRUE(contains(print(s.program()), "ax_i = ax_i_outer*4 + ax_i_inner) where i < 6, ax_i < 2"))
+      << print(s.program());
+  EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+}
+
 TEST(Obligations, ElementsThatNeighboursWriteToo) {
   Schedule s(test::stencil(4));
   for (const char *name : {"T", "U", "V"})

@@ -42,6 +42,49 @@ TEST(Reshape, TilesInSharedMemoryThatAreWrittenAsRows) {
   expect_right(s);
 }
 
+/// T = 3*X, Y[i] = T[stride*i + offset]: the blocks T and Y. Y has as many elements as the indices allow.
+Program strided(std::int64_t elements, std::int64_t stride, std::int64_t offset) {
+  Workload w("strided");
+  Tensor x = w.placeholder("X", {elements}, DType::u32);
+  Tensor t = w.compute("T", {elements}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+  Tensor y = w.compute("Y", {(elements - offset - 1) / stride + 1}, {"i"},
+                       [&](Expr i) -> Definition { return t(i * stride + offset); });
+  return w.output({y});
+}
+
+TEST(Reshape, ASliceOfTilesInSharedMemory) {
+  for (std::int64_t offset : {0, 3, 5})
+    for (std::int64_t stride : {1, 2, 4})
+      for (std::int64_t tile : {4, 8, 16}) {
+        Schedule s(strided(50, stride, offset));
+        s.set_scope(s.block("T"), Scope::shared);
+        auto [block, thread] = s.split<2>(s.loops(s.block("T"))[0], {infer, tile});
+        s.reverse_compute_at(s.block("Y"), block);
+        s.bind(block, Axis::block_x);
+        s.bind(thread, Axis::thread_x);
+        s.bind(s.split(s.loops(s.block("Y")).back(), {infer, tile})[1], Axis::thread_x);
+        expect_right(s);
+      }
+}
+
+TEST(Reshape, ABroadcastOfTilesInSharedMemory) {
+  for (std::int64_t rows : {1, 7, 9}) {
+    Workload w("broadcast");
+    Tensor x = w.placeholder("X", {rows}, DType::u32), z = w.placeholder("Z", {rows, 6}, DType::u32);
+    Tensor t = w.compute("T", {rows}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+    Tensor y =
+        w.compute("Y", {rows, 6}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return z(i, j) + t(i); });
+    Schedule s(w.output({y}));
+    s.set_scope(s.block("T"), Scope::shared);
+    auto [block, thread] = s.split<2>(s.loops(s.block("T"))[0], {infer, 4});
+    s.reverse_compute_at(s.block("Y"), block);
+    s.bind(block, Axis::block_x);
+    s.bind(thread, Axis::thread_x);
+    s.bind(s.loops_below(s.block("Y"), block)[0], Axis::thread_x);
+    expect_right(s);
+  }
+}
+
 TEST(Reshape, ASliceThatItsProducerWrites) {
   for (std::int64_t threads : {4, 8, 16}) {
     Workload w("slice");
@@ -56,16 +99,6 @@ TEST(Reshape, ASliceThatItsProducerWrites) {
     s.bind(thread, Axis::thread_x);
     expect_right(s);
   }
-}
-
-/// T = 3*X, Y[i] = T[stride*i + offset]: the blocks T and Y. Y has as many elements as the indices allow.
-Program strided(std::int64_t elements, std::int64_t stride, std::int64_t offset) {
-  Workload w("strided");
-  Tensor x = w.placeholder("X", {elements}, DType::u32);
-  Tensor t = w.compute("T", {elements}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
-  Tensor y = w.compute("Y", {(elements - offset - 1) / stride + 1}, {"i"},
-                       [&](Expr i) -> Definition { return t(i * stride + offset); });
-  return w.output({y});
 }
 
 TEST(Reshape, AStridedSliceThatItsProducerWrites) {
