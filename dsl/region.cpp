@@ -91,17 +91,26 @@ public:
       add(term);
   }
 
-  /// The values of the varying part while the guards hold; none if they are unknown or depend on sizes.
+  /// The values of the varying part while the guards hold; none if they are unknown or depend on sizes. Runs
+  /// count from the least value, so guards raise it only without runs.
   std::optional<Range> range(const std::vector<LoopGuard> &guards) const {
     auto found = of_sizes_ ? std::nullopt : range_of(varying, bounds_);
-    if (!found || found->low != 0)
+    if (!found)
       return found;
     Expr part = to_expr(varying);
+    auto is_quotient = [&](const Expr &value, std::int64_t divisor) {
+      return divisor > 0 && same(part, simplify(floordiv(value, Expr(divisor)), bounds_));
+    };
     for (const LoopGuard &guard : guards) {
-      auto [value, extent] = varying_part(guard);
-      if (std::int64_t divisor = divisor_of(value);
-          divisor > 0 && same(part, simplify(floordiv(value, Expr(divisor)), bounds_)))
-        found->high = std::min(found->high, (extent - 1) / divisor);
+      auto condition = varying_part(guard);
+      if (!condition)
+        continue;
+      const auto &[value, extent] = *condition;
+      if (std::int64_t divisor = divisor_of(value); is_quotient(value, divisor))
+        found->high = std::clamp(floor_div(extent - 1, divisor), found->low, found->high);
+      Expr negative = simplify(Expr(0) - value, bounds_); // at least 1 - extent
+      if (std::int64_t divisor = divisor_of(negative); is_quotient(negative, divisor) && runs().empty())
+        found->low = std::clamp(floor_div(1 - extent, divisor), found->low, found->high);
     }
     return found;
   }
@@ -122,14 +131,14 @@ private:
     return found;
   }
 
-  /// The condition on the part of the guard that varies, for the least values of the fixed part. The extent is
-  /// at least 1.
-  LoopGuard varying_part(const LoopGuard &guard) const {
+  /// The condition on the part of the guard that varies, for the least values of the fixed part. None if the
+  /// fixed part has no known least value.
+  std::optional<LoopGuard> varying_part(const LoopGuard &guard) const {
     Linear moves, stays;
     for (const Term &term : linearize(guard.value, bounds_).terms)
       (uses_in(term.digit.base).varying ? moves : stays).terms.push_back(term);
     auto least = range_of(stays, bounds_);
-    return {least ? to_expr(moves) : Expr(0), least ? std::max<std::int64_t>(1, guard.extent - least->low) : 1};
+    return least ? std::optional(LoopGuard{to_expr(moves), guard.extent - least->low}) : std::nullopt;
   }
 
   void add(const Term &term) {
@@ -224,8 +233,7 @@ static void add_conditions(const Expr &mask, const Block &block, const Bounds &b
   Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
   std::int64_t extent = (op->op == BinaryOp::le) - difference.constant;
   difference.constant = 0;
-  if (extent >= 1)
-    guards.push_back({to_expr(difference), extent});
+  guards.push_back({to_expr(difference), extent});
 }
 
 std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const Bounds &bounds) {
@@ -233,7 +241,7 @@ std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const B
   for (const IterVar &iter : block.iters) {
     bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
     if (iter.guarded && !iter.is_summed() && !indexes && as_int(iter.extent))
-      guards.push_back({iter.binding, *as_int(iter.extent)});
+      guards.insert(guards.end(), {{iter.binding, *as_int(iter.extent)}, {Expr(0) - iter.binding, 1}});
   }
   add_conditions(mask, block, bounds, guards);
   return guards;

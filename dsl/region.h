@@ -38,7 +38,8 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
 /// position within the axis (its binding minus its first value) depends on `loop`.
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop);
 
-/// A condition under which an access executes: value < extent. The value is an expression of loop variables.
+/// A condition under which an access executes: value < extent. The value is an expression of loop variables. If
+/// its variables are subtracted, the condition is a lower bound of them.
 struct LoopGuard {
   Expr value;
   std::int64_t extent;

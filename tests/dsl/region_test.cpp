@@ -71,6 +71,41 @@ TEST(ComputeAt, ComputesOnlyWhatAMaskReads) {
   EXPECT_EQ(box_of(until, 30), Extents{7});
 }
 
+TEST(ComputeAt, ComputesOnlyWhatAMaskReadsFromItsLowerBoundOn) {
+  auto box = [](std::int64_t tile, const std::function<Expr(const Tensor &, Expr)> &read) {
+    Schedule s = reader(36, 30, read);
+    return box_of(s, tile);
+  };
+  EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(1 <= i, i); }), Extents{29});
+  EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(Expr(20) < i, i + 6); }), Extents{9});
+  EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(4 <= i && i < 9, i); }), Extents{5});
+  EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(4 <= i, i / 3); }), Extents{9});
+  EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(i < 5, 30 - i); }), Extents{5});
+  EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(25 <= i, 30 - i); }), Extents{5});
+  // The least element that a tile reads depends on the tile.
+  EXPECT_EQ(box(6, [](const Tensor &t, Expr i) { return t.where(4 <= i, i); }), Extents{6});
+  EXPECT_EQ(box(6, [](const Tensor &t, Expr i) { return t.where(4 <= i % 6, i); }), Extents{2});
+}
+
+TEST(ComputeAt, ComputesABoxForAMaskThatIsAlwaysFalse) {
+  for (std::int64_t least : {29, 30, 36, 100}) {
+    Schedule s = reader(36, 30, [&](const Tensor &t, Expr i) { return t.where(least <= i, i); });
+    EXPECT_EQ(box_of(s, 30), Extents{1}) << least;
+  }
+  Schedule none = reader(36, 30, [&](const Tensor &t, Expr i) { return t.where(20 <= i && i < 10, i); });
+  box_of(none, 30);
+  Schedule below = reader(36, 30, [&](const Tensor &t, Expr i) { return t.where(i < 0, i); });
+  EXPECT_EQ(box_of(below, 30), Extents{1});
+}
+
+/// The elements of every second index from 3 on: the box keeps its steps.
+TEST(ComputeAt, KeepsTheStepsOfAMaskedRead) {
+  Schedule s = reader(36, 12, [](const Tensor &t, Expr i) { return t.where(3 <= i, i * 3); });
+  Schedule two = reader(40, 16, [](const Tensor &t, Expr i) { return t.where(6 <= i, i / 4 * 10 + i % 4); });
+  EXPECT_EQ(box_of(s, 12), Extents{12});
+  EXPECT_EQ(box_of(two, 16), (Extents{4, 4}));
+}
+
 TEST(Split, GuardsALoopThatIsNoAxis) {
   Schedule s = reader(40, 36, [](const Tensor &t, Expr i) { return t(i) + t(i + 4); });
   EXPECT_EQ(box_of(s, 6), Extents{10});

@@ -106,5 +106,33 @@ TEST(Stencil, ATileThatBeginsBeforeTheArray) {
   EXPECT_EQ(plan.kernels.front().shared_bytes, 10 * 34 * 4);
 }
 
+/// Y reads the rows of T from `first` to `last`, and 0 in the others. A thread block computes columns of T, in
+/// shared memory.
+Schedule rows_that_a_mask_reads(std::int64_t first, std::int64_t last) {
+  Workload work("rows");
+  Tensor x = work.placeholder("X", {16, 20}, DType::u32);
+  Tensor t = work.compute("T", {16, 20}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 3; });
+  Tensor y = work.compute("Y", {16, 20}, {"i", "j"},
+                          [&](Expr i, Expr j) -> Definition { return t.where(first <= i && i <= last, i, j); });
+  Schedule s(work.output({y}));
+  s.set_scope(s.block("T"), Scope::shared);
+  auto [i, j] = s.loops<2>(s.block("Y"));
+  auto [block, thread] = s.split<2>(j, {infer, 8});
+  s.reorder({block, i, thread});
+  s.compute_at(s.block("T"), block);
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  s.bind(s.loops(s.block("T")).back(), Axis::thread_x);
+  return s;
+}
+
+TEST(Stencil, ATileOfTheRowsThatAMaskReads) {
+  for (auto [first, last] : {std::pair{0, 15}, {1, 15}, {5, 8}, {15, 15}, {16, 15}}) {
+    Schedule s = rows_that_a_mask_reads(first, last);
+    expect_right(s);
+    EXPECT_EQ(lower(s).kernels.front().shared_bytes, std::max(1, last - first + 1) * 8 * 4);
+  }
+}
+
 } // namespace
 } // namespace nestsmith
