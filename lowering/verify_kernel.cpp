@@ -17,6 +17,11 @@ namespace nestsmith::kernel {
 
 namespace {
 
+constexpr std::int64_t i32_min = std::numeric_limits<std::int32_t>::min(),
+                       i32_max = std::numeric_limits<std::int32_t>::max();
+bool fits_i32(const Range &values) { return values.low >= i32_min && values.high <= i32_max; }
+bool is_integer(DType dtype) { return !is_float(dtype) && dtype != DType::boolean; }
+
 class Verifier {
 public:
   Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel) {
@@ -58,6 +63,13 @@ private:
       fail("{} is declared twice", var->name);
     if (finished_)
       wide_[var] = make_var(var->name);
+  }
+
+  void set_range(const Var &var, std::optional<Range> values) {
+    if (var->dtype == DType::i32 && !values)
+      values = Range{i32_min, i32_max};
+    if (values)
+      bounds_.set(wide_.at(var), *values);
   }
 
   /// Declarations in `check_inside` are not visible after it.
@@ -102,6 +114,8 @@ private:
       if (const auto *choice = node.as<Select>(); finished_ && choice && choice->branches)
         fail("{} is left in an expression", to_string(node));
       check_vectors(node);
+      if (finished_)
+        check_data(node);
       if (const auto *access = node.as<Load>())
         for (const Expr &index : access->indices)
           check_width(index);
@@ -125,10 +139,29 @@ private:
       if (!narrow || node.dtype() != DType::i32 || is_data(node))
         return;
       auto values = range(node);
-      if (!values || values->low < std::numeric_limits<std::int32_t>::min() ||
-          values->high > std::numeric_limits<std::int32_t>::max())
+      if (!values || !fits_i32(*values))
         fail("{} may not fit in 32 bits", to_string(node));
     });
+  }
+
+  /// Checks that C++ defines an operation for all data (lowering/data_arithmetic.h). Floor divisions of signed
+  /// integers have their own check.
+  void check_data(const Expr &node) {
+    if (const auto *to = node.as<Cast>();
+        to && to->a.dtype() == DType::f32 && is_integer(to->dtype) && is_data(node))
+      fail("{} converts data that may be out of range", to_string(node));
+    const auto *op = node.as<Binary>();
+    if (!op || is_float(node.dtype()) || !is_data(node))
+      return;
+    bool divides = op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod;
+    if (divides && !is_index(node.dtype()) && as_int(op->b).value_or(0) == 0)
+      fail("{} has a divisor that may be 0", to_string(node));
+    if (!is_index(node.dtype()) ||
+        (op->op != BinaryOp::add && op->op != BinaryOp::sub && op->op != BinaryOp::mul))
+      return;
+    auto values = range(node);
+    if (!values || (node.dtype() == DType::i32 && !fits_i32(*values)))
+      fail("{} is signed arithmetic on data that may overflow", to_string(node));
   }
 
   /// Whether it depends on a value from memory, a scalar parameter or a call.
@@ -224,8 +257,7 @@ private:
                       if (is_data(x.value))
                         data_.insert(x.var.get());
                       if (finished_ && is_index(x.var->dtype))
-                        if (auto values = range(x.value))
-                          bounds_.set(wide_.at(x.var), *values);
+                        set_range(x.var, range(x.value));
                       uniform_.declare(x);
                     },
                     [&](const Loop &x) {

@@ -81,5 +81,42 @@ TEST(VerifyKernel, RefusesAnOffsetOf32BitsThatMayNotFit) {
   EXPECT_EQ(wide.breach(), "");
 }
 
+/// The breach of a kernel that stores `value` of an element of x.
+std::string breach_of(DType dtype, const std::function<Expr(const Expr &)> &value) {
+  Kernel kernel;
+  kernel.name = "example";
+  auto param = [&](const char *name, DType type, Role role) {
+    kernel.params.push_back(
+        std::make_shared<const BufferNode>(BufferNode{name, type, {Expr(1)}, Scope::global, role}));
+    return kernel.params.back();
+  };
+  Buffer x = param("x", dtype, Role::input);
+  Expr stored = value(load(x, {number(0)}));
+  Buffer y = param("y", stored.dtype(), Role::output);
+  kernel.body = make(Store{y, {number(0)}, stored, ""});
+  return find_breach(kernel).value_or("");
+}
+
+TEST(VerifyKernel, RefusesOperationsThatAreUndefinedForSomeData) {
+  EXPECT_EQ(breach_of(DType::i32, [](const Expr &x) { return x + number(1); }),
+            "x[0] + 1 is signed arithmetic on data that may overflow");
+  EXPECT_EQ(breach_of(DType::i64, [](const Expr &x) { return x * x; }),
+            "x[0]*x[0] is signed arithmetic on data that may overflow");
+  EXPECT_EQ(breach_of(DType::i32,
+                      [](const Expr &x) { return select(x < number(0), number(1), number(2)) * number(3); }),
+            "");
+  auto through = [](DType dtype) { // unsigned arithmetic wraps around
+    return [dtype](const Expr &x) { return cast(x.dtype(), cast(dtype, x) + constant(dtype, 1)); };
+  };
+  EXPECT_EQ(breach_of(DType::i32, through(DType::u32)), "");
+  EXPECT_EQ(breach_of(DType::i64, through(DType::u64)), "");
+
+  EXPECT_EQ(breach_of(DType::u32, [](const Expr &x) { return floordiv(x, x); }),
+            "x[0]//x[0] has a divisor that may be 0");
+  EXPECT_EQ(breach_of(DType::u32, [](const Expr &x) { return floormod(x, constant(DType::u32, 7)); }), "");
+  EXPECT_EQ(breach_of(DType::f32, [](const Expr &x) { return cast(DType::u16, x); }),
+            "u16(x[0]) converts data that may be out of range");
+}
+
 } // namespace
 } // namespace nestsmith::kernel
