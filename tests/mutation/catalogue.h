@@ -10,11 +10,13 @@
 namespace nestsmith::mutation {
 
 /// What the net says of a kernel that it does not let through.
-///   breach   the verifier of kernels names what is broken        refused  a pass or the simulator stops at it
+///   obligation  the schedule owes a condition that excludes the bug
+///   breach   a verifier names what is broken                     refused  a pass or the simulator stops at it
 ///   others   a diagnostic of the simulator                          wrong_value  an element differs from the
 ///                                                                reference
 ///   crash    the process ended otherwise, or hung: always a failure of the net
 enum class Error : std::uint8_t {
+  obligation,
   breach,
   refused,
   race,
@@ -33,7 +35,9 @@ using Errors = std::set<Error>;
 ///   final      in the kernels of the plan
 ///   extracted  in what `extract` made: later passes find places for barriers, join guards, place buffers and
 ///              make vectors of it
-enum class Stage : std::uint8_t { final, extracted };
+///   scheduled  in the program after the last directive, as a primitive without one of its checks would change
+///   it
+enum class Stage : std::uint8_t { final, extracted, scheduled };
 
 struct Kind {
   std::string group, name;
@@ -42,6 +46,7 @@ struct Kind {
   std::function<void(kernel::Kernel &, Chooser &)> apply;
   Stage stage = Stage::final;
   std::function<void(kernel::Plan &, Chooser &)> apply_plan = nullptr; ///< instead of `apply`
+  std::function<void(Program &, Chooser &)> apply_program = nullptr;   ///< for `scheduled`
 };
 
 const std::vector<Kind> &catalogue();
@@ -55,5 +60,7 @@ std::vector<Kind> loop_kinds();
 std::vector<Kind> value_kinds();
 std::vector<Kind> vector_kinds();
 std::vector<Kind> launch_kinds();
+std::vector<Kind> dependence_kinds();
+std::vector<Kind> wrapping_kinds();
 
 } // namespace nestsmith::mutation

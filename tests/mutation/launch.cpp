@@ -108,7 +108,7 @@ std::vector<Kind> launch_kinds() {
       {"launch",
        "kernels_swapped",
        "two kernels run in the wrong order",
-       {unwritten_read},
+       {unwritten_read, wrong_value},
        {},
        Stage::final,
        kernels_swapped},

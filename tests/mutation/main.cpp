@@ -1,6 +1,7 @@
 /// nestsmith_mutate: seeds bugs in the kernels of the rungs, and tells which of them the net catches.
 
 #include "dsl/error.h"
+#include "tests/mutation/computations.h"
 #include "tests/mutation/score.h"
 
 #include <llvm/Support/CommandLine.h>
@@ -32,10 +33,12 @@ llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("processes"), llvm::cl::init
 llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score to this file"));
 
 /// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
-/// branches, two kernels, tails on all sides.
+/// branches, two kernels, tails on all sides; and those with dependences through parameters.
 const std::vector<std::string> sample_rungs = {
-    "transposed/prefetch", "tvm_steps/step5",    "principles/swizzled", "principles/branch_free",
-    "principles/uniform",  "principles/unfused", "principles/fused",    "gemm/batched"};
+    "transposed/prefetch", "tvm_steps/step5",    "principles/swizzled",     "principles/branch_free",
+    "principles/uniform",  "principles/unfused", "principles/fused",        "gemm/batched",
+    "tangled/in_place",    "tangled/overwrite",  "tangled/overwrite_fused", "tangled/output_read",
+    "wrapping/masks",      "wrapping/divisions"};
 constexpr int sample_places = 6; ///< of a kind
 
 /// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.
@@ -49,7 +52,7 @@ Before places_before(const std::vector<Subject> &all_subjects) {
   for (const Subject &subject : all_subjects) {
     before.push_back(before.back());
     for (std::size_t k = 0; k < catalogue().size(); ++k)
-      before.back()[k] += subject.real->sites(catalogue()[k]);
+      before.back()[k] += subject.sites(catalogue()[k]);
   }
   return before;
 }
@@ -95,7 +98,7 @@ bool work(const std::vector<Subject> &all_subjects, const Before &before, Next &
       const Kind &kind = catalogue()[k];
       if (!kind_names.empty() && std::find(kind_names.begin(), kind_names.end(), kind.name) == kind_names.end())
         continue;
-      int sites = subject.real->sites(kind);
+      int sites = subject.sites(kind);
       for (int site : sample ? sampled(k, sites, tried[k]) : places(before[unit / each][k], sites, unit % each))
         fmt::print(out, "{}\n", to_line(judged(net, subject, kind, k, site)));
     }
@@ -149,9 +152,12 @@ int main(int argc, char **argv) {
   }
   std::vector<std::string> names(rung_names.begin(), rung_names.end());
   for (const std::string &name : names)
-    if (std::none_of(builtin_rungs().begin(), builtin_rungs().end(),
+    if (std::none_of(seeded_rungs().begin(), seeded_rungs().end(),
                      [&](const Rung &rung) { return rung.full_name() == name; })) {
-      fmt::print(stderr, "there is no rung '{}'; `nestsmith list` names them\n", name);
+      fmt::print(
+          stderr,
+          "there is no rung '{}', expected one of `nestsmith list` or of tests/mutation/computations.cpp\n",
+          name);
       return 2;
     }
   for (const std::string &name : kind_names)
@@ -166,7 +172,7 @@ int main(int argc, char **argv) {
     for (const Kind &kind : catalogue()) {
       int sites = 0;
       for (const Subject &subject : chosen)
-        sites += subject.real->sites(kind);
+        sites += subject.sites(kind);
       fmt::print("{:11} {:28} {:6}  {}\n", kind.group, kind.name, sites, kind.what);
       all_places += sites;
     }

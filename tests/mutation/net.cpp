@@ -76,13 +76,15 @@ Report report_of(const std::string &text) {
 
 Net::Net(const Subject &subject) : subject_(subject) {
   for (const Lowered *lowered : {subject.ring.get(), subject.real.get()}) {
-    Report report = judge(*lowered, {lowered->plan(), {}, {}});
+    Report report = judge(*lowered, {lowered->plan(), {}, {}, {}});
     if (!report.errors.empty())
       wrong_ += report.message;
   }
 }
 
 Report Net::judge(const Lowered &lowered, const Lowered::Mutant &mutant) {
+  if (mutant.obligation)
+    return {{Error::obligation}, *mutant.obligation};
   if (mutant.breach)
     return {{Error::breach}, *mutant.breach};
   for (const kernel::Kernel &kernel : mutant.plan.kernels)

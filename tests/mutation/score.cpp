@@ -31,14 +31,15 @@ std::string plain(std::string text) {
 
 constexpr const char *prose = R"(# Seeded bugs: a test of the checks
 
-Made by `build/bin/nestsmith_mutate --jobs 2{2} --markdown docs/mutation.md`. A mutant is a kernel of a rung with one small
-bug at one place.{3} Result: {0}.
+Made by `build/bin/nestsmith_mutate --jobs 2{2} --markdown docs/mutation.md`. A mutant is a schedule or its kernels with
+one small bug at one place.{3} Result: {0}.
 
 {4}
 
-**The checks** under test are those that stand between a bug of the lowering and the user. Each has a name in the tables:
+**The checks** under test are those that stand between a bug of a primitive or of the lowering and the user. Each has a name in the tables:
 
-- *breach*: the verifier of kernels;
+- *obligation*: the obligations of a schedule;
+- *breach*: the verifiers of programs and of kernels;
 - *refused*: the checks inside the passes and the simulator;
 - *race*, *out of bounds*, *unwritten read*, *misaligned*: the diagnostics of the simulator;
 - *wrong value*: the comparison with the reference, in ring mode, in integer mode, in floating point within the bound,
@@ -48,13 +49,24 @@ Each kind of bug lists the right errors for it (`tests/mutation/`, one file per 
 errors does not count as caught. If several of the right errors are reported, the table counts the first one in the order
 above.
 
-**The kernels** are those of every rung at three shapes. *edges* is a few more than a tile, so rows are whole vectors and
-the third tile of k is partial. *odd* is one more than a tile in all dimensions except the columns, of which there is one
-less. *sizes* has sizes that are known only at launch, with leading dimensions larger than the rows. It is launched four
+**The kernels** are those of every rung and of six schedules that are not rungs (`tests/mutation/computations.cpp`), at three
+shapes. *edges* is a few more than a tile, so rows are whole vectors and the third tile of k is partial. *odd* is one more
+than a tile in all dimensions except the columns, of which there is one less. *sizes* has sizes that are known only at launch, with leading dimensions larger than the rows. It is launched four
 times: for an odd shape, for the tile, for a tile plus a remainder in each dimension, and for 1. A kernel that two rungs
 share is used once. A bug is first seeded in the u32 kernel. If no check reports it there, it is seeded in the f32 kernel.
 The bugs of the group *extraction* are seeded before the later passes, which then insert barriers, join guards, lay out
 shared memory and make vectors for the mutant.
+
+**Forgotten dependences.** The bugs of the group *dependences* are seeded in the program after the last directive, so the
+primitives do not check them. They are what a primitive without its check of dependences would do: statements in the wrong
+order, loops that are wrongly shared, iterations that wrongly run in parallel. Four of the six schedules have dependences
+through parameters, which no rung has: C = C*B in place, a tensor that is overwritten after a read, and an output that a later
+stage reads.
+
+**Data that wrap around.** The bugs of the group *wrapping* treat integer data as numbers without bounds. They are seeded in two
+schedules on integer data, and the other bugs in all other schedules. Signed arithmetic on data, a division by data and a
+conversion of data have results that C++ leaves undefined. The simulator defines these results, so only the verifier of kernels
+reports such a bug.
 
 **An equivalent mutant** is not a bug. The program decides this; there is no list of exceptions. If no check reports a
 mutant, `tests/mutation/terms.h` executes it on symbolic terms instead of numbers. The mutant is equivalent if every

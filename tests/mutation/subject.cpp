@@ -1,8 +1,10 @@
 #include "tests/mutation/subject.h"
 
 #include "dsl/error.h"
+#include "dsl/verify.h"
 #include "runtime/check/stored_array.h"
 #include "schedules/workloads.h"
+#include "tests/mutation/computations.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -72,6 +74,11 @@ int Lowered::sites(const Kind &kind) const {
     *seed_ = {};
     return counter.seen();
   }
+  if (kind.stage == Stage::scheduled) {
+    Program program = schedule_.program();
+    kind.apply_program(program, counter);
+    return counter.seen();
+  }
   kernel::Plan copy = plan_;
   if (kind.apply_plan)
     kind.apply_plan(copy, counter);
@@ -92,9 +99,11 @@ Lowered::Mutant Lowered::mutant(const Kind &kind, int site) const {
       *seed_ = {};
       breach = copy.breach();
     }
-    return {breach ? kernel::Plan() : copy.plan(), chooser.where(), breach};
+    return {breach ? kernel::Plan() : copy.plan(), chooser.where(), breach, {}};
   }
-  Mutant mutant{plan_, {}, {}};
+  if (kind.stage == Stage::scheduled)
+    return scheduled_mutant(kind, chooser);
+  Mutant mutant{plan_, {}, {}, {}};
   if (kind.apply_plan)
     kind.apply_plan(mutant.plan, chooser);
   else
@@ -104,7 +113,29 @@ Lowered::Mutant Lowered::mutant(const Kind &kind, int site) const {
   return mutant;
 }
 
+/// The changed program is verified, asked for obligations and lowered as after a directive.
+Lowered::Mutant Lowered::scheduled_mutant(const Kind &kind, Chooser &chooser) const {
+  Program program = schedule_.program();
+  kind.apply_program(program, chooser);
+  if (auto breach = find_breach(program))
+    return {{}, chooser.where(), breach, {}};
+  Schedule changed(std::move(program), schedule_.target());
+  if (auto owed = changed.obligations(); !owed.empty())
+    return {{}, chooser.where(), {}, owed.front().message};
+  Lowering lowering(changed);
+  while (!lowering.done()) {
+    lowering.step();
+    if (auto breach = lowering.breach())
+      return {{}, chooser.where(), breach, {}};
+  }
+  return {lowering.plan(), chooser.where(), {}, {}};
+}
+
 std::string Subject::name() const { return fmt::format("{} {}", rung->full_name(), label); }
+
+int Subject::sites(const Kind &kind) const {
+  return (rung->tutorial == "wrapping") == (kind.group == "wrapping") ? real->sites(kind) : 0;
+}
 
 namespace {
 
@@ -133,7 +164,7 @@ std::vector<std::pair<std::string, Shape>> shapes_of(const Rung &rung) {
 std::vector<Subject> subjects(const std::vector<std::string> &rungs) {
   std::vector<Subject> all;
   std::set<std::string> known;
-  for (const Rung &rung : builtin_rungs()) {
+  for (const Rung &rung : seeded_rungs()) {
     if (!rungs.empty() && std::find(rungs.begin(), rungs.end(), rung.full_name()) == rungs.end())
       continue;
     for (auto &[label, shape] : shapes_of(rung)) {

@@ -1,5 +1,6 @@
 #pragma once
-/// What bugs are seeded in: the rungs, each at a few small shapes that hurt.
+/// What bugs are seeded in: the rungs, and schedules of computations with many dependences and
+/// of integer data (tests/mutation/computations.h), each at a few small shapes that hurt.
 
 #include "lowering/passes.h"
 #include "schedules/rung.h"
@@ -27,12 +28,14 @@ public:
   struct Mutant {
     kernel::Plan plan;
     std::string where;
-    std::optional<std::string> breach; ///< what a verifier said on the way; the plan is empty then
+    std::optional<std::string> breach;     ///< what a verifier said on the way; the plan is empty then
+    std::optional<std::string> obligation; ///< the first that the changed schedule owes; the plan is empty then
   };
   Mutant mutant(const Kind &kind, int site) const;
 
 private:
   struct Seed;
+  Mutant scheduled_mutant(const Kind &kind, Chooser &chooser) const;
   Schedule schedule_;
   std::vector<std::vector<std::int64_t>> sizes_; ///< of each launch, where the shape is symbolic
   std::shared_ptr<Seed> seed_;
@@ -46,6 +49,9 @@ struct Subject {
   Shape shape;
   std::unique_ptr<Lowered> ring, real; ///< of u32 and f32
   std::string name() const;
+  /// The places of a bug. Bugs of data that wrap are seeded in computations on such data only, and other bugs
+  /// in all others: `terms_of` does not decide masks on data.
+  int sites(const Kind &kind) const;
 };
 
 /// All rungs, or those named, but for one whose kernels are those of an earlier one.

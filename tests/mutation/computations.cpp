@@ -1,0 +1,142 @@
+#include "tests/mutation/computations.h"
+
+#include "dsl/tensor.h"
+
+#include <limits>
+
+namespace nestsmith::mutation {
+
+namespace {
+
+Expr extent(Workload &w, const Shape &shape) {
+  return shape.stated ? w.size("N", *shape.stated) : Expr(shape[0]);
+}
+
+/// One thread for each row of the block, eight in a thread block.
+void spread(Schedule &s, const char *block) {
+  auto [outer, inner] = s.split(s.loops(s.block(block)).front(), {infer, 8});
+  s.bind(outer, Axis::block_x);
+  s.bind(inner, Axis::thread_x);
+}
+
+/// C = C*B, where a thread keeps a row of the product in registers: each element of the product reads a row of
+/// C.
+Schedule in_place(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("in_place");
+  Expr n = extent(w, shape);
+  Tensor b = w.placeholder("B", {n, n}, dtype), c = w.inout("C", {n, n}, dtype);
+  Reduce k = reduce_axis("k", n);
+  Tensor cb = w.compute("CB", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(c(i, k) * b(k, j), k); });
+  w.update(c, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition { return cb(x[0], x[1]); });
+  Schedule s(w.output(), target);
+  spread(s, "CB");
+  auto [block, row, j, term] = s.loops<4>(s.block("CB"));
+  s.reverse_compute_at(s.block("C"), row);
+  s.set_scope(s.block("CB"), Scope::local);
+  return s;
+}
+
+/// T = C + 1, then C = 2*C, then U = T + X, in three kernels.
+Schedule overwrite(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("overwrite");
+  Expr n = extent(w, shape);
+  Tensor x = w.placeholder("X", {n}, dtype), c = w.inout("C", {n}, dtype);
+  Tensor t = w.compute("T", {n}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
+  w.update(c, {"i"}, [&](const std::vector<Expr> &i) -> Definition { return c(i[0]) * 2; });
+  Tensor u = w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition { return t(i) + x(i); });
+  Schedule s(w.output({u}), target);
+  for (const char *block : {"T", "C", "U"})
+    spread(s, block);
+  return s;
+}
+
+/// T = C + 1, then C = 2*T, then U = C + T, in one kernel, with T in a register.
+Schedule overwrite_fused(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("overwrite_fused");
+  Expr n = extent(w, shape);
+  Tensor c = w.inout("C", {n}, dtype);
+  Tensor t = w.compute("T", {n}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
+  w.update(c, {"i"}, [&](const std::vector<Expr> &i) -> Definition { return t(i[0]) * 2; });
+  Tensor u = w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition { return c(i) + t(i); });
+  Schedule s(w.output({u}), target);
+  spread(s, "T");
+  for (const char *block : {"C", "U"})
+    s.reverse_compute_at(s.block(block), s.loops(s.block("T")).back());
+  s.set_scope(s.block("T"), Scope::local);
+  return s;
+}
+
+/// Y = X + 1, Z = 3*Y, and U = the sum of Y and of the element before it: a stage reads an output at two
+/// indices.
+Schedule output_read(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("output_read");
+  Expr n = extent(w, shape);
+  Tensor x = w.placeholder("X", {n}, dtype);
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+  Tensor z = w.compute("Z", {n}, {"i"}, [&](Expr i) -> Definition { return y(i) * 3; });
+  Tensor u =
+      w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition { return z(i) + y.where(Expr(0) < i, i - 1); });
+  Schedule s(w.output({y, u}), target);
+  for (const char *block : {"Y", "Z", "U"})
+    spread(s, block);
+  return s;
+}
+
+/// A mask, a choice and values of i32 data that wrap around.
+Schedule masks(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("masks");
+  Expr n = extent(w, shape);
+  Tensor x = w.placeholder("X", {n}, DType::i32), d = w.placeholder("D", {n}, DType::i32);
+  Tensor z = w.placeholder("Z", {n}, dtype);
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition {
+    return z.where(x(i) + std::numeric_limits<std::int32_t>::max() < x(i), i);
+  });
+  Tensor v = w.compute("V", {n}, {"i"}, [&](Expr i) -> Definition {
+    return select(x(i) * x(i) < d(i) + 1, x(i) - d(i), x(i) + d(i));
+  });
+  Schedule s(w.output({y, v}), target);
+  for (const char *block : {"Y", "V"})
+    spread(s, block);
+  return s;
+}
+
+/// Divisions of data by data, and a conversion of data that may be out of range.
+Schedule divisions(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("divisions");
+  Expr n = extent(w, shape);
+  Tensor x = w.placeholder("X", {n}, DType::i32), d = w.placeholder("D", {n}, DType::i32);
+  Tensor p = w.placeholder("P", {n}, DType::u32), q = w.placeholder("Q", {n}, DType::u32);
+  Tensor f = w.placeholder("F", {n});
+  Tensor r = w.compute("R", {n}, {"i"},
+                       [&](Expr i) -> Definition { return floordiv(x(i), d(i)) + floormod(x(i), 7); });
+  Tensor t = w.compute("T", {n}, {"i"},
+                       [&](Expr i) -> Definition { return floordiv(p(i), q(i)) + floormod(p(i), q(i)); });
+  Tensor u = w.compute("U", {n}, {"i"}, [&](Expr i) -> Definition { return cast(DType::u16, f(i)); });
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return cast(dtype, x(i)); });
+  Schedule s(w.output({r, t, u, y}), target);
+  for (const char *block : {"R", "T", "U", "Y"})
+    spread(s, block);
+  return s;
+}
+
+} // namespace
+
+const std::vector<Rung> &seeded_rungs() {
+  static const std::vector<Rung> all = [] {
+    std::vector<Rung> rungs = builtin_rungs();
+    auto add = [&](const char *group, const char *name,
+                   Schedule (*build)(const Shape &, DType, const Target &)) {
+      rungs.push_back({.tutorial = group, .name = name, .summary = "", .build = build, .tile = {12}});
+    };
+    add("tangled", "in_place", in_place);
+    add("tangled", "overwrite", overwrite);
+    add("tangled", "overwrite_fused", overwrite_fused);
+    add("tangled", "output_read", output_read);
+    add("wrapping", "masks", masks);
+    add("wrapping", "divisions", divisions);
+    return rungs;
+  }();
+  return all;
+}
+
+} // namespace nestsmith::mutation
