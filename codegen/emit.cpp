@@ -98,7 +98,10 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
   if (!plan.workspaces.empty())
     out.comment(fmt::format("Workspace: {} bytes", to_string(plan.workspace_bytes)));
   assumption_comments(out, plan);
-  std::string shapes = plan.sizes.empty() ? "exactly these shapes, contiguous rows, " : "";
+  bool gaps = std::ranges::any_of(plan.params, [](const Buffer &buffer) { return buffer->strides != nullptr; });
+  std::string shapes = plan.sizes.empty() ? "exactly these shapes, " : "";
+  if (plan.sizes.empty() && !gaps)
+    shapes += "contiguous rows, ";
   out.comment("Requires: " + shapes + "no overlap of a written array with another" + alignment_text(plan));
   if (std::string empty = requirements_of(Launcher(info, plan)).empty_text; !empty.empty())
     out.comment(fmt::format("If {}, nothing is launched", empty));

@@ -3,6 +3,7 @@
 #include "codegen/standalone.h"
 #include "dsl/error.h"
 #include "dsl/tensor.h"
+#include "lowering/lower.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/nvcc.h"
 #include "tests/gemm_sizes.h"
@@ -64,6 +65,17 @@ TEST(Emit, the_header_says_what_it_is_and_how_it_was_made) {
   EXPECT_THAT(text, HasSubstr("// Requires: exactly these shapes"));
   EXPECT_THAT(text, HasSubstr("// sm_90: 40 registers per thread\n"));
   EXPECT_THAT(text, HasSubstr("// Schedule:\n//   s.unroll(k);\n"));
+}
+
+TEST(Emit, rows_with_gaps_are_not_said_to_be_contiguous) {
+  for (bool gaps : {false, true}) {
+    Workload w("rows");
+    Tensor x = w.placeholder("x", {9, 10}, DType::f32, Stored{gaps ? Expr(12) : Expr()});
+    Program rows = w.output({w.compute("y", {9, 10}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; })});
+    std::string text = emit({}, lower(Schedule(rows)));
+    EXPECT_EQ(text.find("rows 12 apart") != std::string::npos, gaps);
+    EXPECT_EQ(text.find("contiguous rows") != std::string::npos, !gaps);
+  }
 }
 
 TEST(Emit, no_title_or_note_escapes_from_its_comment) {
