@@ -44,6 +44,12 @@ std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t
 /// A linear form is kept by:
 /// [rule.linear.collect] k*x + l*x = (k + l)*x
 /// [rule.linear.scale] f*(k*x + n) = (f*k)*x + f*n
+/// Of data, these rules and the comparison for equality hold on words of any width:
+/// [rule.data.collect] k*x + l*x = (k + l)*x
+/// [rule.data.scale] f*(k*x + n) = (f*k)*x + f*n
+/// [rule.data.subtract] x - y = x + (0 - 1)*y
+/// [rule.data.equal] x = y where x - y = 0
+/// [rule.data.unequal] x != y where x - y != 0
 class IndexRewriter {
 public:
   explicit IndexRewriter(const Bounds &bounds) : bounds_(bounds) {}
@@ -61,6 +67,8 @@ private:
 
   LinearForm linearize_term(const Expr &e);
   LinearForm rest_of(const Expr &e);
+  static void reduce_to_i32(LinearForm &linear);
+  std::optional<Range> range_of_difference(const LinearForm &a, const LinearForm &b);
   static bool has_data(const LinearForm &x);
   bool may_wrap(const LinearForm &x);
   Expr compare(const Binary &op, const Expr &e);

@@ -13,8 +13,18 @@ LinearForm IndexRewriter::linearize(const Expr &e) {
     LinearForm result;
     gather(e, 1, result);
     merge(result);
+    if (e.dtype() == DType::i32 && e.node().data)
+      reduce_to_i32(result);
     return result;
   });
+}
+
+/// The form that is equal modulo 2^32 and whose coefficients are numbers of i32.
+void IndexRewriter::reduce_to_i32(LinearForm &linear) {
+  for (Term &term : linear.terms)
+    term.coefficient = static_cast<std::int32_t>(term.coefficient);
+  llvm::erase_if(linear.terms, [](const Term &term) { return term.coefficient == 0; });
+  linear.constant = static_cast<std::int32_t>(linear.constant);
 }
 
 /// The node that was first made for this value: canonical forms are made again and again, and what is known of
@@ -54,7 +64,7 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
   case BinaryOp::min:
   case BinaryOp::max: {
     LinearForm a = linearize(op->a), b = linearize(op->b);
-    auto difference = range(sum(a, b, -1));
+    auto difference = range_of_difference(a, b);
     bool is_min = op->op == BinaryOp::min;
     if (difference && (difference->low != 0 || difference->high != 0) && (may_wrap(a) || may_wrap(b)))
       break;
@@ -203,6 +213,19 @@ Expr IndexRewriter::simplify_node(const Expr &e) {
   return same(result, e) ? e : result;
 }
 
+/// The range of a - b as a difference of integers without bounds.
+std::optional<Range> IndexRewriter::range_of_difference(const LinearForm &a, const LinearForm &b) {
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(a.constant, b.constant, &difference))
+    return std::nullopt;
+  for (const Term &y : b.terms) {
+    auto x = std::ranges::find_if(a.terms, [&](const Term &term) { return same_digit(term.digit, y.digit); });
+    if (__builtin_sub_overflow(x == a.terms.end() ? 0 : x->coefficient, y.coefficient, &difference))
+      return std::nullopt;
+  }
+  return range(sum(a, b, -1));
+}
+
 /// [rule.compare.lt] x < y where x - y < 0
 /// [rule.compare.not_lt] y <= x where 0 <= x - y
 /// [rule.compare.le] x <= y where x - y <= 0
@@ -212,7 +235,7 @@ Expr IndexRewriter::simplify_node(const Expr &e) {
 /// [rule.compare.below] x != y where x - y < 0
 Expr IndexRewriter::compare(const Binary &op, const Expr &e) {
   LinearForm a = linearize(op.a), b = linearize(op.b);
-  if (auto difference = range(sum(a, b, -1))) {
+  if (auto difference = range_of_difference(a, b)) {
     auto [low, high] = *difference;
     bool apart = low > 0 || high < 0, equal = low == 0 && high == 0;
     bool ordered =

@@ -245,6 +245,22 @@ TEST_F(Canonical, DataWrap) {
   EXPECT_EQ(form(load(b, {x}) / 65536 / 65536), "b[x]//65536//65536");
 }
 
+/// Constants of data are equal modulo the range of their type, and their order is that of their values.
+TEST_F(Canonical, ConstantsOfDataWrap) {
+  Expr s = make_data("s", DType::i32), t = make_data("t", DType::i64);
+  Expr most = constant(DType::i32, std::numeric_limits<std::int32_t>::max());
+  Expr again = s + most + most + constant(DType::i32, 2);
+  EXPECT_EQ(form(again), "s");
+  EXPECT_EQ(form(s + most + most), "s - 2");
+  EXPECT_EQ(form(equal(again, s)), "true");
+  EXPECT_EQ(form(not_equal(again, s)), "false");
+  EXPECT_EQ(form((again - s) % 3), "0");
+  Expr least = int_imm(std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(form(t % 16 <= least), "t%16 <= -9223372036854775808");
+  EXPECT_EQ(form(t - t + least <= 1), "true");
+  EXPECT_EQ(form(min(t % 16, least)), "min(t%16, -9223372036854775808)");
+}
+
 TEST_F(Canonical, UnknownVariablesHaveNoRange) {
   EXPECT_FALSE(range_of(u, bounds));
   EXPECT_FALSE(proves(Expr(u) < 100, bounds));
