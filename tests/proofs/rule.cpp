@@ -281,11 +281,12 @@ private:
   std::map<std::string, Poly> names_;
 };
 
-// ---- proved over all of 64 bits
+// ---- proved over all words
 
 class OverBits {
 public:
-  OverBits(const Rule &rule, const Statement &statement) : rule_(rule), statement_(statement) {}
+  OverBits(const Rule &rule, const Statement &statement, unsigned width)
+      : rule_(rule), statement_(statement), width_(width) {}
 
   Verdict run() {
     z3::solver solver(context_);
@@ -297,7 +298,9 @@ public:
     z3::expr_vector claims(context_);
     for (const Condition &condition : statement_.claims)
       claims.push_back(translate(condition));
-    solver.add(!z3::mk_and(claims));
+    z3::params sorted(context_);
+    sorted.set("som", true); // sums of products in one order
+    solver.add((!z3::mk_and(claims)).simplify(sorted));
     z3::check_result result = solver.check();
     if (result == z3::unknown)
       return {};
@@ -307,7 +310,7 @@ public:
     for (const std::string &name : statement_.names)
       verdict.counterexample +=
           fmt::format("{}{} = {}", verdict.counterexample.empty() ? "" : ", ", name,
-                      solver.get_model().eval(context_.bv_const(name.c_str(), 64), true).to_string());
+                      solver.get_model().eval(context_.bv_const(name.c_str(), width_), true).to_string());
     return verdict;
   }
 
@@ -325,14 +328,16 @@ private:
 
   z3::expr translate(const Term &term) {
     if (term.op.empty())
-      return context_.bv_val(term.number, 64);
+      return context_.bv_val(term.number, width_);
     if (term.op == "name")
-      return context_.bv_const(term.name.c_str(), 64);
+      return context_.bv_const(term.name.c_str(), width_);
     z3::expr a = translate(term.operands[0]), b = translate(term.operands[1]);
     if (term.op == "+")
       return a + b;
     if (term.op == "-")
       return a - b;
+    if (term.op == "*")
+      return a * b;
     if (term.op == "^")
       return a ^ b;
     if (term.op == "&")
@@ -346,6 +351,7 @@ private:
 
   const Rule &rule_;
   const Statement &statement_;
+  unsigned width_;
   z3::context context_;
 };
 
@@ -407,7 +413,11 @@ Verdict prove(const Rule &rule) {
   Statement statement = Parser(rule).run();
   if (std::string numbers = try_numbers(rule, statement); !numbers.empty())
     return {Verdict::Kind::refuted, numbers};
-  return statement.bits ? OverBits(rule, statement).run() : OverIntegers(rule, statement).run();
+  if (rule.name.starts_with("rule.data."))
+    for (unsigned width : {8U, 16U, 32U, 64U})
+      if (Verdict verdict = OverBits(rule, statement, width).run(); width == 64 || !verdict.proved())
+        return verdict;
+  return statement.bits ? OverBits(rule, statement, 64).run() : OverIntegers(rule, statement).run();
 }
 
 } // namespace nestsmith::proofs

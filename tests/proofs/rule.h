@@ -11,7 +11,8 @@
 /// Claims are proved in their order, each with the help of those before it.
 ///
 /// A rule without ^ & << >> is proved for all integers, without bounds; one with them for all of 64 bits, in
-/// two's complement.
+/// two's complement. A rule whose name begins with rule.data is about integer data, which wrap around: it is
+/// proved for all words of 8, 16, 32 and 64 bits.
 
 #include "tests/proofs/prover.h"
 

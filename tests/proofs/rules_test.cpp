@@ -49,6 +49,15 @@ TEST(RulesThatAreFalse, AreNotProvedWhereTheyFailForLargeNumbersOnly) {
   EXPECT_EQ(to_string(prove(rule("x >> 1 < 4611686018427387903"))).substr(0, 20), "refuted by x = #x7ff");
 }
 
+/// The rules for order hold for integers without bounds, but not for data that wrap around.
+TEST(RulesThatAreFalse, AreRefutedOfDataThatWrap) {
+  for (const char *text : {"x < y where x - y < 0", "y <= x where 0 <= x - y", "x <= y where x - y <= 0",
+                           "y < x where 0 < x - y", "x < x + 1", "k*x <= k*y where x <= y, k >= 0"}) {
+    EXPECT_TRUE(prove(rule(text)).proved()) << text;
+    EXPECT_EQ(to_string(prove(Rule{"rule.data.test", text, "here"})).substr(0, 10), "refuted by") << text;
+  }
+}
+
 TEST(RulesThatAreNone, AreRejected) {
   for (const char *text :
        {"x//y = x//y", "x = x where x < 0, 0 < x", "x + = y", "x", "x = y where", "f(x) = x"})
