@@ -101,13 +101,19 @@ Device::Device(const Resolver &resolver) : functions_(resolve(resolver)) {
   check(functions_.device_get(&number_, 0), "cannot get GPU 0");
   read_info();
   check(functions_.primary_ctx_retain(&context_, number_), "cannot make a context on GPU 0");
-  if (Result result = functions_.ctx_set_current(context_); result != 0) {
+  Result result = functions_.ctx_set_current(context_);
+  if (result == 0)
+    result = functions_.stream_create(&stream_, 0);
+  if (result != 0) {
     functions_.primary_ctx_release(number_);
     check(result, "cannot use the context of GPU 0");
   }
 }
 
-Device::~Device() { functions_.primary_ctx_release(number_); }
+Device::~Device() {
+  functions_.stream_destroy(stream_);
+  functions_.primary_ctx_release(number_);
+}
 
 void Device::check(Result result, const std::string &doing) const {
   if (result == 0)
@@ -214,12 +220,13 @@ FunctionHandle Module::function(const std::string &name) const {
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
             std::vector<void *> arguments, std::int64_t shared_bytes) {
-  device.check(device.functions().launch_kernel(
-                   function, checked_extent(grid[0]), checked_extent(grid[1]), checked_extent(grid[2]),
-                   checked_extent(block[0]), checked_extent(block[1]), checked_extent(block[2]),
-                   static_cast<unsigned>(shared_bytes), nullptr, arguments.data(), nullptr),
-               fmt::format("cannot launch kernel {} with grid ({}, {}, {}) and block ({}, {}, {})", name,
-                           grid[0], grid[1], grid[2], block[0], block[1], block[2]));
+  Result result = device.functions().launch_kernel(
+      function, checked_extent(grid[0]), checked_extent(grid[1]), checked_extent(grid[2]),
+      checked_extent(block[0]), checked_extent(block[1]), checked_extent(block[2]),
+      static_cast<unsigned>(shared_bytes), device.stream(), arguments.data(), nullptr);
+  if (result != 0) // the time to format a message would count as time of the launch
+    device.check(result, fmt::format("cannot launch kernel {} with grid ({}, {}, {}) and block ({}, {}, {})",
+                                     name, grid[0], grid[1], grid[2], block[0], block[1], block[2]));
 }
 
 void allow_shared(const Device &device, FunctionHandle function, const std::string &name,

@@ -3,7 +3,7 @@
 ///
 /// If a call of the driver fails, the function throws UserError with CUDA's name for the error. The exit code
 /// is `wrong_result` if the kernel caused the error (an illegal address, a misaligned access, …), otherwise
-/// `no_device`. All work uses the default stream of one device, from the thread that opened the device.
+/// `no_device`. All work uses one stream of one device, from the thread that opened the device.
 
 #include "dsl/target.h"
 #include "runtime/cuda/driver_functions.h"
@@ -51,7 +51,11 @@ public:
   Device &operator=(const Device &) = delete;
 
   const DeviceInfo &info() const { return info_; }
+  DeviceNumber number() const { return number_; }
   const DriverFunctions &functions() const { return functions_; }
+  /// The stream of all launches. It waits for the copies and fills of `Memory`, which use the default stream.
+  /// The default stream itself cannot be captured in a graph.
+  StreamHandle stream() const { return stream_; }
   /// Throws if `result` is an error. `doing` describes the operation: "cannot allocate 64 bytes".
   void check(Result result, const std::string &doing) const;
   void synchronize(const std::string &doing) const;
@@ -64,6 +68,7 @@ private:
   DriverFunctions functions_;
   DeviceNumber number_ = 0;
   ContextHandle context_ = nullptr;
+  StreamHandle stream_ = nullptr;
   DeviceInfo info_;
 };
 

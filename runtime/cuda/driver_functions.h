@@ -16,7 +16,9 @@ using ContextHandle = struct CUctx_st *;
 using ModuleHandle = struct CUmod_st *;
 using FunctionHandle = struct CUfunc_st *;
 using EventHandle = struct CUevent_st *;
-using StreamHandle = struct CUstream_st *; ///< null: the default stream
+using StreamHandle = struct CUstream_st *;
+using GraphHandle = struct CUgraph_st *;
+using GraphExecHandle = struct CUgraphExec_st *;
 
 /// X(member of the table, symbol, signature)
 #define NESTSMITH_DRIVER_FUNCTIONS(X)                                                                          \
@@ -28,6 +30,7 @@ using StreamHandle = struct CUstream_st *; ///< null: the default stream
   X(device_get, cuDeviceGet, Result(DeviceNumber *, int))                                                      \
   X(device_get_name, cuDeviceGetName, Result(char *, int, DeviceNumber))                                       \
   X(device_get_attribute, cuDeviceGetAttribute, Result(int *, int, DeviceNumber))                              \
+  X(device_get_pci_bus_id, cuDeviceGetPCIBusId, Result(char *, int, DeviceNumber))                             \
   X(device_total_mem, cuDeviceTotalMem_v2, Result(std::size_t *, DeviceNumber))                                \
   X(primary_ctx_retain, cuDevicePrimaryCtxRetain, Result(ContextHandle *, DeviceNumber))                       \
   X(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, Result(DeviceNumber))                                   \
@@ -43,6 +46,15 @@ using StreamHandle = struct CUstream_st *; ///< null: the default stream
   X(memcpy_to_device, cuMemcpyHtoD_v2, Result(Address, const void *, std::size_t))                             \
   X(memcpy_to_host, cuMemcpyDtoH_v2, Result(void *, Address, std::size_t))                                     \
   X(memset_32, cuMemsetD32_v2, Result(Address, unsigned, std::size_t))                                         \
+  X(stream_create, cuStreamCreate, Result(StreamHandle *, unsigned))                                           \
+  X(stream_destroy, cuStreamDestroy_v2, Result(StreamHandle))                                                  \
+  X(stream_begin_capture, cuStreamBeginCapture_v2, Result(StreamHandle, int))                                  \
+  X(stream_end_capture, cuStreamEndCapture, Result(StreamHandle, GraphHandle *))                               \
+  X(graph_instantiate, cuGraphInstantiateWithFlags,                                                            \
+    Result(GraphExecHandle *, GraphHandle, unsigned long long))                                                \
+  X(graph_launch, cuGraphLaunch, Result(GraphExecHandle, StreamHandle))                                        \
+  X(graph_exec_destroy, cuGraphExecDestroy, Result(GraphExecHandle))                                           \
+  X(graph_destroy, cuGraphDestroy, Result(GraphHandle))                                                        \
   X(event_create, cuEventCreate, Result(EventHandle *, unsigned))                                              \
   X(event_record, cuEventRecord, Result(EventHandle, StreamHandle))                                            \
   X(event_synchronize, cuEventSynchronize, Result(EventHandle))                                                \
@@ -69,6 +81,9 @@ enum class Attribute : int {
 
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { max_dynamic_shared_bytes = 8 };
+
+/// CUstreamCaptureMode. `relaxed` permits all calls of the driver during a capture.
+enum class CaptureMode : int { relaxed = 2 };
 
 /// CUresult: the error codes for errors that the code of a kernel causes.
 enum class KernelFault : int {

@@ -1,39 +1,10 @@
-#include "runtime/cuda/driver.h"
-
 #include "dsl/error.h"
+#include "runtime/cuda/event.h"
 
 #include <algorithm>
 #include <memory>
 
 namespace nestsmith::cuda {
-namespace {
-
-class Event {
-public:
-  explicit Event(const Device &device) : device_(device) {
-    device.check(device.functions().event_create(&handle_, 0), "cannot create an event");
-  }
-  ~Event() { device_.functions().event_destroy(handle_); }
-  Event(const Event &) = delete;
-  Event &operator=(const Event &) = delete;
-
-  void record() const {
-    device_.check(device_.functions().event_record(handle_, nullptr), "cannot record an event");
-  }
-  double milliseconds_since(const Event &start) const {
-    device_.check(device_.functions().event_synchronize(handle_), "a timed run failed");
-    float ms = 0;
-    device_.check(device_.functions().event_elapsed_time(&ms, start.handle_, handle_), "cannot read an event");
-    return ms;
-  }
-
-private:
-  const Device &device_;
-  EventHandle handle_ = nullptr;
-};
-
-} // namespace
-
 Timing time_runs(const Device &device, const std::function<void()> &enqueue, const TimingOptions &options) {
   internal_check(options.runs >= 1 && options.warm_up >= 0, "a timing without runs");
   std::unique_ptr<Memory> flush;

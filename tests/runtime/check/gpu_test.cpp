@@ -69,7 +69,7 @@ protected:
     EXPECT_TRUE(fake_cuda().memory.empty());
     EXPECT_EQ(fake_cuda().modules, 0);
     EXPECT_EQ(fake_cuda().events, 0);
-    EXPECT_EQ(fake_cuda().contexts, 0);
+    EXPECT_EQ(fake_cuda().contexts + fake_cuda().streams, 0);
   }
   std::vector<std::string> run(std::function<void(float *, float *, float *)> also = {}) {
     fake_cuda().kernels["scale"] = scale<float>(std::move(also));

@@ -13,16 +13,13 @@ using namespace nestsmith::cuda;
 
 FakeCuda fake;
 
-/// Remembers the call; what it is to return if it is to fail.
-Result enter(const char *symbol) {
-  fake.calls.emplace_back(symbol);
-  auto found = fake.fail.find(symbol);
-  return found == fake.fail.end() ? 0 : found->second;
-}
-
 #define ENTER(symbol)                                                                                          \
-  if (Result failed = enter(#symbol))                                                                          \
+  if (Result failed = enter_fake(#symbol))                                                                     \
   return failed
+/// The end of a call that does nothing but to be captured.
+#define CAPTURED()                                                                                             \
+  if (fake.capturing && ++fake.captured)                                                                       \
+  return 0
 
 template <class Handle> Handle handle(std::uintptr_t value) { return reinterpret_cast<Handle>(value); }
 
@@ -36,6 +33,7 @@ bool allocated(Address address, std::size_t bytes) {
 }
 
 constexpr Result invalid_value = 1, not_found = 500;
+const StreamHandle the_stream = handle<StreamHandle>(0x4000);
 
 Result cuGetErrorName(Result error, const char **name) {
   *name = error == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -78,6 +76,11 @@ Result cuDeviceGetAttribute(int *value, int attribute, DeviceNumber) {
   if (found == values.end())
     return invalid_value;
   *value = found->second;
+  return 0;
+}
+Result cuDeviceGetPCIBusId(char *id, int length, DeviceNumber) {
+  ENTER(cuDeviceGetPCIBusId);
+  std::strncpy(id, "0000:3b:00.0", static_cast<std::size_t>(length));
   return 0;
 }
 Result cuDeviceTotalMem_v2(std::size_t *bytes, DeviceNumber) {
@@ -173,9 +176,9 @@ Result cuEventCreate(EventHandle *event, unsigned) {
   ++fake.events;
   return 0;
 }
-Result cuEventRecord(EventHandle, StreamHandle) {
+Result cuEventRecord(EventHandle, StreamHandle stream) {
   ENTER(cuEventRecord);
-  return 0;
+  return stream == the_stream ? 0 : invalid_value;
 }
 Result cuEventSynchronize(EventHandle) {
   ENTER(cuEventSynchronize);
@@ -192,6 +195,53 @@ Result cuEventDestroy_v2(EventHandle) {
   --fake.events;
   return 0;
 }
+Result cuStreamCreate(StreamHandle *stream, unsigned) {
+  ENTER(cuStreamCreate);
+  *stream = the_stream;
+  ++fake.streams;
+  return 0;
+}
+Result cuStreamDestroy_v2(StreamHandle stream) {
+  ENTER(cuStreamDestroy_v2);
+  --fake.streams;
+  return stream == the_stream ? 0 : invalid_value;
+}
+Result cuStreamBeginCapture_v2(StreamHandle stream, int) {
+  ENTER(cuStreamBeginCapture_v2);
+  if (stream != the_stream || fake.capturing) // the default stream cannot be captured
+    return invalid_value;
+  fake.capturing = true;
+  return 0;
+}
+Result cuStreamEndCapture(StreamHandle, GraphHandle *graph) {
+  ENTER(cuStreamEndCapture);
+  if (!fake.capturing)
+    return invalid_value;
+  fake.capturing = false;
+  *graph = handle<GraphHandle>(0x5000);
+  ++fake.graphs;
+  return 0;
+}
+Result cuGraphInstantiateWithFlags(GraphExecHandle *graph, GraphHandle, unsigned long long) {
+  ENTER(cuGraphInstantiateWithFlags);
+  *graph = handle<GraphExecHandle>(0x6000);
+  ++fake.graphs;
+  return 0;
+}
+Result cuGraphLaunch(GraphExecHandle, StreamHandle) {
+  ENTER(cuGraphLaunch);
+  return 0;
+}
+Result cuGraphExecDestroy(GraphExecHandle) {
+  ENTER(cuGraphExecDestroy);
+  --fake.graphs;
+  return 0;
+}
+Result cuGraphDestroy(GraphHandle) {
+  ENTER(cuGraphDestroy);
+  --fake.graphs;
+  return 0;
+}
 Result cuFuncSetAttribute(FunctionHandle, int attribute, int value) {
   ENTER(cuFuncSetAttribute);
   if (attribute != 8 || value > 101376)
@@ -200,9 +250,10 @@ Result cuFuncSetAttribute(FunctionHandle, int attribute, int value) {
   return 0;
 }
 Result cuLaunchKernel(FunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                      unsigned bz, unsigned shared, StreamHandle, void **arguments, void **) {
+                      unsigned bz, unsigned shared, StreamHandle stream, void **arguments, void **) {
   ENTER(cuLaunchKernel);
-  if (shared != 0 && shared > fake.allowed_shared)
+  CAPTURED();
+  if (stream != the_stream || (shared != 0 && shared > fake.allowed_shared))
     return invalid_value;
   reinterpret_cast<decltype(fake.kernels)::value_type *>(function)->second(
       {{gx, gy, gz}, {bx, by, bz}, arguments});
@@ -227,6 +278,14 @@ int cublasDestroy_v2(void *) {
   --fake.handles;
   return 0;
 }
+int cublasSetStream_v2(void *, StreamHandle stream) {
+  ENTER(cublasSetStream_v2);
+  return stream == the_stream ? 0 : 7;
+}
+int cublasSetWorkspace_v2(void *, void *workspace, std::size_t bytes) {
+  ENTER(cublasSetWorkspace_v2);
+  return allocated(reinterpret_cast<Address>(workspace), bytes) ? 0 : 7;
+}
 int cublasSetMathMode(void *, int mode) {
   ENTER(cublasSetMathMode);
   fake.math_mode = mode;
@@ -237,6 +296,7 @@ int cublasSgemm_v2_64(void *, int transpose_a, int transpose_b, std::int64_t m, 
                       const float *alpha, const float *a, std::int64_t lda, const float *b, std::int64_t ldb,
                       const float *beta, float *c, std::int64_t ldc) {
   ENTER(cublasSgemm_v2_64);
+  CAPTURED();
   if (lda < std::max<std::int64_t>(1, transpose_a ? k : m) ||
       ldb < std::max<std::int64_t>(1, transpose_b ? n : k) || ldc < std::max<std::int64_t>(1, m))
     return 7;
@@ -268,6 +328,7 @@ int cublasGemmEx_64(void *handle, int transpose_a, int transpose_b, std::int64_t
                     const void *b, int b_type, std::int64_t ldb, const void *beta, void *c, int c_type,
                     std::int64_t ldc, int compute, int algorithm) {
   ENTER(cublasGemmEx_64);
+  CAPTURED();
   bool narrow = (a_type == 2 || a_type == 14) && compute == 68, tf32 = a_type == 0 && compute == 77;
   if (a_type != b_type || c_type != 0 || algorithm != -1 || !(narrow || tf32))
     return 7;
@@ -279,16 +340,9 @@ int cublasGemmEx_64(void *handle, int transpose_a, int transpose_b, std::int64_t
 }
 
 #undef ENTER
+#undef CAPTURED
 
 template <class F> void *address(F *function) { return reinterpret_cast<void *>(function); }
-
-Resolver resolver(const std::map<std::string, void *> &functions) {
-  return [functions](const char *name) -> void * {
-    auto found = functions.find(name);
-    bool missing = std::find(fake.missing.begin(), fake.missing.end(), name) != fake.missing.end();
-    return found == functions.end() || missing ? nullptr : found->second;
-  };
-}
 
 } // namespace
 
@@ -296,23 +350,39 @@ int FakeCuda::count(const std::string &symbol) const {
   return static_cast<int>(std::count(calls.begin(), calls.end(), symbol));
 }
 
+Result enter_fake(const char *symbol) {
+  fake.calls.emplace_back(symbol);
+  auto found = fake.fail.find(symbol);
+  return found == fake.fail.end() ? 0 : found->second;
+}
+
+Resolver fake_resolver(const std::map<std::string, void *> &functions) {
+  return [functions](const char *name) -> void * {
+    auto found = functions.find(name);
+    bool missing = std::find(fake.missing.begin(), fake.missing.end(), name) != fake.missing.end();
+    return found == functions.end() || missing ? nullptr : found->second;
+  };
+}
+
 FakeCuda &fake_cuda() { return fake; }
 void reset_fake_cuda() { fake = FakeCuda(); }
 
 Resolver fake_driver() {
 #define NESTSMITH_ENTRY(member, symbol, ...) {#symbol, address<__VA_ARGS__>(symbol)},
-  return resolver({NESTSMITH_DRIVER_FUNCTIONS(NESTSMITH_ENTRY)});
+  return fake_resolver({NESTSMITH_DRIVER_FUNCTIONS(NESTSMITH_ENTRY)});
 #undef NESTSMITH_ENTRY
 }
 
 Resolver fake_cublas() {
-  return resolver({{"cublasGetStatusName", address(cublasGetStatusName)},
-                   {"cublasGetProperty", address(cublasGetProperty)},
-                   {"cublasCreate_v2", address(cublasCreate_v2)},
-                   {"cublasDestroy_v2", address(cublasDestroy_v2)},
-                   {"cublasSetMathMode", address(cublasSetMathMode)},
-                   {"cublasSgemm_v2_64", address(cublasSgemm_v2_64)},
-                   {"cublasGemmEx_64", address(cublasGemmEx_64)}});
+  return fake_resolver({{"cublasGetStatusName", address(cublasGetStatusName)},
+                        {"cublasGetProperty", address(cublasGetProperty)},
+                        {"cublasCreate_v2", address(cublasCreate_v2)},
+                        {"cublasDestroy_v2", address(cublasDestroy_v2)},
+                        {"cublasSetStream_v2", address(cublasSetStream_v2)},
+                        {"cublasSetWorkspace_v2", address(cublasSetWorkspace_v2)},
+                        {"cublasSetMathMode", address(cublasSetMathMode)},
+                        {"cublasSgemm_v2_64", address(cublasSgemm_v2_64)},
+                        {"cublasGemmEx_64", address(cublasGemmEx_64)}});
 }
 
 } // namespace nestsmith::test
