@@ -1,9 +1,8 @@
 #include "runtime/cuda/cublas.h"
 
 #include "dsl/error.h"
+#include "runtime/cuda/cublas_library.h"
 
-#include <climits>
-#include <cstdlib>
 #include <optional>
 
 #include <fmt/format.h>
@@ -16,6 +15,8 @@ struct Cublas::Functions {
   const char *(*get_status_name)(int) = nullptr;
   int (*create)(void **) = nullptr;
   int (*destroy)(void *) = nullptr;
+  int (*set_stream)(void *, StreamHandle) = nullptr;
+  int (*set_workspace)(void *, void *, std::size_t) = nullptr;
   int (*set_math_mode)(void *, int) = nullptr;
   int (*get_property)(int, int *) = nullptr;
   int (*sgemm)(void *, int, int, std::int64_t, std::int64_t, std::int64_t, const float *, const float *,
@@ -27,72 +28,10 @@ struct Cublas::Functions {
 
 namespace {
 
-constexpr int op_n = 0, op_t = 1;                  // CUBLAS_OP_N, CUBLAS_OP_T
 constexpr int default_math = 0, pedantic_math = 2; // CUBLAS_DEFAULT_MATH, CUBLAS_PEDANTIC_MATH
-constexpr int real_32f = 0;                        // CUDA_R_32F
 constexpr int default_algorithm = -1;              // CUBLAS_GEMM_DEFAULT
 
-/// The cudaDataType of the operands, and the cublasComputeType_t that sums their products in fp32.
-struct ExtendedType {
-  int data, compute;
-};
-ExtendedType extended_type(DType operands) {
-  switch (operands) {
-  case DType::f16:
-    return {2, 68}; // CUDA_R_16F, CUBLAS_COMPUTE_32F
-  case DType::bf16:
-    return {14, 68}; // CUDA_R_16BF, CUBLAS_COMPUTE_32F
-  case DType::tf32:
-    return {real_32f, 77}; // CUBLAS_COMPUTE_32F_FAST_TF32
-  default:
-    internal_error("cuBLAS has no product of these operands here");
-  }
-}
-
-template <class F> void resolve(F *&function, const Resolver &resolver, const char *name) {
-  function = reinterpret_cast<F *>(resolver(name));
-  if (!function)
-    throw UserError(ExitCode::no_device, fmt::format("cuBLAS has no {}; cuBLAS 12 or newer is needed", name));
-}
-
-/// The version as {major, minor, patch}: the property types are numbered in this order. {0, 0, 0} if the
-/// library does not report it.
-std::array<int, 3> version_of(int (*get_property)(int, int *)) {
-  std::array<int, 3> version{};
-  for (int i = 0; i < 3; ++i)
-    if (!get_property || get_property(i, &version[static_cast<std::size_t>(i)]) != 0)
-      return {};
-  return version;
-}
-
-std::array<int, 3> version_of(const Library &library) {
-  return version_of(reinterpret_cast<int (*)(int, int *)>(library.symbol("cublasGetProperty")));
-}
-
-std::string text(const std::array<int, 3> &version) {
-  return fmt::format("{}.{}.{}", version[0], version[1], version[2]);
-}
-
-/// These environment variables let cuBLAS compute an fp32 product with less precision, or a tf32 product with
-/// more. cuBLAS reads them when it starts.
-void forbid_other_precision() {
-  unsetenv("NVIDIA_TF32_OVERRIDE");
-  setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "0", 1);
-}
-
-Search search_cublas() {
-  std::optional<int> driver = driver_version();
-  int largest_major = driver ? *driver / 1000 : INT_MAX;
-  forbid_other_precision();
-  return find_library(LibraryKind::cublas, [&](const Library &library) -> std::string {
-    std::array<int, 3> version = version_of(library);
-    if (version[0] < 12)
-      return fmt::format("is cuBLAS {} (older than 12)", text(version));
-    if (version[0] > largest_major)
-      return fmt::format("is cuBLAS {} (the driver supports at most CUDA {})", text(version), largest_major);
-    return "";
-  });
-}
+Search search_cublas() { return search_blas(LibraryKind::cublas, "cublasGetProperty"); }
 
 } // namespace
 
@@ -103,7 +42,8 @@ std::optional<CublasFound> find_cublas(std::vector<std::string> &looked) {
   looked = search.looked;
   if (!search.library)
     return std::nullopt;
-  return CublasFound{search.library->path, text(version_of(*search.library)), search.library->place};
+  auto get_property = reinterpret_cast<int (*)(int, int *)>(search.library->symbol("cublasGetProperty"));
+  return CublasFound{search.library->path, to_string(blas_version(get_property)), search.library->place};
 }
 
 std::unique_ptr<Cublas> Cublas::open(const Device &device) {
@@ -119,19 +59,28 @@ std::unique_ptr<Cublas> Cublas::open(const Device &device) {
 std::unique_ptr<Cublas> Cublas::open(const Device &device, const Resolver &resolver) {
   std::unique_ptr<Cublas> cublas(new Cublas(device));
   Functions &functions = *cublas->functions_;
-  resolve(functions.get_status_name, resolver, "cublasGetStatusName");
-  resolve(functions.create, resolver, "cublasCreate_v2");
-  resolve(functions.destroy, resolver, "cublasDestroy_v2");
-  resolve(functions.set_math_mode, resolver, "cublasSetMathMode");
-  resolve(functions.get_property, resolver, "cublasGetProperty");
-  resolve(functions.sgemm, resolver, "cublasSgemm_v2_64");
-  resolve(functions.gemm_ex, resolver, "cublasGemmEx_64");
-  cublas->version_ = text(version_of(functions.get_property));
+  auto resolve = [&](auto *&function, const char *name) { resolve_blas(function, resolver, "cuBLAS", name); };
+  resolve(functions.get_status_name, "cublasGetStatusName");
+  resolve(functions.create, "cublasCreate_v2");
+  resolve(functions.destroy, "cublasDestroy_v2");
+  resolve(functions.set_stream, "cublasSetStream_v2");
+  resolve(functions.set_workspace, "cublasSetWorkspace_v2");
+  resolve(functions.set_math_mode, "cublasSetMathMode");
+  resolve(functions.get_property, "cublasGetProperty");
+  resolve(functions.sgemm, "cublasSgemm_v2_64");
+  resolve(functions.gemm_ex, "cublasGemmEx_64");
+  cublas->version_ = to_string(blas_version(functions.get_property));
   cublas->check(functions.create(&cublas->handle_), "cublasCreate");
+  // cuBLAS would allocate its own workspace in the first product, and in each capture of a CUDA graph.
+  cublas->check(functions.set_stream(cublas->handle_, device.stream()), "cublasSetStream");
+  cublas->check(functions.set_workspace(cublas->handle_, reinterpret_cast<void *>(cublas->workspace_.address()),
+                                        cublas->workspace_.bytes()),
+                "cublasSetWorkspace");
   return cublas;
 }
 
-Cublas::Cublas(const Device &device) : device_(device), functions_(std::make_unique<Functions>()) {}
+Cublas::Cublas(const Device &device)
+    : device_(device), functions_(std::make_unique<Functions>()), workspace_(device, cublas_workspace_bytes) {}
 
 Cublas::~Cublas() {
   if (handle_)
@@ -161,7 +110,7 @@ void Cublas::gemm(Mode mode, GemmShape shape, DType operands, float alpha, Addre
           "cublasSgemm");
     return;
   }
-  auto [data, compute] = extended_type(operands);
+  auto [data, compute] = blas_type(operands);
   check(functions_->gemm_ex(handle_, op_b, op_a, shape.n, shape.m, shape.k, &alpha, pointer(b), data, row_b,
                             pointer(a), data, row_a, &beta, pointer(c), real_32f, shape.n, compute,
                             default_algorithm),

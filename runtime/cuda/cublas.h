@@ -42,8 +42,8 @@ public:
   /// the exact type (cublas_api.h). Operands of other types than f32 use the default mode.
   enum class Mode { standard, pedantic };
 
-  /// Enqueues one product on the default stream. `operands` is the type of A and B: f32, f16 or bf16. With
-  /// tf32, A and B are stored as f32, and cuBLAS may round them to tf32. C, alpha and beta are f32.
+  /// Enqueues one product on the stream of the device. `operands` is the type of A and B: f32, f16 or bf16.
+  /// With tf32, A and B are stored as f32, and cuBLAS may round them to tf32. C, alpha and beta are f32.
   void gemm(Mode mode, GemmShape shape, DType operands, float alpha, Address a, Address b, float beta,
             Address c) const;
 
@@ -63,6 +63,7 @@ private:
 
   const Device &device_;
   std::unique_ptr<Functions> functions_;
+  Memory workspace_;
   void *handle_ = nullptr;
   std::string version_;
 };

@@ -39,6 +39,10 @@ std::vector<std::string> file_names(LibraryKind kind) {
     return {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
   case LibraryKind::cublas:
     return {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+  case LibraryKind::cublaslt:
+    return {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  case LibraryKind::nvml:
+    return {"libnvidia-ml.so.1"}; // a plain libnvidia-ml.so may be the toolkit's stub
   case LibraryKind::driver:
     return {"libcuda.so.1"}; // a plain libcuda.so may be the toolkit's stub, which has no device
   }
@@ -278,7 +282,7 @@ private:
 };
 
 bool run_rules(LibraryKind kind, Finder &finder) {
-  if (kind == LibraryKind::driver) {
+  if (kind == LibraryKind::driver || kind == LibraryKind::nvml) {
     Places places = driver_places();
     Place system = places.back();
     places.pop_back();

@@ -9,8 +9,8 @@
 ///   4. /usr/local/cuda, /usr/local/cuda-*, /opt/cuda
 ///   5. Python packages: those of the python3 in PATH, of the user, and of the system
 ///   6. the system loader, by soname
-/// The driver (libcuda) is part of the system. For the driver, the places are NESTSMITH_CUDA_PATH, the system
-/// loader, and the folders that WSL and containers use.
+/// The driver (libcuda) and NVML are part of the system. For them, the places are NESTSMITH_CUDA_PATH, the
+/// system loader, and the folders that WSL and containers use.
 
 #include <filesystem>
 #include <functional>
@@ -23,7 +23,7 @@ namespace nestsmith::cuda {
 /// Returns the address of a function by its name, or null.
 using Resolver = std::function<void *(const char *)>;
 
-enum class LibraryKind { nvrtc, driver, cublas };
+enum class LibraryKind { nvrtc, driver, cublas, cublaslt, nvml };
 
 /// An open shared library. It stays open until the process exits.
 struct Library {

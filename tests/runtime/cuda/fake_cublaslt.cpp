@@ -1,0 +1,158 @@
+/// cuBLASLt on the host: it computes with the fake cuBLAS.
+
+#include "tests/runtime/cuda/fake_cuda.h"
+
+#include <cstring>
+
+namespace nestsmith::test {
+namespace {
+
+using cuda::Result, cuda::StreamHandle;
+
+struct Desc {
+  int compute, scale;
+  std::int32_t transposed[2] = {0, 0};
+};
+struct Layout {
+  int type;
+  std::uint64_t rows, columns;
+  std::int64_t leading;
+};
+/// As in cublasLt.h: 96 bytes.
+struct Heuristic {
+  std::uint64_t algorithm[8];
+  std::size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+#define ENTER(symbol)                                                                                          \
+  if (Result failed = enter_fake(#symbol))                                                                     \
+  return failed
+
+const char *cublasLtGetStatusName(int status) {
+  return status == 3 ? "CUBLAS_STATUS_ALLOC_FAILED" : "CUBLAS_STATUS";
+}
+int cublasLtGetProperty(int which, int *value) {
+  *value = which == 0 ? 12 : 4 + which;
+  return 0;
+}
+int cublasLtCreate(void **handle) {
+  ENTER(cublasLtCreate);
+  *handle = &fake_cuda();
+  ++fake_cuda().handles;
+  return 0;
+}
+int cublasLtDestroy(void *) {
+  ENTER(cublasLtDestroy);
+  --fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatmulDescCreate(Desc **desc, int compute, int scale) {
+  ENTER(cublasLtMatmulDescCreate);
+  *desc = new Desc{compute, scale};
+  ++fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatmulDescDestroy(Desc *desc) {
+  ENTER(cublasLtMatmulDescDestroy);
+  delete desc;
+  --fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatmulDescSetAttribute(Desc *desc, int which, const std::int32_t *op, std::size_t bytes) {
+  ENTER(cublasLtMatmulDescSetAttribute);
+  if (bytes != 4 || which < 3 || which > 4)
+    return 7;
+  desc->transposed[which - 3] = *op;
+  return 0;
+}
+int cublasLtMatrixLayoutCreate(Layout **layout, int type, std::uint64_t rows, std::uint64_t columns,
+                               std::int64_t leading) {
+  ENTER(cublasLtMatrixLayoutCreate);
+  *layout = new Layout{type, rows, columns, leading};
+  ++fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatrixLayoutDestroy(Layout *layout) {
+  ENTER(cublasLtMatrixLayoutDestroy);
+  delete layout;
+  --fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatmulPreferenceCreate(std::size_t **preference) {
+  ENTER(cublasLtMatmulPreferenceCreate);
+  *preference = new std::size_t(0);
+  ++fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatmulPreferenceDestroy(std::size_t *preference) {
+  ENTER(cublasLtMatmulPreferenceDestroy);
+  delete preference;
+  --fake_cuda().handles;
+  return 0;
+}
+int cublasLtMatmulPreferenceSetAttribute(std::size_t *preference, int which, const std::size_t *value,
+                                         std::size_t bytes) {
+  ENTER(cublasLtMatmulPreferenceSetAttribute);
+  if (which != 1 || bytes != sizeof *value)
+    return 7;
+  *preference = *value;
+  return 0;
+}
+int cublasLtMatmulAlgoGetHeuristic(void *, Desc *, Layout *, Layout *, Layout *, Layout *,
+                                   std::size_t *preference, int most, Heuristic *results, int *found) {
+  ENTER(cublasLtMatmulAlgoGetHeuristic);
+  if (*preference != std::size_t{32} << 20 || most < 3)
+    return 7;
+  *found = 3;
+  for (int n = 0; n < 3; ++n) {
+    results[n].algorithm[0] = static_cast<std::uint64_t>(100 + n);
+    results[n].state = n == 1 ? 15 : 0; // CUBLAS_STATUS_NOT_SUPPORTED
+  }
+  return 0;
+}
+int cublasLtMatmul(void *handle, Desc *desc, const void *alpha, const void *a, Layout *la, const void *b,
+                   Layout *lb, const void *beta, const void *c, Layout *, void *d, Layout *ld,
+                   const std::uint64_t *algorithm, void *, std::size_t, StreamHandle stream) {
+  ENTER(cublasLtMatmul);
+  if (c != d || stream == nullptr || (*algorithm != 100 && *algorithm != 102))
+    return 7;
+  auto m = static_cast<std::int64_t>(ld->rows), n = static_cast<std::int64_t>(ld->columns);
+  auto k = static_cast<std::int64_t>(desc->transposed[0] ? la->rows : la->columns);
+  if (la->type == 0 && desc->compute == 68) {
+    auto sgemm = reinterpret_cast<int (*)(
+        void *, int, int, std::int64_t, std::int64_t, std::int64_t, const void *, const void *, std::int64_t,
+        const void *, std::int64_t, const void *, void *, std::int64_t)>(fake_cublas()("cublasSgemm_v2_64"));
+    return sgemm(handle, desc->transposed[0], desc->transposed[1], m, n, k, alpha, a, la->leading, b,
+                 lb->leading, beta, d, ld->leading);
+  }
+  auto gemm_ex =
+      reinterpret_cast<int (*)(void *, int, int, std::int64_t, std::int64_t, std::int64_t, const void *,
+                               const void *, int, std::int64_t, const void *, int, std::int64_t, const void *,
+                               void *, int, std::int64_t, int, int)>(fake_cublas()("cublasGemmEx_64"));
+  return gemm_ex(handle, desc->transposed[0], desc->transposed[1], m, n, k, alpha, a, la->type, la->leading, b,
+                 lb->type, lb->leading, beta, d, ld->type, ld->leading, desc->compute, -1);
+}
+
+#undef ENTER
+
+template <class F> void *address(F *function) { return reinterpret_cast<void *>(function); }
+
+} // namespace
+
+cuda::Resolver fake_cublaslt() {
+#define ENTRY(symbol)                                                                                          \
+  { #symbol, address(symbol) }
+  return fake_resolver({ENTRY(cublasLtGetStatusName), ENTRY(cublasLtGetProperty), ENTRY(cublasLtCreate),
+                        ENTRY(cublasLtDestroy), ENTRY(cublasLtMatmulDescCreate),
+                        ENTRY(cublasLtMatmulDescDestroy), ENTRY(cublasLtMatmulDescSetAttribute),
+                        ENTRY(cublasLtMatrixLayoutCreate), ENTRY(cublasLtMatrixLayoutDestroy),
+                        ENTRY(cublasLtMatmulPreferenceCreate), ENTRY(cublasLtMatmulPreferenceDestroy),
+                        ENTRY(cublasLtMatmulPreferenceSetAttribute), ENTRY(cublasLtMatmulAlgoGetHeuristic),
+                        ENTRY(cublasLtMatmul)});
+#undef ENTRY
+}
+
+} // namespace nestsmith::test
