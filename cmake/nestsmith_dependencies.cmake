@@ -13,6 +13,19 @@ nestsmith_find(fmt libfmt-dev)
 nestsmith_find(Eigen3 libeigen3-dev NO_MODULE)
 find_package(Threads REQUIRED)
 
+# SQLite, statically where the system has the archive.
+if(NOT TARGET nestsmith::sqlite)
+  find_path(NESTSMITH_SQLITE_INCLUDE sqlite3.h)
+  find_library(NESTSMITH_libsqlite3 NAMES libsqlite3.a sqlite3)
+  if(NOT NESTSMITH_SQLITE_INCLUDE OR NOT NESTSMITH_libsqlite3)
+    message(FATAL_ERROR "nestsmith needs SQLite 3, which was not found; on Debian: apt-get install libsqlite3-dev")
+  endif()
+  add_library(nestsmith::sqlite INTERFACE IMPORTED GLOBAL)
+  target_include_directories(nestsmith::sqlite INTERFACE ${NESTSMITH_SQLITE_INCLUDE})
+  target_link_libraries(nestsmith::sqlite INTERFACE ${NESTSMITH_libsqlite3} Threads::Threads ${CMAKE_DL_LIBS} m)
+  mark_as_advanced(NESTSMITH_SQLITE_INCLUDE NESTSMITH_libsqlite3)
+endif()
+
 # nestsmith_llvm_uses(LIBRARY REGEX DEBIAN_PACKAGE): links it where LLVM says that it uses what REGEX matches.
 macro(nestsmith_llvm_uses library regex debian_package)
   if(llvm_uses MATCHES "${regex}")

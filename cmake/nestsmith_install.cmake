@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/nestsmith)
 install(TARGETS nestsmith_dsl nestsmith_schedules nestsmith_lowering nestsmith_codegen nestsmith_sim nestsmith_model
-                nestsmith_cuda nestsmith_check nestsmith_tune nestsmith_lessons nestsmith_cli nestsmith_all nestsmith_fmt
+                nestsmith_cuda nestsmith_check nestsmith_tune nestsmith_records nestsmith_lessons nestsmith_cli nestsmith_all nestsmith_fmt
         EXPORT nestsmith_targets)
 install(TARGETS nestsmith)
 install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -19,7 +19,7 @@ install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 # Where the libraries are that these archives link.
 get_filename_component(nestsmith_llvm_folder ${NESTSMITH_LLVMSupport} DIRECTORY)
 set(nestsmith_system_folders)
-foreach(library ${nestsmith_system_libraries})
+foreach(library ${nestsmith_system_libraries} sqlite3)
   get_filename_component(folder ${NESTSMITH_lib${library}} DIRECTORY)
   list(APPEND nestsmith_system_folders ${folder})
 endforeach()

@@ -43,7 +43,7 @@ install() {
 }
 
 install_build_tools() {
-  packages="cmake ninja-build g++ libfmt-dev libeigen3-dev zlib1g-dev libzstd-dev"
+  packages="cmake ninja-build g++ libfmt-dev libeigen3-dev zlib1g-dev libzstd-dev libsqlite3-dev"
   # Any LLVM from 14 on will do; cmake/choose_llvm.cmake chooses among several. llvm-dev is the one that this Debian ships.
   for library in /usr/lib/llvm-*/lib/libLLVMSupport.a /usr/lib/llvm-*/lib64/libLLVMSupport.a; do
     [ -e "$library" ] && found_llvm=yes

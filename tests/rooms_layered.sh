@@ -28,6 +28,7 @@ room runtime/sim lowering dsl
 room runtime/model runtime/sim codegen lowering dsl
 room runtime/cuda runtime/model dsl
 room runtime/check runtime/cuda runtime/sim codegen lowering dsl
+room runtime/records dsl
 room runtime/tune runtime/check runtime/cuda runtime/model runtime/sim lowering dsl
 room runtime/lessons runtime/check runtime/model runtime/sim codegen lowering schedules dsl
 room tools runtime schedules codegen lowering dsl

@@ -1,0 +1,146 @@
+#include "runtime/records/fields.h"
+
+#include "dsl/error.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nestsmith::records {
+
+namespace {
+
+constexpr std::array outcomes = {"measured", "refused", "wrong", "crashed", "hung"};
+
+Field text(const char *name, std::string Record::*member, bool identity = false) {
+  return {name, Field::Kind::text, identity, [=](const Record &record) -> Value { return record.*member; },
+          [=](Record &record, const Value &value) {
+            const auto *given = std::get_if<std::string>(&value);
+            if (given)
+              record.*member = *given;
+            return given != nullptr;
+          }};
+}
+
+Field flag(const char *name, bool Record::*member) {
+  return {name, Field::Kind::integer, true,
+          [=](const Record &record) -> Value { return static_cast<std::int64_t>(record.*member); },
+          [=](Record &record, const Value &value) {
+            const auto *given = std::get_if<std::int64_t>(&value);
+            if (given)
+              record.*member = *given != 0;
+            return given && (*given == 0 || *given == 1);
+          }};
+}
+
+/// JSON and SQLite may store a whole number as an integer.
+std::optional<double> number_of(const Value &value) {
+  if (const auto *real = std::get_if<double>(&value))
+    return *real;
+  if (const auto *integer = std::get_if<std::int64_t>(&value))
+    return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
+Field real(const char *name, double Record::*member) {
+  return {name, Field::Kind::real, false, [=](const Record &record) -> Value { return record.*member; },
+          [=](Record &record, const Value &value) {
+            std::optional<double> given = number_of(value);
+            record.*member = given.value_or(0);
+            return given.has_value();
+          }};
+}
+
+Field real_or_none(const char *name, std::optional<double> Record::*member) {
+  return {name, Field::Kind::real, false,
+          [=](const Record &record) -> Value {
+            return record.*member ? Value(*(record.*member)) : Value(std::monostate());
+          },
+          [=](Record &record, const Value &value) {
+            record.*member = number_of(value);
+            return (record.*member).has_value() || std::holds_alternative<std::monostate>(value);
+          }};
+}
+
+Field knobs() {
+  return {"knobs", Field::Kind::text, true,
+          [](const Record &record) -> Value {
+            std::string joined;
+            for (const auto &[name, value] : record.knobs)
+              joined += (joined.empty() ? "" : ",") + name + "=" + value;
+            return joined;
+          },
+          [](Record &record, const Value &value) {
+            const auto *given = std::get_if<std::string>(&value);
+            try {
+              record.knobs = !given || given->empty() ? KnobValues() : parse_knobs(*given);
+            } catch (const UserError &) {
+              return false;
+            }
+            return given != nullptr;
+          }};
+}
+
+Field samples() {
+  return {"samples", Field::Kind::integer, false, [](const Record &record) -> Value { return record.samples; },
+          [](Record &record, const Value &value) {
+            const auto *given = std::get_if<std::int64_t>(&value);
+            record.samples = given ? *given : 0;
+            return given && *given >= 0;
+          }};
+}
+
+Field outcome() {
+  return {"outcome", Field::Kind::text, false,
+          [](const Record &record) -> Value { return std::string(name(record.outcome)); },
+          [](Record &record, const Value &value) {
+            const auto *given = std::get_if<std::string>(&value);
+            std::optional<Outcome> parsed = given ? parse_outcome(*given) : std::nullopt;
+            record.outcome = parsed.value_or(Outcome::measured);
+            return parsed.has_value();
+          }};
+}
+
+} // namespace
+
+const char *name(Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; }
+
+std::optional<Outcome> parse_outcome(const std::string &name) {
+  auto found = std::ranges::find(outcomes, name);
+  if (found == outcomes.end())
+    return std::nullopt;
+  return static_cast<Outcome>(found - outcomes.begin());
+}
+
+std::span<const Field> fields() {
+  static const std::vector<Field> all = {
+      text("rung", &Record::rung, true),
+      knobs(),
+      text("shape", &Record::shape, true),
+      flag("symbolic", &Record::symbolic),
+      text("dtype", &Record::dtype, true),
+      text("gpu", &Record::gpu, true),
+      text("driver", &Record::driver, true),
+      text("nvrtc", &Record::nvrtc, true),
+      text("launch", &Record::launch, true),
+      flag("cold_l2", &Record::cold_l2),
+      text("code", &Record::code, true),
+      outcome(),
+      text("message", &Record::message),
+      real("min_ms", &Record::min_ms),
+      real("lower_quartile_ms", &Record::lower_quartile_ms),
+      real("median_ms", &Record::median_ms),
+      real("upper_quartile_ms", &Record::upper_quartile_ms),
+      real("max_ms", &Record::max_ms),
+      samples(),
+      real_or_none("sm_mhz", &Record::sm_mhz),
+      real_or_none("peer_ms", &Record::peer_ms),
+      text("peer", &Record::peer),
+      real("operations", &Record::operations),
+      text("trace", &Record::trace),
+      text("nestsmith", &Record::nestsmith),
+      text("measured_at", &Record::measured_at),
+  };
+  return all;
+}
+
+} // namespace nestsmith::records

@@ -1,0 +1,104 @@
+#include "dsl/error.h"
+#include "runtime/records/fields.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <llvm/Support/JSON.h>
+#include <map>
+#include <tuple>
+
+namespace nestsmith::records {
+
+namespace json = llvm::json;
+
+namespace {
+
+constexpr int text_version = 1;
+
+json::Value to_json(const Value &value) {
+  if (const auto *text = std::get_if<std::string>(&value))
+    return *text;
+  if (const auto *real = std::get_if<double>(&value))
+    return *real;
+  if (const auto *integer = std::get_if<std::int64_t>(&value))
+    return *integer;
+  return nullptr;
+}
+
+Value from_json(const json::Value *value) {
+  if (!value)
+    return std::monostate();
+  if (auto text = value->getAsString())
+    return text->str();
+  if (auto integer = value->getAsInteger())
+    return *integer;
+  if (auto real = value->getAsNumber())
+    return *real;
+  return std::monostate();
+}
+
+[[noreturn]] void refuse(const std::string &where, const std::string &message) {
+  throw UserError(ExitCode::usage, fmt::format("{}: {}", where, message));
+}
+
+} // namespace
+
+std::vector<Record> best_of(const std::vector<Record> &records) {
+  std::map<std::tuple<std::string, std::string, std::string, bool>, const Record *> best;
+  for (const Record &record : records)
+    if (record.outcome == Outcome::measured) {
+      const Record *&known = best[{record.gpu, record.dtype, record.shape, record.symbolic}];
+      if (!known || record.median_ms < known->median_ms)
+        known = &record;
+    }
+  std::vector<Record> list;
+  for (const auto &[key, record] : best)
+    list.push_back(*record);
+  return list;
+}
+
+std::string to_text(const std::vector<Record> &records) {
+  std::vector<std::string> lines;
+  for (const Record &record : records) {
+    json::Object object;
+    for (const Field &field : fields())
+      object[field.name] = to_json(field.get(record));
+    lines.push_back(fmt::format("    {}", llvm::formatv("{0}", json::Value(std::move(object))).str()));
+  }
+  std::ranges::sort(lines);
+  std::string text = fmt::format("{{\n  \"nestsmith_records\": {},\n  \"records\": [", text_version);
+  for (const std::string &line : lines)
+    text += (&line == &lines.front() ? "\n" : ",\n") + line;
+  return text + "\n  ]\n}\n";
+}
+
+std::vector<Record> parse_records(const std::string &text, const std::string &where) {
+  llvm::Expected<json::Value> parsed = json::parse(text);
+  if (!parsed)
+    refuse(where, fmt::format("not JSON: {}", llvm::toString(parsed.takeError())));
+  const json::Object *root = parsed->getAsObject();
+  auto version = root ? root->getInteger("nestsmith_records") : decltype(root->getInteger(""))();
+  if (!version)
+    refuse(where,
+           "not a file of records; expected an object with 'nestsmith_records', as tune export writes it");
+  if (*version != text_version)
+    refuse(where, fmt::format("the version of the records is {}, expected {}", *version, text_version));
+  const json::Array *list = root->getArray("records");
+  if (!list)
+    refuse(where, "has no array 'records'");
+  std::vector<Record> records;
+  for (const json::Value &element : *list) {
+    const json::Object *object = element.getAsObject();
+    if (!object)
+      refuse(where, fmt::format("record {} is not an object", records.size() + 1));
+    Record record;
+    for (const Field &field : fields())
+      if (!field.set(record, from_json(object->get(field.name))))
+        refuse(where,
+               fmt::format("the '{}' of record {} is missing or malformed", field.name, records.size() + 1));
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+} // namespace nestsmith::records

@@ -1,0 +1,183 @@
+/// The database of measurements: records, identity, processes that write at the same time, damaged files, and
+/// the text form.
+
+#include "runtime/records/database.h"
+
+#include "dsl/error.h"
+#include "tests/dsl/support.h"
+#include "tests/files.h"
+
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace nestsmith::records {
+namespace {
+
+using test::expect_user_error;
+using test::TemporaryFolder;
+using testing::ElementsAre;
+
+Record record(const std::string &bk, double ms, const std::string &shape = "512x512x512") {
+  Record one;
+  one.rung = "ladder/warps";
+  one.knobs = {{"bk", bk}, {"lanes", "4x8"}};
+  one.shape = shape;
+  one.dtype = "f32";
+  one.gpu = "NVIDIA H200";
+  one.driver = "13.0";
+  one.nvrtc = "13.1";
+  one.launch = "back-to-back";
+  one.code = "abc";
+  one.min_ms = ms * 0.5;
+  one.lower_quartile_ms = ms * 0.75;
+  one.median_ms = ms;
+  one.upper_quartile_ms = ms * 1.25;
+  one.max_ms = ms * 2;
+  one.samples = 15;
+  one.operations = 2.0 * 512 * 512 * 512;
+  one.trace = "{\"a\": \"\\\"ü\\n\"}";
+  one.nestsmith = "0.2.0";
+  one.measured_at = "2026-11-22T10:15:00Z";
+  return one;
+}
+
+TEST(Database, ReturnsWhatWasAdded) {
+  TemporaryFolder folder;
+  Record full = record("8", 2.125), refused = record("16", 0);
+  full.sm_mhz = 1980, full.peer_ms = 2.5, full.peer = "cuBLAS 13.0.2", full.symbolic = true,
+  full.cold_l2 = true;
+  refused.outcome = Outcome::refused, refused.message = "split.tail", refused.code = "", refused.knobs = {};
+  {
+    Database database = Database::open(folder / "deep/er/a.db");
+    database.add({full, refused});
+    EXPECT_THAT(database.find(), ElementsAre(refused, full));
+  }
+  EXPECT_THAT(Database::open(folder / "deep/er/a.db", true).find(), ElementsAre(refused, full));
+}
+
+TEST(Database, ReplacesARecordOfTheSamePoint) {
+  TemporaryFolder folder;
+  Database database = Database::open(folder / "a.db");
+  database.add(record("8", 2));
+  database.add(record("8", 3));
+  EXPECT_THAT(database.find(), ElementsAre(record("8", 3)));
+  Record other = record("8", 4);
+  other.driver = "13.1";
+  database.add(other);
+  EXPECT_THAT(database.find(), ElementsAre(record("8", 3), other));
+}
+
+TEST(Database, FindsByCondition) {
+  TemporaryFolder folder;
+  Database database = Database::open(folder / "a.db");
+  Record broken = record("4", 0);
+  broken.outcome = Outcome::hung;
+  database.add({record("8", 2), record("16", 1), record("8", 9, "1024x1024x1024"), broken});
+  EXPECT_THAT(
+      database.find({.rung = "ladder/warps", .shape = "512x512x512", .dtype = "f32", .gpu = "NVIDIA H200"}),
+      ElementsAre(record("16", 1), record("8", 2), broken));
+  EXPECT_TRUE(database.find({.rung = "", .shape = "", .dtype = "f16", .gpu = ""}).empty());
+  EXPECT_THAT(best_of(database.find()), ElementsAre(record("8", 9, "1024x1024x1024"), record("16", 1)));
+}
+
+TEST(Database, StoresRecordsOfSeveralProcesses) {
+  TemporaryFolder folder;
+  constexpr int processes = 4, each = 25;
+  for (int n = 0; n < processes; ++n)
+    if (fork() == 0) {
+      try {
+        Database database = Database::open(folder / "a.db");
+        for (int at = 0; at < each; ++at)
+          database.add(record(std::to_string(n * each + at), 1));
+        _exit(0);
+      } catch (const std::exception &) {
+        _exit(1);
+      }
+    }
+  for (int n = 0; n < processes; ++n) {
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(Database::open(folder / "a.db").find().size(), std::size_t{processes * each});
+}
+
+TEST(Database, AddsAllRecordsOrNone) {
+  TemporaryFolder folder;
+  { Database::open(folder / "a.db"); }
+  sqlite3 *raw = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "a.db").c_str(), &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw,
+                         "CREATE TRIGGER t BEFORE INSERT ON record WHEN NEW.knobs LIKE 'bk=16%' "
+                         "BEGIN SELECT RAISE(ABORT, 'no more'); END",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(raw);
+  Database database = Database::open(folder / "a.db");
+  expect_user_error(
+      [&] {
+        database.add({record("8", 1), record("16", 1)});
+      },
+      ExitCode::usage, "cannot write to the database");
+  EXPECT_TRUE(database.find().empty());
+  database.add(record("8", 1));
+  EXPECT_EQ(database.find().size(), 1U);
+}
+
+TEST(Database, RefusesOtherFiles) {
+  TemporaryFolder folder;
+  expect_user_error([&] { Database::open(folder / "none.db", true); }, ExitCode::usage,
+                    "there is no database ");
+  test::write_file(folder / "text.db", std::string(5000, 'x'));
+  expect_user_error([&] { Database::open(folder / "text.db"); }, ExitCode::usage, "file is not a database");
+  expect_user_error([&] { Database::open(folder.path()); }, ExitCode::usage, "cannot open the database");
+  auto sql = [&](const char *file, const char *text) {
+    sqlite3 *raw = nullptr;
+    sqlite3_open((folder / file).c_str(), &raw);
+    EXPECT_EQ(sqlite3_exec(raw, text, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(raw);
+  };
+  sql("other.db", "CREATE TABLE t (a)");
+  expect_user_error([&] { Database::open(folder / "other.db"); }, ExitCode::usage,
+                    "is a database of another program; name another file with --db");
+  { Database::open(folder / "new.db"); }
+  sql("new.db", "PRAGMA user_version = 2");
+  expect_user_error([&] { Database::open(folder / "new.db"); }, ExitCode::usage,
+                    "has the schema version 2, expected 1; export it with the nestsmith that wrote it");
+  { Database::open(folder / "bad.db").add(record("8", 1)); }
+  sql("bad.db", "UPDATE record SET outcome = 'lost'");
+  expect_user_error([&] { Database::open(folder / "bad.db").find(); }, ExitCode::usage,
+                    "has a record whose outcome is malformed");
+}
+
+TEST(Records, AreTheSameAfterText) {
+  Record other = record("16", 1.0 / 3);
+  other.peer_ms = 1e-3, other.outcome = Outcome::wrong, other.message = "C[1] is 2, expected 3";
+  std::string text = to_text({record("8", 2), other});
+  EXPECT_EQ(text, to_text({other, record("8", 2)})) << "the order of the records does not matter";
+  EXPECT_THAT(parse_records(text, "t.json"), testing::UnorderedElementsAre(record("8", 2), other));
+  EXPECT_TRUE(parse_records(to_text({}), "t.json").empty());
+}
+
+TEST(Records, RefuseOtherText) {
+  auto refused = [](const std::string &text, const std::string &message) {
+    expect_user_error([&] { parse_records(text, "t.json"); }, ExitCode::usage, "t.json: " + message);
+  };
+  refused("{", "not JSON: ");
+  refused("[]", "not a file of records");
+  refused("{\"nestsmith_records\": 9, \"records\": []}", "the version of the records is 9, expected 1");
+  refused("{\"nestsmith_records\": 1}", "has no array 'records'");
+  refused("{\"nestsmith_records\": 1, \"records\": [4]}", "record 1 is not an object");
+  std::string text = to_text({record("8", 2)});
+  std::string part = "\"samples\":15";
+  std::string damaged = text;
+  refused(damaged.replace(damaged.find(part), part.size(), "\"samples\":-1"),
+          "the 'samples' of record 1 is missing or malformed");
+  damaged = text;
+  refused(damaged.replace(damaged.find("\"shape\""), 7, "\"form\""),
+          "the 'shape' of record 1 is missing or malformed");
+}
+
+} // namespace
+} // namespace nestsmith::records
