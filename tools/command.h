@@ -49,6 +49,7 @@ Command compile_command();
 Command check_command();
 Command explain_command();
 Command compare_command();
+Command bench_command();
 Command tune_command();
 Command figures_command();
 Command lint_command();

@@ -28,10 +28,10 @@ public:
   /// Measures runs on copies of `arrays`; nothing is written back.
   cuda::Timing time(const kernel::Plan &plan, std::span<const Array> arrays, std::span<const Scalar> scalars,
                     const cuda::TimingOptions &options = {});
-
-private:
+  /// The plan on the device: compiled and loaded at its first use, and kept as long as this object.
   const cuda::GpuPlan &loaded(const kernel::Plan &plan);
 
+private:
   const cuda::Device &device_;
   Compile compile_;
   /// Loaded plans, by their text and launch extents.

@@ -134,6 +134,13 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
   return problems;
 }
 
+std::vector<Memory> GpuPlan::allocate_workspaces() const {
+  std::vector<Memory> memory;
+  for (const Array &array : workspaces())
+    memory.emplace_back(device_, array.bytes());
+  return memory;
+}
+
 Timing GpuPlan::time(std::span<const Array> arrays, std::span<const Scalar> scalars,
                      const TimingOptions &options) const {
   check_arguments(arrays.size(), scalars.size());
@@ -144,10 +151,9 @@ Timing GpuPlan::time(std::span<const Array> arrays, std::span<const Scalar> scal
     memory.back().write(0, array.data(), array.bytes());
     addresses.push_back(memory.back().address());
   }
-  for (const Array &array : workspaces()) {
-    memory.emplace_back(device_, array.bytes());
-    addresses.push_back(memory.back().address());
-  }
+  std::vector<Memory> between = allocate_workspaces();
+  for (const Memory &workspace : between)
+    addresses.push_back(workspace.address());
   return time_runs(
       device_, [&] { enqueue(addresses, scalars); }, options);
 }

@@ -28,6 +28,11 @@ public:
   /// (wrong_result); the device is unusable afterwards.
   std::vector<std::string> run(std::span<Array> arrays, std::span<const Scalar> scalars) const;
 
+  /// Enqueues the kernels once. `addresses` are the addresses of the parameters, followed by those of the
+  /// workspaces.
+  void enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const;
+  std::vector<Memory> allocate_workspaces() const;
+
   /// Measures runs of all kernels on copies of `arrays`; nothing is written back.
   Timing time(std::span<const Array> arrays, std::span<const Scalar> scalars,
               const TimingOptions &options = {}) const;
@@ -43,8 +48,6 @@ private:
     std::vector<std::size_t> scalars;
   };
   void check_arguments(std::size_t arrays, std::size_t scalars) const;
-  /// `addresses` are the addresses of the parameters, followed by the addresses of the workspaces.
-  void enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const;
   /// Arrays of the shapes of the workspaces.
   std::vector<Array> workspaces() const;
 

@@ -38,6 +38,6 @@ private:
 /// The average power in watts while `competitor` runs alone for about `seconds`. None if the energy counter is
 /// missing, or is updated less than twice in this time.
 std::optional<double> watts_of(const Device &device, const Competitor &competitor, const Nvml &nvml,
-                               double seconds = 0.6);
+                               double seconds);
 
 } // namespace nestsmith::cuda

@@ -57,6 +57,39 @@ TEST(BadInput, OptionsAreChecked) {
                  "--step, --lowered and --trace exclude each other");
 }
 
+TEST(BadInput, OptionsOfBenchAreChecked) {
+  auto refused = [](const std::string &options, const std::string &message) {
+    expect_refused(nestsmith("bench " + options), 2, message);
+  };
+  refused("", "'bench' needs a RUNG: nestsmith bench RUNG or TUTORIAL …");
+  refused("ladder --shapes 512,", "shape '': '' is not a number");
+  refused("ladder --shapes 512,0", "shape '0': an extent must be at least 1, got 0");
+  refused("ladder --shapes 512x3", "shape '512x3': it has 2 extents, expected 3; give MxNxK");
+  refused("ladder --shapes 512,512", "option '--shapes' has '512' twice");
+  refused("ladder --against cublas,triton",
+          "option '--against' must be a list of 'cublas', 'cublaslt' or 'none' with commas between them, got "
+          "'triton'");
+  refused("ladder --against none,cublas",
+          "option '--against' has 'none' beside a library; give only one of them");
+  refused(
+      "ladder --launch graphs",
+      "option '--launch' must be a list of 'single', 'back-to-back' or 'graph' with commas between them, got "
+      "'graphs'; did you mean 'graph'?");
+  refused("ladder --l2 cold,cold", "option '--l2' has 'cold' twice");
+  refused("ladder --rounds 0", "option '--rounds' must be a number from 1 to 10000, got '0'");
+  refused(
+      "ladder principles",
+      "the shape of 'ladder/naive' has 3 extents and that of 'principles/divergent' 1, so they have no common "
+      "shape; measure them with two commands");
+}
+
+TEST(BadInput, BenchWithoutAGpuNamesTheModel) {
+  expect_refused(
+      nestsmith("bench ladder --shapes 512", "CUDA_VISIBLE_DEVICES="), 4,
+      "bench measures on a GPU, and there is none that can be used; `nestsmith doctor` says what was "
+      "found, and `nestsmith explain RUNG` predicts the time without a GPU");
+}
+
 struct BadShape {
   const char *shape, *message;
 };

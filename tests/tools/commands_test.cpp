@@ -28,7 +28,7 @@ TEST(Help, EveryCommandHasItAndNothingUnbuiltIsNamed) {
     EXPECT_TRUE(contains(help.out, "--json"));
     EXPECT_EQ(nestsmith("help " + command).out, help.out);
   }
-  for (const char *later : {"bench", "report"})
+  for (const char *later : {"report"})
     EXPECT_FALSE(contains(overview.out, std::string("\n  ") + later));
 }
 
