@@ -92,7 +92,7 @@ void Climb::analyse_plan(const Scheduled &scheduled, const kernel::Plan &plan, C
 void Climb::measure(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result) {
   CheckRun run = is_float(scheduled.dtype) ? CheckRun::random : CheckRun::ring;
   Inputs inputs = make_inputs(scheduled.source(), run, CheckOptions{}.seed);
-  result.timing = machine_.gpu().time(plan, inputs.arrays, inputs.scalars);
+  result.ms = machine_.gpu().time(plan, inputs.arrays, inputs.scalars);
   result.cublas_ms = cublas_ms(scheduled.source(), inputs);
 }
 
@@ -128,7 +128,7 @@ std::optional<double> Climb::cublas_ms(const Program &source, const Inputs &inpu
       cublas_->run({p.m, p.n, p.k, p.x_transposed, p.y_transposed}, p.x_type, scalar(gemm->alpha, 1),
                    array(p.x), array(p.y), scalar(gemm->beta, gemm->reads_c ? 1 : 0), array(gemm->c));
   cublas_name_ = fmt::format("cuBLAS {}, {}", cublas_->version(), cuda::name(timed.mode));
-  return cublas_times_[problem] = timed.timing.median_ms;
+  return cublas_times_[problem] = timed.ms.median;
 }
 
 std::vector<std::string> Climb::notes() const {

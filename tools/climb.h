@@ -33,7 +33,7 @@ struct Climbed {
   Shape shape;
   std::string dtype; ///< actual dtype of the data
   double operations = 0;
-  std::optional<cuda::Timing> timing;   ///< GPU only
+  std::optional<cuda::Spread> ms;       ///< time of one launch, GPU only
   std::optional<double> cublas_ms;      ///< GPU only, if the program is a GEMM and cuBLAS is available
   std::vector<cuda::Compiled> compiled; ///< one for each kernel, in order; empty without NVRTC
   std::int64_t shared_bytes = 0;        ///< shared memory per block in bytes: the maximum over the kernels
@@ -45,7 +45,7 @@ struct Climbed {
   Failure failure;
   ExitCode code = ExitCode::good; ///< the code of the failure, or `wrong_result`
 
-  double gflops() const { return timing ? operations / timing->median_ms * 1e-6 : 0; }
+  double gflops() const { return ms ? operations / ms->median * 1e-6 : 0; }
 };
 
 class Climb {

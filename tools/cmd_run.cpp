@@ -107,17 +107,17 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
     json.attribute("variant", row.variant->name);
     json.attribute("variant_because", row.variant->why);
   }
-  if (row.timing) {
-    json.attribute("time_ms", row.timing->median_ms);
-    json.attribute("min_ms", row.timing->min_ms);
-    json.attribute("max_ms", row.timing->max_ms);
-    json.attribute("runs", row.timing->runs);
-    json.attribute("cold_l2", row.timing->cold_l2);
+  if (row.ms) {
+    json.attribute("time_ms", row.ms->median);
+    json.attribute("min_ms", row.ms->min);
+    json.attribute("max_ms", row.ms->max);
+    json.attribute("runs", cuda::single_launches.rounds);
+    json.attribute("cold_l2", false);
     json.attribute("gflops", row.gflops());
   }
   if (row.cublas_ms) {
     json.attribute("cublas_ms", *row.cublas_ms);
-    json.attribute("percent_of_cublas", 100 * *row.cublas_ms / row.timing->median_ms);
+    json.attribute("percent_of_cublas", 100 * *row.cublas_ms / row.ms->median);
   }
   if (const RunResult *random = row.check.find(CheckRun::random)) {
     json.attribute("max_error", json_number(random->max_error));

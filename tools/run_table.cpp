@@ -170,13 +170,12 @@ std::string RunTable::cell(Figure figure, std::size_t n, const Climbed &row) con
   case Figure::problem:
     return facts_.problems[n];
   case Figure::time:
-    return row.timing ? fmt::format("{:.4g}{}", row.timing->median_ms, narrow_ ? "" : " ms") : "-";
+    return row.ms ? fmt::format("{:.4g}{}", row.ms->median, narrow_ ? "" : " ms") : "-";
   case Figure::gflops:
-    return row.timing ? fmt::format("{:.0f}", row.gflops()) : "-";
+    return row.ms ? fmt::format("{:.0f}", row.gflops()) : "-";
   case Figure::cublas:
-    return row.cublas_ms
-               ? fmt::format("{:.1f}{}", 100 * *row.cublas_ms / row.timing->median_ms, narrow_ ? "" : " %")
-               : "-";
+    return row.cublas_ms ? fmt::format("{:.1f}{}", 100 * *row.cublas_ms / row.ms->median, narrow_ ? "" : " %")
+                         : "-";
   case Figure::sectors:
     return analysis ? number_text(analysis->total(Scope::global, false).sectors_per_request()) : "-";
   case Figure::conflicts:

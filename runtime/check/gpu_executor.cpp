@@ -50,8 +50,8 @@ Execution GpuExecutor::run(const kernel::Plan &plan, std::span<Array> arrays, st
   return {loaded(plan).run(arrays, scalars)};
 }
 
-cuda::Timing GpuExecutor::time(const kernel::Plan &plan, std::span<const Array> arrays,
-                               std::span<const Scalar> scalars, const cuda::TimingOptions &options) {
+cuda::Spread GpuExecutor::time(const kernel::Plan &plan, std::span<const Array> arrays,
+                               std::span<const Scalar> scalars, const cuda::MeasureOptions &options) {
   return loaded(plan).time(arrays, scalars, options);
 }
 

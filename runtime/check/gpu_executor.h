@@ -25,9 +25,9 @@ public:
 
   std::string_view name() const override { return device_.info().name; }
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override;
-  /// Measures runs on copies of `arrays`; nothing is written back.
-  cuda::Timing time(const kernel::Plan &plan, std::span<const Array> arrays, std::span<const Scalar> scalars,
-                    const cuda::TimingOptions &options = {});
+  /// The time of one launch in ms, on copies of `arrays`; nothing is written back.
+  cuda::Spread time(const kernel::Plan &plan, std::span<const Array> arrays, std::span<const Scalar> scalars,
+                    const cuda::MeasureOptions &options = cuda::single_launches);
   /// The plan on the device: compiled and loaded at its first use, and kept as long as this object.
   const cuda::GpuPlan &loaded(const kernel::Plan &plan);
 

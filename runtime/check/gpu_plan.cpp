@@ -141,8 +141,8 @@ std::vector<Memory> GpuPlan::allocate_workspaces() const {
   return memory;
 }
 
-Timing GpuPlan::time(std::span<const Array> arrays, std::span<const Scalar> scalars,
-                     const TimingOptions &options) const {
+Spread GpuPlan::time(std::span<const Array> arrays, std::span<const Scalar> scalars,
+                     const MeasureOptions &options) const {
   check_arguments(arrays.size(), scalars.size());
   std::vector<Memory> memory;
   std::vector<Address> addresses;
@@ -154,8 +154,8 @@ Timing GpuPlan::time(std::span<const Array> arrays, std::span<const Scalar> scal
   std::vector<Memory> between = allocate_workspaces();
   for (const Memory &workspace : between)
     addresses.push_back(workspace.address());
-  return time_runs(
-      device_, [&] { enqueue(addresses, scalars); }, options);
+  Competitor competitor{plan_.name, [&](std::size_t) { enqueue(addresses, scalars); }};
+  return spread_of(measure(device_, {competitor}, options).front().ms);
 }
 
 } // namespace nestsmith::cuda

@@ -5,6 +5,7 @@
 #include "lowering/plan.h"
 #include "runtime/check/stored_array.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/measure.h"
 #include "runtime/cuda/nvrtc.h"
 
 #include <span>
@@ -33,9 +34,9 @@ public:
   void enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const;
   std::vector<Memory> allocate_workspaces() const;
 
-  /// Measures runs of all kernels on copies of `arrays`; nothing is written back.
-  Timing time(std::span<const Array> arrays, std::span<const Scalar> scalars,
-              const TimingOptions &options = {}) const;
+  /// The time of all kernels in ms, on copies of `arrays`; nothing is written back.
+  Spread time(std::span<const Array> arrays, std::span<const Scalar> scalars,
+              const MeasureOptions &options = single_launches) const;
 
 private:
   struct Stage {

@@ -118,30 +118,34 @@ void Cublas::gemm(Mode mode, GemmShape shape, DType operands, float alpha, Addre
 }
 
 Cublas::Result Cublas::run(GemmShape shape, DType operands, float alpha, const Array &a, const Array &b,
-                           float beta, const Array &c, const TimingOptions &options) const {
+                           float beta, const Array &c, const MeasureOptions &options) const {
   internal_check(a.size() == shape.m * shape.k && b.size() == shape.k * shape.n &&
                      c.size() == shape.m * shape.n,
                  "matrices of another shape than the product's");
   Memory device_a(device_, a.bytes()), device_b(device_, b.bytes()), device_c(device_, c.bytes());
   device_a.write(0, a.data(), a.bytes());
   device_b.write(0, b.data(), b.bytes());
-  Result best;
   std::vector<Mode> modes = {Mode::standard};
   if (operands == DType::f32)
     modes.push_back(Mode::pedantic);
+  std::vector<Array> products;
+  std::vector<Competitor> competitors;
   for (Mode mode : modes) {
-    auto enqueue = [&] {
-      gemm(mode, shape, operands, alpha, device_a.address(), device_b.address(), beta, device_c.address());
-    };
+    competitors.push_back({name(mode), [=, this, &device_a, &device_b, &device_c](std::size_t) {
+                             gemm(mode, shape, operands, alpha, device_a.address(), device_b.address(), beta,
+                                  device_c.address());
+                           }});
     device_c.write(0, c.data(), c.bytes());
-    enqueue();
+    competitors.back().enqueue(0);
     device_.synchronize("cuBLAS failed");
-    Array product = c;
-    device_c.read(0, product.data(), product.bytes());
-    Timing timing = time_runs(device_, enqueue, options);
-    if (mode == Mode::standard || timing.median_ms < best.timing.median_ms)
-      best = {timing, mode, std::move(product)};
+    products.push_back(c);
+    device_c.read(0, products.back().data(), products.back().bytes());
   }
+  std::vector<Measured> measured = measure(device_, competitors, options);
+  Result best;
+  for (std::size_t n = 0; n < modes.size(); ++n)
+    if (Spread ms = spread_of(measured[n].ms); n == 0 || ms.median < best.ms.median)
+      best = {ms, modes[n], std::move(products[n])};
   return best;
 }
 

@@ -5,6 +5,7 @@
 #include "dsl/array.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/library.h"
+#include "runtime/cuda/measure.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -48,13 +49,13 @@ public:
             Address c) const;
 
   struct Result {
-    Timing timing; ///< times of the faster mode
+    Spread ms; ///< times of the faster mode
     Mode mode = Mode::standard;
     Array c; ///< the product in that mode
   };
-  /// Computes the product once and measures the available modes on copies of the arrays.
+  /// Computes the product once in each available mode, and measures the modes in turns on copies of the arrays.
   Result run(GemmShape shape, DType operands, float alpha, const Array &a, const Array &b, float beta,
-             const Array &c, const TimingOptions &options = {}) const;
+             const Array &c, const MeasureOptions &options = single_launches) const;
 
 private:
   struct Functions;

@@ -121,21 +121,4 @@ void launch(const Device &device, FunctionHandle function, const std::string &na
 void allow_shared(const Device &device, FunctionHandle function, const std::string &name,
                   std::int64_t shared_bytes);
 
-/// The times of several runs, in milliseconds.
-struct Timing {
-  double median_ms = 0, min_ms = 0, max_ms = 0;
-  int runs = 0;
-  bool cold_l2 = false;
-};
-
-struct TimingOptions {
-  int warm_up = 10;
-  int runs = 20;
-  bool cold_l2 = false; ///< overwrite L2 before each run, outside of the measured interval
-};
-
-/// Measures the work that `enqueue` adds to the default stream. Each run is measured with an event before and
-/// an event after it.
-Timing time_runs(const Device &device, const std::function<void()> &enqueue, const TimingOptions &options);
-
 } // namespace nestsmith::cuda

@@ -17,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 /// The driver queues about 1000 launches. With more, `enqueue` would wait for the GPU.
 constexpr int most_launches = 200;
-constexpr int warm_up = 2;
 
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -33,14 +32,14 @@ public:
 
   /// Derives the number of launches of a sample, and makes the graph.
   void prepare() {
-    launches(warm_up);
+    launches(options_.warm_up);
     device_.synchronize(competitor_.name + " failed");
     if (options_.launch == LaunchMode::single)
       return;
     start_.record();
-    launches(warm_up);
+    launches(2);
     stop_.record();
-    double one = stop_.milliseconds_since(start_) / warm_up;
+    double one = stop_.milliseconds_since(start_) / 2;
     measured.launches = static_cast<int>(std::clamp(options_.sample_ms / one, 1.0, double{most_launches}));
     if (options_.launch != LaunchMode::graph)
       return;
@@ -53,7 +52,7 @@ public:
   }
 
   void sample(const Nvml *nvml) {
-    launches(warm_up);
+    launches(options_.warm_up);
     start_.record();
     Clock::time_point begin = Clock::now();
     if (graph_)

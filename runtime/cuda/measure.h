@@ -28,12 +28,16 @@ enum class LaunchMode {
 struct MeasureOptions {
   LaunchMode launch = LaunchMode::back_to_back;
   int rounds = 15;
+  int warm_up = 2; ///< launches before each sample that are not measured
   /// The duration of one sample, if the launch mode permits several launches: their number is derived from it.
   double sample_ms = 5;
   /// The number of copies of the buffers. Each launch uses the copy after that of the launch before it. With
   /// one copy, L2 is warm. With copies that are together larger than L2, L2 is cold.
   std::size_t copies = 1;
 };
+
+/// How `run` measures one kernel: with a warm L2.
+inline constexpr MeasureOptions single_launches{.launch = LaunchMode::single, .rounds = 20, .warm_up = 1};
 
 /// Copies for a cold L2: twice the size of L2, and at least two, if one copy has `bytes`.
 std::size_t copies_for_cold_l2(const Device &device, std::size_t bytes);
@@ -46,7 +50,7 @@ struct Measured {
   int launches = 1;           ///< launches of one sample
 };
 
-/// Each sample follows two launches that are not measured. `nvml` may be null. Throws UserError as the driver
+/// `nvml` may be null. Throws UserError as the driver
 /// does (driver.h).
 std::vector<Measured> measure(const Device &device, const std::vector<Competitor> &competitors,
                               const MeasureOptions &options, const Nvml *nvml = nullptr);

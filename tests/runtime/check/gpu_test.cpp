@@ -261,7 +261,7 @@ TEST_F(Gpu, TooLittleMemoryNamesTheAmounts) {
 TEST_F(Gpu, EveryFailedCallIsAnErrorAndLeaksNothing) {
   fake_cuda().kernels["scale"] = scale<float>();
   GpuPlan(*device, scale_kernel(), {compiled_scale()}).run(arrays, std::vector{factor});
-  GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor}, {.cold_l2 = true});
+  GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor});
   device.reset();
   std::vector<std::string> symbols = fake_cuda().calls;
   std::sort(symbols.begin(), symbols.end());
@@ -279,7 +279,7 @@ TEST_F(Gpu, EveryFailedCallIsAnErrorAndLeaksNothing) {
       auto other = Device::open(test::fake_driver());
       GpuPlan plan(*other, scale_kernel(), {compiled_scale()});
       plan.run(arrays, std::vector{factor});
-      plan.time(arrays, std::vector{factor}, {.cold_l2 = true});
+      plan.time(arrays, std::vector{factor});
     });
     EXPECT_TRUE(says(error.what(), "CUDA_ERROR_OTHER")) << symbol;
     EXPECT_EQ(error.code(), ExitCode::no_device) << symbol;
@@ -301,41 +301,23 @@ TEST_F(Gpu, ADriverWithoutAFunctionOrADeviceIsRefused) {
   EXPECT_STREQ(none.what(), "the CUDA driver sees no GPU; check CUDA_VISIBLE_DEVICES, or use --device sim");
 }
 
-TEST_F(Gpu, TimesWarmRunsAfterWarmUp) {
+TEST_F(Gpu, TimesSingleLaunchesOnCopies) {
   fake_cuda().kernels["scale"] = scale<float>();
   fake_cuda().elapsed_ms = {5, 1, 4, 2};
   GpuPlan plan(*device, scale_kernel(), {compiled_scale()});
-  Timing even = plan.time(arrays, std::vector{factor}, {.warm_up = 3, .runs = 4});
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 7);
-  EXPECT_EQ(fake_cuda().count("cuMemsetD32_v2"), 0);
-  EXPECT_DOUBLE_EQ(even.median_ms, 3);
-  EXPECT_DOUBLE_EQ(even.min_ms, 1);
-  EXPECT_DOUBLE_EQ(even.max_ms, 5);
-  EXPECT_EQ(even.runs, 4);
-  EXPECT_FALSE(even.cold_l2);
-  fake_cuda().elapsed_ms = {9, 9, 9, 9, 7, 3, 5};
-  EXPECT_DOUBLE_EQ(plan.time(arrays, std::vector{factor}, {.warm_up = 0, .runs = 3}).median_ms, 5);
+  Spread ms = plan.time(arrays, std::vector{factor}, {.launch = LaunchMode::single, .rounds = 4, .warm_up = 3});
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 3 + 4 * (3 + 1));
+  EXPECT_DOUBLE_EQ(ms.median, 3);
+  EXPECT_DOUBLE_EQ(ms.min, 1);
+  EXPECT_DOUBLE_EQ(ms.max, 5);
   EXPECT_EQ(arrays[2].view<float>()[0], 100); // nothing is written back
 }
 
-TEST_F(Gpu, TimesTenAndTwentyRunsByDefault) {
+TEST_F(Gpu, TimesTwentyLaunchesByDefaultEachAfterAnother) {
   fake_cuda().kernels["scale"] = scale<float>();
-  EXPECT_EQ(GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor}).runs, 20);
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 30);
-}
-
-TEST_F(Gpu, AColdRunOverwritesL2OutsideOfTheTimedSpan) {
-  fake_cuda().kernels["scale"] = scale<float>();
-  GpuPlan plan(*device, scale_kernel(), {compiled_scale()});
-  fake_cuda().calls.clear();
-  Timing timing = plan.time(arrays, std::vector{factor}, {.warm_up = 0, .runs = 2, .cold_l2 = true});
-  EXPECT_TRUE(timing.cold_l2);
-  const std::vector<std::string> &calls = fake_cuda().calls;
-  std::vector<std::string> expected;
-  for (int i = 0; i < 2; ++i)
-    for (const char *call : {"cuMemsetD32_v2", "cuEventRecord", "cuLaunchKernel", "cuEventRecord"})
-      expected.emplace_back(call);
-  EXPECT_NE(std::search(calls.begin(), calls.end(), expected.begin(), expected.end()), calls.end());
+  GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor});
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1 + 20 * 2);
+  EXPECT_EQ(fake_cuda().count("cuEventElapsedTime"), 20);
 }
 
 TEST_F(Gpu, TheExecutorCompilesForTheDeviceAndOnceForEachLaunch) {
@@ -350,7 +332,7 @@ TEST_F(Gpu, TheExecutorCompilesForTheDeviceAndOnceForEachLaunch) {
   EXPECT_EQ(executor.name(), "Fake GPU");
   EXPECT_TRUE(executor.run(kernel, arrays, std::vector{factor}).diagnostics.empty());
   EXPECT_EQ(arrays[1].view<float>()[5], 110);
-  EXPECT_EQ(executor.time(kernel, arrays, std::vector{factor}).runs, 20);
+  EXPECT_DOUBLE_EQ(executor.time(kernel, arrays, std::vector{factor}).median, 1);
   EXPECT_EQ(compiled_for, std::vector<std::string>{"scale sm_90a"});
   kernel.indices[0].extent = 1; // the same text on one block: the last two elements are left
   EXPECT_EQ(executor.run(kernel, arrays, std::vector{factor}).diagnostics,

@@ -135,7 +135,8 @@ TEST_F(GpuPlanTest, LaunchesTheKernelsInOrderOnOneWorkspace) {
   EXPECT_EQ(executor.run(two.plan, two.arrays, two.scalars).diagnostics, std::vector<std::string>());
   EXPECT_EQ(launches, "first second ");
   EXPECT_EQ(two.arrays[1].view<float>()[5], 30);
-  executor.time(two.plan, two.arrays, two.scalars, {.warm_up = 1, .runs = 2});
+  executor.time(two.plan, two.arrays, two.scalars,
+                {.launch = cuda::LaunchMode::single, .rounds = 1, .warm_up = 1});
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 8);
 }
 

@@ -81,15 +81,15 @@ TEST_F(CublasTest, TakesTheFasterOfTheTwoTrueFp32Modes) {
     fake_cuda().elapsed_calls = 0;
     fake_cuda().elapsed_ms = std::move(ms);
     return cublas->run({2, 2, 2}, DType::f32, 1, matrix(2, 2, 1), matrix(2, 2, 2), 0, matrix(2, 2, 3),
-                       {.runs = 2});
+                       {.launch = LaunchMode::single, .rounds = 1});
   };
-  Cublas::Result standard = run({2, 2, 3, 3});
+  Cublas::Result standard = run({2, 3});
   EXPECT_EQ(standard.mode, Cublas::Mode::standard);
-  EXPECT_DOUBLE_EQ(standard.timing.median_ms, 2);
+  EXPECT_DOUBLE_EQ(standard.ms.median, 2);
   EXPECT_EQ(fake_cuda().math_mode, 2); // CUBLAS_PEDANTIC_MATH was timed last
-  Cublas::Result pedantic = run({3, 3, 2, 2});
+  Cublas::Result pedantic = run({3, 2});
   EXPECT_EQ(pedantic.mode, Cublas::Mode::pedantic);
-  EXPECT_DOUBLE_EQ(pedantic.timing.median_ms, 2);
+  EXPECT_DOUBLE_EQ(pedantic.ms.median, 2);
   EXPECT_STREQ(name(pedantic.mode), "pedantic");
   EXPECT_STREQ(name(standard.mode), "default");
 }
