@@ -120,9 +120,10 @@ Expr as_unsigned(const Expr &e, DType dtype) {
 
 Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
   const auto *op = e.as<Binary>();
-  bool wraps = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul) &&
-               is_index(e.dtype()) && (e.node().data || e.dtype() == DType::i32) && !range_of(e, bounds);
-  if (!wraps)
+  bool may_wrap = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul) &&
+                  is_index(e.dtype()) && (e.node().data || e.dtype() == DType::i32);
+  // The value x - (x + 1) is -1, but the subtraction overflows where x + 1 wraps around.
+  if (!may_wrap || (range_of(e, bounds) && range_of(op->a, bounds) && range_of(op->b, bounds)))
     return {};
   DType dtype = e.dtype() == DType::i32 ? DType::u32 : DType::u64;
   return cast(e.dtype(),
