@@ -74,6 +74,23 @@ TEST(ReverseComputeAtRefuses, ReaderThatPassesTheWriterOfAnOutput) {
   s.reverse_compute_at(u, i); // now Y is written just before it
 }
 
+/// The loop writes a temporary and an output that the consumer reads, in either order.
+TEST(ReverseComputeAt, MovesAReaderOfATemporaryAndOfAnOutput) {
+  for (bool temporary_first : {false, true}) {
+    Workload w("both");
+    Tensor x = w.placeholder("X", {16});
+    Tensor t = w.compute("T", {16}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+    Tensor y = w.compute("Y", {16}, {"i"}, [&](Expr i) -> Definition { return t(i) * 3; });
+    Tensor u = w.compute("U", {16}, {"i"},
+                         [&](Expr i) -> Definition { return temporary_first ? t(i) + y(i) : y(i) + t(i); });
+    Schedule s(w.output({y, u}));
+    auto [i] = s.loops<1>(s.block("T"));
+    s.reverse_compute_at(s.block("Y"), i);
+    s.reverse_compute_at(s.block("U"), i);
+    EXPECT_EQ(s.name(s.loops(s.block("U")).front()), s.name(i));
+  }
+}
+
 TEST(ComputeAtRefuses, ProducerThatPassesAnOverwriteOfWhatItReads) {
   Schedule s = overwritten(16);
   BlockRef t = s.block("T");
