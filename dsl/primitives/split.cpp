@@ -10,6 +10,18 @@ namespace nestsmith::primitives {
 
 namespace {
 
+/// The factors, with the inferred one first: "{infer, 4}". Without an inferred factor, it replaces the first.
+std::string inferred_first(const std::vector<std::int64_t> &factors) {
+  auto inferred = std::ranges::find(factors, infer);
+  if (inferred == factors.end())
+    inferred = factors.begin();
+  std::string text = "{infer";
+  for (auto factor = factors.begin(); factor != factors.end(); ++factor)
+    if (factor != inferred)
+      text += fmt::format(", {}", *factor);
+  return text + "}";
+}
+
 /// The extents of the new loops. Only the outermost may depend on sizes.
 std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
                            const std::vector<std::int64_t> &factors) {
@@ -38,12 +50,12 @@ std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
     result.emplace_back(factor);
   }
   if (!extent && inferred != std::size_t{0})
-    edit.refuse(
-        "split.outermost",
-        fmt::format(
-            "the loop {} has {} iterations, a number known only at launch; infer the first factor and no other",
-            loop.var->name, to_string(loop.extent)),
-        {loop.var->name});
+    edit.refuse("split.outermost",
+                fmt::format("the loop {} has {} iterations, a number known only at launch; infer the first "
+                            "factor and no other, as in {}{}",
+                            loop.var->name, to_string(loop.extent), inferred_first(factors),
+                            inferred ? "; reorder can then move the loop of the inferred factor inside" : ""),
+                {loop.var->name});
   if (inferred)
     result[*inferred] = simplify(ceildiv(loop.extent, Expr(product)));
   else if (product < *extent)

@@ -14,7 +14,8 @@ namespace nestsmith::primitives {
 /// Requires [split.serial]: i is a serial loop.
 /// Requires [split.factors]: there are 1 to 16 factors, each 1 or more; one of them may be `infer`.
 /// Requires [split.outermost]: if the extent depends on sizes, the first factor is `infer`, so that extents
-///   inside a tile are constant.
+///   inside a tile are constant. `{4, infer}` would multiply a loop in a binding by a size; split by
+///   `{infer, 4}` and exchange the loops with `reorder` instead.
 /// Requires [split.covers]: the product of the given factors is not less than the extent.
 /// Requires [split.tail]: if the factors do not divide the extent, i is the outermost part of an axis of every
 ///   sum below. Iterations past the end of i are then also past the end of this axis, where the guard excludes

@@ -152,23 +152,34 @@ TEST(Sizes, RefuseWhatNeedsAConstant) {
                  {"k"});
   expect_refused(s, "bind.constant", [&] { s.bind(i, Axis::thread_x); },
                  "only a loop of a constant extent can be bound to threadIdx.x; split it", {"i"});
-  expect_refused(
-      s, "split.outermost",
-      [&] {
-        s.split(i, {4, infer});
-      },
-      "the loop i has M iterations, a number known only at launch; infer the first factor and no other", {"i"});
-  expect_refused(s, "split.outermost",
-                 [&] {
-                   s.split(i, {64, 32});
-                 },
-                 "infer the first factor and no other", {"i"});
+  auto refuses = [&](std::vector<std::int64_t> factors, const std::string &remedy) {
+    expect_refused(s, "split.outermost", [&] { s.split(i, factors); },
+                   "the loop i has M iterations, a number known only at launch; infer the first factor and no "
+                   "other, as in " +
+                       remedy,
+                   {"i"});
+  };
+  refuses({4, infer}, "{infer, 4}; reorder can then move the loop of the inferred factor inside");
+  refuses({4, infer, 2}, "{infer, 4, 2}; reorder");
+  refuses({64, 32}, "{infer, 32}");
+  refuses({64}, "{infer}");
   expect_user_error([&] { s.extent(j); }, ExitCode::illegal_schedule,
                     "the loop j has N iterations, a number known only at launch");
   s.bind(i, Axis::block_x);
   expect_refused(s, "bind.extent", [&] { s.bind(j, Axis::block_x); },
                  "the loop j has N iterations, but i on blockIdx.x has M; split it so that they agree",
                  {"i", "j"});
+}
+
+/// Four blocks share the rows of any M: the constant loop is outside of the loop that depends on M.
+TEST(Sizes, AConstantLoopAroundALoopOfSizes) {
+  Schedule s(product());
+  auto [i, j, k] = s.loops<3>(s.block("C"));
+  auto [turn, block] = s.split<2>(i, {infer, 4});
+  s.reorder({block, turn});
+  s.bind(block, Axis::block_x);
+  EXPECT_TRUE(s.obligations().empty());
+  expect_same_meaning(s);
 }
 
 TEST(Sizes, OweAConstantTile) {
