@@ -165,19 +165,13 @@ private:
   }
 
   /// Expressions that are equal in two instances of the block only if both write the same element. Where the
-  /// block executes, the binding of a guarded axis with one value is 0. A strided slice has such an axis. For
-  /// Y[t//2] it is `t % 2`, and 2*(t//2) + t % 2 is t.
+  /// block executes, the binding of a guarded axis with one value is 0. A strided slice has such an axis:
+  /// Y[t//2] where t % 2 < 1.
   std::vector<Expr> known_of_element(const Block &block) const {
-    std::vector<Expr> element = written_element(block), known = element;
-    for (const IterVar &iter : block.iters) {
-      if (!iter.guarded || as_int(iter.extent) != 1)
-        continue;
-      known.push_back(iter.binding);
-      for (const Term &term : linearize(iter.binding, bounds_).terms)
-        for (const Expr &index : element)
-          if (term.digit.mod > 0)
-            known.push_back(simplify(index * Expr(term.digit.mod) + iter.binding, bounds_));
-    }
+    std::vector<Expr> known = written_element(block);
+    for (const IterVar &iter : block.iters)
+      if (iter.guarded && as_int(iter.extent) == 1)
+        known.push_back(iter.binding);
     return known;
   }
 

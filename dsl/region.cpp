@@ -453,20 +453,39 @@ bool complete(const Expr &base, std::vector<Digit> digits, const Bounds &bounds)
   return range && range->low >= 0 && range->high < next;
 }
 
+constexpr std::size_t most_sums = 32; ///< of known values; each that is taken apart may add others
+
+/// A sum and a remainder are known. If the sum contains the quotient, the result is a known sum without it:
+/// y + c*(x//m) and x % m give m*y + c*x.
+std::optional<Linear> without_quotient(const Linear &sum, const Digit &remainder, const Bounds &bounds) {
+  std::int64_t div = 0;
+  if (remainder.mod == 0 || __builtin_mul_overflow(remainder.div, remainder.mod, &div))
+    return std::nullopt;
+  for (const auto &[factor, digit] : sum.terms)
+    if (digit.div == div && digit.mod == 0 && same(digit.base, remainder.base))
+      return linearize(to_expr(sum) * Expr(remainder.mod) + to_expr(Linear{{{factor, remainder}}, 0}), bounds);
+  return std::nullopt;
+}
+
 } // namespace
 
 bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
                FunctionRef<bool(const Var &)> fixed, const Bounds &bounds) {
+  std::vector<Linear> sums;
   std::vector<Digit> known;
   std::vector<Expr> bases;
-  auto add = [&](const Expr &e) {
-    for (Digit &digit : separate(linearize(e, bounds), fixed, bounds))
+  auto add = [&](Linear sum) {
+    for (Digit &digit : separate(sum, fixed, bounds))
       known.push_back(std::move(digit));
+    sums.push_back(std::move(sum));
   };
   for (const Expr &e : exprs)
-    add(e);
+    add(linearize(e, bounds));
   // If the known digits determine a base, take it apart as well if it is a sum. `known` grows meanwhile.
   for (std::size_t n = 0; n < known.size(); ++n) {
+    for (std::size_t m = 0; m < sums.size() && sums.size() < most_sums; ++m)
+      if (auto both = without_quotient(sums[m], known[n], bounds))
+        add(std::move(*both));
     Expr base = known[n].base;
     if (std::any_of(bases.begin(), bases.end(), [&](const Expr &other) { return same(other, base); }))
       continue;
@@ -477,7 +496,7 @@ bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
       continue;
     bases.push_back(base);
     if (!base.as<Var>())
-      add(base);
+      add(linearize(base, bounds));
     // x // M and x % M determine x.
     for (const Expr &other : bases)
       if (quotient_and_remainder(base, other) || quotient_and_remainder(other, base))

@@ -187,6 +187,21 @@ TEST(Obligations, ElementsOfASliceThatOneThreadWrites) {
   }
 }
 
+/// Two quotients and a remainder determine the thread: Y[i, j] is T[9*i + 2*j + 1].
+TEST(Obligations, ElementsOfAStridedSliceInRows) {
+  Workload w("rows");
+  Tensor x = w.placeholder("X", {55}, DType::u32);
+  Tensor t = w.compute("T", {55}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+  Tensor y =
+      w.compute("Y", {6, 4}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return t(i * 9 + j * 2 + 1); });
+  Schedule s(w.output({y}));
+  auto [row, part, element] = s.split<3>(s.loops(s.block("T"))[0], {infer, 3, 3});
+  s.reverse_compute_inline(s.block("Y"));
+  s.bind(row, Axis::block_x);
+  s.bind(part, Axis::thread_x);
+  EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+}
+
 /// for t < 16: block Y(y = t//4, part = t%4) where part < values: Y[y] = X[y], with t bound to threadIdx.x.
 Schedule quarter_of_threads(std::int64_t values) {
   Workload w("quarter");
