@@ -80,6 +80,9 @@ bool is_data(const Expr &e) {
   return any_node(e, [](const Expr &node) { return node.as<Load>() || node.as<Select>(); });
 }
 
+/// Conditions that are farther from 0 are not used: sums of their constants could overflow.
+constexpr std::int64_t farthest = std::int64_t{1} << 60;
+
 /// Separates an index into a part of fixed variables and a part that varies.
 class Separated {
 public:
@@ -138,7 +141,9 @@ private:
     for (const Term &term : linearize(guard.value, bounds_).terms)
       (uses_in(term.digit.base).varying ? moves : stays).terms.push_back(term);
     auto least = range_of(stays, bounds_);
-    return least ? std::optional(LoopGuard{to_expr(moves), guard.extent - least->low}) : std::nullopt;
+    if (!least || least->low < -farthest || least->low > farthest)
+      return std::nullopt;
+    return LoopGuard{to_expr(moves), guard.extent - least->low};
   }
 
   void add(const Term &term) {
@@ -231,6 +236,8 @@ static void add_conditions(const Expr &mask, const Block &block, const Bounds &b
   if (op->a.node().data || op->b.node().data) // the difference wraps around
     return;
   Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
+  if (difference.constant < -farthest || difference.constant > farthest)
+    return;
   std::int64_t extent = (op->op == BinaryOp::le) - difference.constant;
   difference.constant = 0;
   guards.push_back({to_expr(difference), extent});

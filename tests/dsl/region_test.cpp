@@ -3,6 +3,7 @@
 #include "tests/dsl/support.h"
 
 #include <functional>
+#include <limits>
 
 namespace nestsmith {
 namespace {
@@ -98,7 +99,17 @@ TEST(ComputeAt, ComputesABoxForAMaskThatIsAlwaysFalse) {
   EXPECT_EQ(box_of(below, 30), Extents{1});
 }
 
-/// The elements of every second index from 3 on: the box keeps its steps.
+TEST(ComputeAt, DoesNotUseAMaskFarFromTheArray) {
+  for (std::int64_t far :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    Schedule above = reader(36, 30, [&](const Tensor &t, Expr i) { return t.where(far < i, i); });
+    EXPECT_EQ(box_of(above, 30), Extents{30});
+    Schedule below = reader(36, 30, [&](const Tensor &t, Expr i) { return t.where(i <= far, i); });
+    EXPECT_EQ(box_of(below, 30), Extents{30});
+  }
+}
+
+/// The box of a read in steps keeps the steps.
 TEST(ComputeAt, KeepsTheStepsOfAMaskedRead) {
   Schedule s = reader(36, 12, [](const Tensor &t, Expr i) { return t.where(3 <= i, i * 3); });
   Schedule two = reader(40, 16, [](const Tensor &t, Expr i) { return t.where(6 <= i, i / 4 * 10 + i % 4); });
