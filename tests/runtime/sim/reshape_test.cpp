@@ -85,6 +85,27 @@ TEST(Reshape, ABroadcastOfTilesInSharedMemory) {
   }
 }
 
+TEST(Reshape, ABroadcastOfASliceOfSizes) {
+  Workload w("sizes");
+  Expr m = w.size("M", {.max = 1000}), n = w.size("N", {.max = 1000});
+  Tensor x = w.placeholder("X", {m + 3}, DType::u32), z = w.placeholder("Z", {m, n}, DType::u32);
+  Tensor t = w.compute("T", {m + 3}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3; });
+  Tensor y =
+      w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return t(i + 3) - z(i, j); });
+  Schedule s(w.output({y}));
+  s.set_scope(s.block("T"), Scope::shared);
+  auto [block, thread] = s.split<2>(s.loops(s.block("T"))[0], {infer, 4});
+  s.reverse_compute_at(s.block("Y"), block);
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  s.bind(s.loops_below(s.block("Y"), block)[0], Axis::thread_x);
+  for (std::vector<std::int64_t> sizes : {std::vector<std::int64_t>{1, 1}, {1, 9}, {4, 3}, {9, 5}}) {
+    SimExecutor simulator;
+    CheckResult result = check(s, with_sizes(lower(s), sizes), simulator);
+    EXPECT_TRUE(result.passed) << sizes[0] << " x " << sizes[1] << "\n" << test::all_messages(result);
+  }
+}
+
 TEST(Reshape, ASliceThatItsProducerWrites) {
   for (std::int64_t threads : {4, 8, 16}) {
     Workload w("slice");
