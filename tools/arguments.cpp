@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 
 namespace nestsmith::cli {
@@ -17,7 +18,31 @@ std::vector<std::string> spellings(const std::vector<Option> &options) {
   return names;
 }
 
+/// Throws if a word is no choice, or is repeated.
+void check_list(const Option &option, const std::string &spelled, const std::string &value) {
+  std::vector<std::string> known;
+  for (const std::string &word : words_of_list(value)) {
+    if (!option.choices.empty() && std::ranges::find(option.choices, word) == option.choices.end())
+      throw UserError(ExitCode::usage,
+                      fmt::format("option '{}' must be a list of {} with commas between them, got '{}'{}",
+                                  spelled, quoted_list(option.choices), word,
+                                  did_you_mean(word, option.choices)));
+    if (std::ranges::find(known, word) != known.end())
+      throw UserError(ExitCode::usage, fmt::format("option '{}' has '{}' twice", spelled, word));
+    known.push_back(word);
+  }
+}
+
 } // namespace
+
+std::vector<std::string> words_of_list(const std::string &value) {
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  llvm::StringRef(value).split(parts, ',');
+  std::vector<std::string> words;
+  for (llvm::StringRef part : parts)
+    words.push_back(part.str());
+  return words;
+}
 
 const Option *find_option(const std::vector<Option> &options, const std::string &word) {
   for (const Option &option : options)
@@ -61,7 +86,9 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
     }
     if (option->value == "FILE" && value.empty())
       refuse(fmt::format("option '{}' needs a file's path, got ''", spelled));
-    if (!option->choices.empty() && std::ranges::find(option->choices, value) == option->choices.end())
+    if (option->list)
+      check_list(*option, spelled, value);
+    else if (!option->choices.empty() && std::ranges::find(option->choices, value) == option->choices.end())
       refuse(
           fmt::format("option '{}' must be one of {}, got '{}'", spelled, quoted_list(option->choices), value));
     if (!values_.emplace(option->name, value).second)
@@ -72,6 +99,10 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
 std::optional<std::string> Arguments::value(const std::string &option) const {
   auto found = values_.find(option);
   return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> Arguments::list(const std::string &option, const std::string &otherwise) const {
+  return words_of_list(value(option).value_or(otherwise));
 }
 
 std::optional<std::int64_t> Arguments::number(const std::string &option) const {

@@ -23,7 +23,11 @@ struct Option {
   /// argument, the next word is not used as the value, so that in `--name RUNG` the word RUNG is the positional
   /// argument.
   bool optional_value = false;
+  bool list = false; ///< the value is a list with commas between its words, each of which is one of `choices`
 };
+
+/// The words of a value such as "512,1024".
+std::vector<std::string> words_of_list(const std::string &value);
 
 /// The option for a word such as "--shape" or "-o", or null.
 const Option *find_option(const std::vector<Option> &options, const std::string &word);
@@ -32,7 +36,7 @@ class Arguments {
 public:
   /// Parses `--name value`, `--name=value` and `-o value`; every word after `--` is positional. Throws
   /// UserError (usage) on an unknown option (with the nearest names), a missing value, a value that is not a
-  /// choice, and a repeated option. `command` is the command's name for messages.
+  /// choice, a repeated word of a list, and a repeated option. `command` is the command's name for messages.
   Arguments(const std::string &command, const std::vector<std::string> &words,
             const std::vector<Option> &options);
 
@@ -41,6 +45,8 @@ public:
   void add_positional(std::string word) { positional_.push_back(std::move(word)); }
   bool has(const std::string &option) const { return values_.contains(option); }
   std::optional<std::string> value(const std::string &option) const;
+  /// The words of a list, or of `otherwise` if the option is not given.
+  std::vector<std::string> list(const std::string &option, const std::string &otherwise) const;
   /// A non-negative integer. Throws UserError (usage) for any other value.
   std::optional<std::int64_t> number(const std::string &option) const;
 

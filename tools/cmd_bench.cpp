@@ -8,39 +8,22 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 
 namespace nestsmith::cli {
 
 namespace {
 
-/// The value of an option that is a list such as "512,1024". Each element must be one of `known`, if that is
-/// not empty.
-std::vector<std::string> list_option(const Context &context, const std::string &option,
-                                     const std::string &otherwise, const std::vector<std::string> &known) {
-  std::string text = context.arguments.value(option).value_or(otherwise);
-  llvm::SmallVector<llvm::StringRef, 8> parts;
-  llvm::StringRef(text).split(parts, ',');
-  std::vector<std::string> list;
-  for (llvm::StringRef part : parts) {
-    std::string word = part.str();
-    if (!known.empty() && std::ranges::find(known, word) == known.end())
-      throw UserError(ExitCode::usage,
-                      fmt::format("option '--{}' must be a list of {} with commas between them, got '{}'{}",
-                                  option, quoted_list(known), word, did_you_mean(word, known)));
-    if (std::ranges::find(list, word) != list.end())
-      throw UserError(ExitCode::usage, fmt::format("option '--{}' has '{}' twice", option, word));
-    list.push_back(word);
-  }
-  return list;
+Option list_option(const std::string &name, const std::string &help, std::vector<std::string> choices = {}) {
+  Option option{name, "LIST", help};
+  option.choices = std::move(choices);
+  option.list = true;
+  return option;
 }
 
 std::vector<BenchSetting> chosen_settings(const Context &context) {
   std::vector<BenchSetting> settings;
-  for (const std::string &launch :
-       list_option(context, "launch", "back-to-back", {"single", "back-to-back", "graph"}))
-    for (const std::string &l2 : list_option(context, "l2", "warm", {"warm", "cold"}))
+  for (const std::string &launch : context.arguments.list("launch", "back-to-back"))
+    for (const std::string &l2 : context.arguments.list("l2", "warm"))
       settings.push_back({launch == "single"  ? cuda::LaunchMode::single
                           : launch == "graph" ? cuda::LaunchMode::graph
                                               : cuda::LaunchMode::back_to_back,
@@ -66,7 +49,7 @@ std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Choic
                       first.name, first.gpu_shape.size(), choice.name, choice.gpu_shape.size()));
   std::vector<Shape> shapes;
   if (context.arguments.has("shapes")) {
-    for (const std::string &text : list_option(context, "shapes", "", {}))
+    for (const std::string &text : context.arguments.list("shapes", ""))
       if (Shape shape = parse_bench_shape(text, first.gpu_shape.size());
           std::ranges::find(shapes, shape) == shapes.end())
         shapes.push_back(shape);
@@ -181,8 +164,7 @@ ExitCode run(const Context &context) {
   BenchOptions options;
   options.settings = chosen_settings(context);
   options.rounds = chosen_rounds(context);
-  std::vector<std::string> peers =
-      list_option(context, "against", "cublas,cublaslt", {"cublas", "cublaslt", "none"});
+  std::vector<std::string> peers = context.arguments.list("against", "cublas,cublaslt");
   if (peers.size() > 1 && std::ranges::find(peers, "none") != peers.end())
     throw UserError(ExitCode::usage, "option '--against' has 'none' beside a library; give only one of them");
 
@@ -201,7 +183,7 @@ ExitCode run(const Context &context) {
     results.push_back(bench(*device, executor, libraries,
                             plan_all(context, choices, shape, device->info().target()), options,
                             [&](const std::string &step) {
-                              progress.show(fmt::format("{} ({} of {}): {} …", to_text(shape),
+                              progress.step(fmt::format("{} ({} of {}): {} …", to_text(shape),
                                                         results.size() + 1, shapes.size(), step));
                             }));
     progress.clear();
@@ -226,16 +208,18 @@ Command bench_command() {
       "RUNG or TUTORIAL …",
       1,
       1000,
-      {{"shapes", "LIST",
-        "shapes with commas between them, such as 512,1024 or 64x4096x4096; default: the GPU "
-        "shape of the rungs"},
-       {"against", "LIST", "cublas, cublaslt or none; default: cublas,cublaslt"},
+      {list_option("shapes",
+                   "shapes with commas between them, such as 512,1024 or 64x4096x4096; default: the GPU "
+                   "shape of the rungs"),
+       list_option("against", "cublas, cublaslt or none; default: cublas,cublaslt",
+                   {"cublas", "cublaslt", "none"}),
        dtype_option(),
        symbolic_option("the kernel is measured at each of the --shapes"),
        multiple_of_option(),
        set_option(),
-       {"launch", "LIST", "single, back-to-back, graph; default: back-to-back"},
-       {"l2", "LIST", "warm, cold; default: warm"},
+       list_option("launch", "single, back-to-back, graph; default: back-to-back",
+                   {"single", "back-to-back", "graph"}),
+       list_option("l2", "warm, cold; default: warm", {"warm", "cold"}),
        {"rounds", "N", fmt::format("samples of each competitor; default: {}", BenchOptions{}.rounds)},
        {"output", "FILE", "also write a chart to FILE, in SVG", 'o'}},
       "All competitors take turns in one process, in rounds, with random inputs. Before, each rung computes on "

@@ -105,6 +105,7 @@ TEST(Completion, ValuesOfOptions) {
               ElementsAre("RTX3090", "RTX5090", "RTXA500", "RTX4090"));
   EXPECT_THAT(offered("compile ladder/naive --arch sm_9"), ElementsAre("sm_90a", "sm_90"));
   EXPECT_THAT(offered("run --shape ''"), IsEmpty());
+  EXPECT_THAT(offered("bench ladder --launch ''"), ElementsAre("single", "back-to-back", "graph"));
 }
 
 /// What is offered for --gpu and --arch is taken.
