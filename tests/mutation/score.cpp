@@ -36,7 +36,8 @@ one small bug at one place.{3} Result: {0}.
 
 {4}
 
-**The checks** under test are those that stand between a bug of a primitive or of the lowering and the user. Each has a name in the tables:
+**The checks** under test are those that stand between a bug of a primitive or of the lowering and the user. Each has a
+name in the tables:
 
 - *obligation*: the obligations of a schedule;
 - *breach*: the verifiers of programs and of kernels;
@@ -51,9 +52,10 @@ above.
 
 **The kernels** are those of every rung and of six schedules that are not rungs (`tests/mutation/computations.cpp`), at three
 shapes. *edges* is a few more than a tile, so rows are whole vectors and the third tile of k is partial. *odd* is one more
-than a tile in all dimensions except the columns, of which there is one less. *sizes* has sizes that are known only at launch, with leading dimensions larger than the rows. It is launched four
-times: for an odd shape, for the tile, for a tile plus a remainder in each dimension, and for 1. A kernel that two rungs
-share is used once. A bug is first seeded in the u32 kernel. If no check reports it there, it is seeded in the f32 kernel.
+than a tile in all dimensions except the columns, of which there is one less. *sizes* has sizes that are known only at
+launch, with leading dimensions larger than the rows. It is launched four times: for an odd shape, for the tile, for a tile
+plus a remainder in each dimension, and for 1. A kernel that two rungs share is used once. A bug is first seeded in the u32
+kernel. If no check reports it there, it is seeded in the f32 kernel.
 The bugs of the group *extraction* are seeded before the later passes, which then insert barriers, join guards, lay out
 shared memory and make vectors for the mutant.
 
@@ -65,8 +67,13 @@ stage reads.
 
 **Data that wrap around.** The bugs of the group *wrapping* treat integer data as numbers without bounds. They are seeded in two
 schedules on integer data, and the other bugs in all other schedules. Signed arithmetic on data, a division by data and a
-conversion of data have results that C++ leaves undefined. The simulator defines these results, so only the verifier of kernels
-reports such a bug.
+conversion of data have results that C++ leaves undefined. The simulator defines these results, so of these checks only the
+verifier of kernels reports such a bug.
+
+**Bugs in the text.** `tests/schedules/host_faults_test.cpp` seeds bugs in emitted texts: lost barriers, other indices, signed
+arithmetic, truncated divisions, conversions without saturation, lost leading dimensions. They are found by the compiler, or
+when the text runs on the host under sanitizers. `tests/runtime/check/each_run_test.cpp` shows for each run of `check` a wrong
+kernel that no other run finds.
 
 **An equivalent mutant** is not a bug. The program decides this; there is no list of exceptions. If no check reports a
 mutant, `tests/mutation/terms.h` executes it on symbolic terms instead of numbers. The mutant is equivalent if every
