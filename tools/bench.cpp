@@ -224,7 +224,7 @@ private:
   }
 
   void measure_power(const std::vector<cuda::Competitor> &competitors) {
-    if (!libraries_.nvml)
+    if (!libraries_.nvml || options_.power_seconds == 0)
       return;
     for (std::size_t n = 0; n < entries_.size(); ++n) {
       BenchRow &row = result_.rows[entries_[n].row];

@@ -74,7 +74,7 @@ struct BenchLibraries {
 struct BenchOptions {
   std::vector<BenchSetting> settings = {{}};
   int rounds = 15;
-  double power_seconds = 0.5; ///< measured for each row if there is NVML
+  double power_seconds = 0.5; ///< measured for each row if there is NVML; 0: not at all
 };
 
 /// Computes each rung once on small integers, and compares all elements of the result with those of the first

@@ -1,20 +1,21 @@
-#include "runtime/tune/space.h"
 #include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/explain_text.h"
 #include "tools/json.h"
 #include "tools/machine.h"
+#include "tools/output_file.h"
+#include "tools/tune_records.h"
+#include "tools/tuning.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <mutex>
 
 namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::int64_t most_points = 20'000, usual_trials = 200, usual_best = 10;
+constexpr std::int64_t usual_best = 10;
 
 using tune::Point;
 using tune::Space;
@@ -71,61 +72,51 @@ void write_point(llvm::json::OStream &json, const Point &point) {
   });
 }
 
-void write_json(llvm::json::OStream &json, const Space &space, const Choice &choice, const Shape &shape,
-                DType dtype, const Gpu &gpu) {
-  json.object([&] {
-    json.attribute("rung", choice.name);
-    json.attribute("shape", llvm::json::Array(shape));
-    json.attribute("dtype", std::string(name(dtype)));
-    json.attribute("gpu", gpu.name);
-    json.attributeArray("knobs", [&] {
-      for (const Knob &knob : space.knobs)
-        json.object([&] {
-          json.attribute("name", knob.name);
-          json.attribute("candidates", llvm::json::Array(knob.candidates));
-        });
-    });
-    json.attribute("tried", space.tried());
-    json.attribute("complete", space.complete);
-    json.attributeObject("removed", [&] {
-      for (const auto &[reason, count] : space.removed)
-        json.attribute(reason, count);
-    });
-    json.attributeArray("points", [&] {
-      for (const Point &point : space.points)
-        write_point(json, point);
-    });
+/// The attributes of the space.
+void write_space(llvm::json::OStream &json, const Tuning &tuning) {
+  json.attribute("rung", tuning.choice().name);
+  json.attribute("shape", llvm::json::Array(tuning.shape()));
+  json.attribute("dtype", std::string(name(tuning.dtype())));
+  json.attribute("gpu", tuning.gpu().name);
+  json.attributeArray("knobs", [&] {
+    for (const Knob &knob : tuning.space().knobs)
+      json.object([&] {
+        json.attribute("name", knob.name);
+        json.attribute("candidates", llvm::json::Array(knob.candidates));
+      });
+  });
+  json.attribute("tried", tuning.space().tried());
+  json.attribute("complete", tuning.space().complete);
+  json.attributeObject("removed", [&] {
+    for (const auto &[reason, count] : tuning.space().removed)
+      json.attribute(reason, count);
+  });
+  json.attributeArray("points", [&] {
+    for (const Point &point : tuning.space().points)
+      write_point(json, point);
   });
 }
 
-/// The points of a rung at --shape and --dtype, for one GPU.
-class Tuning {
-public:
-  explicit Tuning(const Context &context)
-      : context_(context), choice_(chosen(context)), gpu_(choose_gpu(context)),
-        shape_(chosen_shape(context, choice_)), dtype_(chosen_dtype(context, choice_)) {}
+TuneOptions chosen_options(const Context &context) {
+  TuneOptions options;
+  options.trials = context.arguments.number("trials").value_or(options.trials);
+  if (options.trials < 1)
+    throw UserError(ExitCode::usage, "option '--trials' must be at least 1, got '0'");
+  options.minutes = context.arguments.number("minutes");
+  options.seed = static_cast<std::uint64_t>(context.arguments.number("seed").value_or(1));
+  std::string way = context.arguments.value("search").value_or("learn");
+  options.way = way == "exhaustive" ? tune::Way::exhaustive
+                : way == "random"   ? tune::Way::random
+                                    : tune::Way::learn;
+  std::string launch = context.arguments.value("launch").value_or("back-to-back");
+  options.setting.launch = launch == "single"  ? cuda::LaunchMode::single
+                           : launch == "graph" ? cuda::LaunchMode::graph
+                                               : cuda::LaunchMode::back_to_back;
+  options.setting.cold_l2 = context.arguments.value("l2") == "cold";
+  return options;
+}
 
-  ExitCode run();
-
-private:
-  static Choice chosen(const Context &context);
-  tune::Built build(Knobs &knobs) const;
-  std::uint64_t seed() const {
-    return static_cast<std::uint64_t>(context_.arguments.number("seed").value_or(1));
-  }
-  Space points();
-  void rank(Space &space);
-
-  const Context &context_;
-  Choice choice_;
-  ChosenGpu gpu_;
-  Shape shape_;
-  DType dtype_;
-  Progress progress_;
-  std::string note_; ///< reason why registers are unknown, or empty
-};
-
-Choice Tuning::chosen(const Context &context) {
+Choice chosen_rung(const Context &context) {
   Choice choice = given_rung(context);
   if (choice.fixed_shape)
     throw UserError(ExitCode::usage,
@@ -134,99 +125,162 @@ Choice Tuning::chosen(const Context &context) {
   return choice;
 }
 
-tune::Built Tuning::build(Knobs &knobs) const {
-  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), knobs);
-  return {scheduled.source(), scheduled.plan()};
+std::string heading(const Context &context, const Tuning &tuning, const std::string &gpu) {
+  return context.style.bold(fmt::format("{}  {} {}  {}", tuning.choice().name, name(tuning.dtype()),
+                                        to_text(tuning.shape()), gpu)) +
+         "\n\n";
 }
 
-Space Tuning::points() {
-  auto build_point = [&](Knobs &knobs) { return build(knobs); };
-  auto report = [&](std::size_t done) {
-    progress_.step(fmt::format("{} points built", done));
-    return true;
-  };
-  Space space = tune::enumerate(build_point, choice_.knobs, most_points, report);
-  if (!space.complete)
-    space = tune::sample(build_point, choice_.knobs, most_points, seed(), report);
-  return space;
+std::string notes_text(const Context &context, std::vector<std::string> notes) {
+  std::string text;
+  for (const std::string &note : notes)
+    text += context.style.dim(folded_lines(note)) + "\n";
+  return text;
 }
 
-void Tuning::rank(Space &space) {
-  tune::thin_out(space, context_.arguments.number("trials").value_or(usual_trials), seed());
-  std::mutex mutex;
-  std::size_t total = space.points.size();
-  auto resources = [&](const kernel::Plan &plan) {
-    std::string note;
-    std::vector<KernelResources> compiled = resources_if_possible(plan, gpu_.gpu, note);
-    std::lock_guard lock(mutex);
-    note_ = note;
-    return compiled;
-  };
-  auto report = [&](std::size_t done) {
-    progress_.step(fmt::format("{} of {} points compiled and analysed", done, total));
-    return true;
-  };
-  tune::predict(
-      space, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
-  tune::prune(space, {});
+ExitCode list_space(const Context &context, Tuning &tuning) {
+  if (context.json())
+    out(json_text([&](llvm::json::OStream &json) { json.object([&] { write_space(json, tuning); }); }));
+  else
+    out(heading(context, tuning, tuning.gpu().product) + space_text(tuning.space(), context.style));
+  return ExitCode::good;
 }
 
-ExitCode Tuning::run() {
-  Space space = points();
-  if (space.knobs.empty())
-    throw UserError(ExitCode::usage,
-                    fmt::format("'{}' has no knobs; a schedule function with choices takes Knobs as its fourth "
-                                "parameter (dsl/knobs.h)",
-                                choice_.name));
-  std::string listed = space_text(space, context_.style);
-  bool ranked = !context_.arguments.has("space");
-  if (ranked)
-    rank(space);
-  progress_.clear();
-  if (context_.json()) {
-    out(json_text(
-        [&](llvm::json::OStream &json) { write_json(json, space, choice_, shape_, dtype_, gpu_.gpu); }));
+/// The order of the model. `why` is the reason why there is no measurement.
+ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string &why) {
+  tuning.rank();
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        write_space(json, tuning);
+        json.attribute("measured", false);
+      });
+    }));
     return ExitCode::good;
   }
-  std::string text = context_.style.bold(fmt::format("{}  {} {}  {}", choice_.name, name(dtype_),
-                                                     to_text(shape_), gpu_.gpu.product)) +
-                     "\n\n" + (ranked ? counts_text(space) : listed);
-  if (ranked)
-    text += "\n" + best_text(space, context_.arguments.number("best").value_or(usual_best), context_.style) +
-            "\n" +
-            context_.style.dim(folded_lines(
-                "This is the order of the model of `explain`, not of a measurement. The model does not know "
-                "latency, barriers and dispatch stalls. Use a point with --set." +
-                (note_.empty() ? "" : " " + note_ + "."))) +
-            "\n";
-  out(text);
+  std::vector<std::string> notes = tuning.notes();
+  notes.insert(notes.begin(),
+               why + ": this is the order of the model of `explain`, not of a measurement. The model "
+                     "does not know latency, barriers and dispatch stalls");
+  notes.emplace_back("use a point with --set");
+  out(heading(context, tuning, tuning.gpu().product) + counts_text(tuning.space()) + "\n" +
+      best_text(tuning.space(), context.arguments.number("best").value_or(usual_best), context.style) + "\n" +
+      notes_text(context, notes));
   return ExitCode::good;
+}
+
+ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &measurer) {
+  std::optional<records::Database> database = open_given_database(context);
+  std::vector<records::Record> found = tuning.measure(measurer, database ? &*database : nullptr);
+  bool wrong =
+      std::ranges::any_of(found, [](const auto &record) { return record.outcome == records::Outcome::wrong; });
+  ExitCode code = wrong ? ExitCode::wrong_result : ExitCode::good;
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        write_space(json, tuning);
+        json.attribute("measured", true);
+        json.attribute("interrupted", tuning.interrupted());
+        json.attribute("database", database ? llvm::json::Value(database->path().string()) : nullptr);
+        json.attributeArray("records", [&] {
+          for (const records::Record &record : found)
+            write_record(json, record);
+        });
+      });
+    }));
+    return code;
+  }
+  std::vector<std::string> notes = tuning.notes();
+  if (tuning.interrupted())
+    notes.insert(notes.begin(), "interrupted; the same command continues");
+  notes.push_back(database ? fmt::format("stored in {}", database->path().string())
+                           : "not stored: no folder for the database is known; name a file with --db");
+  notes.push_back(fmt::format("use a point with --set: nestsmith run {} --set …", tuning.choice().name));
+  auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
+  out(heading(context, tuning, measurer.machine().gpu) + counts_text(tuning.space()) + "\n" +
+      records_text(found, best, context.style) + "\n" + notes_text(context, notes));
+  return code;
+}
+
+ExitCode tune_rung(const Context &context) {
+  std::optional<tune::Parent> parent = tune::Parent::connect();
+  TuneOptions options = chosen_options(context);
+  Choice choice = chosen_rung(context);
+  Shape shape = chosen_shape(context, choice);
+  if (parent)
+    return serve_measurements(context, *parent, choice, shape, options.setting);
+  Tuning tuning(context, choice, shape, chosen_dtype(context, choice), choose_gpu(context), options);
+  tuning.enumerate();
+  if (context.arguments.has("space"))
+    return list_space(context, tuning);
+  if (context.arguments.has("gpu") || context.arguments.has("arch"))
+    return rank_by_model(context, tuning, "not measured, because --gpu or --arch names a GPU");
+  TuneMeasurer measurer;
+  try {
+    measurer.machine();
+  } catch (const UserError &error) {
+    if (error.code() != ExitCode::no_device)
+      throw;
+    return rank_by_model(context, tuning, "not measured, because there is no GPU that can be used");
+  }
+  return measure_points(context, tuning, measurer);
+}
+
+ExitCode tune(const Context &context) {
+  const std::string &word = context.arguments.positional()[0];
+  if (auto command = find_records_command(word))
+    return command(context);
+  if (context.arguments.positional().size() > 1)
+    throw UserError(ExitCode::usage,
+                    fmt::format("tune takes one RUNG, got '{}' too", context.arguments.positional()[1]));
+  return tune_rung(context);
 }
 
 } // namespace
 
 Command tune_command() {
-  return {"tune",
-          "find the best values for the knobs of a schedule",
-          "RUNG",
-          1,
-          1,
-          {{"space", "", "only list the knobs, and count the legal and the refused points"},
-           {"seed", "N", "seed of the choice of points, if there are more points than trials (1)"},
-           {"trials", "N", fmt::format("maximum number of points to compile and analyse ({})", usual_trials)},
-           {"best", "N", fmt::format("number of points to print ({})", usual_best)},
-           set_option(),
-           shape_option(),
-           symbolic_option("--shape selects the shape of the prediction"),
-           multiple_of_option(),
-           dtype_option(),
-           gpu_option(),
-           arch_option("the architecture of the GPU")},
-          "examples:\n  nestsmith tune ladder/warps --space\n"
-          "  nestsmith tune ladder/warps --gpu H200 --shape 4096x4096x4096 --best 5\n"
-          "  nestsmith tune ladder/warps --set bk=16 --trials 50\n"
-          "  nestsmith run ladder/warps --set bk=16,warps=2x4\n",
-          [](const Context &context) { return Tuning(context).run(); }};
+  return {
+      "tune",
+      "find the best values for the knobs of a schedule, by measurement or by the model",
+      "RUNG",
+      1,
+      1000,
+      {{"space", "", "only list the knobs, and count the legal and the refused points"},
+       {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},
+       {"seed", "N", "seed of the search (1)"},
+       {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
+       {"minutes", "M", "maximum duration of the measurements"},
+       {"launch",
+        "WAY",
+        "single, back-to-back or graph (back-to-back)",
+        0,
+        {"single", "back-to-back", "graph"}},
+       {"l2", "STATE", "warm or cold (warm)", 0, {"warm", "cold"}},
+       {"db", "FILE", "the database of results (" + standard_database_text() + ")"},
+       {"best", "N", fmt::format("number of points to print ({})", usual_best)},
+       {"output", "FILE", "with export: write to FILE instead of stdout", 'o'},
+       {"all", "", "with export: all records instead of the best ones"},
+       set_option(),
+       shape_option(),
+       symbolic_option("--shape selects the shape of the measurement"),
+       multiple_of_option(),
+       dtype_option(),
+       gpu_option(),
+       arch_option("the architecture of the GPU")},
+      "On a GPU, the points are measured as `bench` does, in a process of their own, and each result is "
+      "compared with that of cuBLAS, or of the first point. Without a GPU, or with --gpu or --arch, the points "
+      "are ordered by the model of `explain`. Ctrl-C ends the search; the same command continues it.\n\n"
+      "The database:\n"
+      "  tune show [RUNG]         the best records\n"
+      "  tune export [RUNG]       the best records as text, to commit\n"
+      "  tune import FILE …       add the records of such text\n"
+      "  tune merge FILE …        add the records of other databases\n\n"
+      "examples:\n  nestsmith tune ladder/warps --space\n"
+      "  nestsmith tune ladder/warps --shape 4096x4096x4096 --minutes 5\n"
+      "  nestsmith tune ladder/warps --gpu H200 --set bk=16 --trials 50\n"
+      "  nestsmith run ladder/warps --set bk=16,warps=2x4\n"
+      "  nestsmith tune show ladder/warps\n",
+      tune};
 }
 
 } // namespace nestsmith::cli

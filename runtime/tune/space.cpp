@@ -161,7 +161,7 @@ void predict(Space &space, const Build &build, const Gpu &gpu, const Resources &
 void prune(Space &space, const Pruning &pruning) {
   if (space.points.empty())
     return;
-  double least = space.points.front().prediction->seconds;
+  double least = pruning.least_seconds;
   for (const Point &point : space.points)
     least = std::min(least, point.prediction->seconds);
   std::erase_if(space.points, [&](const Point &point) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -75,8 +76,10 @@ void predict(Space &space, const Build &build, const Gpu &gpu, const Resources &
 
 /// Limits on the prediction of a point.
 struct Pruning {
-  std::int64_t max_spilled_bytes = 0;
+  std::int64_t max_spilled_bytes = 256;
   double max_slowdown = 3; ///< relative to the least predicted time of all points
+  /// The least predicted time of points that are not in the space.
+  double least_seconds = std::numeric_limits<double>::infinity();
 };
 /// Removes and counts the points beyond the limits.
 void prune(Space &space, const Pruning &pruning);

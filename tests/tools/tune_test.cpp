@@ -1,5 +1,6 @@
-/// Knobs on the command line: `tune`, and --set of the other commands.
+/// Knobs on the command line: `tune` and its database, and --set of the other commands.
 
+#include "runtime/records/database.h"
 #include "tests/tools/run_binary.h"
 
 namespace nestsmith {
@@ -36,7 +37,8 @@ TEST(Tune, RanksByTheModel) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(contains(ran.out, "least time"));
   EXPECT_TRUE(contains(ran.out, "bk=16, blocks=2, lanes=4x8, warps="));
-  EXPECT_TRUE(contains(ran.out, "This is the order of the model of `explain`, not of a measurement"));
+  EXPECT_TRUE(
+      contains(ran.out, "not measured, because --gpu or --arch names a GPU: this is the order of the model"));
   EXPECT_EQ(nestsmith(point + " --best 1 --seed 3 --trials 2").code, 0);
 }
 
@@ -50,6 +52,68 @@ TEST(Tune, RefusesARungWithoutKnobsAndATrace) {
   Ran ran = nestsmith("tune " + trace);
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(ran.err, "is a trace, which has no open choices; name a rung"));
+}
+
+records::Record record(const std::string &bk, double ms, const std::string &shape = "512x512x512") {
+  records::Record one;
+  one.rung = "ladder/warps", one.knobs = {{"bk", bk}}, one.shape = shape, one.dtype = "f32";
+  one.gpu = "NVIDIA H200", one.driver = "13.0", one.nvrtc = "13.1", one.launch = "back-to-back";
+  one.lower_quartile_ms = one.median_ms = one.upper_quartile_ms = ms, one.samples = 15;
+  one.peer_ms = 1, one.peer = "cuBLAS 13.0.2", one.operations = 1e9, one.trace = "{}";
+  return one;
+}
+
+/// A folder with the database a.db.
+void fill(const test::TemporaryFolder &folder) {
+  records::Record failed = record("32", 0);
+  failed.outcome = records::Outcome::crashed, failed.message = "an illegal address";
+  records::Database::open(folder / "a.db")
+      .add({record("8", 2), record("16", 1.25), record("8", 4, "1024x1024x1024"), failed});
+}
+
+TEST(TuneRecords, AreShown) {
+  test::TemporaryFolder folder;
+  fill(folder);
+  std::string db = " --db " + (folder / "a.db").string();
+  Ran ran = nestsmith("tune show" + db);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "ladder/warps  f32 1024x1024x1024  NVIDIA H200"));
+  EXPECT_TRUE(test::matches(ran.out, "1 .* 1[.]25 .* 0[.]80 .* 0[.]800 .* bk=16"));
+  EXPECT_TRUE(contains(ran.out, "bk=32: crashed: an illegal address"));
+  EXPECT_TRUE(contains(ran.out, "ratio: the speed relative to cuBLAS 13.0.2 in the same turns"));
+  EXPECT_FALSE(contains(nestsmith("tune show ladder/warps --shape 1024x1024x1024" + db).out, "512x"));
+  EXPECT_EQ(parsed(nestsmith("tune show --json" + db)).getAsArray()->size(), 4U);
+  Ran none = nestsmith("tune show ladder/naive" + db);
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "has no record of 'ladder/naive'; run `nestsmith tune RUNG` first"));
+  EXPECT_EQ(nestsmith("tune show --db " + (folder / "none.db").string()).code, 2);
+}
+
+TEST(TuneRecords, AreExportedImportedAndMerged) {
+  test::TemporaryFolder folder;
+  fill(folder);
+  auto path = [&](const char *file) { return (folder / file).string(); };
+  Ran best = nestsmith("tune export --db " + path("a.db"));
+  EXPECT_EQ(records::parse_records(best.out, "out").size(), 2U) << "the best of each shape";
+  EXPECT_FALSE(contains(best.out, "\"trace\":\"{}\""));
+  ASSERT_EQ(nestsmith("tune export --all --db " + path("a.db") + " -o " + path("all.json")).code, 0);
+  Ran added = nestsmith("tune import " + path("all.json") + " --db " + path("b.db"));
+  EXPECT_EQ(added.out, "4 records added to " + path("b.db") + "\n");
+  EXPECT_EQ(records::Database::open(folder / "b.db").find(), records::Database::open(folder / "a.db").find());
+  records::Database::open(folder / "c.db").add(record("64", 9));
+  EXPECT_EQ(nestsmith("tune merge " + path("a.db") + " " + path("c.db") + " --db " + path("d.db")).code, 0);
+  EXPECT_EQ(records::Database::open(folder / "d.db").find().size(), 5U);
+  auto refused = [](const std::string &arguments, const std::string &message) {
+    Ran ran = nestsmith(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments;
+    EXPECT_TRUE(contains(ran.err, message));
+  };
+  refused("tune import --db " + path("b.db"), "tune import needs a FILE");
+  refused("tune import " + path("none.json") + " --db " + path("b.db"), "cannot read");
+  refused("tune merge " + path("all.json") + " --db " + path("b.db"), "file is not a database");
+  Ran homeless = nestsmith("tune show", "-u HOME -u XDG_DATA_HOME");
+  EXPECT_EQ(homeless.code, 2);
+  EXPECT_TRUE(contains(homeless.err, "neither XDG_DATA_HOME nor HOME is set; name the database with --db"));
 }
 
 TEST(Set, ChangesTheScheduleOfEveryCommand) {

@@ -115,7 +115,7 @@ TEST(TuneSpace, RemovesPointsThatThePredictionRefuses) {
     return std::vector<KernelResources>(plan.kernels.size(), resources);
   };
   predict(space, rows, small, hungry, 1, go_on);
-  prune(space, {});
+  prune(space, {.max_spilled_bytes = 0});
   EXPECT_THAT(space.removed, testing::Contains(Pair("registers spill (more than 0 bytes)", 1)));
   EXPECT_EQ(space.tried(), 7);
   prune(space, {.max_spilled_bytes = 0, .max_slowdown = 0.5});

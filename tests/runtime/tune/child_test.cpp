@@ -1,0 +1,92 @@
+/// A second process: its lines, its end, and a parent that waits no longer than it should.
+
+#include "runtime/tune/child.h"
+
+#include "dsl/error.h"
+#include "tests/dsl/support.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <unistd.h>
+
+namespace nestsmith::tune {
+namespace {
+
+/// This program, which runs only the test below.
+Child start() {
+  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  return Child::start(self, {self, "--gtest_filter=Child.Answers"});
+}
+
+/// In a child process, this test does what the parent asks. Otherwise it does nothing.
+TEST(Child, Answers) {
+  std::optional<Parent> parent = Parent::connect();
+  if (!parent)
+    return;
+  while (auto line = parent->receive()) {
+    if (*line == "crash")
+      raise(SIGKILL);
+    if (*line == "leave")
+      _exit(3);
+    if (*line == "hang")
+      pause();
+    parent->send("got " + *line);
+  }
+  _exit(0);
+}
+
+TEST(Child, ExchangesLines) {
+  Child child = start();
+  child.send("one");
+  child.send("");
+  child.send(std::string(100'000, 'x'));
+  EXPECT_EQ(child.receive(30).line, "got one");
+  EXPECT_EQ(child.receive(30).line, "got ");
+  EXPECT_EQ(child.receive(30).line, "got " + std::string(100'000, 'x'));
+  EXPECT_EQ(child.end(), "exit code 0");
+}
+
+TEST(Child, EndsByItself) {
+  Child child = start();
+  child.send("leave");
+  Child::Received received = child.receive(30);
+  EXPECT_FALSE(received.line);
+  EXPECT_FALSE(received.timed_out);
+  child.send("nobody reads this");
+  EXPECT_EQ(child.end(), "exit code 3");
+}
+
+TEST(Child, EndsWithASignal) {
+  Child child = start();
+  child.send("crash");
+  EXPECT_FALSE(child.receive(30).timed_out);
+  EXPECT_EQ(child.end(), "signal 9 (Killed)");
+}
+
+TEST(Child, ThatHangsIsEnded) {
+  Child child = start();
+  child.send("before");
+  EXPECT_EQ(child.receive(30).line, "got before");
+  child.send("hang");
+  Child::Received received = child.receive(0.05);
+  EXPECT_FALSE(received.line);
+  EXPECT_TRUE(received.timed_out);
+  EXPECT_EQ(child.end(), "signal 9 (Killed)");
+}
+
+TEST(Child, ThatCannotBeExecutedEnds) {
+  Child child = Child::start("/no/such/program", {"program"});
+  EXPECT_FALSE(child.receive(30).timed_out);
+  EXPECT_EQ(child.end(), "exit code 127");
+}
+
+TEST(Child, RefusesAStrangeVariable) {
+  setenv(child_variable, "mine", 1);
+  test::expect_user_error([] { Parent::connect(); }, ExitCode::usage,
+                          "the environment variable NESTSMITH_CHILD is 'mine'; it is set by nestsmith only");
+  unsetenv(child_variable);
+}
+
+} // namespace
+} // namespace nestsmith::tune

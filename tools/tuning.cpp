@@ -1,0 +1,300 @@
+#include "tools/tuning.h"
+
+#include "codegen/cuda.h"
+#include "dsl/trace.h"
+#include "dsl/workload_info.h"
+#include "runtime/cuda/cache.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <fmt/format.h>
+#include <mutex>
+
+namespace nestsmith::cli {
+
+namespace {
+
+constexpr std::int64_t most_points = 20'000;
+/// Samples of each point in the search, and among the finalists.
+constexpr int search_rounds = 5, final_rounds = 15;
+constexpr std::size_t batch_size = 8, finalists = 8, stable_places = 3;
+constexpr int most_finals = 5;
+
+volatile std::sig_atomic_t interrupt_requested = 0;
+
+/// While this object exists, Ctrl-C only sets `interrupt_requested`. A second Ctrl-C ends the process.
+class CatchInterrupt {
+public:
+  CatchInterrupt() {
+    interrupt_requested = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { interrupt_requested = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  CatchInterrupt(const CatchInterrupt &) = delete;
+  CatchInterrupt &operator=(const CatchInterrupt &) = delete;
+
+private:
+  struct sigaction before_ = {};
+};
+
+std::string now_text() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text = {};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// Whether a stored record is about the same kernel on the same machine.
+bool same_identity(const records::Record &a, const records::Record &b) {
+  auto identity = [](const records::Record &r) {
+    return std::tie(r.rung, r.knobs, r.shape, r.symbolic, r.dtype, r.gpu, r.driver, r.nvrtc, r.launch,
+                    r.cold_l2, r.code);
+  };
+  return identity(a) == identity(b);
+}
+
+} // namespace
+
+Tuning::Tuning(const Context &context, Choice choice, Shape shape, DType dtype, ChosenGpu gpu,
+               TuneOptions options)
+    : context_(context), choice_(std::move(choice)), shape_(std::move(shape)), dtype_(dtype),
+      gpu_(std::move(gpu)), options_(options) {}
+
+tune::Built Tuning::build(Knobs &knobs) const {
+  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), knobs);
+  return {scheduled.source(), scheduled.plan()};
+}
+
+void Tuning::show(const std::string &step) { progress_.step(step); }
+
+void Tuning::enumerate() {
+  auto build_point = [&](Knobs &knobs) { return build(knobs); };
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{} points built", done));
+    return true;
+  };
+  space_ = tune::enumerate(build_point, choice_.knobs, most_points, report);
+  if (!space_.complete)
+    space_ = tune::sample(build_point, choice_.knobs, most_points, options_.seed, report);
+  progress_.clear();
+  if (space_.knobs.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' has no knobs; a schedule function with choices takes Knobs as its fourth "
+                                "parameter (dsl/knobs.h)",
+                                choice_.name));
+}
+
+void Tuning::rank() {
+  tune::thin_out(space_, options_.trials, options_.seed);
+  std::mutex mutex;
+  std::string note;
+  auto resources = [&](const kernel::Plan &plan) {
+    std::string reason;
+    std::vector<KernelResources> compiled = resources_if_possible(plan, gpu_.gpu, reason);
+    std::lock_guard lock(mutex);
+    note = reason;
+    return compiled;
+  };
+  std::size_t total = space_.points.size();
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{} of {} points compiled and analysed", done, total));
+    return true;
+  };
+  tune::predict(
+      space_, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
+  tune::prune(space_, {});
+  if (!note.empty())
+    notes_.push_back(note);
+  progress_.clear();
+}
+
+Tuning::Points Tuning::worth_measuring(const Points &points) {
+  tune::Space part;
+  for (const KnobValues &knobs : points)
+    part.points.push_back({knobs});
+  auto resources = [&](const kernel::Plan &plan) {
+    std::string ignored;
+    return resources_if_possible(plan, gpu_.gpu, ignored);
+  };
+  tune::predict(
+      part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0,
+      [](std::size_t) { return interrupt_requested == 0; });
+  for (const tune::Point &point : part.points)
+    least_seconds_ = std::min(least_seconds_, point.prediction->seconds);
+  tune::prune(part, {.least_seconds = least_seconds_});
+  for (const auto &[reason, count] : part.removed)
+    space_.removed[reason] += count;
+  Points left;
+  for (const tune::Point &point : part.points) {
+    left.push_back(point.knobs);
+    auto known = std::ranges::find(space_.points, point.knobs, &tune::Point::knobs);
+    known->prediction = point.prediction;
+  }
+  std::erase_if(space_.points, [&](const tune::Point &point) {
+    return std::ranges::find(points, point.knobs) != points.end() &&
+           std::ranges::find(left, point.knobs) == left.end() && interrupt_requested == 0;
+  });
+  return left;
+}
+
+records::Record Tuning::record_of(const KnobValues &knobs, const TuneMachine &machine) const {
+  Knobs chosen(knobs);
+  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), chosen);
+  kernel::Plan plan = scheduled.plan();
+  records::Record record;
+  record.rung = choice_.name;
+  record.knobs = knobs;
+  record.shape = to_text(shape_);
+  record.symbolic = shape_.stated.has_value();
+  record.dtype = dtype_name(scheduled.source(), dtype_);
+  record.gpu = machine.gpu, record.driver = machine.driver, record.nvrtc = machine.nvrtc;
+  record.launch = name(options_.setting.launch);
+  record.cold_l2 = options_.setting.cold_l2;
+  record.code = KernelCache::key({cuda_kernels(plan), record.shape});
+  record.operations = operation_count(scheduled.source());
+  record.peer = machine.peer;
+  record.trace = to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype, knobs));
+  record.nestsmith = NESTSMITH_VERSION;
+  return record;
+}
+
+void Tuning::store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
+                   const TuneMachine &machine, records::Database *database) {
+  std::vector<records::Record> stored;
+  for (std::size_t n = 0; n < points.size(); ++n) {
+    records::Record record = record_of(points[n], machine);
+    const TuneResult &result = results[n];
+    record.outcome = result.outcome;
+    record.message = result.message;
+    record.min_ms = result.ms.min, record.lower_quartile_ms = result.ms.lower_quartile;
+    record.median_ms = result.ms.median, record.upper_quartile_ms = result.ms.upper_quartile;
+    record.max_ms = result.ms.max;
+    record.samples = result.outcome == records::Outcome::measured ? rounds : 0;
+    record.sm_mhz = result.sm_mhz;
+    record.peer_ms = result.peer_ms;
+    record.measured_at = now_text();
+    stored.push_back(record);
+    records_[points[n]] = std::move(record);
+  }
+  if (database)
+    database->add(stored);
+}
+
+std::vector<records::Record> Tuning::sorted_records() const {
+  std::vector<records::Record> list;
+  for (const auto &[knobs, record] : records_)
+    list.push_back(record);
+  std::ranges::stable_sort(list, {}, [](const records::Record &record) {
+    return std::pair(record.outcome != records::Outcome::measured, record.median_ms);
+  });
+  return list;
+}
+
+void Tuning::measure_batch(const std::vector<std::size_t> &batch, tune::Search &search, TuneMeasurer &measurer,
+                           records::Database *database) {
+  std::map<KnobValues, std::size_t> position;
+  Points points;
+  for (std::size_t candidate : batch) {
+    position[search.candidate(candidate)] = candidate;
+    if (!records_.contains(search.candidate(candidate)))
+      points.push_back(search.candidate(candidate));
+  }
+  Points left = worth_measuring(points);
+  if (interrupt_requested == 0 && !left.empty())
+    store(left, measurer.measure(left, search_rounds), search_rounds, measurer.machine(), database);
+  for (const auto &[knobs, candidate] : position) {
+    auto known = records_.find(knobs);
+    bool measured = known != records_.end() && known->second.outcome == records::Outcome::measured;
+    search.learn(candidate, measured ? std::optional(known->second.median_ms) : std::nullopt);
+  }
+}
+
+void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *database) {
+  std::vector<KnobValues> order;
+  for (int repeat = 0; repeat < most_finals && interrupt_requested == 0; ++repeat) {
+    Points points;
+    for (const records::Record &record : sorted_records())
+      if (record.outcome == records::Outcome::measured && points.size() < finalists)
+        points.push_back(record.knobs);
+    if (points.empty())
+      return;
+    progress_.show(fmt::format("the best {} points, measured in turns: {} …", points.size(), repeat + 1));
+    store(points, measurer.measure(points, final_rounds), final_rounds, measurer.machine(), database);
+    std::vector<KnobValues> now;
+    for (const records::Record &record : sorted_records())
+      if (now.size() < stable_places)
+        now.push_back(record.knobs);
+    if (now == order)
+      return;
+    order = now;
+  }
+  if (interrupt_requested == 0)
+    notes_.push_back(
+        fmt::format("the order of the best {} points was not stable after {} repeats: their times are "
+                    "too close",
+                    stable_places, most_finals));
+}
+
+std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Database *database) {
+  using Clock = std::chrono::steady_clock;
+  CatchInterrupt catch_interrupt;
+  auto start = Clock::now();
+  auto out_of_time = [&] {
+    return options_.minutes && Clock::now() - start >= std::chrono::minutes(*options_.minutes);
+  };
+  Points candidates;
+  for (const tune::Point &point : space_.points)
+    candidates.push_back(point.knobs);
+  const TuneMachine machine = measurer.machine();
+  std::vector<records::Record> stored;
+  if (database)
+    stored = database->find({.rung = choice_.name, .shape = to_text(shape_), .dtype = "", .gpu = machine.gpu});
+  std::size_t reused = 0;
+  if (!stored.empty())
+    for (const KnobValues &knobs : candidates) {
+      auto same_knobs = [&](const records::Record &record) { return record.knobs == knobs; };
+      if (std::ranges::none_of(stored, same_knobs))
+        continue;
+      records::Record wanted = record_of(knobs, machine);
+      auto known =
+          std::ranges::find_if(stored, [&](const auto &record) { return same_identity(record, wanted); });
+      if (known != stored.end()) {
+        records_[knobs] = *known;
+        ++reused;
+      }
+    }
+  if (reused > 0)
+    notes_.push_back(fmt::format("{} results are from the database", reused));
+
+  tune::Search search(candidates, options_.way, options_.seed);
+  std::int64_t tried = 0;
+  while (interrupt_requested == 0 && tried < options_.trials && !out_of_time()) {
+    std::vector<std::size_t> batch =
+        search.propose(static_cast<std::size_t>(std::min<std::int64_t>(batch_size, options_.trials - tried)));
+    if (batch.empty())
+      break;
+    tried += static_cast<std::int64_t>(batch.size());
+    measure_batch(batch, search, measurer, database);
+    std::vector<std::size_t> best = search.best();
+    if (!best.empty()) {
+      const records::Record &record = records_.at(search.candidate(best.front()));
+      show(fmt::format("{} of {} points; best: {:.4g} ms, {:.4g} TFLOP/s, {}", tried,
+                       std::min<std::int64_t>(options_.trials, static_cast<std::int64_t>(candidates.size())),
+                       record.median_ms, record.operations / record.median_ms * 1e-9, to_string(record.knobs)));
+    }
+  }
+  measure_finalists(measurer, database);
+  interrupted_ = interrupt_requested != 0;
+  progress_.clear();
+  return sorted_records();
+}
+
+} // namespace nestsmith::cli
