@@ -307,6 +307,8 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
   std::size_t dimension = 0;
   for (IterVar &iter : block.iters) {
     bool spatial = iter.kind == IterKind::spatial;
+    if (spatial && dimension == region.size())
+      continue;
     Steps steps = spatial ? Steps{Expr(0), 1} : steps_of(edit, before, iter, bounds);
     Span span = spatial ? region.at(dimension) : Span{Expr(0), steps.count};
     dimension += spatial;

@@ -77,7 +77,8 @@ bool covers_extent(const IterVar &iter, const Bounds &bounds);
 void require_whole(const Schedule::Edit &edit, const char *requirement, const Block &block);
 
 /// A nest of new serial loops over `region` around a copy of `block`. Spatial axis n covers span n of the
-/// region, with one loop for each run of the span. A reduction axis covers its full range.
+/// region, with one loop for each run of the span. Spatial axes past the last span keep their bindings. A
+/// reduction axis covers its full range.
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);
 /// A nest that copies all of `from` into `to`, with a block named `name` whose axes have the names `axes`.
 Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,

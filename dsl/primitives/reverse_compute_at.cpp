@@ -86,6 +86,12 @@ void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &
   }
 }
 
+/// Instances of the consumer: a box of its spatial axes, which is empty unless `zeros` are 0.
+struct Instances {
+  Region box;
+  std::vector<Expr> zeros;
+};
+
 /// Finds a box of the consumer's axes that contains all instances that read one of a box of elements.
 class AxesOfBox {
 public:
@@ -94,14 +100,15 @@ public:
       bounds_.set_extent(iter.var, iter.extent);
   }
 
-  /// Adds one dimension. `bounds` are those of the loops. Returns whether the index is a constant in a whole
-  /// dimension, or a constant plus a mixed-radix number of axes or of their digits whose values in the span are
-  /// a box. The number may have a stride, and gaps between its digits: the elements in the gaps are not read.
+  /// Adds one dimension. `bounds` are those of the loops. Returns whether the index is a constant plus a
+  /// mixed-radix number of axes or of their digits whose values in the span are a box. The number may have a
+  /// stride, and gaps between its digits: the elements in the gaps are not read.
   bool add(const Expr &index, const Expr &shape, Span span, const Bounds &bounds) {
     Linear number = linearize(index, bounds_);
     auto &terms = number.terms;
+    bool whole = proves(span.min <= Expr(0), bounds) && proves(shape <= span.min + span.extent, bounds);
     if (terms.empty())
-      return proves(span.min <= Expr(0), bounds) && proves(shape <= span.min + span.extent, bounds);
+      return whole || take_one(span, number.constant, bounds);
     std::ranges::sort(terms, {}, &Term::coefficient);
     if (!take_multiples(span, number.constant, terms.front().coefficient, bounds))
       return false;
@@ -140,6 +147,8 @@ public:
     return region;
   }
 
+  std::vector<Expr> zeros; ///< the box is empty unless these expressions of loops are 0
+
 private:
   struct Part {
     Digit digit;
@@ -147,25 +156,45 @@ private:
     std::int64_t values; ///< of the digit
   };
 
-  /// Replaces a span by the span of the numbers n for which it contains constant + stride * n.
-  static bool take_multiples(Span &span, std::int64_t constant, std::int64_t stride, const Bounds &bounds) {
+  static bool is_multiple(const Expr &e, std::int64_t of, const Bounds &bounds) {
+    return as_int(simplify(floormod(e, Expr(of)), bounds)) == 0;
+  }
+
+  /// The span contains the index in only one of the tiles of its extent.
+  bool take_one(const Span &span, std::int64_t index, const Bounds &bounds) {
     auto extent = as_int(span.extent);
-    if (stride < 1 || (stride > 1 && !(extent && *extent % stride == 0 && span.runs.empty())))
+    if (!extent || !span.runs.empty() || !is_multiple(span.min, *extent, bounds))
       return false;
-    span.min = simplify(floordiv(span.min + Expr(stride - 1 - constant), Expr(stride)), bounds);
-    if (stride > 1)
-      span.extent = Expr(*extent / stride);
+    zeros.push_back(simplify(floordiv(span.min, Expr(*extent)) - Expr(floor_div(index, *extent)), bounds));
+    return true;
+  }
+
+  /// Replaces a span by the span of the numbers n for which it contains constant + stride * n. A span that is
+  /// shorter than the stride contains one of them or none.
+  bool take_multiples(Span &span, std::int64_t constant, std::int64_t stride, const Bounds &bounds) {
+    auto extent = as_int(span.extent);
+    if (stride < 1 || (stride > 1 && !(extent && span.runs.empty())))
+      return false;
+    Expr begin = simplify(span.min - Expr(constant), bounds);
+    if (stride == 1 || *extent % stride == 0) {
+      span.min = simplify(floordiv(begin + Expr(stride - 1), Expr(stride)), bounds);
+      span.extent = stride == 1 ? span.extent : Expr(*extent / stride);
+      return true;
+    }
+    if (constant % stride != 0 || stride % *extent != 0 || !is_multiple(begin, *extent, bounds))
+      return false;
+    zeros.push_back(simplify(floordiv(floormod(begin, Expr(stride)), Expr(*extent)), bounds));
+    span = {simplify(floordiv(begin, Expr(stride)), bounds), Expr(1)};
     return true;
   }
 
   /// Takes the lowest digit from a span: either all its values in whole rows, or a part of one row.
   static std::optional<Span> lowest(Span &span, std::int64_t radix, const Bounds &bounds) {
     auto extent = as_int(span.extent);
-    auto divides = [&](std::int64_t by) { return as_int(simplify(floormod(span.min, Expr(by)), bounds)) == 0; };
     if (!extent || !span.runs.empty())
       return std::nullopt;
-    bool rows = *extent % radix == 0 && divides(radix);
-    if (!rows && !(radix % *extent == 0 && divides(*extent)))
+    bool rows = *extent % radix == 0 && is_multiple(span.min, radix, bounds);
+    if (!rows && !(radix % *extent == 0 && is_multiple(span.min, *extent, bounds)))
       return std::nullopt;
     Span low = rows ? Span{Expr(0), Expr(radix)}
                     : Span{simplify(floormod(span.min, Expr(radix)), bounds), span.extent};
@@ -215,9 +244,9 @@ private:
   std::map<Var, std::vector<Part>> digits_;
 };
 
-/// The box of the consumer's spatial axes that reads the elements of `link` made in one iteration of the loop.
-Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Buffer &link,
-                   const Region &made, const Bounds &bounds) {
+/// The instances of the consumer that read the elements of `link` made in one iteration of the loop.
+Instances readers_of_box(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Buffer &link,
+                         const Region &made, const Bounds &bounds) {
   const Load *first = nullptr;
   bool good = true;
   AxesOfBox axes(consumer);
@@ -231,39 +260,49 @@ Region box_of_axes(const Schedule::Edit &edit, const Block &consumer, const For 
     first = access;
   }
   auto region = good ? axes.spatial() : std::nullopt;
-  if (!region)
+  bool sums = std::ranges::any_of(consumer.iters, &IterVar::is_summed);
+  if (!region || (sums && !axes.zeros.empty())) // a sum has no guards of its own
     edit.refuse("reverse_compute_at.identity",
                 fmt::format("block {} reads {} so that the elements that it can compute in one iteration of {} "
                             "are not a box of its axes; use compute_at on the producer",
                             consumer.id->name, link->name, loop.var->name),
                 {consumer.id->name});
-  return *region;
+  return {*region, axes.zeros};
 }
 
-/// The box of the consumer's spatial axes for one iteration of the loop. Every link must give the same box.
-Region common_box(const Schedule::Edit &edit, const Block &consumer, const For &loop,
-                  const std::vector<Buffer> &links, const Bounds &bounds) {
+/// The instances of the consumer for one iteration of the loop. Every link must give the same.
+Instances common_instances(const Schedule::Edit &edit, const Block &consumer, const For &loop,
+                           const std::vector<Buffer> &links, const Bounds &bounds) {
   std::set<Var> fixed;
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     fixed.insert(outer->var);
   auto equal = [&](const Span &a, const Span &b) {
     return as_int(simplify(a.min - b.min, bounds)) == 0 && same(a.extent, b.extent) && a.runs == b.runs;
   };
-  std::optional<Region> box;
+  std::optional<Instances> instances;
   for (const Buffer &link : links) {
     auto made = region_written(
         loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
-    Region own = box_of_axes(edit, consumer, loop, link, made.value(), bounds);
-    if (box && !std::ranges::equal(*box, own, equal))
+    Instances own = readers_of_box(edit, consumer, loop, link, made.value(), bounds);
+    if (instances && !(std::ranges::equal(instances->box, own.box, equal) &&
+                       std::ranges::equal(instances->zeros, own.zeros, same)))
       edit.refuse("reverse_compute_at.inputs",
                   fmt::format("block {} reads {} and {}, and one iteration of {} produces the inputs of "
                               "different elements; choose a loop in which both are complete for the same "
                               "elements",
                               consumer.id->name, links.front()->name, link->name, loop.var->name),
                   {loop.var->name, consumer.id->name});
-    box = std::move(own);
+    instances = std::move(own);
   }
-  return *box;
+  return *instances;
+}
+
+/// The consumer with an axis for each of `zeros`: its guard excludes the iterations in which the value is not
+/// 0.
+Block with_guards(Block consumer, const std::vector<Expr> &zeros) {
+  for (const Expr &zero : zeros)
+    consumer.iters.push_back({make_var(consumer.id->name + "_part"), Expr(1), IterKind::spatial, zero});
+  return consumer;
 }
 
 /// The loops of the links may produce only a part of them, if no block reads the rest: a mask excludes it. The
@@ -294,7 +333,8 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   check_inputs(edit, consumer, loop, links);
 
   Bounds bounds = loop_bounds(edit.body());
-  Stmt nest = nest_over(edit, consumer, common_box(edit, consumer, loop, links, bounds), bounds);
+  auto [box, zeros] = common_instances(edit, consumer, loop, links, bounds);
+  Stmt nest = nest_over(edit, with_guards(consumer, zeros), box, bounds);
 
   std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
   std::vector<Expr> bindings;

@@ -16,8 +16,10 @@ namespace nestsmith::primitives {
 ///   outside of j is a reduction loop of a writer.
 /// Requires [reverse_compute_at.identity]: the elements of R that read what one iteration of j produces are a
 ///   box of the axes of R. R may read the temporary at its own axes; as a slice, with a first index and a
-///   stride that divides the tile; as a broadcast, which does not use all axes of R; or as another shape, with
-///   mixed-radix numbers of axes or digits of axes as indices. The box contains all of each sum.
+///   stride; as a broadcast, which does not use all axes of R; or as another shape, with mixed-radix numbers of
+///   axes or digits of axes as indices. The box contains all of each sum. If R has no sum, the box may be empty
+///   in some iterations: R gets an axis whose guard excludes these, as for T[2*i] where one iteration produces
+///   one element.
 /// Requires [reverse_compute_at.partition]: different iterations of j, and of the loops outside of j, write
 ///   disjoint boxes of the temporary, so that R executes once for each element.
 /// Requires [reverse_compute_at.covers]: the loops produce an element of the temporary for every element that R

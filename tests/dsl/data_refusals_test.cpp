@@ -292,10 +292,12 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
   refused([](Workload &w, const Tensor &t) {
     return w.compute("Y", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i + 1, j) + t(i, j); });
   });
-  refused(
-      [](Workload &w, const Tensor &t) { return w.compute("Y", {5}, {"j"}, [&](Expr j) { return t(2, j); }); });
   refused([](Workload &w, const Tensor &t) {
-    return w.compute("Y", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i * 2, j); });
+    Reduce j = reduce_axis("r", 5); // in one of the iterations
+    return w.compute("Y", {5}, {"i"}, [&](Expr) { return sum(t(2, j), j); });
+  });
+  refused([](Workload &w, const Tensor &t) {
+    return w.compute("Y", {2, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i * 2 + 1, j); });
   });
   refused([](Workload &w, const Tensor &t) {
     return w.compute("Y", {5, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(4 - i, j); });

@@ -209,7 +209,7 @@ TEST(ReverseComputeAt, SlicesOfTiles) {
   using Tiles = std::vector<std::int64_t>;
   EXPECT_EQ(accepted["slice"], (Tiles{1, 2, 3, 4, 6, 12, 24}));
   EXPECT_EQ(accepted["row"], (Tiles{1, 2, 3, 4, 6, 12, 24}));
-  EXPECT_EQ(accepted["strided"], (Tiles{3, 6, 12, 24}));
+  EXPECT_EQ(accepted["strided"], (Tiles{1, 3, 6, 12, 24}));
   EXPECT_EQ(accepted["strided with an offset"], (Tiles{3, 6, 12, 24}));
   EXPECT_EQ(accepted["part of the rows"], (Tiles{1, 2, 3, 6, 12, 24}));
   EXPECT_EQ(accepted["part of flattened"], (Tiles{1, 2, 3, 6}));
@@ -226,6 +226,25 @@ TEST(ReverseComputeAt, SlicesOfEverySize) {
                  }};
           EXPECT_TRUE(moves_to_tile(x, 0, tile)) << offset << " " << elements << " " << rest << " " << tile;
         }
+}
+
+TEST(ReverseComputeAt, SlicesOfASingleIteration) {
+  for (std::int64_t stride : {2, 3, 4})
+    for (std::int64_t elements : {1, 2, 5})
+      for (std::int64_t rest : {0, 1, 3})
+        for (std::int64_t first : {0, 1}) {
+          Case x{"strided", {(elements - 1 + first) * stride + 1 + rest}, {elements}, [=](const Indices &v) {
+                   return Indices{v[0] * stride + first * stride};
+                 }};
+          for (std::int64_t tile : {1, 2})
+            EXPECT_EQ(moves_to_tile(x, 0, tile), stride % tile == 0)
+                << stride << " " << elements << " " << rest;
+        }
+  for (std::int64_t row = 0; row < 5; ++row)
+    for (std::int64_t tile : {1, 2, 3}) {
+      Case x{"row", {5, 4}, {4}, [=](const Indices &v) { return Indices{row, v[0]}; }};
+      EXPECT_TRUE(moves_to_tile(x, 0, tile)) << row << " " << tile;
+    }
 }
 
 const std::vector<Case> &broadcasts() {

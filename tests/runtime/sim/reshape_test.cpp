@@ -67,6 +67,20 @@ TEST(Reshape, ASliceOfTilesInSharedMemory) {
       }
 }
 
+TEST(Reshape, AStridedSliceOfTheElementOfAThread) {
+  for (std::int64_t elements : {1, 8, 33})
+    for (std::int64_t stride : {2, 3})
+      for (std::int64_t threads : {stride, 2 * stride, 4 * stride}) {
+        Schedule s(strided(elements, stride, 0));
+        s.set_scope(s.block("T"), Scope::local);
+        auto [block, thread] = s.split<2>(s.loops(s.block("T"))[0], {infer, threads});
+        s.reverse_compute_at(s.block("Y"), thread);
+        s.bind(block, Axis::block_x);
+        s.bind(thread, Axis::thread_x);
+        expect_right(s);
+      }
+}
+
 TEST(Reshape, ABroadcastOfTilesInSharedMemory) {
   for (std::int64_t rows : {1, 7, 9}) {
     Workload w("broadcast");
