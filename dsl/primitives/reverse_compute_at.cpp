@@ -1,11 +1,11 @@
 #include "dsl/primitives/reverse_compute_at.h"
 
 #include "dsl/primitives/move.h"
+#include "dsl/primitives/readers_of_box.h"
 #include "dsl/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <set>
 
 namespace nestsmith::primitives {
@@ -86,190 +86,6 @@ void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &
   }
 }
 
-/// Instances of the consumer: a box of its spatial axes, which is empty unless `zeros` are 0.
-struct Instances {
-  Region box;
-  std::vector<Expr> zeros;
-};
-
-/// Finds a box of the consumer's axes that contains all instances that read one of a box of elements.
-class AxesOfBox {
-public:
-  explicit AxesOfBox(const Block &consumer) : consumer_(consumer) {
-    for (const IterVar &iter : consumer.iters)
-      bounds_.set_extent(iter.var, iter.extent);
-  }
-
-  /// Adds one dimension. `bounds` are those of the loops. Returns whether the index is a constant plus a
-  /// mixed-radix number of axes or of their digits whose values in the span are a box. The number may have a
-  /// stride, and gaps between its digits: the elements in the gaps are not read.
-  bool add(const Expr &index, const Expr &shape, Span span, const Bounds &bounds) {
-    Linear number = linearize(index, bounds_);
-    auto &terms = number.terms;
-    bool whole = proves(span.min <= Expr(0), bounds) && proves(shape <= span.min + span.extent, bounds);
-    if (terms.empty())
-      return whole || take_one(span, number.constant, bounds);
-    std::ranges::sort(terms, {}, &Term::coefficient);
-    if (!take_multiples(span, number.constant, terms.front().coefficient, bounds))
-      return false;
-    for (std::size_t n = 0; n < terms.size(); ++n) {
-      const auto &[coefficient, digit] = terms[n];
-      const Var *var = digit.base.as<Var>();
-      auto values = range_of(digit, bounds_);
-      if (!var || !values)
-        return false;
-      auto own = std::optional(span);
-      if (n + 1 < terms.size()) {
-        std::int64_t radix = terms[n + 1].coefficient / coefficient;
-        if (terms[n + 1].coefficient % coefficient != 0 || radix <= values->high)
-          return false;
-        own = lowest(span, radix, bounds);
-      }
-      if (!own)
-        return false;
-      digits_[*var].push_back({digit, *own, values->high + 1});
-    }
-    return true;
-  }
-
-  /// None if an axis does not follow from its digits, or if the box does not contain all of a sum.
-  std::optional<Region> spatial() {
-    Region region;
-    for (const IterVar &iter : consumer_.iters) {
-      auto span = span_of(iter);
-      bool whole =
-          span && as_int(span->min) == 0 && proves(iter.extent <= span->extent, bounds_) && span->runs.empty();
-      if (!span || (iter.is_summed() && !whole))
-        return std::nullopt;
-      if (!iter.is_summed())
-        region.push_back(*span);
-    }
-    return region;
-  }
-
-  std::vector<Expr> zeros; ///< the box is empty unless these expressions of loops are 0
-
-private:
-  struct Part {
-    Digit digit;
-    Span span;
-    std::int64_t values; ///< of the digit
-  };
-
-  static bool is_multiple(const Expr &e, std::int64_t of, const Bounds &bounds) {
-    return as_int(simplify(floormod(e, Expr(of)), bounds)) == 0;
-  }
-
-  /// The span contains the index in only one of the tiles of its extent.
-  bool take_one(const Span &span, std::int64_t index, const Bounds &bounds) {
-    auto extent = as_int(span.extent);
-    if (!extent || !span.runs.empty() || !is_multiple(span.min, *extent, bounds))
-      return false;
-    zeros.push_back(simplify(floordiv(span.min, Expr(*extent)) - Expr(floor_div(index, *extent)), bounds));
-    return true;
-  }
-
-  /// Replaces a span by the span of the numbers n for which it contains constant + stride * n. A span that is
-  /// shorter than the stride contains one of them or none.
-  bool take_multiples(Span &span, std::int64_t constant, std::int64_t stride, const Bounds &bounds) {
-    auto extent = as_int(span.extent);
-    if (stride < 1 || (stride > 1 && !(extent && span.runs.empty())))
-      return false;
-    Expr begin = simplify(span.min - Expr(constant), bounds);
-    if (stride == 1 || *extent % stride == 0) {
-      span.min = simplify(floordiv(begin + Expr(stride - 1), Expr(stride)), bounds);
-      span.extent = stride == 1 ? span.extent : Expr(*extent / stride);
-      return true;
-    }
-    if (constant % stride != 0 || stride % *extent != 0 || !is_multiple(begin, *extent, bounds))
-      return false;
-    zeros.push_back(simplify(floordiv(floormod(begin, Expr(stride)), Expr(*extent)), bounds));
-    span = {simplify(floordiv(begin, Expr(stride)), bounds), Expr(1)};
-    return true;
-  }
-
-  /// Takes the lowest digit from a span: either all its values in whole rows, or a part of one row.
-  static std::optional<Span> lowest(Span &span, std::int64_t radix, const Bounds &bounds) {
-    auto extent = as_int(span.extent);
-    if (!extent || !span.runs.empty())
-      return std::nullopt;
-    bool rows = *extent % radix == 0 && is_multiple(span.min, radix, bounds);
-    if (!rows && !(radix % *extent == 0 && is_multiple(span.min, *extent, bounds)))
-      return std::nullopt;
-    Span low = rows ? Span{Expr(0), Expr(radix)}
-                    : Span{simplify(floormod(span.min, Expr(radix)), bounds), span.extent};
-    span = {simplify(floordiv(span.min, Expr(radix)), bounds), Expr(rows ? *extent / radix : 1)};
-    return low;
-  }
-
-  /// Whether different values of the axis are different elements of the result. An axis for a guard only is not
-  /// an index: its values are not independent of the other axes.
-  bool is_index(const IterVar &iter) const {
-    return std::ranges::any_of(consumer_.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
-  }
-
-  std::optional<Span> span_of(const IterVar &iter) {
-    auto &parts = digits_[iter.var];
-    if (parts.empty() && (is_index(iter) || iter.is_summed() || as_int(iter.extent) == 1))
-      return Span{Expr(0), iter.extent};
-    if (parts.size() == 1 && parts[0].digit.div == 1 && parts[0].digit.mod == 0)
-      return parts[0].span;
-    std::ranges::sort(parts, {}, [](const Part &part) { return part.digit.div; });
-    Span result{Expr(0), Expr(1)};
-    std::int64_t reached = 1, last = 0;
-    for (const auto &[digit, span, values] : parts) {
-      auto extent = as_int(span.extent);
-      if (digit.div != reached || !extent || !span.runs.empty())
-        return std::nullopt;
-      reached *= values;
-      result.min = result.min + span.min * Expr(digit.div);
-      last += digit.div * (*extent - 1);
-      auto &runs = result.runs; // the smallest step first
-      if (!runs.empty() && runs.back().step * runs.back().count == digit.div)
-        runs.back().count *= *extent;
-      else if (*extent > 1)
-        runs.push_back({digit.div, *extent});
-    }
-    if (!proves(iter.extent <= Expr(reached), bounds_))
-      return std::nullopt;
-    result.extent = Expr(last + 1);
-    std::ranges::reverse(result.runs);
-    if (result.runs.empty() || (result.runs.size() == 1 && result.runs.front().step == 1))
-      result.runs.clear();
-    return result;
-  }
-
-  const Block &consumer_;
-  Bounds bounds_;
-  std::map<Var, std::vector<Part>> digits_;
-};
-
-/// The instances of the consumer that read the elements of `link` made in one iteration of the loop.
-Instances readers_of_box(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Buffer &link,
-                         const Region &made, const Bounds &bounds) {
-  const Load *first = nullptr;
-  bool good = true;
-  AxesOfBox axes(consumer);
-  for (const Load *access : loads_of(consumer)) {
-    if (access->buffer != link)
-      continue;
-    if (first)
-      good = good && std::ranges::equal(first->indices, access->indices, same);
-    for (std::size_t d = 0; d < made.size() && !first; ++d)
-      good = good && axes.add(access->indices[d], link->shape[d], made[d], bounds);
-    first = access;
-  }
-  auto region = good ? axes.spatial() : std::nullopt;
-  bool sums = std::ranges::any_of(consumer.iters, &IterVar::is_summed);
-  if (!region || (sums && !axes.zeros.empty())) // a sum has no guards of its own
-    edit.refuse("reverse_compute_at.identity",
-                fmt::format("block {} reads {} so that the elements that it can compute in one iteration of {} "
-                            "are not a box of its axes; use compute_at on the producer",
-                            consumer.id->name, link->name, loop.var->name),
-                {consumer.id->name});
-  return {*region, axes.zeros};
-}
-
 /// The instances of the consumer for one iteration of the loop. Every link must give the same.
 Instances common_instances(const Schedule::Edit &edit, const Block &consumer, const For &loop,
                            const std::vector<Buffer> &links, const Bounds &bounds) {
@@ -283,16 +99,23 @@ Instances common_instances(const Schedule::Edit &edit, const Block &consumer, co
   for (const Buffer &link : links) {
     auto made = region_written(
         loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
-    Instances own = readers_of_box(edit, consumer, loop, link, made.value(), bounds);
-    if (instances && !(std::ranges::equal(instances->box, own.box, equal) &&
-                       std::ranges::equal(instances->zeros, own.zeros, same)))
+    auto own = readers_of_box(consumer, link, made.value(), bounds);
+    if (!own)
+      edit.refuse(
+          "reverse_compute_at.identity",
+          fmt::format("block {} reads {} so that the elements that it can compute in one iteration of {} "
+                      "are not a box of its axes; use compute_at on the producer",
+                      consumer.id->name, link->name, loop.var->name),
+          {consumer.id->name});
+    if (instances && !(std::ranges::equal(instances->box, own->box, equal) &&
+                       std::ranges::equal(instances->zeros, own->zeros, same)))
       edit.refuse("reverse_compute_at.inputs",
                   fmt::format("block {} reads {} and {}, and one iteration of {} produces the inputs of "
                               "different elements; choose a loop in which both are complete for the same "
                               "elements",
                               consumer.id->name, links.front()->name, link->name, loop.var->name),
                   {loop.var->name, consumer.id->name});
-    instances = std::move(own);
+    instances = std::move(*own);
   }
   return *instances;
 }
