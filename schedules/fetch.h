@@ -19,4 +19,11 @@ void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 /// 4*`threads`.
 Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 
+/// Copies a tile of `operand` from registers to shared memory, so that `double_buffer` can load it into
+/// registers before the computation, and store it after the computation. If `vectors` is set, copies four
+/// elements at a time. Stores A transposed, so that each row of its tile has one k. The stride of these rows
+/// distributes the stores of a warp over the banks.
+void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
+                             std::int64_t threads, bool vectors);
+
 } // namespace nestsmith

@@ -1,4 +1,5 @@
 #include "schedules/deep_dive/rungs.h"
+#include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/principles/rungs.h"
@@ -187,6 +188,12 @@ const std::vector<Rung> &builtin_rungs() {
        .build = worklog::vectorized,
        .tile = {128, 128, 8},
        .variant = worklog::vectorized_variant},
+      {.tutorial = "fast",
+       .name = "gemm",
+       .summary = "register tiles of any size, for tune",
+       .build = fast::gemm,
+       .tile = {128, 128, 16},
+       .variant = ladder::vector_variant},
   };
   return rungs;
 }

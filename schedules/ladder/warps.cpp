@@ -11,26 +11,6 @@ namespace {
 constexpr std::int64_t threads = 256;
 constexpr std::int64_t half = 2, elements = 4; ///< of the rows, and of the columns, of a lane
 
-/// A tile goes to shared memory through registers: it is loaded before the loop computes, and stored after it.
-/// A is transposed there: a row holds one k, and the stride of the rows spreads the stores of a warp over the
-/// banks.
-void stage(Schedule &s, BlockRef tile, const char *operand, Loop k_outer, bool vectors) {
-  bool transposed = operand[0] == 'A';
-  auto registers = s.cache_read(tile, operand, Scope::local);
-  if (vectors) {
-    Loop into = fetch_by_four(s, tile, k_outer, threads), from = fetch_by_four(s, registers, k_outer, threads);
-    s.vectorize(from);
-    transposed ? s.unroll(into) : s.vectorize(into);
-  } else {
-    fetch_tile(s, tile, k_outer, threads);
-    fetch_tile(s, registers, k_outer, threads);
-  }
-  if (transposed) {
-    s.transform_layout(tile, "i, k -> k, i");
-    s.storage_align(tile, 0, 32, 4);
-  }
-}
-
 /// Unrolls all loops of a thread's part. If `vectors` is set, vectorizes the innermost one.
 void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
   for (const Loop &loop : loops)
@@ -69,7 +49,7 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
     auto tile = s.cache_read(AB, operand, Scope::shared);
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
-    stage(s, tile, operand, k_outer, vectors);
+    fetch_through_registers(s, tile, operand, k_outer, threads, vectors);
     auto loops = s.loops_below(fragment, k_inner);
     std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
     write_out(s, loops, byte_size(dtype) >= 4); // rows of tiles are aligned for any shape

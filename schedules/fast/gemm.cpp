@@ -1,0 +1,137 @@
+#include "schedules/fast/rungs.h"
+#include "schedules/fetch.h"
+#include "schedules/ladder/rungs.h"
+#include "schedules/workloads.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace nestsmith::fast {
+
+namespace {
+
+constexpr std::int64_t elements = 4; ///< consecutive rows, or columns, of one 128-bit access
+
+/// One number for the rows, and one for the columns.
+using Grid = std::array<std::int64_t, 2>;
+
+/// A knob with candidates such as "2x4".
+Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates) {
+  std::string chosen = knobs.choose(name, candidates);
+  return {std::stoll(chosen), std::stoll(chosen.substr(chosen.find('x') + 1))};
+}
+
+/// The knobs. A tile has warps * lanes * results rows, and columns.
+struct Choices {
+  explicit Choices(Knobs &knobs);
+  std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
+  std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
+  std::vector<std::int64_t> blocks() const;
+
+  Grid warps, lanes, results;
+  bool zigzag, prefetch, fragments;
+  std::int64_t bk, group;
+};
+
+Choices::Choices(Knobs &knobs)
+    : warps(
+          choose_grid(knobs, "warps", {"4x2", "2x4", "1x1", "1x2", "2x1", "2x2", "1x4", "4x1", "1x8", "8x1"})),
+      lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
+      results(choose_grid(knobs, "results", {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8"})),
+      zigzag(knobs.flag("zigzag", true)), prefetch(knobs.flag("prefetch", true)),
+      fragments(knobs.flag("fragments")), bk(knobs.choose("bk", {16, 8, 32})),
+      group(knobs.choose("group", {1, 4, 8})) {}
+
+/// Candidates for the number of blocks on an SM; 0 states none. A thread needs registers for its results and
+/// for the operands, and an SM has 65536 registers.
+std::vector<std::int64_t> Choices::blocks() const {
+  std::vector<std::int64_t> candidates = {2, 0, 1, 3, 4, 5, 6, 8};
+  std::erase_if(candidates,
+                [&](std::int64_t n) { return n * threads() * (results[0] * results[1] + 24) > 65536; });
+  return candidates;
+}
+
+void unroll_all(Schedule &s, const std::vector<Loop> &loops) {
+  for (const Loop &loop : loops)
+    s.unroll(loop);
+}
+
+/// Unrolls the loops, and vectorizes the last one.
+void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
+  std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
+  if (vectors) {
+    s.vectorize(loops.back());
+    loops.pop_back();
+  }
+  unroll_all(s, loops);
+}
+
+/// Binds the loops over tiles to blocks, and returns the bound loops. If `group` is more than 1, consecutive
+/// blocks compute a column of `group` tiles, so that they share a tile of B and few tiles of A in the L2 cache.
+std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group) {
+  if (group == 1) {
+    s.bind(i_block, Axis::block_y);
+    s.bind(j_block, Axis::block_x);
+    return {i_block, j_block};
+  }
+  auto [i_outer, i_inner] = s.split(i_block, {infer, group});
+  s.reorder({i_outer, j_block, i_inner});
+  Loop block = s.fuse(s.fuse(i_outer, j_block), i_inner);
+  s.bind(block, Axis::block_x);
+  return {block};
+}
+
+} // namespace
+
+/// Register tiles with 128-bit accesses. A thread has groups of 4 rows and groups of 4 columns. The lanes of a
+/// warp are a grid, in rows or in a zigzag: then the two lowest bits of the lane number count rows and columns,
+/// and each 128-bit read of shared memory takes two clocks instead of four.
+Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  Choices choice(knobs);
+  const auto &[warps, lanes, results, zigzag, prefetch, fragments, bk, group] = choice;
+  std::int64_t low = zigzag ? 2 : 1;
+  Schedule s(nestsmith::gemm(shape, dtype), target);
+  bool vectors = !ladder::vector_variant(shape, dtype);
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::local);
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
+      s.split(i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
+  auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
+      s.split(j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
+  auto [k_outer, k_inner] = s.split(k, {infer, bk});
+  s.reorder({i_block, j_block, i_warp, j_warp, i_high, j_high, i_low, j_low, k_outer, k_inner, i_group, i_elem,
+             j_group, j_elem});
+  auto thread = i_warp;
+  for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
+    thread = s.fuse(thread, loop);
+  s.reverse_compute_at(C, thread);
+  auto tiles = bind_tiles(s, i_block, j_block, group);
+  s.bind(thread, Axis::thread_x);
+  std::vector<BlockRef> copies;
+  for (const char *operand : {"A", "B"}) {
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
+    s.compute_at(fragment, k_inner);
+    fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors);
+    by_vectors(s, s.loops_below(fragment, k_inner), byte_size(dtype) >= 4);
+    copies.push_back(fragment);
+  }
+  unroll_all(s, {k_inner, i_group, i_elem, j_group, j_elem});
+  if (fragments) // loads the operands of the next k while this one is used
+    s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {AB, 1, 2}});
+  if (prefetch)
+    s.double_buffer(k_outer);
+  by_vectors(s, s.loops_below(C, thread), vectors);
+  bool rows = shape.is_multiple(0, choice.tile(0) * group), columns = shape.is_multiple(1, choice.tile(1));
+  if (!rows || (group > 1 && !columns))
+    s.partition(tiles.front());
+  if (group == 1 && !columns)
+    s.partition(tiles.back());
+  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks()); blocks && !shape.stated)
+    s.launch_bounds(blocks); // index arithmetic in sizes takes more registers
+  return s;
+}
+
+} // namespace nestsmith::fast
