@@ -15,15 +15,12 @@ find_package(Threads REQUIRED)
 
 # SQLite, statically where the system has the archive.
 if(NOT TARGET nestsmith::sqlite)
-  find_path(NESTSMITH_SQLITE_INCLUDE sqlite3.h)
+  nestsmith_find(SQLite3 libsqlite3-dev)
   find_library(NESTSMITH_libsqlite3 NAMES libsqlite3.a sqlite3)
-  if(NOT NESTSMITH_SQLITE_INCLUDE OR NOT NESTSMITH_libsqlite3)
-    message(FATAL_ERROR "nestsmith needs SQLite 3, which was not found; on Debian: apt-get install libsqlite3-dev")
-  endif()
   add_library(nestsmith::sqlite INTERFACE IMPORTED GLOBAL)
-  target_include_directories(nestsmith::sqlite INTERFACE ${NESTSMITH_SQLITE_INCLUDE})
+  target_include_directories(nestsmith::sqlite INTERFACE ${SQLite3_INCLUDE_DIRS})
   target_link_libraries(nestsmith::sqlite INTERFACE ${NESTSMITH_libsqlite3} Threads::Threads ${CMAKE_DL_LIBS} m)
-  mark_as_advanced(NESTSMITH_SQLITE_INCLUDE NESTSMITH_libsqlite3)
+  mark_as_advanced(NESTSMITH_libsqlite3)
 endif()
 
 # nestsmith_llvm_uses(LIBRARY REGEX DEBIAN_PACKAGE): links it where LLVM says that it uses what REGEX matches.

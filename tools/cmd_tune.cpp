@@ -8,6 +8,7 @@
 #include "tools/tuning.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,6 +17,7 @@ namespace nestsmith::cli {
 namespace {
 
 constexpr std::int64_t usual_best = 10;
+constexpr std::size_t most_reasons = 10;
 
 using tune::Point;
 using tune::Space;
@@ -27,8 +29,15 @@ std::string counts_text(const Space &space) {
                                  space.complete ? "" : " of a larger space", space.points.size(), removed);
   std::vector<std::pair<std::string, std::int64_t>> reasons(space.removed.begin(), space.removed.end());
   std::ranges::stable_sort(reasons, std::greater{}, &std::pair<std::string, std::int64_t>::second);
-  for (const auto &[reason, count] : reasons)
-    text += folded(reason, "        ", fmt::format("{:>6}  ", count));
+  std::int64_t others = 0;
+  for (std::size_t n = 0; n < reasons.size(); ++n)
+    if (n < most_reasons)
+      text += folded(reasons[n].first, "        ", fmt::format("{:>6}  ", reasons[n].second));
+    else
+      others += reasons[n].second;
+  if (others > 0)
+    text +=
+        fmt::format("{:>6}  for {} other reasons (--json lists them)\n", others, reasons.size() - most_reasons);
   return text;
 }
 
@@ -112,6 +121,7 @@ TuneOptions chosen_options(const Context &context) {
   options.setting.launch = launch == "single"  ? cuda::LaunchMode::single
                            : launch == "graph" ? cuda::LaunchMode::graph
                                                : cuda::LaunchMode::back_to_back;
+  options.shard = chosen_shard(context.arguments.value("shard"), process_environment());
   options.setting.cold_l2 = context.arguments.value("l2") == "cold";
   return options;
 }
@@ -170,7 +180,7 @@ ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string
 }
 
 ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &measurer) {
-  std::optional<records::Database> database = open_given_database(context);
+  std::optional<records::Database> database = open_given_database(context, tuning.shard());
   std::vector<records::Record> found = tuning.measure(measurer, database ? &*database : nullptr);
   bool wrong =
       std::ranges::any_of(found, [](const auto &record) { return record.outcome == records::Outcome::wrong; });
@@ -191,6 +201,11 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
     return code;
   }
   std::vector<std::string> notes = tuning.notes();
+  if (tuning.shard().count > 1)
+    notes.push_back(
+        fmt::format("process {} of {} (from {}): it tried the default point and every {}th other point; "
+                    "`nestsmith tune merge` joins the databases",
+                    tuning.shard().index, tuning.shard().count, tuning.shard().source, tuning.shard().count));
   if (tuning.interrupted())
     notes.insert(notes.begin(), "interrupted; the same command continues");
   notes.push_back(database ? fmt::format("stored in {}", database->path().string())
@@ -207,10 +222,12 @@ ExitCode tune_rung(const Context &context) {
   TuneOptions options = chosen_options(context);
   Choice choice = chosen_rung(context);
   Shape shape = chosen_shape(context, choice);
+  if (auto device = visible_device(options.shard, process_environment()))
+    setenv("CUDA_VISIBLE_DEVICES", device->c_str(), 1);
   if (parent)
     return serve_measurements(context, *parent, choice, shape, options.setting);
   Tuning tuning(context, choice, shape, chosen_dtype(context, choice), choose_gpu(context), options);
-  tuning.enumerate();
+  tuning.enumerate(context.arguments.has("space"));
   if (context.arguments.has("space"))
     return list_space(context, tuning);
   if (context.arguments.has("gpu") || context.arguments.has("arch"))
@@ -250,6 +267,7 @@ Command tune_command() {
        {"seed", "N", "seed of the search (1)"},
        {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
        {"minutes", "M", "maximum duration of the measurements"},
+       {"shard", "I/N", "try only the points of process I of N; default: the rank by Slurm, Open MPI or PMI"},
        {"launch",
         "WAY",
         "single, back-to-back or graph (back-to-back)",

@@ -177,11 +177,11 @@ ExitCode merge_databases(const Context &context) {
 
 std::string standard_database_text() { return "$XDG_DATA_HOME/nestsmith/tune.db"; }
 
-std::optional<Database> open_given_database(const Context &context) {
+std::optional<Database> open_given_database(const Context &context, const Shard &shard) {
   if (auto path = context.arguments.value("db"))
-    return Database::open(*path);
+    return Database::open(shard.file(*path));
   if (auto path = standard_database())
-    return Database::open(*path);
+    return Database::open(shard.file(*path));
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/records/database.h"
 #include "tools/command.h"
 #include "tools/json.h"
+#include "tools/shard.h"
 
 #include <optional>
 #include <string>
@@ -15,8 +16,8 @@ namespace nestsmith::cli {
 /// "$XDG_DATA_HOME/nestsmith/tune.db", for the help text.
 std::string standard_database_text();
 /// The database of --db, otherwise the standard one, which is created. None if there is no --db and neither
-/// XDG_DATA_HOME nor HOME is set.
-std::optional<records::Database> open_given_database(const Context &context);
+/// XDG_DATA_HOME nor HOME is set. Each shard has its own file.
+std::optional<records::Database> open_given_database(const Context &context, const Shard &shard);
 
 /// The first `best` measured records as a table, and all failed ones with their reasons.
 std::string records_text(const std::vector<records::Record> &records, std::size_t best, const Style &style);

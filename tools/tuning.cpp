@@ -17,7 +17,10 @@ namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::int64_t most_points = 20'000;
+/// The points that are built: all of a small space, or a part of a large one. A search adds the neighbours of
+/// its best points.
+constexpr std::int64_t most_listed = 20'000, most_searched = 4'000;
+constexpr std::size_t expanded_at_once = 2;
 /// Samples of each point in the search, and among the finalists.
 constexpr int search_rounds = 5, final_rounds = 15;
 constexpr std::size_t batch_size = 8, finalists = 8, stable_places = 3;
@@ -75,7 +78,8 @@ tune::Built Tuning::build(Knobs &knobs) const {
 
 void Tuning::show(const std::string &step) { progress_.step(step); }
 
-void Tuning::enumerate() {
+void Tuning::enumerate(bool all) {
+  std::int64_t most_points = all ? most_listed : most_searched;
   auto build_point = [&](Knobs &knobs) { return build(knobs); };
   auto report = [&](std::size_t done) {
     show(fmt::format("{} points built", done));
@@ -217,6 +221,21 @@ void Tuning::measure_batch(const std::vector<std::size_t> &batch, tune::Search &
   }
 }
 
+void Tuning::add_neighbours(tune::Search &search) {
+  std::size_t expanded = 0;
+  for (std::size_t best : search.best()) {
+    KnobValues point = search.candidate(best);
+    if (expanded == expanded_at_once)
+      return;
+    if (!expanded_.insert(point).second)
+      continue;
+    ++expanded;
+    for (KnobValues &knobs : tune::add_neighbours(
+             space_, [&](Knobs &values) { return build(values); }, choice_.knobs, point))
+      search.add(std::move(knobs));
+  }
+}
+
 void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *database) {
   std::vector<KnobValues> order;
   for (int repeat = 0; repeat < most_finals && interrupt_requested == 0; ++repeat) {
@@ -251,8 +270,9 @@ std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Da
     return options_.minutes && Clock::now() - start >= std::chrono::minutes(*options_.minutes);
   };
   Points candidates;
-  for (const tune::Point &point : space_.points)
-    candidates.push_back(point.knobs);
+  for (std::size_t n = 0; n < space_.points.size(); ++n)
+    if (options_.shard.has(n))
+      candidates.push_back(space_.points[n].knobs);
   const TuneMachine machine = measurer.machine();
   std::vector<records::Record> stored;
   if (database)
@@ -283,6 +303,8 @@ std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Da
       break;
     tried += static_cast<std::int64_t>(batch.size());
     measure_batch(batch, search, measurer, database);
+    if (!space_.complete && options_.way == tune::Way::learn)
+      add_neighbours(search);
     std::vector<std::size_t> best = search.best();
     if (!best.empty()) {
       const records::Record &record = records_.at(search.candidate(best.front()));

@@ -6,6 +6,7 @@
 #include "runtime/tune/space.h"
 #include "tools/analysed.h"
 #include "tools/bench.h"
+#include "tools/shard.h"
 #include "tools/tune_measure.h"
 
 #include <map>
@@ -21,6 +22,7 @@ struct TuneOptions {
   std::optional<std::int64_t> minutes; ///< maximum duration of the measurements
   std::uint64_t seed = 1;
   tune::Way way = tune::Way::learn;
+  Shard shard;          ///< the points of this process
   BenchSetting setting; ///< of all measurements
 };
 
@@ -32,14 +34,16 @@ public:
   const Choice &choice() const { return choice_; }
   const Shape &shape() const { return shape_; }
   DType dtype() const { return dtype_; }
+  const Shard &shard() const { return options_.shard; }
   const Gpu &gpu() const { return gpu_.gpu; }
   /// The points that were tried. After `rank` and `measure`, with those that were removed since.
   const tune::Space &space() const { return space_; }
   /// Sentences about missing results.
   const std::vector<std::string> &notes() const { return notes_; }
 
-  /// Builds the points. Throws UserError (usage) if the rung has no knobs.
-  void enumerate();
+  /// Builds the points: all, or up to 20,000, or, for a search, up to 4,000. If there are more, builds a random
+  /// choice of them. Throws UserError (usage) if the rung has no knobs.
+  void enumerate(bool all);
   /// Orders the points by the model. At most `trials` points are analysed.
   void rank();
   /// Measures points until the limit of trials or minutes, until all are measured, or until Ctrl-C. Stores each
@@ -61,6 +65,8 @@ private:
              const TuneMachine &machine, records::Database *database);
   void measure_batch(const std::vector<std::size_t> &batch, tune::Search &search, TuneMeasurer &measurer,
                      records::Database *database);
+  /// Adds the points that differ in one knob from the best ones.
+  void add_neighbours(tune::Search &search);
   void measure_finalists(TuneMeasurer &measurer, records::Database *database);
   std::vector<records::Record> sorted_records() const;
   void show(const std::string &step);
@@ -74,7 +80,7 @@ private:
   tune::Space space_;
   double least_seconds_ = std::numeric_limits<double>::infinity(); ///< of the predictions
   std::map<KnobValues, records::Record> records_;
-  std::set<KnobValues> analysed_;
+  std::set<KnobValues> expanded_; ///< points whose neighbours were added
   std::vector<std::string> notes_;
   Progress progress_;
   bool interrupted_ = false;

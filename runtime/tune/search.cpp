@@ -89,6 +89,12 @@ std::vector<std::size_t> Search::propose(std::size_t count) {
   return list;
 }
 
+void Search::add(KnobValues candidate) {
+  order_.push_back(candidates_.size());
+  candidates_.push_back(std::move(candidate));
+  proposed_.push_back(false);
+}
+
 void Search::learn(std::size_t candidate, std::optional<double> ms) {
   internal_check(candidate < candidates_.size(), "a candidate of the search");
   measured_[candidate] = ms;

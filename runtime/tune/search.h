@@ -31,6 +31,9 @@ public:
   /// The median time of a candidate in ms. None: it is not legal, or was removed.
   void learn(std::size_t candidate, std::optional<double> ms);
 
+  /// Adds a candidate that the search does not have.
+  void add(KnobValues candidate);
+
   const KnobValues &candidate(std::size_t position) const { return candidates_[position]; }
   /// The measured candidates, the fastest first.
   std::vector<std::size_t> best() const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <fmt/format.h>
 #include <llvm/Support/xxhash.h>
 #include <mutex>
@@ -14,13 +15,36 @@ namespace nestsmith::tune {
 
 namespace {
 
+/// The text with N for each number that is a word of its own.
+std::string without_numbers(const std::string &text) {
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  auto part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::string result;
+  for (std::size_t n = 0; n < text.size();) {
+    std::size_t end = n;
+    while (end < text.size() && digit(text[end]))
+      ++end;
+    if (end > n && (n == 0 || !part_of_name(text[n - 1])) && (end == text.size() || !part_of_name(text[end])))
+      result += 'N', n = end;
+    else
+      result += text[n++];
+  }
+  return result;
+}
+
 /// The requirement that a point does not meet, or the message without its advice.
 std::string reason_of(const UserError &error) {
   const auto *refusal = dynamic_cast<const ScheduleError *>(&error);
   if (refusal && !refusal->requirement().empty())
     return refusal->requirement();
   std::string message = refusal ? refusal->message() : error.what();
-  return message.substr(0, message.find_first_of(";\n"));
+  return without_numbers(message.substr(0, message.find_first_of(";\n")));
+}
+
+void add_knobs(Space &space, const std::vector<Knob> &asked) {
+  for (const Knob &knob : asked)
+    if (std::ranges::find(space.knobs, knob.name, &Knob::name) == space.knobs.end())
+      space.knobs.push_back(knob);
 }
 
 /// Builds the point, and adds it to the points or to the removed ones.
@@ -35,9 +59,15 @@ void add(Space &space, const Build &build, Knobs &knobs) {
     space.points.push_back({knobs.chosen()});
   else
     ++space.removed[removed];
-  for (const Knob &knob : knobs.asked())
-    if (std::ranges::find(space.knobs, knob.name, &Knob::name) == space.knobs.end())
-      space.knobs.push_back(knob);
+  add_knobs(space, knobs.asked());
+}
+
+/// Adds the points of `other`.
+void merge(Space &space, const Space &other) {
+  space.points.insert(space.points.end(), other.points.begin(), other.points.end());
+  for (const auto &[reason, count] : other.removed)
+    space.removed[reason] += count;
+  add_knobs(space, other.knobs);
 }
 
 /// Throws UserError if the kernels do not fit on the GPU.
@@ -93,18 +123,43 @@ Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, st
   int repeats = 0;
   for (std::uint64_t n = 0; static_cast<std::int64_t>(known.size()) < limit && repeats < most_repeats; ++n) {
     Knobs knobs = n == 0 ? Knobs(fixed) : Knobs::random(seed + n, fixed);
-    Space tried = space;
+    Space tried;
     add(tried, build, knobs);
     if (!known.insert(knobs.chosen()).second) {
       ++repeats;
       continue;
     }
     repeats = 0;
-    space = std::move(tried);
+    merge(space, tried);
     if (!on_point(known.size()))
       break;
   }
   return space;
+}
+
+std::vector<KnobValues> add_neighbours(Space &space, const Build &build, const KnobValues &fixed,
+                                       const KnobValues &point) {
+  std::vector<KnobValues> added;
+  Knobs asked(point);
+  build(asked);
+  for (const Knob &knob : asked.asked())
+    for (const std::string &candidate : knob.candidates) {
+      if (fixed.contains(knob.name) || candidate == knob.candidates[knob.chosen])
+        continue;
+      KnobValues values = point;
+      values[knob.name] = candidate;
+      Knobs changed(values);
+      try {
+        build(changed);
+      } catch (const UserError &) { // the enumeration counts refusals; these points are extra ones
+        continue;
+      }
+      if (std::ranges::find(space.points, changed.chosen(), &Point::knobs) != space.points.end())
+        continue;
+      space.points.push_back({changed.chosen()});
+      added.push_back(changed.chosen());
+    }
+  return added;
 }
 
 void thin_out(Space &space, std::int64_t limit, std::uint64_t seed) {

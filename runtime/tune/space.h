@@ -44,7 +44,8 @@ struct Point {
 struct Space {
   std::vector<Knob> knobs; ///< all knobs that a point asked for, in the order of the first request
   std::vector<Point> points;
-  /// The number of removed points by reason: the tag of a requirement (docs/language.md), or a message.
+  /// The number of removed points by reason: the tag of a requirement (docs/language.md), or a message without
+  /// its advice, with N for each number.
   std::map<std::string, std::int64_t> removed;
   bool complete = true; ///< false if a limit ended the enumeration
 
@@ -61,6 +62,11 @@ using OnPoint = std::function<bool(std::size_t done)>;
 Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit, const OnPoint &on_point);
 Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
              const OnPoint &on_point);
+
+/// Builds each point that differs from `point` in the value of one knob, except for the knobs in `fixed`, and
+/// adds the legal ones that the space does not have. Returns them.
+std::vector<KnobValues> add_neighbours(Space &space, const Build &build, const KnobValues &fixed,
+                                       const KnobValues &point);
 
 /// If there are more than `limit` points, keeps the first one, which has the default of each knob if this is
 /// legal, and a random choice of the others.

@@ -68,7 +68,7 @@ endif()
 
 # What is missing for a build is named with Debian's package.
 if(MODE STREQUAL subdirectory)
-  foreach(case fmt:libfmt-dev Eigen3:libeigen3-dev LLVM:llvm-dev)
+  foreach(case SQLite3:libsqlite3-dev fmt:libfmt-dev Eigen3:libeigen3-dev LLVM:llvm-dev)
     string(REGEX MATCH "(.*):(.*)" case ${case})
     set(expected "nestsmith needs ${CMAKE_MATCH_1}, which was not found; on Debian: apt-get install ${CMAKE_MATCH_2}")
     execute_process(COMMAND ${CMAKE_COMMAND} -DCMAKE_DISABLE_FIND_PACKAGE_${CMAKE_MATCH_1}=ON ${folder}/build

@@ -92,6 +92,14 @@ TEST(Search, OfNothingAndOfRefusedPointsEnds) {
   EXPECT_TRUE(search.best().empty());
 }
 
+TEST(Search, ProposesAddedCandidates) {
+  Search search({{{"a", "1"}}}, Way::learn, 1);
+  EXPECT_THAT(search.propose(8), ElementsAre(0));
+  EXPECT_TRUE(search.propose(8).empty());
+  search.add({{"a", "2"}});
+  EXPECT_THAT(search.propose(8), ElementsAre(1));
+}
+
 TEST(RankCorrelation, ComparesOrders) {
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {10, 20, 30, 1000}), 1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1);

@@ -2,6 +2,7 @@
 
 #include "runtime/tune/space.h"
 
+#include "dsl/error.h"
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 
@@ -84,6 +85,27 @@ TEST(TuneSpace, ThinsOutReproducibly) {
   EXPECT_EQ(names(space).front(), "threads=64, vectors=false");
   thin_out(space, 5, 3);
   EXPECT_EQ(space.points.size(), 2U);
+}
+
+TEST(TuneSpace, AddsTheLegalNeighboursOfAPoint) {
+  Space space = enumerate(rows, {}, 1, go_on);
+  KnobValues point = space.points.front().knobs;
+  std::vector<std::string> added;
+  for (const KnobValues &knobs : add_neighbours(space, rows, {}, point))
+    added.push_back(to_string(knobs));
+  EXPECT_THAT(added, ElementsAre("threads=32, vectors=false", "threads=16, vectors=false"));
+  EXPECT_EQ(space.points.size(), 3U);
+  EXPECT_TRUE(add_neighbours(space, rows, {}, point).empty()) << "the space has them";
+  Space fixed = enumerate(rows, {}, 1, go_on);
+  EXPECT_TRUE(add_neighbours(fixed, rows, {{"threads", "64"}}, point).empty());
+}
+
+TEST(TuneSpace, JoinsReasonsThatDifferInNumbers) {
+  auto build = [](Knobs &knobs) -> Built {
+    std::int64_t kib = knobs.choose("kib", std::vector<std::int64_t>{1, 2, 3});
+    throw UserError(ExitCode::usage, std::to_string(kib) + " KiB do not fit sm_80; use fewer");
+  };
+  EXPECT_THAT(enumerate(build, {}, 10, go_on).removed, ElementsAre(Pair("N KiB do not fit sm_80", 3)));
 }
 
 TEST(TuneSpace, IsSortedByThePrediction) {
