@@ -117,8 +117,10 @@ public:
     visit(stmt, Overloaded{
                     [&](const For &loop) {
                       auto extent = evaluate(loop.extent).as<std::int64_t>();
+                      Var around = loop.reversed_by();
+                      bool backwards = around && evaluate(around).as<std::int64_t>() % 2 == 1;
                       for (std::int64_t i = 0; i < extent; ++i) {
-                        environment_[loop.var.get()] = Scalar::of(DType::i64, i);
+                        environment_[loop.var.get()] = Scalar::of(DType::i64, backwards ? extent - 1 - i : i);
                         run(loop.body);
                       }
                     },

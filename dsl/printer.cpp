@@ -136,7 +136,10 @@ std::string text(const LoopForm &form) {
   auto partitioned = [](const auto &x) { return x.partitioned ? " partitioned" : ""; };
   return std::visit(Overloaded{
                         [&](const Serial &x) { return text(x.pipeline) + partitioned(x); },
-                        [](const Unrolled &x) { return " unrolled" + text(x.pipeline); },
+                        [](const Unrolled &x) {
+                          return " unrolled" + text(x.pipeline) +
+                                 (x.reversed_by ? " backwards in odd " + x.reversed_by->name : "");
+                        },
                         [](const Vectorized &) { return std::string(" vectorized"); },
                         [](const Tensorized &x) { return " tensorized by " + x.intrinsic.get().name; },
                         [&](const BoundTo &x) { return fmt::format(" in {}{}", name(x.axis), partitioned(x)); },

@@ -90,6 +90,11 @@ const std::vector<Staged> &For::pipeline() const {
   return serial ? serial->pipeline : none;
 }
 
+Var For::reversed_by() const {
+  const auto *unrolled = std::get_if<Unrolled>(&form);
+  return unrolled ? unrolled->reversed_by : nullptr;
+}
+
 bool For::partitioned() const {
   if (const auto *bound = std::get_if<BoundTo>(&form))
     return bound->partitioned;

@@ -3,8 +3,8 @@
 ///
 ///   stmt  := for | seq | block
 ///   for   := for var in extent form: stmt
-///   form  := serial [pipelined] [partitioned] | unrolled [pipelined] | vectorized | tensorized
-///            | bound to an axis [partitioned]
+///   form  := serial [pipelined] [partitioned] | unrolled [pipelined] [backwards in odd var] | vectorized
+///            | tensorized | bound to an axis [partitioned]
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, sum v1 = binding [from first], …) where v < extent …:
 ///              [init: store] store
@@ -56,15 +56,18 @@ struct Staged {
   std::int64_t stage, order;
 };
 
-/// The form of a loop requests a form of the kernel and does not affect the meaning. `pipeline` contains one
-/// entry for each block below a pipelined loop, and is empty for any other loop. Full tiles and partial tiles
-/// of a `partitioned` loop get separate code.
+/// The form of a loop requests a form of the kernel. It does not affect the meaning, except that `reversed_by`
+/// changes the order of the iterations. `pipeline` contains one entry for each block below a pipelined loop,
+/// and is empty for any other loop. Full tiles and partial tiles of a `partitioned` loop get separate code.
 struct Serial {
   std::vector<Staged> pipeline = {};
   bool partitioned = false;
 };
+/// If `reversed_by` is set, the loop executes its iterations in descending order where the value of this outer
+/// loop is odd.
 struct Unrolled {
   std::vector<Staged> pipeline = {};
+  Var reversed_by = {};
 };
 /// The iterations become the lanes of vector accesses.
 struct Vectorized {};
@@ -82,9 +85,10 @@ using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized, BoundTo>
 /// "vectorized", "tensorized", …; "bound" for every axis.
 std::string_view name(const LoopForm &form);
 
-/// Executes the body for var = 0 … extent-1. A bound loop executes like any other loop. A nest inside of thread
-/// loops may bind the same axes again (cooperative fetch). In the sequential meaning, each iteration of the
-/// outer thread loops executes this nest in full, and writes the same values again.
+/// Executes the body for var = 0 … extent-1, or in descending order (`reversed_by`). A bound loop executes like
+/// any other loop. A nest inside of thread loops may bind the same axes again (cooperative fetch). In the
+/// sequential meaning, each iteration of the outer thread loops executes this nest in full, and writes the same
+/// values again.
 struct For {
   Var var;
   Expr extent;
@@ -96,6 +100,7 @@ struct For {
   const Intrinsic *intrinsic() const;          ///< null if the loop is not tensorized
   const std::vector<Staged> &pipeline() const; ///< empty if the loop is not pipelined
   bool partitioned() const;
+  Var reversed_by() const; ///< null if the direction of the loop does not depend on another loop
   bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
 };
 

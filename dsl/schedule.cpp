@@ -16,6 +16,7 @@
 #include "dsl/primitives/reverse_compute_inline.h"
 #include "dsl/primitives/rfactor.h"
 #include "dsl/primitives/set_scope.h"
+#include "dsl/primitives/snake.h"
 #include "dsl/primitives/split.h"
 #include "dsl/primitives/storage_align.h"
 #include "dsl/primitives/swizzle.h"
@@ -218,6 +219,7 @@ void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
   primitives::pipeline(*this, loop, std::move(stages));
 }
 void Schedule::double_buffer(Loop loop) { primitives::double_buffer(*this, loop); }
+void Schedule::snake(Loop outer, Loop inner) { primitives::snake(*this, outer, inner); }
 void Schedule::partition(Loop loop) { primitives::partition(*this, loop); }
 BlockRef Schedule::decompose_reduction(BlockRef block, Loop loop) {
   return primitives::decompose_reduction(*this, block, loop);

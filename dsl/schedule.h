@@ -82,6 +82,7 @@ public:
   void bind(Loop loop, Axis axis);
   void unroll(Loop loop);
   void vectorize(Loop loop);
+  void snake(Loop outer, Loop inner);
   void partition(Loop loop);
 
   // Data.

@@ -192,8 +192,20 @@ private:
     if (!loop.pipeline().empty())
       return emit_pipeline(loop, std::move(made));
     loops_[loop.var] = var;
-    made.body = emit(loop.body);
+    made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit(loop.body);
     return kernel::make(std::move(made));
+  }
+
+  /// The body of a loop that runs backwards in odd iterations of an outer loop.
+  /// [rule.snake] 0 <= e - 1 - x, e - 1 - x < e, e - 1 - (e - 1 - x) = x where 0 <= x, x < e
+  kernel::Stmt emit_reversed(const For &loop, const Var &var) {
+    Var turned = make_var(loop.var->name);
+    bounds_.set_extent(turned, loop.extent);
+    loops_[loop.var] = turned;
+    Expr forwards = equal(floormod(loops_.at(loop.reversed_by()), Expr(2)), Expr(0));
+    Expr backwards = Expr(as_int(loop.extent).value() - 1) - var;
+    kernel::Stmt index = kernel::make(kernel::Declare{turned, select(forwards, var, backwards)});
+    return kernel::make_seq({index, emit(loop.body)});
   }
 
   static kernel::LoopForm form_of(const For &loop) {

@@ -118,8 +118,12 @@ private:
         lanes.push_back(cast(e.dtype(), rewrite(element, done)));
       return pack(std::move(lanes));
     }
-    if (const auto *choice = e.as<Select>(); choice && e.dtype() == DType::i64)
+    if (const auto *choice = e.as<Select>(); choice && e.dtype() == DType::i64) {
+      Expr a = rewrite(choice->when_true, done), b = rewrite(choice->when_false, done);
+      if (a.dtype() == DType::i32 && b.dtype() == DType::i32 && !choice->branches)
+        return select(rewrite(choice->condition, done), a, b);
       return map_children(e, [&](const Expr &child) { return cast(child.dtype(), rewrite(child, done)); });
+    }
     if (const auto *access = e.as<Load>();
         access && access->fill.exists() && access->buffer->dtype == DType::i64)
       return map_children(e, [&](const Expr &child) {

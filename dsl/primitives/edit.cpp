@@ -3,6 +3,7 @@
 #include "dsl/pipeline.h"
 #include "dsl/primitives/registry.h"
 #include "dsl/printer.h"
+#include "dsl/snake.h"
 #include "dsl/vector_access.h"
 #include "dsl/verify.h"
 
@@ -91,6 +92,8 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
   if (auto breach = find_breach(next, &program()))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
   if (auto breach = find_pipeline_breach(next))
+    refuse(breach->requirement, breach->message, breach->culprits);
+  if (auto breach = find_snake_breach(next))
     refuse(breach->requirement, breach->message, breach->culprits);
   if (const For *lanes = find_crowded_lanes(next))
     refuse("any.lanes",

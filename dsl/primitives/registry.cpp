@@ -134,6 +134,7 @@ const std::vector<Primitive> &all_primitives() {
       primitive("reverse_compute_inline", &Schedule::reverse_compute_inline),
       primitive("rfactor", &Schedule::rfactor),
       primitive("set_scope", &Schedule::set_scope),
+      primitive("snake", &Schedule::snake),
       primitive<Loops, Loop, Factors>("split", &Schedule::split),
       primitive("storage_align", &Schedule::storage_align),
       primitive("swizzle", &Schedule::swizzle),

@@ -79,6 +79,7 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
     for (Loop other : loops) {
       const std::string &inner = other.var->name;
       add("fuse(" + at + ", " + inner + ")", [=](Schedule &s) { s.fuse(loop, other); });
+      add("snake(" + at + ", " + inner + ")", [=](Schedule &s) { s.snake(loop, other); });
       add("reorder({" + at + ", " + inner + "})", [=](Schedule &s) { s.reorder({loop, other}); });
     }
   }

@@ -323,6 +323,8 @@ void Author::annotate(const std::string &name, const Roles &roles) {
   if (chance(12) && !roles.k_outer.empty() && has_loop(roles.k_outer.front()) && has_block(name))
     go("decompose_reduction",
        {BlockName{name}, LoopName{chance(80) ? roles.k_outer.front() : roles.all().front()}});
+  if (chance(15) && has_block(name))
+    snake(name);
   Names names;
   for (const For *loop : all_loops(body()))
     names.push_back(loop->var->name);
@@ -349,6 +351,16 @@ void Author::annotate(const std::string &name, const Roles &roles) {
   }
   if (!roles.blocks.empty() && has_loop(roles.blocks.front()) && chance(12))
     go("partition", {LoopName{roles.blocks.front()}});
+}
+
+void Author::snake(const std::string &name) {
+  std::vector<const For *> around = loops_of(path_to(body(), s_.block(name).id));
+  std::erase_if(around, [](const For *loop) { return !loop->is<Serial>(); });
+  if (around.size() < 2)
+    return;
+  std::string inner = around.back()->var->name, outer = around[around.size() - 2]->var->name;
+  if (go("unroll", {LoopName{inner}}) && go("unroll", {LoopName{outer}}))
+    go("snake", {LoopName{outer}, LoopName{inner}});
 }
 
 } // namespace nestsmith::fuzz

@@ -96,6 +96,8 @@ private:
 
   void overlap(const Roles &roles);
   void annotate(const std::string &name, const Roles &roles);
+  /// Reverses the innermost loop of a block in odd iterations of the loop around it.
+  void snake(const std::string &name);
 
   // ---- what is owed
 

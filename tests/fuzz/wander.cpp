@@ -146,6 +146,11 @@ const std::map<std::string, Rule> &rules() {
          auto [outer, inner] = a.nested();
          return Drawn{outer, inner};
        }},
+      {"snake",
+       [](Arguments &a) {
+         auto [outer, inner] = a.nested();
+         return Drawn{outer, inner};
+       }},
       {"tile",
        [](Arguments &a) {
          auto [outer, inner] = a.nested();

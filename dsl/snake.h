@@ -1,0 +1,22 @@
+#pragma once
+/// Loops that run backwards in odd iterations of a loop around them (dsl/primitives/snake.h).
+
+#include "dsl/program.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// A violated requirement of a snake.
+struct SnakeBreach {
+  const char *requirement; ///< tag of a `Requires` line of dsl/primitives/snake.h
+  std::string message;
+  std::vector<std::string> culprits; ///< names of the loops and blocks to underline
+};
+
+/// Checks all loops whose direction depends on an outer loop, and returns the first breach.
+std::optional<SnakeBreach> find_snake_breach(const Program &program);
+
+} // namespace nestsmith
