@@ -27,10 +27,10 @@ struct Choices {
   explicit Choices(Knobs &knobs);
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
-  std::vector<std::int64_t> blocks() const;
+  std::vector<std::int64_t> blocks(const Target &target, DType dtype) const;
 
   Grid warps, lanes, results;
-  bool zigzag, prefetch, fragments;
+  bool zigzag, prefetch, fragments, columns, snake;
   std::int64_t bk, group;
 };
 
@@ -40,15 +40,19 @@ Choices::Choices(Knobs &knobs)
       lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
       results(choose_grid(knobs, "results", {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8"})),
       zigzag(knobs.flag("zigzag", true)), prefetch(knobs.flag("prefetch", true)),
-      fragments(knobs.flag("fragments")), bk(knobs.choose("bk", {16, 8, 32})),
-      group(knobs.choose("group", {1, 4, 8})) {}
+      fragments(knobs.flag("fragments")), columns(knobs.flag("columns")), snake(knobs.flag("snake")),
+      bk(knobs.choose("bk", {16, 8, 32})), group(knobs.choose("group", {1, 4, 8})) {}
 
-/// Candidates for the number of blocks on an SM; 0 states none. A thread needs registers for its results and
-/// for the operands, and an SM has 65536 registers.
-std::vector<std::int64_t> Choices::blocks() const {
+/// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory; 0
+/// states none. A thread needs registers for its results and for the operands, and an SM has 65536 registers.
+std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype) const {
+  std::int64_t registers = threads() * (results[0] * results[1] + 24);
+  std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = (prefetch ? 2 : 1) * bk * row;
+  std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
   std::vector<std::int64_t> candidates = {2, 0, 1, 3, 4, 5, 6, 8};
-  std::erase_if(candidates,
-                [&](std::int64_t n) { return n * threads() * (results[0] * results[1] + 24) > 65536; });
+  std::erase_if(candidates, [&](std::int64_t n) {
+    return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
+  });
   return candidates;
 }
 
@@ -89,7 +93,7 @@ std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64
 /// and each 128-bit read of shared memory takes two clocks instead of four.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Choices choice(knobs);
-  const auto &[warps, lanes, results, zigzag, prefetch, fragments, bk, group] = choice;
+  const auto &[warps, lanes, results, zigzag, prefetch, fragments, by_columns, snake, bk, group] = choice;
   std::int64_t low = zigzag ? 2 : 1;
   Schedule s(nestsmith::gemm(shape, dtype), target);
   bool vectors = !ladder::vector_variant(shape, dtype);
@@ -103,6 +107,9 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   auto [k_outer, k_inner] = s.split(k, {infer, bk});
   s.reorder({i_block, j_block, i_warp, j_warp, i_high, j_high, i_low, j_low, k_outer, k_inner, i_group, i_elem,
              j_group, j_elem});
+  std::vector<Loop> results_of_thread = {i_group, i_elem, j_group, j_elem};
+  if (by_columns)
+    s.reorder(results_of_thread = {j_group, j_elem, i_group, i_elem});
   auto thread = i_warp;
   for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
     thread = s.fuse(thread, loop);
@@ -118,7 +125,11 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     by_vectors(s, s.loops_below(fragment, k_inner), byte_size(dtype) >= 4);
     copies.push_back(fragment);
   }
-  unroll_all(s, {k_inner, i_group, i_elem, j_group, j_elem});
+  s.unroll(k_inner);
+  unroll_all(s, results_of_thread);
+  if (snake) // the operands that one row or column used last are the first ones of the next
+    for (std::size_t inner : {2, 3})
+      s.snake(results_of_thread[1], results_of_thread[inner]);
   if (fragments) // loads the operands of the next k while this one is used
     s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {AB, 1, 2}});
   if (prefetch)
@@ -129,7 +140,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     s.partition(tiles.front());
   if (group == 1 && !columns)
     s.partition(tiles.back());
-  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks()); blocks && !shape.stated)
+  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks(target, dtype)); blocks && !shape.stated)
     s.launch_bounds(blocks); // index arithmetic in sizes takes more registers
   return s;
 }
