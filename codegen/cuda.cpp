@@ -319,9 +319,8 @@ std::string cuda_kernel(const kernel::Kernel &kernel) {
 }
 
 /// If `begins` is not null, records the start of each statement in it.
-static std::string write_kernels(const kernel::Plan &plan,
+static std::string write_kernels(const kernel::Plan &plan, std::string text,
                                  std::map<const kernel::StmtNode *, std::size_t> *begins) {
-  std::string text = Prelude(plan.kernels).text();
   for (std::size_t n = 0; n < plan.kernels.size(); ++n) {
     text += n == 0 ? "" : "\n";
     std::map<const kernel::StmtNode *, std::size_t> inside;
@@ -333,11 +332,17 @@ static std::string write_kernels(const kernel::Plan &plan,
   return text;
 }
 
-std::string cuda_kernels(const kernel::Plan &plan) { return write_kernels(plan, nullptr); }
+std::string cuda_helpers(std::span<const kernel::Kernel> kernels) { return Prelude(kernels).text(); }
+
+std::string cuda_definitions(const kernel::Plan &plan) { return write_kernels(plan, "", nullptr); }
+
+std::string cuda_kernels(const kernel::Plan &plan) {
+  return cuda_helpers(plan.kernels) + cuda_definitions(plan);
+}
 
 CudaText cuda_text(const kernel::Plan &plan) {
   CudaText result;
-  result.text = write_kernels(plan, &result.begins);
+  result.text = write_kernels(plan, cuda_helpers(plan.kernels), &result.begins);
   return result;
 }
 

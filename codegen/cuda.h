@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ std::string entry_name(const kernel::Kernel &kernel);
 std::string cuda_kernel(const kernel::Kernel &kernel);
 /// All kernels of a plan in order, preceded by the helpers that they call.
 std::string cuda_kernels(const kernel::Plan &plan);
+/// The two parts of `cuda_kernels`, for a file with several plans: the helpers that these kernels call, and the
+/// definitions of the kernels of a plan.
+std::string cuda_helpers(std::span<const kernel::Kernel> kernels);
+std::string cuda_definitions(const kernel::Plan &plan);
 
 /// The position of a statement in the text.
 struct TextLine {

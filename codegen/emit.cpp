@@ -15,15 +15,6 @@ namespace nestsmith {
 
 namespace {
 
-constexpr std::string_view overlap_function =
-    R"(/// Returns whether two arrays overlap.
-static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
-  const char *a_begin = (const char *)a, *b_begin = (const char *)b;
-  return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
-}
-
-)";
-
 /// ", A and B aligned to 16 bytes".
 std::string alignment_text(const kernel::Plan &plan) {
   std::map<std::int64_t, std::vector<std::string>> names;
@@ -126,9 +117,7 @@ public:
       : plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)) {}
 
   std::string write() {
-    if (std::ranges::any_of(requirements_.rest, [](const Requirement &requirement) {
-          return requirement.broken.starts_with("overlap(");
-        }))
+    if (requirements_.check_overlaps())
       out_.verbatim(overlap_function);
     if (!plan_.workspaces.empty())
       workspace_function();

@@ -9,6 +9,15 @@
 
 namespace nestsmith {
 
+const std::string_view overlap_function =
+    R"(/// Returns whether two arrays overlap.
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  const char *a_begin = (const char *)a, *b_begin = (const char *)b;
+  return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
+}
+
+)";
+
 namespace {
 
 /// The negation of a condition.
@@ -187,6 +196,11 @@ std::vector<Requirement> Requirements::all() const {
   std::vector<Requirement> list = sizes;
   list.insert(list.end(), rest.begin(), rest.end());
   return list;
+}
+
+bool Requirements::check_overlaps() const {
+  return std::ranges::any_of(
+      rest, [](const Requirement &requirement) { return requirement.broken.starts_with("overlap("); });
 }
 
 Requirements requirements_of(const Launcher &launcher) { return Writer(launcher).write(); }

@@ -4,6 +4,7 @@
 #include "codegen/launcher.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nestsmith {
@@ -23,7 +24,11 @@ struct Requirements {
   std::vector<Requirement> rest; ///< requirements of a launch in which a written array has elements
 
   std::vector<Requirement> all() const;
+  bool check_overlaps() const; ///< whether a condition calls the function `overlap_function`
 };
 Requirements requirements_of(const Launcher &launcher);
+
+/// The definition of the function `overlap`, which conditions call.
+extern const std::string_view overlap_function;
 
 } // namespace nestsmith
