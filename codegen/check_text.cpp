@@ -1,4 +1,4 @@
-#include "codegen/standalone.h"
+#include "codegen/check_text.h"
 
 #include "codegen/cuda.h"
 #include "codegen/names.h"
@@ -120,16 +120,16 @@ std::int64_t stored_elements(const Buffer &buffer) {
   return *elements;
 }
 
-class MainWriter {
+class CheckWriter {
 public:
-  MainWriter(const EmitInfo &info, const kernel::Plan &plan, const Program &source)
-      : info_(info), plan_(plan), source_(source), reference_(reference_text(source)),
+  CheckWriter(const LauncherCalls &calls, const Program &source)
+      : calls_(calls), source_(source), reference_(reference_text(source)),
         on_device_(reference_.iterations > most_host_iterations) {}
-  std::string write();
+  CheckText write();
 
 private:
-  void definitions();
   void reference_kernels();
+  void comparisons();
   void inputs();
   void run_kernel();
   void run_reference();
@@ -145,31 +145,20 @@ private:
     return std::ranges::find(reference_.result_buffers, buffer) != reference_.result_buffers.end();
   }
 
-  const EmitInfo &info_;
-  const kernel::Plan &plan_;
+  const LauncherCalls &calls_;
   const Program &source_;
   ReferenceText reference_;
   bool on_device_;
-  std::vector<std::string> arrays_, scalars_; ///< names in main, in parameter order
+  std::vector<std::string> arrays_, scalars_; ///< names in the function, in parameter order
   std::vector<std::string> devices_, got_; ///< names of each array's device copy, and of the result read back
   TextWriter out_;
 };
 
-void MainWriter::definitions() {
-  out_.verbatim(support);
+void CheckWriter::comparisons() {
   bool real = false, exact = false;
-  for (const RandomSource &random : random_sources) {
-    bool used = std::ranges::any_of(source_.scalars, [&](const Var &v) { return v->dtype == random.dtype; }) ||
-                std::ranges::any_of(source_.params, [&](const Buffer &b) {
-                  return b->dtype == random.dtype && b->role != Role::output;
-                });
-    if (used)
-      out_.verbatim(random.text);
-  }
   for (const Buffer &buffer : source_.params)
     if (written(buffer))
       (is_float(buffer->dtype) ? real : exact) = true;
-  out_.blank();
   if (real)
     out_.verbatim(check_real);
   if (exact)
@@ -186,11 +175,10 @@ void MainWriter::definitions() {
   if (std::ranges::any_of(source_.params, [&](const Buffer &b) { return written(b) && b->strides; }))
     out_.verbatim(packed_rows);
   out_.verbatim(compare);
-  out_.blank();
 }
 
 /// On the device each stage is a kernel with one thread per element.
-void MainWriter::reference_kernels() {
+void CheckWriter::reference_kernels() {
   for (std::size_t n = 0; on_device_ && n < reference_.stages.size(); ++n) {
     const ReferenceStage &stage = reference_.stages[n];
     out_.open(fmt::format("__global__ void reference_stage_{}(Reference reference)", n));
@@ -203,16 +191,15 @@ void MainWriter::reference_kernels() {
   }
 }
 
-void MainWriter::inputs() {
+void CheckWriter::inputs() {
   NameTable names;
-  // Other names that main declares or calls.
+  // Other names that the function declares or calls.
   for (const char *own :
        {"reference", "good", "milliseconds", "median", "begin", "end", "device", "run", "n", "workspace",
         "broken", "must", "randomize", "device_array", "read_back", "packed", "same", "printf"})
     names.claim(own);
-  names.claim(launcher_name(plan_));
-  names.claim(requirement_name(plan_));
-  names.claim(workspace_bytes_name(plan_));
+  for (const std::string &function : {calls_.launcher, calls_.requirement, calls_.workspace_bytes})
+    names.claim(function);
   for (const Parameter &result : reference_.results)
     names.claim(result.name);
   for (const Buffer &buffer : source_.params)
@@ -239,30 +226,30 @@ void MainWriter::inputs() {
   }
 }
 
-std::string MainWriter::workspace_bytes() const {
-  return fmt::format("{}({})", workspace_bytes_name(plan_), fmt::join(plan_.values, ", "));
+std::string CheckWriter::workspace_bytes() const {
+  return fmt::format("{}({})", calls_.workspace_bytes, fmt::join(calls_.of_workspace_bytes, ", "));
 }
 
 /// The launcher's arguments without the stream; without scalars, those of NAME_requirement.
-std::vector<std::string> MainWriter::arguments(bool scalars) const {
+std::vector<std::string> CheckWriter::arguments(bool scalars) const {
   std::vector<std::string> arguments;
   for (std::size_t n = 0; n < arrays_.size(); ++n)
     arguments.push_back(source_.params[n]->dtype == DType::boolean ? fmt::format("(bool *){}", devices_[n])
                                                                    : devices_[n]);
-  for (const NamedExtent &size : launcher_sizes(info_, plan_))
-    arguments.push_back(std::to_string(size.value));
+  for (std::int64_t size : calls_.sizes)
+    arguments.push_back(std::to_string(size));
   if (scalars)
     arguments.insert(arguments.end(), scalars_.begin(), scalars_.end());
-  if (!plan_.workspaces.empty())
+  if (calls_.workspace)
     arguments.insert(arguments.end(), {"workspace", workspace_bytes()});
   return arguments;
 }
 
-std::string MainWriter::launch() const {
-  return fmt::format("{}({}, nullptr)", launcher_name(plan_), fmt::join(arguments(true), ", "));
+std::string CheckWriter::launch() const {
+  return fmt::format("{}({}, nullptr)", calls_.launcher, fmt::join(arguments(true), ", "));
 }
 
-void MainWriter::run_kernel() {
+void CheckWriter::run_kernel() {
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     const Buffer &buffer = source_.params[n];
     out_.line(fmt::format("{} *{} = device_array({});", element_type(buffer->dtype), devices_[n], arrays_[n]));
@@ -270,20 +257,19 @@ void MainWriter::run_kernel() {
       out_.line(fmt::format("must(cudaMemset({}, 0xff, {}.size() * sizeof({}[0])), \"cudaMemset\");",
                             devices_[n], arrays_[n], arrays_[n]));
   }
-  if (!plan_.workspaces.empty()) {
+  if (calls_.workspace) {
     std::string bytes = workspace_bytes();
     out_.line("void *workspace;");
     out_.line(fmt::format("must(cudaMalloc(&workspace, {}), \"cudaMalloc\");", bytes));
     out_.line(fmt::format("must(cudaMemset(workspace, 0xff, {}), \"cudaMemset\");", bytes));
   }
-  out_.line(
-      fmt::format("const char *broken = {}({});", requirement_name(plan_), fmt::join(arguments(false), ", ")));
+  out_.line(fmt::format("const char *broken = {}({});", calls_.requirement, fmt::join(arguments(false), ", ")));
   out_.open("if (broken)");
-  out_.line(fmt::format(R"(fprintf(stderr, "{}: %s\n", broken);)", launcher_name(plan_)));
+  out_.line(fmt::format(R"(fprintf(stderr, "{}: %s\n", broken);)", calls_.launcher));
   out_.line("return 2;");
   out_.close();
-  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(plan_)));
-  out_.line(fmt::format("must(cudaDeviceSynchronize(), \"{}\");", linked_identifier(plan_.name)));
+  out_.line(fmt::format("must({}, \"{}\");", launch(), calls_.launcher));
+  out_.line(fmt::format("must(cudaDeviceSynchronize(), \"{}\");", calls_.name));
   for (std::size_t n = 0; n < arrays_.size(); ++n)
     if (written(source_.params[n])) {
       std::string type = element_type(source_.params[n]->dtype);
@@ -296,7 +282,7 @@ void MainWriter::run_kernel() {
     }
 }
 
-void MainWriter::run_reference() {
+void CheckWriter::run_reference() {
   std::vector<std::string> members;
   // Inputs are unchanged on the device; overwritten arrays are copied again.
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
@@ -341,7 +327,7 @@ void MainWriter::run_reference() {
     }
 }
 
-void MainWriter::compare_results() {
+void CheckWriter::compare_results() {
   out_.line("bool good = true;");
   for (std::size_t n = 0; n < reference_.results.size(); ++n)
     for (std::size_t p = 0; p < arrays_.size(); ++p)
@@ -350,14 +336,14 @@ void MainWriter::compare_results() {
                               reference_.results[n].name));
 }
 
-void MainWriter::time() {
+void CheckWriter::time() {
   out_.line("cudaEvent_t begin, end;");
   out_.line("must(cudaEventCreate(&begin), \"cudaEventCreate\");");
   out_.line("must(cudaEventCreate(&end), \"cudaEventCreate\");");
   out_.line("std::vector<float> milliseconds(20);");
   out_.open("for (int run = -10; run < 20; ++run)", "10 to warm up");
   out_.line("must(cudaEventRecord(begin), \"cudaEventRecord\");");
-  out_.line(fmt::format("must({}, \"{}\");", launch(), launcher_name(plan_)));
+  out_.line(fmt::format("must({}, \"{}\");", launch(), calls_.launcher));
   out_.line("must(cudaEventRecord(end), \"cudaEventRecord\");");
   out_.line("must(cudaEventSynchronize(end), \"cudaEventSynchronize\");");
   out_.open("if (run >= 0)");
@@ -368,21 +354,18 @@ void MainWriter::time() {
   out_.line("double median = (milliseconds[9] + milliseconds[10]) / 2;");
   out_.line(
       R"c(printf("time: %.4f ms (median of 20; %.4f to %.4f)", median, milliseconds[0], milliseconds[19]);)c");
-  if (info_.operations > 0)
-    out_.line(fmt::format(R"(printf(", %.1f GFLOP/s", {:.0f} / median * 1e-6);)", info_.operations));
+  if (calls_.operations > 0)
+    out_.line(fmt::format(R"(printf(", %.1f GFLOP/s", {:.0f} / median * 1e-6);)", calls_.operations));
   out_.line(R"(printf("\n");)");
 }
 
-std::string MainWriter::write() {
-  out_.verbatim(reference_.definitions);
-  out_.blank();
+CheckText CheckWriter::write() {
+  CheckText text;
   reference_kernels();
-  definitions();
-  out_.open("int main()");
-  out_.line("cudaDeviceProp device;");
-  out_.line("must(cudaGetDeviceProperties(&device, 0), \"no usable device\");");
-  out_.line(fmt::format(R"c(printf("{} on %s (sm_%d%d)\n", device.name, device.major, device.minor);)c",
-                        linked_identifier(plan_.name)));
+  text.reference = reference_.definitions + "\n" + out_.take();
+  comparisons();
+  text.comparisons = out_.take();
+  out_.indent();
   inputs();
   out_.blank();
   run_kernel();
@@ -393,20 +376,27 @@ std::string MainWriter::write() {
   out_.blank();
   time();
   out_.line("return good ? 0 : 1;");
-  out_.close();
-  return out_.take();
+  text.body = out_.take();
+  return text;
 }
 
 } // namespace
 
-std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, const Program &source) {
-  internal_check(plan.params.size() == source.params.size() && plan.scalars.size() == source.scalars.size(),
-                 "a plan has the parameters of its program");
-  return emit_header_comment(info, plan) +
-         "//\n// Build and run: nvcc -O3 -arch=native FILE.cu -o a.out && ./a.out\n\n"
-         "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n"
-         "#include <cstdlib>\n#include <cstring>\n#include <vector>\n\n" +
-         cuda_kernels(plan) + "\n" + emit_launcher(info, plan) + "\n" + MainWriter(info, plan, source).write();
+std::string check_support(const Program &source) {
+  std::string text(support);
+  for (const RandomSource &random : random_sources) {
+    bool used = std::ranges::any_of(source.scalars, [&](const Var &v) { return v->dtype == random.dtype; }) ||
+                std::ranges::any_of(source.params, [&](const Buffer &b) {
+                  return b->dtype == random.dtype && b->role != Role::output;
+                });
+    if (used)
+      text += random.text;
+  }
+  return text;
+}
+
+CheckText check_text(const LauncherCalls &calls, const Program &source) {
+  return CheckWriter(calls, source).write();
 }
 
 } // namespace nestsmith
