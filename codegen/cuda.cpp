@@ -378,6 +378,13 @@ std::string Parameter::declaration(const std::string &qualifier) const {
   return fmt::format("{}{}{}{}", type, type.back() == '*' ? "" : " ", qualifier, name);
 }
 
+std::vector<std::string> declarations(const std::vector<Parameter> &parameters) {
+  std::vector<std::string> list;
+  for (const Parameter &parameter : parameters)
+    list.push_back(parameter.declaration());
+  return list;
+}
+
 std::vector<Parameter> pointer_parameters(const kernel::Plan &plan) {
   NameTable names;
   declare_parameters(names, plan);

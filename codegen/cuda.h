@@ -53,6 +53,7 @@ struct Parameter {
   std::string type, name;
   std::string declaration(const std::string &qualifier = {}) const; ///< `const float *__restrict__ A`
 };
+std::vector<std::string> declarations(const std::vector<Parameter> &parameters);
 std::vector<Parameter> pointer_parameters(const kernel::Plan &plan);
 std::vector<Parameter> size_parameters(const kernel::Plan &plan);
 std::vector<Parameter> scalar_parameters(const kernel::Plan &plan);

@@ -114,19 +114,20 @@ namespace {
 class LauncherWriter {
 public:
   LauncherWriter(const EmitInfo &info, const kernel::Plan &plan)
-      : plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)) {}
+      : plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)),
+        dispatched_(!info.workspace_function.empty()), linkage_(dispatched_ ? "static" : "extern \"C\"") {}
 
   std::string write() {
-    if (requirements_.check_overlaps())
+    if (requirements_.check_overlaps() && !dispatched_)
       out_.verbatim(overlap_function);
-    if (!plan_.workspaces.empty())
+    if (!plan_.workspaces.empty() && !dispatched_)
       workspace_function();
     requirement_function();
     comment();
-    out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
+    out_.call(fmt::format("{} cudaError_t {}", linkage_, launcher_name(plan_)), launcher_.parameters(), " {");
     out_.indent();
-    out_.open(fmt::format("if ({}({}) != nullptr)", requirement_name(plan_),
-                          joined(launcher_.checked(), [](const Parameter &p) { return p.name; })));
+    out_.open(
+        fmt::format("if ({}({}) != nullptr)", requirement_name(plan_), joined_names(launcher_.checked())));
     out_.line("return cudaErrorInvalidValue;");
     out_.close();
     if (!requirements_.empty.empty()) {
@@ -143,17 +144,10 @@ public:
   }
 
 private:
-  template <class F> static std::string joined(const std::vector<Parameter> &parameters, const F &text) {
-    std::vector<std::string> parts;
-    for (const Parameter &parameter : parameters)
-      parts.push_back(text(parameter));
-    return fmt::format("{}", fmt::join(parts, ", "));
-  }
-
   /// NAME_workspace_bytes, a function of the sizes, if any.
   void workspace_function() {
-    out_.verbatim(fmt::format("extern \"C\" size_t {}({}) {{ return {}; }}\n\n", workspace_bytes_name(plan_),
-                              joined(launcher_.of_workspace_bytes(), [](auto &p) { return p.declaration(); }),
+    out_.verbatim(fmt::format("extern \"C\" size_t {}({}) {{ return {}; }}\n\n", launcher_.workspace_function,
+                              fmt::join(declarations(launcher_.of_workspace_bytes()), ", "),
                               launcher_.spell(plan_.workspace_bytes)));
   }
 
@@ -163,12 +157,10 @@ private:
   }
 
   void requirement_function() {
-    std::vector<std::string> parameters;
-    for (const Parameter &parameter : launcher_.checked())
-      parameters.push_back(parameter.declaration());
     out_.verbatim("/// Returns the first requirement that these arguments violate, as a sentence, or null if "
                   "none.\n");
-    out_.call(fmt::format("extern \"C\" const char *{}", requirement_name(plan_)), parameters, " {");
+    out_.call(fmt::format("{} const char *{}", linkage_, requirement_name(plan_)),
+              declarations(launcher_.checked()), " {");
     out_.indent();
     for (const Requirement &requirement : requirements_.sizes)
       require(requirement);
@@ -232,6 +224,8 @@ private:
   const kernel::Plan &plan_;
   Launcher launcher_;
   Requirements requirements_;
+  bool dispatched_; ///< the plan is one of a `Dispatch`, which calls this launcher
+  std::string linkage_;
   TextWriter out_;
 };
 

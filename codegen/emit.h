@@ -25,6 +25,9 @@ struct EmitInfo {
   std::string header;             ///< name of the header that the file includes; empty: none
   std::vector<std::string> notes; ///< further comment lines, such as registers and shared memory
   double operations = 0;          ///< floating-point operations per launch; 0: do not report
+  /// For one plan of a `Dispatch` (codegen/dispatch.h): the name of the function that returns the size of the
+  /// workspace for all size parameters. The host functions of such a plan are `static`. Otherwise empty.
+  std::string workspace_function;
 };
 
 /// The size parameters of the launcher, all of type `long long`: the sizes of the plan if it has any, otherwise
@@ -60,7 +63,8 @@ std::string emit(const EmitInfo &info, const kernel::Plan &plan);
 /// The header of this file, which declares its functions for C and C++.
 std::string emit_header(const EmitInfo &info, const kernel::Plan &plan);
 
-/// Two parts of this file, which codegen/standalone.h also uses: the header comment, and the launcher.
+/// Two parts of this file, which other files also have: the header comment, and the launcher. If
+/// `info.workspace_function` is set, the text has no definition of `overlap_function` (codegen/requirements.h).
 std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan);
 std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan);
 

@@ -35,6 +35,8 @@ std::string_view role_text(Role role) {
   internal_error("unknown role");
 }
 
+} // namespace
+
 std::string joined_names(const std::vector<Parameter> &parameters) {
   std::vector<std::string> names;
   for (const Parameter &parameter : parameters)
@@ -42,7 +44,6 @@ std::string joined_names(const std::vector<Parameter> &parameters) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// A name for a function of the file that differs from the names of all kernels and arrays.
 std::string function_name(const kernel::Plan &plan, const char *suffix) {
   std::string name = linked_identifier(plan.name) + suffix;
   auto taken = [&] {
@@ -53,8 +54,6 @@ std::string function_name(const kernel::Plan &plan, const char *suffix) {
     name += "_";
   return name;
 }
-
-} // namespace
 
 std::string SizeSpeller::variable(const Var &var) const { return names_.at(var); }
 std::string SizeSpeller::element(const Load &) const { internal_error("a size that is read from memory"); }
@@ -78,7 +77,10 @@ std::vector<NamedExtent> launcher_sizes(const EmitInfo &info, const kernel::Plan
 }
 
 Launcher::Launcher(const EmitInfo &info, const kernel::Plan &plan)
-    : plan(plan), pointers(pointer_parameters(plan)), scalars(scalar_parameters(plan)), spell(names) {
+    : plan(plan), pointers(pointer_parameters(plan)), scalars(scalar_parameters(plan)),
+      workspace_function(info.workspace_function), spell(names), dispatched_(!info.workspace_function.empty()) {
+  if (!dispatched_)
+    workspace_function = workspace_bytes_name(plan);
   NameTable table;
   for (const kernel::Kernel &kernel : plan.kernels)
     table.claim(entry_name(kernel));
@@ -119,11 +121,11 @@ std::vector<Parameter> Launcher::checked() const {
 }
 
 std::vector<Parameter> Launcher::of_workspace_bytes() const {
-  return plan.sizes.empty() ? std::vector<Parameter>() : sizes;
+  return plan.sizes.empty() && !dispatched_ ? std::vector<Parameter>() : sizes;
 }
 
 std::string Launcher::workspace_call() const {
-  return fmt::format("{}({})", workspace_bytes_name(plan), joined_names(of_workspace_bytes()));
+  return fmt::format("{}({})", workspace_function, joined_names(of_workspace_bytes()));
 }
 
 std::string Launcher::arguments(const kernel::Kernel &kernel) const {
@@ -146,13 +148,20 @@ std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan) {
   return result;
 }
 
-std::string array_text(const Buffer &buffer) {
-  std::string shape, rows = "row-major";
+std::string shape_text(const Buffer &buffer) {
+  std::string shape;
   for (const Expr &extent : buffer->shape)
     shape += (shape.empty() ? "" : ", ") + to_string(extent);
+  return fmt::format("[{}]", shape);
+}
+
+std::string array_text(const Buffer &buffer) { return array_text(buffer, shape_text(buffer)); }
+
+std::string array_text(const Buffer &buffer, const std::string &shape) {
+  std::string rows = "row-major";
   if (buffer->strides)
     rows += fmt::format(", rows {} apart", to_string((*buffer->strides)[buffer->shape.size() - 2]));
-  return fmt::format("{} [{}], {}, {}", c_type(buffer->dtype), shape, rows, role_text(buffer->role));
+  return fmt::format("{} {}, {}, {}", c_type(buffer->dtype), shape, rows, role_text(buffer->role));
 }
 
 } // namespace nestsmith

@@ -32,6 +32,7 @@ struct Launcher {
   std::vector<Parameter> pointers, sizes, scalars;
   std::vector<std::int64_t> values; ///< for kernels of one shape: the value of each element of `sizes`
   Parameter workspace, workspace_bytes;
+  std::string workspace_function;    ///< name of the function that returns the size of the workspace
   std::vector<Parameter> workspaces; ///< the parts of the workspace
   std::map<Var, std::string> names;  ///< names of the plan's sizes
   SizeSpeller spell;
@@ -41,18 +42,33 @@ struct Launcher {
   /// The parameters of `gemm_requirement`: the parameters of the launcher that have a requirement, in the same
   /// order.
   std::vector<Parameter> checked() const;
-  /// The parameters of `gemm_workspace_bytes`: the sizes of the plan, if any.
+  /// The parameters of `workspace_function`: the sizes of the plan, if any. For a plan of a `Dispatch`, all
+  /// elements of `sizes`.
   std::vector<Parameter> of_workspace_bytes() const;
   /// The call `gemm_workspace_bytes(M, N, K)`.
   std::string workspace_call() const;
   /// The arguments of a call of this kernel of the plan.
   std::string arguments(const kernel::Kernel &kernel) const;
+
+private:
+  bool dispatched_; ///< the plan is one of a `Dispatch`
 };
+
+/// A name for a function of the file, "gemm_launch" for the suffix "_launch", that differs from the names of
+/// all kernels and arrays.
+std::string function_name(const kernel::Plan &plan, const char *suffix);
+
+/// "M, N, K".
+std::string joined_names(const std::vector<Parameter> &parameters);
 
 /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan);
 
 /// The description of an array without its name: "float [M, K], row-major, rows lda apart, read".
 std::string array_text(const Buffer &buffer);
+/// The extents of an array: "[M, K]".
+std::string shape_text(const Buffer &buffer);
+/// The same description with another text for the extents.
+std::string array_text(const Buffer &buffer, const std::string &shape);
 
 } // namespace nestsmith

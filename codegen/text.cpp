@@ -102,6 +102,25 @@ void TextWriter::comment(const std::string &text) {
   out_ += std::string(depth_, ' ') + (rest.empty() ? "//" : "// " + rest) + '\n';
 }
 
+void TextWriter::doc(const std::string &first, const std::string &words) {
+  std::string line = first, indent(first.size(), ' ');
+  bool begins = true;
+  for (std::size_t from = 0; from < words.size();) {
+    std::size_t end = std::min(words.find(' ', from), words.size());
+    std::string word = words.substr(from, end - from);
+    if (!begins && 5 + line.size() + word.size() > width) {
+      verbatim("/// " + line + "\n");
+      line = indent;
+      begins = true;
+    }
+    line += (begins ? "" : " ") + word;
+    begins = false;
+    from = end + 1;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  verbatim(line.empty() ? "///\n" : "/// " + line + "\n");
+}
+
 void TextWriter::call(const std::string &head, const std::vector<std::string> &arguments,
                       const std::string &tail) {
   std::string current = std::string(depth_, ' ') + head + "(";

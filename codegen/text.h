@@ -16,6 +16,8 @@ public:
   /// on a separate line.
   void line(const std::string &text, const std::string &comment = {});
   void comment(const std::string &text); ///< `// text`, wrapped between words
+  /// `/// first words`, wrapped between words. Continuation lines are aligned behind `first`.
+  void doc(const std::string &first, const std::string &words);
   void blank() { out_ += '\n'; }
   /// Writes `head(a, b, …)tail` with aligned arguments.
   void call(const std::string &head, const std::vector<std::string> &arguments, const std::string &tail);
