@@ -31,13 +31,6 @@ std::vector<BenchSetting> chosen_settings(const Context &context) {
   return settings;
 }
 
-/// One number is a product or a vector of this size.
-Shape parse_bench_shape(const std::string &text, std::size_t extents) {
-  if (text.find('x') == std::string::npos)
-    return Shape(extents, parse_shape(text, 1).front());
-  return parse_shape(text, extents);
-}
-
 std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Choice> &choices) {
   const Choice &first = choices.front();
   for (const Choice &choice : choices)
@@ -50,7 +43,7 @@ std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Choic
   std::vector<Shape> shapes;
   if (context.arguments.has("shapes")) {
     for (const std::string &text : context.arguments.list("shapes", ""))
-      if (Shape shape = parse_bench_shape(text, first.gpu_shape.size());
+      if (Shape shape = parse_listed_shape(text, first.gpu_shape.size());
           std::ranges::find(shapes, shape) == shapes.end())
         shapes.push_back(shape);
     return shapes;

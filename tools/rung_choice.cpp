@@ -263,6 +263,12 @@ Shape parse_shape(const std::string &text, std::size_t extents) {
   return shape;
 }
 
+Shape parse_listed_shape(const std::string &text, std::size_t extents) {
+  if (text.find('x') == std::string::npos)
+    return Shape(extents, parse_shape(text, 1).front());
+  return parse_shape(text, extents);
+}
+
 std::string to_text(const Shape &shape) {
   std::string text;
   for (std::int64_t extent : shape)

@@ -45,7 +45,11 @@ std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vect
 /// an extent below 1 or above 2^31 - 1.
 Shape parse_shape(const std::string &text, std::size_t extents);
 std::string to_text(const Shape &shape);
+/// Parses an element of --shapes. One number is the shape with this number as every extent.
+Shape parse_listed_shape(const std::string &text, std::size_t extents);
 
+/// The value of --multiple-of. Throws UserError (usage) if it is 0.
+std::optional<std::int64_t> given_multiple(const Context &context);
 /// The value of --shape or --dtype, or the default of the choice.
 Shape chosen_shape(const Context &context, const Choice &choice);
 DType chosen_dtype(const Context &context, const Choice &choice);
@@ -86,6 +90,8 @@ struct Scheduled {
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target = {});
 /// The same with `knobs`, which contains the choices of the schedule afterwards.
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target, Knobs &knobs);
+/// The schedule at any shape and dtype.
+Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs);
 /// "deep_dive/naive  f32 256x256x256".
 std::string title(const Scheduled &scheduled);
 

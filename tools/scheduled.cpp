@@ -20,16 +20,21 @@ std::string stated_text(const Size &stated) {
 
 } // namespace
 
+std::optional<std::int64_t> given_multiple(const Context &context) {
+  auto unit = context.arguments.number("multiple-of");
+  if (unit == 0)
+    throw UserError(ExitCode::usage, "option '--multiple-of' must be a number of at least 1, got '0'");
+  return unit;
+}
+
 Shape chosen_shape(const Context &context, const Choice &choice) {
   auto given = context.arguments.value("shape");
   Shape shape =
       given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
-  auto unit = context.arguments.number("multiple-of");
+  auto unit = given_multiple(context);
   if (unit && !context.arguments.has("symbolic"))
     throw UserError(ExitCode::usage,
                     "--multiple-of applies to the sizes of a symbolic kernel; give --symbolic too");
-  if (unit == 0)
-    throw UserError(ExitCode::usage, "option '--multiple-of' must be a number of at least 1, got '0'");
   if (!shape.stated)
     shape.stated = choice.default_shape.stated; // a trace file's
   if (context.arguments.has("symbolic"))
@@ -89,8 +94,10 @@ Scheduled schedule_choice(const Context &context, const Choice &choice, const Ta
 }
 
 Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target, Knobs &knobs) {
-  Shape shape = chosen_shape(context, choice);
-  DType dtype = chosen_dtype(context, choice);
+  return schedule_at(choice, chosen_shape(context, choice), chosen_dtype(context, choice), target, knobs);
+}
+
+Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule schedule = choice.build(shape, dtype, target, knobs);
   state_sizes(choice.name, schedule.source(), shape);
   KnobValues values = knobs.asked().empty() ? choice.knobs : knobs.chosen();
