@@ -1,66 +1,21 @@
 #include "codegen/cuda.h"
-#include "codegen/names.h"
 #include "codegen/standalone.h"
 #include "dsl/error.h"
-#include "dsl/trace.h"
-#include "dsl/workload_info.h"
-#include "runtime/check/launch_sizes.h"
-#include "schedules/workloads.h"
 #include "tools/command.h"
+#include "tools/emit_info.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
 #include "tools/rung_choice.h"
-#include "tools/text_diff.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 
 namespace nestsmith::cli {
 
 namespace {
-
-/// The sizes of the kernel for all shapes, so that both launchers have the same interface; none if there is no
-/// such kernel.
-std::vector<NamedExtent> sizes_of(const Scheduled &scheduled, const Target &target) {
-  Shape shape = scheduled.shape;
-  shape.stated = Size{};
-  Program source = scheduled.source();
-  auto named = [&](const std::function<std::optional<Program>()> &symbolic) -> std::vector<NamedExtent> {
-    try {
-      std::optional<Program> program = symbolic();
-      return program ? launch_sizes(source, *program, scheduled.shape) : std::vector<NamedExtent>();
-    } catch (const std::exception &) { // it supports one shape only
-      return {};
-    }
-  };
-  auto known = named([&] { return find_workload(source.name, shape, scheduled.dtype); });
-  return known.empty() ? named([&] { return scheduled.choice.build(shape, scheduled.dtype, target).source(); })
-                       : known;
-}
-
-EmitInfo info_of(const Scheduled &scheduled, Arch arch) {
-  EmitInfo info;
-  std::string form =
-      scheduled.variant ? fmt::format(" ({}: {})", scheduled.variant->name, scheduled.variant->why) : "";
-  info.title = fmt::format("{}{}: {}", scheduled.choice.name, form, scheduled.choice.summary);
-  info.target = to_string(arch);
-  info.trace = split_lines(trace_to_cpp(scheduled.schedule));
-  info.operations = operation_count(scheduled.source());
-  if (!scheduled.shape.stated)
-    info.sizes = sizes_of(scheduled, make_target(arch));
-  return info;
-}
-
-/// "sm_90: 12 registers per thread, no spills, 8192 bytes of shared memory per block".
-std::string resources_note(const cuda::Compiled &compiled) {
-  std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;
-  std::string spills = spilled == 0 ? "no spills" : fmt::format("{} bytes of spills", spilled);
-  return fmt::format("{}: {} registers per thread, {}, {} bytes of shared memory per block",
-                     to_string(compiled.arch), compiled.registers, spills, compiled.shared_bytes);
-}
 
 /// The header's path relative to the folder of the .cu, for its #include. Throws UserError (usage) if the
 /// options contradict each other.
@@ -87,56 +42,67 @@ std::string included_header(const Arguments &arguments) {
   return path;
 }
 
-/// The plan with the name from --name.
-kernel::Plan named(kernel::Plan plan, const Arguments &arguments) {
-  auto name = arguments.value("name");
-  if (!name)
-    return plan;
-  if (std::string why = why_not_linked(*name); !why.empty())
-    throw UserError(ExitCode::usage,
-                    fmt::format("--name '{}' cannot be the name of a kernel: {}; give another", *name, why));
-  auto refuse_same = [&](const std::string &what, const std::string &taken) {
-    if (taken == *name)
-      throw UserError(
-          ExitCode::usage,
-          fmt::format("--name '{}' is the name of {} of the computation; give another", *name, what));
-  };
-  for (const Buffer &array : plan.params)
-    refuse_same("an array", array->name);
-  for (const Var &scalar : plan.scalars)
-    refuse_same("a scalar", scalar->name);
-  for (const kernel::SizeParameter &size : plan.sizes)
-    refuse_same("a size", size.size->name);
-  return renamed(std::move(plan), *name);
+/// What the command writes.
+struct Emitted {
+  std::string text, header;
+  kernel::Plan interface; ///< has the names and parameters of the functions, and all kernels
+  EmitInfo info;
+  std::function<void(llvm::json::OStream &)> describe; ///< writes the attributes of the shapes
+};
+
+llvm::json::Array kernel_names(const kernel::Plan &plan) {
+  llvm::json::Array names;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    names.push_back(entry_name(kernel));
+  return names;
 }
 
-std::string as_json(const Scheduled &scheduled, const kernel::Plan &plan, const EmitInfo &info,
-                    const std::string &text, const Arguments &arguments) {
+std::string as_json(const std::string &rung, const Emitted &emitted, const Arguments &arguments) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
-      json.attribute("rung", scheduled.choice.name);
-      json.attribute("shape", llvm::json::Array(scheduled.shape));
-      json.attributeArray("kernels", [&] {
-        for (const kernel::Kernel &kernel : plan.kernels)
-          json.value(entry_name(kernel));
-      });
-      json.attribute("launcher", launcher_name(plan));
-      json.attribute("requirement", requirement_name(plan));
+      json.attribute("rung", rung);
+      emitted.describe(json);
+      json.attribute("kernels", kernel_names(emitted.interface));
+      json.attribute("launcher", launcher_name(emitted.interface));
+      json.attribute("requirement", requirement_name(emitted.interface));
       json.attributeArray("sizes", [&] {
-        for (const NamedExtent &size : launcher_sizes(info, plan))
+        for (const NamedExtent &size : launcher_sizes(emitted.info, emitted.interface))
           json.value(size.name);
       });
-      json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
-      json.attribute("arch", info.target);
+      json.attribute("arch", emitted.info.target);
       json.attribute("standalone", arguments.has("standalone"));
       if (auto header = arguments.value("header"))
         json.attribute("header", *header);
       if (auto path = arguments.value("output"))
         json.attribute("file", *path);
       else
-        json.attribute("source", text);
+        json.attribute("source", emitted.text);
     });
   });
+}
+
+Emitted one_shape(const Context &context, const Choice &choice, Arch arch, const std::string &header) {
+  Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
+  kernel::Plan plan = scheduled.plan();
+  if (auto name = context.arguments.value("name")) {
+    check_name(*name, plan);
+    plan = renamed(std::move(plan), *name);
+  }
+  warn_if_unbound(scheduled, plan);
+  EmitInfo info = info_of(scheduled, arch);
+  if (!scheduled.shape.stated)
+    info.sizes = sizes_of(scheduled, make_target(arch));
+  info.header = header;
+  info.notes = resource_notes(plan, arch);
+  bool standalone = context.arguments.has("standalone");
+  Emitted emitted{standalone ? emit_standalone(info, plan, scheduled.source()) : emit(info, plan),
+                  emit_header(info, plan), plan, info, nullptr};
+  emitted.describe = [shape = scheduled.shape,
+                      bytes = kernel::workspace_bytes(plan)](llvm::json::OStream &json) {
+    json.attribute("shape", llvm::json::Array(shape));
+    json.attribute("workspace_bytes", bytes);
+  };
+  return emitted;
 }
 
 ExitCode run(const Context &context) {
@@ -144,27 +110,17 @@ ExitCode run(const Context &context) {
   std::string header = included_header(arguments);
   Arch arch = chosen_arch(context);
   Choice choice = given_rung(context);
-  Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
-  kernel::Plan plan = named(scheduled.plan(), arguments);
-  warn_if_unbound(scheduled, plan);
-  EmitInfo info = info_of(scheduled, arch);
-  info.header = header;
-  std::string note;
-  for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, note))
-    info.notes.push_back((plan.kernels.size() > 1 ? compiled.kernel_name + ", " : "") +
-                         resources_note(compiled));
-  std::string text =
-      arguments.has("standalone") ? emit_standalone(info, plan, scheduled.source()) : emit(info, plan);
+  Emitted emitted = one_shape(context, choice, arch, header);
 
   auto path = arguments.value("output");
   if (path && !header.empty())
-    write_files({{*arguments.value("header"), emit_header(info, plan)}, {*path, text}});
+    write_files({{*arguments.value("header"), emitted.header}, {*path, emitted.text}});
   else if (path)
-    write_file(*path, text);
+    write_file(*path, emitted.text);
   if (context.json())
-    out(as_json(scheduled, plan, info, text, arguments));
+    out(as_json(choice.name, emitted, arguments));
   else if (!path)
-    out(highlight_cuda(text, context.style));
+    out(highlight_cuda(emitted.text, context.style));
   return ExitCode::good;
 }
 
@@ -192,6 +148,7 @@ Command emit_command() {
       "examples:\n"
       "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
       "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
+      "product.h\n"
       "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
       "docs/use_the_cu.md explains how to call the launcher.\n",
