@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "tools/command.h"
 #include "tools/emit_info.h"
+#include "tools/emit_shapes.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
 #include "tools/machine.h"
@@ -42,7 +43,7 @@ std::string included_header(const Arguments &arguments) {
   return path;
 }
 
-/// What the command writes.
+/// What the command writes, for one plan or for several.
 struct Emitted {
   std::string text, header;
   kernel::Plan interface; ///< has the names and parameters of the functions, and all kernels
@@ -81,6 +82,37 @@ std::string as_json(const std::string &rung, const Emitted &emitted, const Argum
   });
 }
 
+/// The file of --shapes.
+Emitted several_shapes(const Context &context, const Choice &choice, Arch arch, const std::string &header) {
+  EmittedShapes shapes = emitted_shapes(context, choice, arch, header);
+  const Dispatch &dispatch = shapes.dispatch;
+  bool standalone = context.arguments.has("standalone");
+  Emitted emitted{standalone ? emit_standalone(dispatch, shapes.launches) : emit(dispatch),
+                  emit_header(dispatch), dispatch.interface(), dispatch.info(), nullptr};
+  emitted.describe = [shapes](llvm::json::OStream &json) {
+    json.attributeArray("shapes", [&] {
+      for (std::size_t n = 0; n < shapes.listed.size(); ++n) {
+        const EmittedShape &listed = shapes.listed[n];
+        const kernel::Plan &plan = shapes.dispatch.shapes()[n].plan;
+        json.object([&] {
+          json.attribute("shape", llvm::json::Array(listed.shape));
+          if (listed.variant)
+            json.attribute("variant", listed.variant->name);
+          json.attributeObject("knobs", [&] {
+            for (const auto &[knob, value] : listed.knobs)
+              json.attribute(knob, value);
+          });
+          json.attribute("kernels", kernel_names(plan));
+          json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
+        });
+      }
+    });
+    const std::optional<ShapePlan> &symbolic = shapes.dispatch.symbolic();
+    json.attribute("symbolic_kernels", symbolic ? kernel_names(symbolic->plan) : llvm::json::Array());
+  };
+  return emitted;
+}
+
 Emitted one_shape(const Context &context, const Choice &choice, Arch arch, const std::string &header) {
   Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
   kernel::Plan plan = scheduled.plan();
@@ -110,7 +142,7 @@ ExitCode run(const Context &context) {
   std::string header = included_header(arguments);
   Arch arch = chosen_arch(context);
   Choice choice = given_rung(context);
-  Emitted emitted = one_shape(context, choice, arch, header);
+  Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, arch, header);
 
   auto path = arguments.value("output");
   if (path && !header.empty())
@@ -122,6 +154,14 @@ ExitCode run(const Context &context) {
   else if (!path)
     out(highlight_cuda(emitted.text, context.style));
   return ExitCode::good;
+}
+
+Option shapes_option() {
+  Option option{"shapes", "LIST",
+                "emit one launcher with a kernel for each shape of the list, such as 512,64x4096x4096, and the "
+                "symbolic kernel for all other shapes"};
+  option.list = true;
+  return option;
 }
 
 } // namespace
@@ -140,6 +180,7 @@ Command emit_command() {
         "name of the kernel; the launcher is NAME_launch; default: the name of the computation"},
        {"standalone", "", "add a main that checks and times the kernel; compiles with nvcc alone"},
        shape_option(),
+       shapes_option(),
        symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
        multiple_of_option(),
        dtype_option(),
@@ -148,6 +189,7 @@ Command emit_command() {
       "examples:\n"
       "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
       "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
+      "  nestsmith emit ladder/warps --shapes 512,1024,64x4096x4096 --name product -o product.cu --header "
       "product.h\n"
       "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"

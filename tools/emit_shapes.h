@@ -1,0 +1,30 @@
+#pragma once
+/// `emit --shapes LIST`: one file with a kernel for each listed shape and the symbolic kernel for every other
+/// shape.
+
+#include "codegen/dispatch.h"
+#include "tools/rung_choice.h"
+
+#include <vector>
+
+namespace nestsmith::cli {
+
+struct EmittedShape {
+  Shape shape;
+  std::optional<Variant> variant;
+  KnobValues knobs;
+};
+
+struct EmittedShapes {
+  Dispatch dispatch;
+  std::vector<EmittedShape> listed;    ///< in the order of `dispatch.shapes()`
+  std::vector<CheckedLaunch> launches; ///< each listed shape, and another shape if there is a symbolic kernel
+};
+
+/// The schedules of the rung for --shapes. If the rung has no symbolic kernel, prints the reason on stderr.
+/// Throws UserError (usage) if the list is malformed, or if another option contradicts it. `header` is the name
+/// of the header that the file includes, or empty.
+EmittedShapes emitted_shapes(const Context &context, const Choice &choice, Arch arch,
+                             const std::string &header);
+
+} // namespace nestsmith::cli
