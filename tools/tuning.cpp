@@ -11,7 +11,9 @@
 #include <csignal>
 #include <ctime>
 #include <fmt/format.h>
+#include <future>
 #include <mutex>
+#include <tuple>
 
 namespace nestsmith::cli {
 
@@ -23,7 +25,7 @@ constexpr std::int64_t most_listed = 20'000, most_searched = 4'000;
 constexpr std::size_t expanded_at_once = 2;
 /// Samples of each point in the search, and among the finalists.
 constexpr int search_rounds = 5, final_rounds = 15;
-constexpr std::size_t batch_size = 8, finalists = 8, stable_places = 3;
+constexpr std::size_t batch_size = 16, finalists = 8, stable_places = 3;
 constexpr int most_finals = 5;
 
 volatile std::sig_atomic_t interrupt_requested = 0;
@@ -202,23 +204,10 @@ std::vector<records::Record> Tuning::sorted_records() const {
   return list;
 }
 
-void Tuning::measure_batch(const std::vector<std::size_t> &batch, tune::Search &search, TuneMeasurer &measurer,
-                           records::Database *database) {
-  std::map<KnobValues, std::size_t> position;
-  Points points;
-  for (std::size_t candidate : batch) {
-    position[search.candidate(candidate)] = candidate;
-    if (!records_.contains(search.candidate(candidate)))
-      points.push_back(search.candidate(candidate));
-  }
-  Points left = worth_measuring(points);
-  if (interrupt_requested == 0 && !left.empty())
-    store(left, measurer.measure(left, search_rounds), search_rounds, measurer.machine(), database);
-  for (const auto &[knobs, candidate] : position) {
-    auto known = records_.find(knobs);
-    bool measured = known != records_.end() && known->second.outcome == records::Outcome::measured;
-    search.learn(candidate, measured ? std::optional(known->second.median_ms) : std::nullopt);
-  }
+void Tuning::learn(tune::Search &search, std::size_t candidate) const {
+  auto known = records_.find(search.candidate(candidate));
+  bool measured = known != records_.end() && known->second.outcome == records::Outcome::measured;
+  search.learn(candidate, measured ? std::optional(known->second.median_ms) : std::nullopt);
 }
 
 void Tuning::add_neighbours(tune::Search &search) {
@@ -262,57 +251,94 @@ void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *databa
                     stable_places, most_finals));
 }
 
-std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Database *database) {
+void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database) {
+  std::multimap<KnobValues, records::Record> stored;
+  for (records::Record &record :
+       database.find({.rung = choice_.name, .shape = to_text(shape_), .dtype = "", .gpu = machine.gpu}))
+    stored.emplace(record.knobs, std::move(record));
+  // The points of a large space that an earlier search added are not among the candidates.
+  std::set<KnobValues> missing;
+  for (const auto &[knobs, record] : stored)
+    missing.insert(knobs);
+  for (std::size_t n = 0; n < search.size(); ++n)
+    missing.erase(search.candidate(n));
+  if (!space_.complete && options_.shard.count == 1)
+    for (const KnobValues &knobs : missing) {
+      space_.points.push_back({knobs});
+      search.add(knobs);
+    }
+  for (std::size_t n = 0; n < search.size(); ++n) {
+    auto [begin, end] = stored.equal_range(search.candidate(n));
+    if (begin == end)
+      continue;
+    try {
+      records::Record wanted = record_of(search.candidate(n), machine);
+      for (auto known = begin; known != end; ++known)
+        if (same_identity(known->second, wanted)) {
+          records_[search.candidate(n)] = known->second;
+          learn(search, n);
+        }
+    } catch (const UserError &) { // the schedule has changed since
+      search.learn(n, std::nullopt);
+    }
+  }
+  if (!records_.empty())
+    notes_.push_back(fmt::format("{} results are from the database", records_.size()));
+}
+
+void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database) {
   using Clock = std::chrono::steady_clock;
-  CatchInterrupt catch_interrupt;
   auto start = Clock::now();
   auto out_of_time = [&] {
     return options_.minutes && Clock::now() - start >= std::chrono::minutes(*options_.minutes);
   };
+  std::int64_t tried = 0;
+  auto propose = [&] {
+    auto batch =
+        search.propose(static_cast<std::size_t>(std::min<std::int64_t>(batch_size, options_.trials - tried)));
+    tried += static_cast<std::int64_t>(batch.size());
+    return batch;
+  };
+  auto compile = [&](const std::vector<std::size_t> &batch) {
+    Points points;
+    for (std::size_t candidate : batch)
+      points.push_back(search.candidate(candidate));
+    return std::async(std::launch::async,
+                      [this, points = std::move(points)] { return worth_measuring(points); });
+  };
+  std::vector<std::size_t> batch = propose();
+  Points compiled = compile(batch).get();
+  while (!batch.empty() && interrupt_requested == 0 && !out_of_time()) {
+    // The next batch is compiled while this one is measured, so it is proposed without the results of this one.
+    std::vector<std::size_t> next = propose();
+    std::future<Points> compiling = compile(next);
+    if (!compiled.empty())
+      store(compiled, measurer.measure(compiled, search_rounds), search_rounds, measurer.machine(), database);
+    for (std::size_t candidate : batch)
+      learn(search, candidate);
+    compiled = compiling.get();
+    batch = std::move(next);
+    if (!space_.complete && options_.way == tune::Way::learn)
+      add_neighbours(search);
+    if (std::vector<std::size_t> best = search.best(); !best.empty()) {
+      const records::Record &record = records_.at(search.candidate(best.front()));
+      show(fmt::format("{} of {} points measured; best: {:.4g} ms, {:.4g} TFLOP/s, {}", records_.size(),
+                       search.size(), record.median_ms, record.operations / record.median_ms * 1e-9,
+                       to_string(record.knobs)));
+    }
+  }
+}
+
+std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Database *database) {
+  CatchInterrupt catch_interrupt;
   Points candidates;
   for (std::size_t n = 0; n < space_.points.size(); ++n)
     if (options_.shard.has(n))
       candidates.push_back(space_.points[n].knobs);
-  const TuneMachine machine = measurer.machine();
-  std::vector<records::Record> stored;
+  tune::Search search(std::move(candidates), options_.way, options_.seed);
   if (database)
-    stored = database->find({.rung = choice_.name, .shape = to_text(shape_), .dtype = "", .gpu = machine.gpu});
-  std::size_t reused = 0;
-  if (!stored.empty())
-    for (const KnobValues &knobs : candidates) {
-      auto same_knobs = [&](const records::Record &record) { return record.knobs == knobs; };
-      if (std::ranges::none_of(stored, same_knobs))
-        continue;
-      records::Record wanted = record_of(knobs, machine);
-      auto known =
-          std::ranges::find_if(stored, [&](const auto &record) { return same_identity(record, wanted); });
-      if (known != stored.end()) {
-        records_[knobs] = *known;
-        ++reused;
-      }
-    }
-  if (reused > 0)
-    notes_.push_back(fmt::format("{} results are from the database", reused));
-
-  tune::Search search(candidates, options_.way, options_.seed);
-  std::int64_t tried = 0;
-  while (interrupt_requested == 0 && tried < options_.trials && !out_of_time()) {
-    std::vector<std::size_t> batch =
-        search.propose(static_cast<std::size_t>(std::min<std::int64_t>(batch_size, options_.trials - tried)));
-    if (batch.empty())
-      break;
-    tried += static_cast<std::int64_t>(batch.size());
-    measure_batch(batch, search, measurer, database);
-    if (!space_.complete && options_.way == tune::Way::learn)
-      add_neighbours(search);
-    std::vector<std::size_t> best = search.best();
-    if (!best.empty()) {
-      const records::Record &record = records_.at(search.candidate(best.front()));
-      show(fmt::format("{} of {} points; best: {:.4g} ms, {:.4g} TFLOP/s, {}", tried,
-                       std::min<std::int64_t>(options_.trials, static_cast<std::int64_t>(candidates.size())),
-                       record.median_ms, record.operations / record.median_ms * 1e-9, to_string(record.knobs)));
-    }
-  }
+    reuse(search, measurer.machine(), *database);
+  search_points(search, measurer, database);
   measure_finalists(measurer, database);
   interrupted_ = interrupt_requested != 0;
   progress_.clear();

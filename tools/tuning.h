@@ -63,8 +63,11 @@ private:
   records::Record record_of(const KnobValues &knobs, const TuneMachine &machine) const;
   void store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
              const TuneMachine &machine, records::Database *database);
-  void measure_batch(const std::vector<std::size_t> &batch, tune::Search &search, TuneMeasurer &measurer,
-                     records::Database *database);
+  /// Takes the results of the database, for the same kernels on the same machine.
+  void reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database);
+  /// Tells the search the result of a candidate.
+  void learn(tune::Search &search, std::size_t candidate) const;
+  void search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database);
   /// Adds the points that differ in one knob from the best ones.
   void add_neighbours(tune::Search &search);
   void measure_finalists(TuneMeasurer &measurer, records::Database *database);

@@ -98,6 +98,7 @@ void Search::add(KnobValues candidate) {
 void Search::learn(std::size_t candidate, std::optional<double> ms) {
   internal_check(candidate < candidates_.size(), "a candidate of the search");
   measured_[candidate] = ms;
+  proposed_[candidate] = true;
 }
 
 std::vector<std::size_t> Search::best() const {

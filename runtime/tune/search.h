@@ -28,12 +28,14 @@ public:
   /// Positions of up to `count` candidates that were not proposed before; empty if all were. The first
   /// candidate is always in the first proposal.
   std::vector<std::size_t> propose(std::size_t count);
-  /// The median time of a candidate in ms. None: it is not legal, or was removed.
+  /// The median time of a candidate in ms. None: it is not legal, or was removed. The candidate is not proposed
+  /// afterwards.
   void learn(std::size_t candidate, std::optional<double> ms);
 
   /// Adds a candidate that the search does not have.
   void add(KnobValues candidate);
 
+  std::size_t size() const { return candidates_.size(); }
   const KnobValues &candidate(std::size_t position) const { return candidates_[position]; }
   /// The measured candidates, the fastest first.
   std::vector<std::size_t> best() const;

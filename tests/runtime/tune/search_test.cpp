@@ -97,7 +97,10 @@ TEST(Search, ProposesAddedCandidates) {
   EXPECT_THAT(search.propose(8), ElementsAre(0));
   EXPECT_TRUE(search.propose(8).empty());
   search.add({{"a", "2"}});
-  EXPECT_THAT(search.propose(8), ElementsAre(1));
+  search.add({{"a", "3"}});
+  search.learn(1, 2.5);
+  EXPECT_THAT(search.propose(8), ElementsAre(2)) << "the result of 1 is known";
+  EXPECT_EQ(search.size(), 3U);
 }
 
 TEST(RankCorrelation, ComparesOrders) {
