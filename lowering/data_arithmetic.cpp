@@ -122,12 +122,16 @@ Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Ex
   const auto *op = e.as<Binary>();
   bool may_wrap = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul) &&
                   is_index(e.dtype()) && (e.node().data || e.dtype() == DType::i32);
-  // The value x - (x + 1) is -1, but the subtraction overflows where x + 1 wraps around.
-  if (!may_wrap || (range_of(e, bounds) && range_of(op->a, bounds) && range_of(op->b, bounds)))
+  if (!may_wrap)
+    return {};
+  // The value x - (x + 1) is -1, but the subtraction overflows where x + 1 wraps around. The range of x - x is
+  // known, but no longer if it becomes unsigned arithmetic.
+  Expr a = operand(op->a), b = operand(op->b);
+  bool became_unsigned = (op->a.as<Binary>() && a.as<Cast>()) || (op->b.as<Binary>() && b.as<Cast>());
+  if (!became_unsigned && range_of(e, bounds) && range_of(op->a, bounds) && range_of(op->b, bounds))
     return {};
   DType dtype = e.dtype() == DType::i32 ? DType::u32 : DType::u64;
-  return cast(e.dtype(),
-              binary(op->op, as_unsigned(operand(op->a), dtype), as_unsigned(operand(op->b), dtype)));
+  return cast(e.dtype(), binary(op->op, as_unsigned(a, dtype), as_unsigned(b, dtype)));
 }
 
 Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
