@@ -27,7 +27,7 @@ struct Choices {
   explicit Choices(Knobs &knobs);
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
-  std::vector<std::int64_t> blocks(const Target &target, DType dtype) const;
+  std::vector<std::int64_t> blocks(const Target &target, DType dtype, bool long_addresses) const;
 
   Grid warps, lanes, results;
   bool zigzag, prefetch, fragments, columns, snake;
@@ -43,13 +43,16 @@ Choices::Choices(Knobs &knobs)
       fragments(knobs.flag("fragments")), columns(knobs.flag("columns")), snake(knobs.flag("snake")),
       bk(knobs.choose("bk", {16, 8, 32})), group(knobs.choose("group", {1, 4, 8})) {}
 
-/// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory; 0
-/// states none. A thread needs registers for its results and for the operands, and an SM has 65536 registers.
-std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype) const {
+/// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory. 0
+/// states no number, and is the default if the addresses take many registers. A thread also needs registers for
+/// its results and for the operands, and an SM has 65536 registers.
+std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype, bool long_addresses) const {
   std::int64_t registers = threads() * (results[0] * results[1] + 24);
   std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = (prefetch ? 2 : 1) * bk * row;
   std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
   std::vector<std::int64_t> candidates = {2, 0, 1, 3, 4, 5, 6, 8};
+  if (long_addresses)
+    std::swap(candidates[0], candidates[1]);
   std::erase_if(candidates, [&](std::int64_t n) {
     return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
   });
@@ -140,8 +143,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     s.partition(tiles.front());
   if (group == 1 && !columns)
     s.partition(tiles.back());
-  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks(target, dtype)); blocks && !shape.stated)
-    s.launch_bounds(blocks); // index arithmetic in sizes takes more registers
+  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks(target, dtype, !vectors || shape.stated)))
+    s.launch_bounds(blocks);
   return s;
 }
 
