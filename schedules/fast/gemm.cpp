@@ -124,7 +124,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     auto tile = s.cache_read(AB, operand, Scope::shared);
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
-    fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors);
+    bool by_four = choice.tile(operand[0] == 'B') * bk % (4 * choice.threads()) == 0;
+    fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors && by_four);
     by_vectors(s, s.loops_below(fragment, k_inner), byte_size(dtype) >= 4);
     copies.push_back(fragment);
   }
