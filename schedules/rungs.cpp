@@ -192,7 +192,7 @@ const std::vector<Rung> &builtin_rungs() {
        .name = "gemm",
        .summary = "register tiles of any size, for tune",
        .build = fast::gemm,
-       .tile = {128, 128, 16},
+       .tile = {64, 128, 16},
        .variant = ladder::vector_variant},
   };
   return rungs;

@@ -36,7 +36,7 @@ struct Choices {
 
 Choices::Choices(Knobs &knobs)
     : warps(
-          choose_grid(knobs, "warps", {"4x2", "2x4", "1x1", "1x2", "2x1", "2x2", "1x4", "4x1", "1x8", "8x1"})),
+          choose_grid(knobs, "warps", {"2x2", "4x2", "2x4", "1x1", "1x2", "2x1", "1x4", "4x1", "1x8", "8x1"})),
       lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
       results(choose_grid(knobs, "results", {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8"})),
       zigzag(knobs.flag("zigzag", true)), prefetch(knobs.flag("prefetch", true)),
@@ -50,9 +50,9 @@ std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype, boo
   std::int64_t registers = threads() * (results[0] * results[1] + 24);
   std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = (prefetch ? 2 : 1) * bk * row;
   std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
-  std::vector<std::int64_t> candidates = {2, 0, 1, 3, 4, 5, 6, 8};
+  std::vector<std::int64_t> candidates = {3, 2, 0, 1, 4, 5, 6, 8};
   if (long_addresses)
-    std::swap(candidates[0], candidates[1]);
+    candidates = {0, 1, 2, 3, 4, 5, 6, 8};
   std::erase_if(candidates, [&](std::int64_t n) {
     return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
   });

@@ -34,7 +34,7 @@ TEST(FastGemm, IsRefusedOrRightAtRandomPoints) {
 TEST(FastGemm, HasTheKnownGoodPoints) {
   const Rung &gemm = test::rung("fast/gemm");
   for (const char *point : {"warps=2x1,lanes=4x8,results=4x4,zigzag=false,bk=32,blocks=8",
-                            "warps=2x2,lanes=4x8,results=8x8,bk=16,blocks=3", "bk=16,blocks=2"}) {
+                            "warps=2x2,lanes=4x8,results=8x8,bk=16,blocks=3", "warps=4x2,bk=16,blocks=2"}) {
     Knobs knobs(parse_knobs(point));
     Schedule schedule = gemm.build({1024, 1024, 1024}, DType::f32, Target{}, knobs);
     EXPECT_TRUE(schedule.obligations().empty()) << point;
