@@ -202,10 +202,9 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
   }
   std::vector<std::string> notes = tuning.notes();
   if (tuning.shard().count > 1)
-    notes.push_back(
-        fmt::format("process {} of {} (from {}): it tried the default point and every {}th other point; "
-                    "`nestsmith tune merge` joins the databases",
-                    tuning.shard().index, tuning.shard().count, tuning.shard().source, tuning.shard().count));
+    notes.push_back(fmt::format("process {} of {} (from {}): it tried the default point and its part of the "
+                                "others; `nestsmith tune merge` joins the databases",
+                                tuning.shard().index, tuning.shard().count, tuning.shard().source));
   if (tuning.interrupted())
     notes.insert(notes.begin(), "interrupted; the same command continues");
   notes.push_back(database ? fmt::format("stored in {}", database->path().string())
