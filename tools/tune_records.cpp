@@ -1,6 +1,7 @@
 #include "tools/tune_records.h"
 
 #include "tools/output_file.h"
+#include "tools/tune_model.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -50,8 +51,7 @@ std::vector<std::string> operands(const Context &context) {
   return {words.begin() + 1, words.end()};
 }
 
-/// The records of all named rungs, or of all rungs.
-std::vector<Record> wanted_records(const Context &context, const Database &database) {
+std::vector<Record> records_of(const Context &context, const Database &database) {
   std::vector<std::string> rungs = operands(context);
   if (rungs.empty())
     rungs.emplace_back();
@@ -81,7 +81,7 @@ std::string ratio_text(const Record &record) {
 
 ExitCode show(const Context &context) {
   Database database = required_database(context, true);
-  std::vector<Record> found = wanted_records(context, database);
+  std::vector<Record> found = records_of(context, database);
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.array([&] {
@@ -119,7 +119,7 @@ ExitCode show(const Context &context) {
 
 ExitCode export_records(const Context &context) {
   Database database = required_database(context, true);
-  std::vector<Record> found = wanted_records(context, database);
+  std::vector<Record> found = records_of(context, database);
   if (!context.arguments.has("all")) {
     found = records::best_of(found);
     for (Record &record : found)
@@ -174,6 +174,10 @@ ExitCode merge_databases(const Context &context) {
 }
 
 } // namespace
+
+std::vector<Record> wanted_records(const Context &context) {
+  return records_of(context, required_database(context, true));
+}
 
 std::string standard_database_text() { return "$XDG_DATA_HOME/nestsmith/tune.db"; }
 
@@ -258,6 +262,8 @@ ExitCode (*find_records_command(const std::string &word))(const Context &context
     return import_records;
   if (word == "merge")
     return merge_databases;
+  if (word == "model")
+    return compare_with_model;
   return nullptr;
 }
 

@@ -122,6 +122,32 @@ void Tuning::rank() {
   progress_.clear();
 }
 
+std::vector<std::optional<double>> Tuning::predict(const Points &points) {
+  tune::Space part;
+  for (const KnobValues &knobs : points)
+    part.points.push_back({knobs});
+  auto resources = [&](const kernel::Plan &plan) {
+    std::string ignored;
+    return resources_if_possible(plan, gpu_.gpu, ignored);
+  };
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{} of {} points of {} analysed", done, points.size(), to_text(shape_)));
+    return true;
+  };
+  tune::predict(
+      part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
+  progress_.clear();
+  std::map<KnobValues, double> seconds;
+  for (const tune::Point &point : part.points)
+    seconds[point.knobs] = point.prediction->seconds;
+  std::vector<std::optional<double>> result;
+  for (const KnobValues &knobs : points) {
+    auto found = seconds.find(knobs);
+    result.push_back(found == seconds.end() ? std::nullopt : std::optional(found->second));
+  }
+  return result;
+}
+
 Tuning::Points Tuning::worth_measuring(const Points &points) {
   tune::Space part;
   for (const KnobValues &knobs : points)

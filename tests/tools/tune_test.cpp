@@ -89,6 +89,25 @@ TEST(TuneRecords, AreShown) {
   EXPECT_EQ(nestsmith("tune show --db " + (folder / "none.db").string()).code, 2);
 }
 
+TEST(TuneRecords, AreComparedWithTheModel) {
+  test::TemporaryFolder folder;
+  records::Record fast = record("16", 1), slow = record("8", 2), unknown = record("8", 2), all = record("8", 3);
+  for (records::Record *one : {&fast, &slow, &unknown, &all})
+    one->shape = "256x256x64";
+  unknown.gpu = "GPU of tomorrow", all.symbolic = true;
+  records::Database::open(folder / "a.db").add({fast, slow, unknown, all});
+  std::string db = " --db " + (folder / "a.db").string();
+  Ran ran = nestsmith("tune model" + db);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(test::matches(ran.out, "ladder/warps .* f32 256x256x64 .* NVIDIA H200 .* 2 "));
+  EXPECT_TRUE(contains(ran.out, "GPU of tomorrow is not compared: `explain` has no figures of this GPU"));
+  EXPECT_TRUE(contains(ran.out, "1 records of kernels for all shapes are not compared"));
+  const llvm::json::Value list = parsed(nestsmith("tune model --json" + db));
+  ASSERT_EQ(list.getAsArray()->size(), 1U);
+  double correlation = *(*list.getAsArray())[0].getAsObject()->getNumber("rank_correlation");
+  EXPECT_TRUE(correlation == -1 || correlation == 0 || correlation == 1) << correlation;
+}
+
 TEST(TuneRecords, AreExportedImportedAndMerged) {
   test::TemporaryFolder folder;
   fill(folder);
