@@ -185,9 +185,14 @@ std::string trace_to_cpp(const Schedule &schedule) {
 }
 
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype, KnobValues knobs) {
-  return {
-      schedule.program().name,     std::move(shape), dtype, to_string(schedule.target().arch), schedule.trace(),
-      sizes_of(schedule.source()), schedule.source(), std::move(knobs)};
+  return {schedule.program().name,
+          std::move(shape),
+          dtype,
+          to_string(schedule.target().arch),
+          schedule.trace(),
+          sizes_of(schedule.source()),
+          schedule.source(),
+          std::move(knobs)};
 }
 
 static json::Value to_json(const Directive &directive) {
@@ -325,7 +330,8 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   else if (knobs)
     for (const auto &[name, value] : *knobs->getAsObject()) {
       if (!value.getAsString())
-        refuse_trace(where, fmt::format("the value of the knob '{}' is not a string", llvm::StringRef(name).str()));
+        refuse_trace(where,
+                     fmt::format("the value of the knob '{}' is not a string", llvm::StringRef(name).str()));
       trace.knobs[llvm::StringRef(name).str()] = value.getAsString()->str();
     }
   const json::Value *computation = root->get("computation");
