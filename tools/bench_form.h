@@ -1,5 +1,5 @@
 #pragma once
-/// What `bench` executes: a computation with its inputs, and the forms in which the libraries compute it.
+/// The work of `bench`: a computation with its inputs, and the forms in which the libraries compute it.
 
 #include "dsl/workload_info.h"
 #include "runtime/check/inputs.h"

@@ -128,7 +128,7 @@ void print_as_text(const Context &context, const BenchShape &shape, const BenchO
     out(bench_table(shape, options.settings[n], n, context.style) + "\n");
 }
 
-/// What follows the tables of all shapes.
+/// Prints the part after the tables of all shapes.
 void finish(const Context &context, const std::vector<BenchShape> &shapes, const BenchOptions &options,
             const std::string &device, const std::vector<std::string> &notes) {
   if (context.json()) {

@@ -43,7 +43,7 @@ std::string included_header(const Arguments &arguments) {
   return path;
 }
 
-/// What the command writes, for one plan or for several.
+/// The files of the command, for one plan or for several.
 struct Emitted {
   std::string text, header;
   kernel::Plan interface; ///< has the names and parameters of the functions, and all kernels

@@ -122,14 +122,16 @@ void Tuning::rank() {
   progress_.clear();
 }
 
+std::vector<KernelResources> Tuning::resources(const kernel::Plan &plan) const {
+  std::string ignored;
+  return resources_if_possible(plan, gpu_.gpu, ignored);
+}
+
 std::vector<std::optional<double>> Tuning::predict(const Points &points) {
   tune::Space part;
   for (const KnobValues &knobs : points)
     part.points.push_back({knobs});
-  auto resources = [&](const kernel::Plan &plan) {
-    std::string ignored;
-    return resources_if_possible(plan, gpu_.gpu, ignored);
-  };
+  auto resources = [&](const kernel::Plan &plan) { return this->resources(plan); };
   auto report = [&](std::size_t done) {
     show(fmt::format("{} of {} points of {} analysed", done, points.size(), to_text(shape_)));
     return true;
@@ -152,10 +154,7 @@ Tuning::Points Tuning::worth_measuring(const Points &points) {
   tune::Space part;
   for (const KnobValues &knobs : points)
     part.points.push_back({knobs});
-  auto resources = [&](const kernel::Plan &plan) {
-    std::string ignored;
-    return resources_if_possible(plan, gpu_.gpu, ignored);
-  };
+  auto resources = [&](const kernel::Plan &plan) { return this->resources(plan); };
   tune::predict(
       part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0,
       [](std::size_t) { return interrupt_requested == 0; });

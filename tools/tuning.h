@@ -61,7 +61,8 @@ private:
   tune::Built build(Knobs &knobs) const;
   /// Compiles and analyses the points, and removes those that are not worth a measurement.
   Points worth_measuring(const Points &points);
-  std::vector<KernelResources> resources(const kernel::Plan &plan);
+  /// Empty without NVRTC.
+  std::vector<KernelResources> resources(const kernel::Plan &plan) const;
   records::Record record_of(const KnobValues &knobs, const TuneMachine &machine) const;
   void store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
              const TuneMachine &machine, records::Database *database);

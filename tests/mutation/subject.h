@@ -1,5 +1,5 @@
 #pragma once
-/// What bugs are seeded in: the rungs, and schedules of computations with many dependences and
+/// The programs in which bugs are seeded: the rungs, and schedules of computations with many dependences and
 /// of integer data (tests/mutation/computations.h), each at a few small shapes that hurt.
 
 #include "lowering/passes.h"

@@ -11,7 +11,7 @@ using kernel::Kernel;
 
 namespace {
 
-/// What a bug makes of an expression, wherever it stands.
+/// Replaces an expression, at every place, by the one of the bug.
 std::function<void(Kernel &, Chooser &)> anywhere(const std::function<std::vector<Expr>(const Expr &)> &bug) {
   return [bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &) { return bug(e); });
