@@ -259,6 +259,13 @@ std::string name(cuda::LaunchMode launch) {
   internal_error("a launch mode of the closed set");
 }
 
+cuda::LaunchMode launch_mode(const std::string &word) {
+  for (auto launch : {cuda::LaunchMode::single, cuda::LaunchMode::back_to_back, cuda::LaunchMode::graph})
+    if (name(launch) == word)
+      return launch;
+  internal_error("a launch mode of the closed set");
+}
+
 std::string to_text(const BenchSetting &setting) {
   std::string launch = setting.launch == cuda::LaunchMode::single         ? "single launches"
                        : setting.launch == cuda::LaunchMode::back_to_back ? "launches back to back"

@@ -24,6 +24,8 @@ struct BenchSetting {
 
 /// The words of the option --launch: "single", "back-to-back", "graph".
 std::string name(cuda::LaunchMode launch);
+/// The mode that has this name, which must be one of them.
+cuda::LaunchMode launch_mode(const std::string &name);
 /// "launches back to back, warm L2".
 std::string to_text(const BenchSetting &setting);
 

@@ -24,10 +24,7 @@ std::vector<BenchSetting> chosen_settings(const Context &context) {
   std::vector<BenchSetting> settings;
   for (const std::string &launch : context.arguments.list("launch", "back-to-back"))
     for (const std::string &l2 : context.arguments.list("l2", "warm"))
-      settings.push_back({launch == "single"  ? cuda::LaunchMode::single
-                          : launch == "graph" ? cuda::LaunchMode::graph
-                                              : cuda::LaunchMode::back_to_back,
-                          l2 == "cold"});
+      settings.push_back({launch_mode(launch), l2 == "cold"});
   return settings;
 }
 

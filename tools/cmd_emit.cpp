@@ -98,10 +98,9 @@ Emitted several_shapes(const Context &context, const Choice &choice, Arch arch, 
           json.attribute("shape", llvm::json::Array(listed.shape));
           if (listed.variant)
             json.attribute("variant", listed.variant->name);
-          json.attributeObject("knobs", [&] {
-            for (const auto &[knob, value] : listed.knobs)
-              json.attribute(knob, value);
-          });
+          json.attributeBegin("knobs");
+          write_knobs(json, listed.knobs);
+          json.attributeEnd();
           json.attribute("kernels", kernel_names(plan));
           json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
         });

@@ -3,7 +3,6 @@
 #include "tools/explain_text.h"
 #include "tools/json.h"
 #include "tools/machine.h"
-#include "tools/output_file.h"
 #include "tools/tune_records.h"
 #include "tools/tuning.h"
 
@@ -66,10 +65,9 @@ std::string best_text(const Space &space, std::int64_t best, const Style &style)
 
 void write_point(llvm::json::OStream &json, const Point &point) {
   json.object([&] {
-    json.attributeObject("knobs", [&] {
-      for (const auto &[name, value] : point.knobs)
-        json.attribute(name, value);
-    });
+    json.attributeBegin("knobs");
+    write_knobs(json, point.knobs);
+    json.attributeEnd();
     if (!point.prediction)
       return;
     json.attribute("least_seconds", json_number(point.prediction->seconds));
@@ -117,10 +115,7 @@ TuneOptions chosen_options(const Context &context) {
   options.way = way == "exhaustive" ? tune::Way::exhaustive
                 : way == "random"   ? tune::Way::random
                                     : tune::Way::learn;
-  std::string launch = context.arguments.value("launch").value_or("back-to-back");
-  options.setting.launch = launch == "single"  ? cuda::LaunchMode::single
-                           : launch == "graph" ? cuda::LaunchMode::graph
-                                               : cuda::LaunchMode::back_to_back;
+  options.setting.launch = launch_mode(context.arguments.value("launch").value_or("back-to-back"));
   options.shard = chosen_shard(context.arguments.value("shard"), process_environment());
   options.setting.cold_l2 = context.arguments.value("l2") == "cold";
   return options;

@@ -1,6 +1,7 @@
 #pragma once
 /// JSON results. Include this from .cpp files only: it needs LLVM's headers.
 
+#include "dsl/knobs.h"
 #include "runtime/check/check.h"
 
 #include <cmath>
@@ -34,6 +35,14 @@ inline std::string json_line(const std::function<void(llvm::json::OStream &)> &w
 /// The number, or null for an infinity or NaN, which JSON cannot represent.
 inline llvm::json::Value json_number(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+}
+
+/// Writes an object with the value of each knob.
+inline void write_knobs(llvm::json::OStream &json, const KnobValues &knobs) {
+  json.object([&] {
+    for (const auto &[name, value] : knobs)
+      json.attribute(name, value);
+  });
 }
 
 /// Writes the comparisons that a check did not make, as the attribute "skipped".

@@ -45,10 +45,7 @@ std::string request_text(const std::vector<KnobValues> &points, int rounds) {
       stream.attribute("rounds", rounds);
       stream.attributeArray("points", [&] {
         for (const KnobValues &knobs : points)
-          stream.object([&] {
-            for (const auto &[name, value] : knobs)
-              stream.attribute(name, value);
-          });
+          write_knobs(stream, knobs);
       });
     });
   });

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <llvm/Support/xxhash.h>
 #include <map>
 #include <tuple>
 
@@ -30,12 +29,8 @@ struct Agreement {
 /// At most `limit` records in a random order, which depends only on the seed. The fastest is among them.
 std::vector<Record> chosen(std::vector<Record> found, std::size_t limit, std::uint64_t seed) {
   std::ranges::stable_sort(found, {}, &Record::median_ms);
-  std::stable_sort(found.begin() + 1, found.end(), [&](const Record &a, const Record &b) {
-    auto key = [&](const Record &record) {
-      return llvm::xxHash64(fmt::format("{} {}", seed, to_string(record.knobs)));
-    };
-    return key(a) < key(b);
-  });
+  std::ranges::stable_sort(found.begin() + 1, found.end(), {},
+                           [&](const Record &record) { return tune::random_key(record.knobs, seed); });
   found.resize(std::min(found.size(), limit));
   return found;
 }

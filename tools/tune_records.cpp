@@ -225,10 +225,9 @@ void write_record(llvm::json::OStream &json, const Record &record) {
   };
   json.object([&] {
     json.attribute("rung", record.rung);
-    json.attributeObject("knobs", [&] {
-      for (const auto &[knob, value] : record.knobs)
-        json.attribute(knob, value);
-    });
+    json.attributeBegin("knobs");
+    write_knobs(json, record.knobs);
+    json.attributeEnd();
     json.attribute("shape", record.shape);
     json.attribute("symbolic", record.symbolic);
     json.attribute("dtype", record.dtype);

@@ -69,10 +69,9 @@ Search::Search(std::vector<KnobValues> candidates, Way way, std::uint64_t seed)
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   if (way_ == Way::exhaustive || order_.empty())
     return;
-  // std::shuffle differs between standard libraries.
   std::vector<std::uint64_t> keys;
   for (const KnobValues &knobs : candidates_)
-    keys.push_back(llvm::xxHash64(fmt::format("{} {}", seed, to_string(knobs))));
+    keys.push_back(random_key(knobs, seed));
   std::stable_sort(order_.begin() + 1, order_.end(),
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
 }
@@ -161,6 +160,10 @@ std::vector<std::size_t> Search::suggested(std::size_t count) {
   for (std::size_t n = 0; n < optimistic.size() && list.size() + 1 < std::max<std::size_t>(count, 2); ++n)
     list.push_back(optimistic[n].second);
   return list;
+}
+
+std::uint64_t random_key(const KnobValues &point, std::uint64_t seed) {
+  return llvm::xxHash64(fmt::format("{} {}", seed, to_string(point)));
 }
 
 double rank_correlation(const std::vector<double> &a, const std::vector<double> &b) {

@@ -50,6 +50,10 @@ private:
   std::map<std::size_t, std::optional<double>> measured_;
 };
 
+/// A random number for a point, which depends only on the seed: for a random order that is the same with every
+/// standard library.
+std::uint64_t random_key(const KnobValues &point, std::uint64_t seed);
+
 /// Spearman's rank correlation of two lists of the same length: 1 for the same order, -1 for the reverse order.
 /// Equal values share the mean of their ranks. 0 if a list has fewer than two different values.
 double rank_correlation(const std::vector<double> &a, const std::vector<double> &b);

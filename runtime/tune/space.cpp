@@ -2,12 +2,12 @@
 
 #include "dsl/error.h"
 #include "runtime/sim/workers.h"
+#include "runtime/tune/search.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <fmt/format.h>
-#include <llvm/Support/xxhash.h>
 #include <mutex>
 #include <set>
 
@@ -139,22 +139,25 @@ Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, st
 
 std::vector<KnobValues> add_neighbours(Space &space, const Build &build, const KnobValues &fixed,
                                        const KnobValues &point) {
+  auto known = [&](const KnobValues &knobs) {
+    return knobs == point || std::ranges::find(space.points, knobs, &Point::knobs) != space.points.end();
+  };
   std::vector<KnobValues> added;
   Knobs asked(point);
   build(asked);
   for (const Knob &knob : asked.asked())
     for (const std::string &candidate : knob.candidates) {
-      if (fixed.contains(knob.name) || candidate == knob.candidates[knob.chosen])
-        continue;
       KnobValues values = point;
       values[knob.name] = candidate;
+      if (fixed.contains(knob.name) || known(values))
+        continue;
       Knobs changed(values);
       try {
         build(changed);
       } catch (const UserError &) { // the enumeration counts refusals; these points are extra ones
         continue;
       }
-      if (std::ranges::find(space.points, changed.chosen(), &Point::knobs) != space.points.end())
+      if (known(changed.chosen())) // another value may end a request for a knob
         continue;
       space.points.push_back({changed.chosen()});
       added.push_back(changed.chosen());
@@ -166,12 +169,8 @@ void thin_out(Space &space, std::int64_t limit, std::uint64_t seed) {
   auto most = static_cast<std::size_t>(std::max<std::int64_t>(limit, 1));
   if (space.points.size() <= most)
     return;
-  // std::shuffle differs between standard libraries.
-  auto order = [&](const Point &point) {
-    return llvm::xxHash64(fmt::format("{} {}", seed, to_string(point.knobs)));
-  };
-  std::stable_sort(space.points.begin() + 1, space.points.end(),
-                   [&](const Point &a, const Point &b) { return order(a) < order(b); });
+  std::ranges::stable_sort(space.points.begin() + 1, space.points.end(), {},
+                           [&](const Point &point) { return random_key(point.knobs, seed); });
   space.points.resize(most);
 }
 
