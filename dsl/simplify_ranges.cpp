@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace nestsmith {
 
@@ -143,7 +144,8 @@ bool IndexRewriter::is_positive(const Expr &e) {
 
 /// At least x, which is of sizes.
 /// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
-/// [rule.end.undivided_subtracted] k*c*(y//c) <= k*y - k*(c - 1) where k < 0, c > 0
+/// [rule.end.undivided_subtracted] g*y//(g*c) = y//c, k*c*(y//c) <= k*y - k*(c - 1),
+///     g*(k*c*(g*y//(g*c))) <= g*(k*y - k*(c - 1)) where k < 0, c > 0, g > 0
 LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
   LinearForm result{{}, x.constant};
   for (const Term &term : x.terms) {
@@ -153,8 +155,12 @@ LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
       continue;
     }
     std::int64_t k = factor / digit.div;
-    result = sum(std::move(result), scale(linearize(digit.base), k), 1);
-    result.constant += k < 0 ? -k * (digit.div - 1) : 0;
+    LinearForm undivided = linearize(digit.base);
+    std::int64_t g = std::gcd(digit.div, undivided.constant); // divides the value of the base, and the divisor
+    for (const Term &each : undivided.terms)
+      g = std::gcd(g, each.coefficient);
+    result.constant += k < 0 ? -k * (digit.div - g) : 0;
+    result = sum(std::move(result), scale(undivided, k), 1);
   }
   return result;
 }

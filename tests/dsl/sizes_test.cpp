@@ -51,6 +51,17 @@ TEST(Sizes, AreMultiplesAsStated) {
   EXPECT_EQ(simplified(ceildiv(M, 32)), "(M + 31)//32");
 }
 
+TEST(Sizes, OfMultiplesRoundUpToTheNextTile) {
+  Var E = make_size("E", {.multiple_of = 4});
+  EXPECT_EQ(simplified(ceildiv(E, 16) * Expr(16)), "(E + 12)//16*16");
+  EXPECT_TRUE(proves(Expr(E) <= ceildiv(E, 16) * Expr(16), {}));
+  EXPECT_TRUE(proves(Expr(E) <= ceildiv(E, 8) * Expr(8), {}));
+  EXPECT_TRUE(proves(ceildiv(E, 16) * Expr(16) <= Expr(E) + Expr(12), {}));
+  EXPECT_FALSE(proves(ceildiv(E, 16) * Expr(16) <= Expr(E) + Expr(11), {}));
+  EXPECT_FALSE(proves(Expr(E) + Expr(1) <= ceildiv(E, 16) * Expr(16), {}));
+  EXPECT_FALSE(proves(Expr(E) <= floordiv(Expr(E) + Expr(8), 16) * Expr(16), {}));
+}
+
 TEST(Sizes, DivideAFusedLoop) {
   Loops l;
   EXPECT_TRUE(proves(floormod(l.e, N) < Expr(N), l.bounds));

@@ -139,6 +139,15 @@ TEST(Symbolic, SizesThatBreakAnAssumptionAreRefused) {
           "sizes where it is at most 65535");
 }
 
+/// The tiles are filled with zeros past the ends of the sizes, so that only loads and the last stores are
+/// guarded.
+TEST(Symbolic, FillsTheTailsOfVectorCopies) {
+  Shape shape = symbolic({1, 1, 1}, {.multiple_of = 4});
+  std::string text = text_of(lower(rung("ladder/warps").build(shape, DType::f32, Target{})));
+  EXPECT_TRUE(test::contains(text, "A_k < K ? *reinterpret_cast<const float4 *>")) << text;
+  EXPECT_FALSE(test::contains(text, "A_shared_k < K")) << text;
+}
+
 /// What the launcher checks, line by line, is what the plan assumes.
 TEST(Symbolic, LauncherChecksEveryAssumption) {
   const Rung &worklog5 = rung("worklog/5");
