@@ -162,9 +162,8 @@ ExitCode run(const Context &context) {
   std::vector<std::string> notes;
   BenchLibraries libraries = open_libraries(context, *device, peers, notes);
   GpuExecutor executor(*device);
-  std::string where =
-      fmt::format("{}, driver for CUDA {}.{}", device->info().name, device->info().driver_version / 1000,
-                  device->info().driver_version % 1000 / 10);
+  std::string where = fmt::format("{}, driver for CUDA {}", device->info().name,
+                                  cuda::version_text(device->info().driver_version));
   if (!context.json())
     out(fmt::format("{}, {} rounds\n\n", where, options.rounds));
   std::vector<BenchShape> results;

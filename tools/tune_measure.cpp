@@ -201,10 +201,6 @@ std::vector<TuneResult> TuneMeasurer::measure(const std::vector<KnobValues> &poi
 
 namespace {
 
-std::string version_text(int cuda_version) {
-  return fmt::format("{}.{}", cuda_version / 1000, cuda_version % 1000 / 10);
-}
-
 /// The process that measures.
 class Server {
 public:
@@ -225,7 +221,7 @@ public:
   void serve() {
     send([&](json::OStream &stream) {
       stream.attribute("gpu", device_->info().name);
-      stream.attribute("driver", version_text(device_->info().driver_version));
+      stream.attribute("driver", cuda::version_text(device_->info().driver_version));
       stream.attribute("nvrtc", cuda::Nvrtc::get().version());
       stream.attribute("peer", libraries_.cublas ? "cuBLAS " + libraries_.cublas->version() : "");
     });

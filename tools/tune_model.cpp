@@ -91,7 +91,9 @@ ExitCode compare_with_model(const Context &context) {
     else if (record.outcome == records::Outcome::measured)
       groups[{record.rung, record.gpu, record.dtype, record.shape}].push_back(std::move(record));
   if (symbolic > 0)
-    notes.push_back(fmt::format("{} records of kernels for all shapes are not compared", symbolic));
+    notes.push_back(fmt::format("{} of kernels for all shapes {} not compared",
+                                symbolic == 1 ? "1 record" : fmt::format("{} records", symbolic),
+                                symbolic == 1 ? "is" : "are"));
   std::vector<Agreement> agreements;
   for (auto &[key, group] : groups) {
     const Gpu *gpu = known_gpu(group.front().gpu);

@@ -154,7 +154,8 @@ ExitCode add_records(const Context &context, const char *what,
       });
     }));
   else
-    out(fmt::format("{} records added to {}\n", all.size(), database.path().string()));
+    out(fmt::format("{} record{} added to {}\n", all.size(), all.size() == 1 ? "" : "s",
+                    database.path().string()));
   return ExitCode::good;
 }
 

@@ -19,14 +19,12 @@ constexpr const char *get_wheels =
     "./run.sh --cuda 13 gets it from Python wheels, or install a CUDA toolkit 12 or 13 "
     "and set CUDA_HOME, or set NESTSMITH_CUDA_PATH to the folder that has it";
 
-std::string version_text(int cuda) { return fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10); }
-
 DoctorItem examine_gpu() {
   DoctorItem item{"gpu", "GPU and driver", false, "", "", {}};
   try {
     auto device = cuda::Device::open();
     const cuda::DeviceInfo &info = device->info();
-    std::string driver = version_text(info.driver_version);
+    std::string driver = cuda::version_text(info.driver_version);
     item.found = true;
     item.detail =
         fmt::format("{}, {}, {} SMs, {:.1f} GiB, L2 {:.1f} MiB, driver for CUDA {}", info.name,

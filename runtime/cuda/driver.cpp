@@ -70,6 +70,10 @@ std::optional<int> driver_version() {
   return version;
 }
 
+std::string version_text(int cuda_version) {
+  return fmt::format("{}.{}", cuda_version / 1000, cuda_version % 1000 / 10);
+}
+
 Arch DeviceInfo::arch() const {
   // From compute capability 9.0 on, only the architecture-specific name enables all features of the device.
   return {10 * major + minor, major >= 9 ? 'a' : '\0'};
@@ -197,9 +201,9 @@ Module::Module(const Device &device, const std::vector<char> &cubin, Arch arch) 
   internal_check(!cubin.empty(), "an empty CUBIN");
   Result result = device.functions().module_load_data(&handle_, cubin.data());
   const DeviceInfo &info = device.info();
-  device.check(result, fmt::format("the driver (CUDA {}.{}) cannot load code for {} on {} ({})",
-                                   info.driver_version / 1000, info.driver_version % 1000 / 10, to_string(arch),
-                                   info.name, to_string(info.arch())));
+  device.check(result, fmt::format("the driver (CUDA {}) cannot load code for {} on {} ({})",
+                                   version_text(info.driver_version), to_string(arch), info.name,
+                                   to_string(info.arch())));
 }
 
 Module::Module(Module &&other) noexcept

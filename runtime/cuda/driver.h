@@ -23,6 +23,8 @@ namespace nestsmith::cuda {
 /// The CUDA version that the installed driver supports (12040 is 12.4). None if there is no driver. Needs no
 /// device.
 std::optional<int> driver_version();
+/// The text of a CUDA version: "13.0" for 13000.
+std::string version_text(int cuda_version);
 
 struct DeviceInfo {
   std::string name;

@@ -101,7 +101,7 @@ TEST(TuneRecords, AreComparedWithTheModel) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(test::matches(ran.out, "ladder/warps .* f32 256x256x64 .* NVIDIA H200 .* 2 "));
   EXPECT_TRUE(contains(ran.out, "GPU of tomorrow is not compared: `explain` has no figures of this GPU"));
-  EXPECT_TRUE(contains(ran.out, "1 records of kernels for all shapes are not compared"));
+  EXPECT_TRUE(contains(ran.out, "1 record of kernels for all shapes is not compared"));
   const llvm::json::Value list = parsed(nestsmith("tune model --json" + db));
   ASSERT_EQ(list.getAsArray()->size(), 1U);
   double correlation = *(*list.getAsArray())[0].getAsObject()->getNumber("rank_correlation");
