@@ -1,6 +1,7 @@
 #include "dsl/index_rewriter.h"
 
 #include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 
 namespace nestsmith {
 
