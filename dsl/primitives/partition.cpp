@@ -2,13 +2,18 @@
 
 #include "dsl/primitives/edit.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::primitives {
 
 namespace {
 
+/// Whether the kernel has conditions on the loop: guards of blocks, or the conditions by which a pipeline loads
+/// nothing in its last iterations.
 bool guards(const For &loop) {
+  if (std::ranges::any_of(loop.pipeline(), [](const Staged &staged) { return staged.stage > 0; }))
+    return true;
   for (const Block *block : blocks_of(loop.body))
     for (const IterVar &iter : block->iters)
       if (iter.guarded && uses(iter.binding, loop.var))

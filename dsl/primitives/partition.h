@@ -4,7 +4,8 @@
 namespace nestsmith::primitives {
 
 /// partition(k): generates separate code for full tiles and for the partial tile at the edge. The code for full
-/// tiles has no guards.
+/// tiles has no guards. If k is pipelined, its last iterations, which have nothing left to load, get code of
+/// their own too.
 ///
 ///     for k < n partitioned:                          for k < n - 1:
 ///       for l < 8: if (k*8 + l < K) S         =>        for l < 8: S
@@ -16,7 +17,9 @@ namespace nestsmith::primitives {
 /// Requires [partition.kind]: k is serial or bound to a block axis, and not yet partitioned. Thread axes are
 ///   excluded because all threads of a block execute the same code. Unrolled loops are excluded because their
 ///   body is already replicated.
-/// Requires [partition.guarded]: a block below has a guard that depends on k.
+/// Requires [partition.guarded]: a block below has a guard that depends on k, or k is pipelined in more than
+/// one
+///   stage.
 /// Ensures: every iteration executes once, in the same order.
 void partition(Schedule &schedule, Loop loop);
 

@@ -139,7 +139,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   if (prefetch)
     s.double_buffer(k_outer);
   by_vectors(s, s.loops_below(C, thread), vectors);
-  if (!shape.is_multiple(2, bk) && knobs.flag("last_k")) // the last tile of k gets code of its own
+  if ((prefetch || !shape.is_multiple(2, bk)) &&
+      knobs.flag("last_k")) // the last tile of k gets code of its own
     s.partition(k_outer);
   bool rows = shape.is_multiple(0, choice.tile(0) * group), columns = shape.is_multiple(1, choice.tile(1));
   if (!rows || (group > 1 && !columns))
