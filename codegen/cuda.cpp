@@ -251,6 +251,8 @@ void KernelWriter::loop(const kernel::Loop &loop) {
   const std::string var = names_.declare(loop.var);
   if (loop.is<kernel::Unrolled>())
     out_.line("#pragma unroll");
+  if (const auto *serial = std::get_if<kernel::Serial>(&loop.form); serial && serial->copies > 1)
+    out_.line(fmt::format("#pragma unroll {}", serial->copies));
   out_.open(fmt::format("for ({} {} = 0; {} < {}; ++{})", c_type(loop.var->dtype), var, var, extent, var));
   statement(loop.body);
   out_.close();

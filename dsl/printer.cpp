@@ -135,7 +135,10 @@ std::string text(std::vector<Staged> stages) {
 std::string text(const LoopForm &form) {
   auto partitioned = [](const auto &x) { return x.partitioned ? " partitioned" : ""; };
   return std::visit(Overloaded{
-                        [&](const Serial &x) { return text(x.pipeline) + partitioned(x); },
+                        [&](const Serial &x) {
+                          return text(x.pipeline) + partitioned(x) +
+                                 (x.copies > 1 ? fmt::format(" unrolled by {}", x.copies) : "");
+                        },
                         [](const Unrolled &x) {
                           return " unrolled" + text(x.pipeline) +
                                  (x.reversed_by ? " backwards in odd " + x.reversed_by->name : "");

@@ -3,8 +3,8 @@
 ///
 ///   stmt  := for | seq | block
 ///   for   := for var in extent form: stmt
-///   form  := serial [pipelined] [partitioned] | unrolled [pipelined] [backwards in odd var] | vectorized
-///            | tensorized | bound to an axis [partitioned]
+///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined] [backwards in odd var]
+///            | vectorized | tensorized | bound to an axis [partitioned]
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, sum v1 = binding [from first], …) where v < extent …:
 ///              [init: store] store
@@ -58,10 +58,12 @@ struct Staged {
 
 /// The form of a loop requests a form of the kernel. It does not affect the meaning, except that `reversed_by`
 /// changes the order of the iterations. `pipeline` contains one entry for each block below a pipelined loop,
-/// and is empty for any other loop. Full tiles and partial tiles of a `partitioned` loop get separate code.
+/// and is empty for any other loop. Full tiles and partial tiles of a `partitioned` loop get separate code. The
+/// CUDA compiler writes `copies` copies of the body one after the other.
 struct Serial {
   std::vector<Staged> pipeline = {};
   bool partitioned = false;
+  std::int64_t copies = 1;
 };
 /// If `reversed_by` is set, the loop executes its iterations in descending order where the value of this outer
 /// loop is odd.

@@ -24,6 +24,7 @@
 #include "dsl/primitives/tile.h"
 #include "dsl/primitives/transform_layout.h"
 #include "dsl/primitives/unroll.h"
+#include "dsl/primitives/unroll_by.h"
 #include "dsl/primitives/vectorize.h"
 #include "dsl/printer.h"
 #include "dsl/verify.h"
@@ -186,6 +187,7 @@ std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> facto
 }
 void Schedule::bind(Loop loop, Axis axis) { primitives::bind(*this, loop, axis); }
 void Schedule::unroll(Loop loop) { primitives::unroll(*this, loop); }
+void Schedule::unroll_by(Loop loop, std::int64_t factor) { primitives::unroll_by(*this, loop, factor); }
 void Schedule::vectorize(Loop loop) { primitives::vectorize(*this, loop); }
 void Schedule::tensorize(Loop loop, const std::string &intrinsic) {
   primitives::tensorize(*this, loop, intrinsic);

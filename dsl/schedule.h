@@ -81,6 +81,7 @@ public:
   std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors);
   void bind(Loop loop, Axis axis);
   void unroll(Loop loop);
+  void unroll_by(Loop loop, std::int64_t factor);
   void vectorize(Loop loop);
   void snake(Loop outer, Loop inner);
   void partition(Loop loop);

@@ -211,7 +211,9 @@ private:
   static kernel::LoopForm form_of(const For &loop) {
     using Form = kernel::LoopForm;
     return std::visit(Overloaded{
-                          [](const Serial &x) -> Form { return kernel::Serial{x.partitioned}; },
+                          [](const Serial &x) -> Form {
+                            return kernel::Serial{x.partitioned, x.copies};
+                          },
                           [](const Unrolled &) -> Form { return kernel::Unrolled{}; },
                           [](const Vectorized &) -> Form { return kernel::Vectorized{}; },
                           [](const Tensorized &x) -> Form { return kernel::Tensorized{x.intrinsic}; },

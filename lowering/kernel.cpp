@@ -250,7 +250,9 @@ private:
 
   static std::string text(const LoopForm &form) {
     return std::visit(Overloaded{
-                          [](const Serial &) { return std::string(); },
+                          [](const Serial &x) {
+                            return x.copies > 1 ? fmt::format(" unrolled by {}", x.copies) : std::string();
+                          },
                           [](const Unrolled &) { return std::string(" unrolled"); },
                           [](const Vectorized &) { return std::string(" vectorized"); },
                           [](const Tensorized &x) { return " by " + x.intrinsic.get().name; },

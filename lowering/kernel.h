@@ -37,6 +37,7 @@ struct Declare {
 /// The form of a loop. A lowered kernel has serial and unrolled loops only.
 struct Serial {
   bool partitioned = false; ///< the pass `partition` gives iterations with full tiles separate code
+  std::int64_t copies = 1;  ///< the CUDA compiler writes this number of copies of the body one after the other
 };
 struct Unrolled {};
 /// The pass `vectorize` turns the iterations into the lanes of vectors.

@@ -161,11 +161,15 @@ private:
     std::int64_t conditions;
   };
 
+  static LoopForm without_partition(const Loop &loop) {
+    return Serial{.copies = std::get<Serial>(loop.form).copies};
+  }
+
   /// The iterations first … first + count - 1 of a loop.
   Part part(const Loop &loop, const Expr &first, const Expr &count) const {
     Bounds bounds = bounds_;
     Loop copy = loop;
-    copy.form = Serial{};
+    copy.form = without_partition(loop);
     copy.var = make_var(loop.var->name, loop.var->dtype);
     copy.extent = count;
     bounds.set_extent(copy.var, count);
@@ -187,7 +191,7 @@ private:
     while (full > 0 && part(loop, 0, full).conditions > best)
       --full;
     if (full == 0 || full == extent)
-      return make(Loop{loop.var, loop.extent, Serial{}, loop.body});
+      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body});
     return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
   }
 
@@ -196,7 +200,7 @@ private:
     Expr full = simplify(loop.extent - Expr(1));
     Part inside = part(loop, 0, full);
     if (inside.conditions >= part(loop, 0, loop.extent).conditions)
-      return make(Loop{loop.var, loop.extent, Serial{}, loop.body});
+      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body});
     return make_seq({inside.stmt, part(loop, full, 1).stmt});
   }
 

@@ -121,12 +121,16 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
 }
 
 void Schedule::Edit::require_serial(const char *requirement, const For &loop) const {
-  if (const char *time = !loop.pipeline().empty() ? "pipelined" : loop.partitioned() ? "partitioned" : nullptr)
+  const auto *serial = std::get_if<Serial>(&loop.form);
+  if (const char *time = !loop.pipeline().empty()       ? "pipelined"
+                         : loop.partitioned()           ? "partitioned"
+                         : serial && serial->copies > 1 ? "unrolled by a number"
+                                                        : nullptr)
     refuse(requirement,
            fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name,
                        time, time),
            {loop.var->name});
-  if (loop.is<Serial>())
+  if (serial)
     return;
   std::string kind(nestsmith::name(loop.form));
   std::string is = loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis())) : kind;

@@ -19,8 +19,7 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
                               loop->axis() ? fmt::format("bound to {}", name(*loop->axis()))
                                            : std::string(name(loop->form))),
                   {loop->var->name});
-    if (!loop->pipeline().empty() || loop->partitioned())
-      edit.require_serial(requirement, *loop);
+    edit.require_serial(requirement, *loop);
     edit.release(stmt);
   }
 }

@@ -142,6 +142,7 @@ const std::vector<Primitive> &all_primitives() {
       primitive<Loops, Loop, Loop, Factors>("tile", &Schedule::tile),
       primitive("transform_layout", &Schedule::transform_layout),
       primitive("unroll", &Schedule::unroll),
+      primitive("unroll_by", &Schedule::unroll_by),
       primitive("vectorize", &Schedule::vectorize),
   };
   return list;

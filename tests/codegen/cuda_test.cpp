@@ -205,6 +205,13 @@ TEST(CudaKernel, words_that_are_taken_get_a_suffix) {
   EXPECT_THAT(text, HasSubstr("out[threadIdx_] = float_[threadIdx_] + v2nd_b[threadIdx_];"));
 }
 
+TEST(CudaKernel, a_serial_loop_can_be_unrolled_by_a_number) {
+  Elementwise e;
+  Kernel copy = e.kernel(e.at_a());
+  copy.body = make(kernel::Loop{make_var("k", DType::i32), i32(7), kernel::Serial{.copies = 4}, copy.body});
+  EXPECT_THAT(cuda_kernel(copy), HasSubstr("  #pragma unroll 4\n  for (int k = 0; k < 7; ++k) {\n"));
+}
+
 TEST(CudaKernel, barriers_say_what_they_are_for) {
   Elementwise e;
   std::string text = cuda_kernel(e.kernel({make(Barrier{SyncScope::block, "the tile is filled"}),

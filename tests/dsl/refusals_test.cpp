@@ -1,11 +1,13 @@
 /// Each requirement of a primitive on loops, broken.
 
+#include "dsl/trace.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {
 namespace {
 
 using test::chain;
+using test::contains;
 using test::expect_refused;
 using test::gemm;
 using test::product;
@@ -236,6 +238,53 @@ TEST(UnrollRefuses, LongLoop) {
   expect_refused(s, "unroll.extent", [&] { s.unroll(i); },
                  "the loop i has 1025 iterations, expected at most 1024; split it and unroll a part", {"i"});
   s.unroll(j);
+}
+
+TEST(UnrollBy, IsPrintedAndChangesNothing) {
+  Schedule s(product(8, 5, 7));
+  s.unroll_by(s.loop("k"), 4);
+  EXPECT_TRUE(contains(print(s.program()), "for k < 7 unrolled by 4:")) << print(s.program());
+  EXPECT_TRUE(test::same_meaning(s));
+  TraceFile file = parse_trace(to_json(trace_file(s, {8, 5, 7}, DType::u32)), "t.json");
+  EXPECT_EQ(print(replay(file, product(8, 5, 7), Target{}, "t.json").program()), print(s.program()));
+}
+
+TEST(UnrollByRefuses, LoopThatIsNotSerial) {
+  Schedule s(product(8, 5, 4));
+  Loop i = bound(s, "i"), j = unrolled(s, "j");
+  expect_refused(s, "unroll_by.serial", [&] { s.unroll_by(i, 4); },
+                 "the loop i is bound, expected a serial loop", {"i"});
+  expect_refused(s, "unroll_by.serial", [&] { s.unroll_by(j, 4); },
+                 "the loop j is unrolled, expected a serial loop", {"j"});
+}
+
+TEST(UnrollByRefuses, SecondNumberAndLaterSplit) {
+  Schedule s(product(8, 5, 4));
+  Loop k = s.loop("k");
+  s.unroll_by(k, 4);
+  expect_refused(s, "unroll_by.once", [&] { s.unroll_by(k, 2); },
+                 "the loop k is already unrolled by 4; unroll it once", {"k"});
+  expect_refused(
+      s, "split.serial",
+      [&] {
+        s.split(k, {infer, 2});
+      },
+      "the loop k is unrolled by a number, expected a serial loop; do this before it is unrolled by a "
+      "number",
+      {"k"});
+}
+
+TEST(UnrollByRefuses, NumberOutOfRange) {
+  Schedule s(product(8, 5, 4));
+  Loop k = s.loop("k");
+  expect_refused(s, "unroll_by.factor", [&] { s.unroll_by(k, 1); },
+                 "the loop k cannot be unrolled by 1, expected a number from 2 to 1024; leave unroll_by out",
+                 {"k"});
+  expect_refused(
+      s, "unroll_by.factor", [&] { s.unroll_by(k, 1025); },
+      "the loop k cannot be unrolled by 1025, expected a number from 2 to 1024; a longer body does not fit "
+      "in the instruction cache",
+      {"k"});
 }
 
 TEST(BindRefuses, LoopThatIsNotSerial) {

@@ -67,6 +67,7 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
     for (Axis axis : {Axis::thread_x, Axis::thread_y, Axis::block_x})
       add("bind(" + at + ", " + std::string(name(axis)) + ")", [=](Schedule &s) { s.bind(loop, axis); });
     add("unroll(" + at + ")", [=](Schedule &s) { s.unroll(loop); });
+    add("unroll_by(" + at + ", 2)", [=](Schedule &s) { s.unroll_by(loop, 2); });
     add("vectorize(" + at + ")", [=](Schedule &s) { s.vectorize(loop); });
     add("tensorize(" + at + ", dot4)", [=](Schedule &s) { s.tensorize(loop, "dot4"); });
     for (std::int64_t stages : {2, 3})

@@ -195,6 +195,28 @@ TEST(Partition, OfAPipelinedLoopFetchesFullTilesWithoutGuards) {
   EXPECT_FALSE(contains(text.substr(main, rest - main), "if ")) << text;
 }
 
+/// All tiles are full, but the last iteration has no tile left to load.
+TEST(Partition, OfAPipelinedLoopOfFullTilesPeelsTheLastIteration) {
+  TiledGemm t(8, 8, 20);
+  t.through_registers();
+  t.s.double_buffer(t.k_outer);
+  std::string before = kernel::print(lower(t.s));
+  EXPECT_TRUE(contains(before, "if k_outer + 1 < 5:")) << before;
+  t.s.partition(t.k_outer);
+  std::string text = kernel::print(lower(t.s));
+  EXPECT_TRUE(contains(text, "for k_outer < 4:")) << text;
+  EXPECT_FALSE(contains(text, "if ")) << text;
+}
+
+TEST(UnrollBy, StaysWithTheIterationsOfAPartition) {
+  TiledGemm t(8, 8, 23);
+  t.s.unroll_by(t.k_outer, 3);
+  EXPECT_TRUE(contains(kernel::print(lower(t.s)), "for k_outer < 6 unrolled by 3:"));
+  t.s.partition(t.k_outer);
+  std::string text = kernel::print(lower(t.s));
+  EXPECT_TRUE(contains(text, "for k_outer < 5 unrolled by 3:")) << text;
+}
+
 TEST(Registers, OfAFetchBelongToTheThreadThatFillsThem) {
   TiledGemm t(8, 8, 12);
   t.through_registers();
