@@ -261,7 +261,8 @@ void CheckWriter::run_kernel() {
     std::string bytes = workspace_bytes();
     out_.line("void *workspace;");
     out_.line(fmt::format("must(cudaMalloc(&workspace, {}), \"cudaMalloc\");", bytes));
-    out_.line(fmt::format("must(cudaMemset(workspace, 0xff, {}), \"cudaMemset\");", bytes));
+    out_.line(fmt::format("must(cudaMemset(workspace, {}, {}), \"cudaMemset\");",
+                          calls_.counters ? "0" : "0xff", bytes));
   }
   out_.line(fmt::format("const char *broken = {}({});", calls_.requirement, fmt::join(arguments(false), ", ")));
   out_.open("if (broken)");

@@ -16,8 +16,9 @@ struct LauncherCalls {
   std::string launcher, requirement, workspace_bytes; ///< names of the functions
   std::vector<std::int64_t> sizes;                    ///< arguments of the first two functions
   bool workspace = false;                             ///< whether the launcher takes a workspace
-  std::vector<std::int64_t> of_workspace_bytes;       ///< arguments of the third function
-  double operations = 0; ///< floating-point operations per launch; 0: do not report
+  bool counters = false;                        ///< whether the workspace must be zero before the first launch
+  std::vector<std::int64_t> of_workspace_bytes; ///< arguments of the third function
+  double operations = 0;                        ///< floating-point operations per launch; 0: do not report
 };
 
 struct CheckText {

@@ -38,6 +38,20 @@ static __device__ __forceinline__ float round_tf32(float x) {
 }
 )";
 
+constexpr std::string_view arrives_last =
+    R"(/// Counts the arrival of this block. True in all threads of the last of `blocks` blocks, which then sees all
+/// that the other blocks have written. The counter is 0 before the first arrival and after the last.
+static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsigned int blocks) {
+  __threadfence();  // makes the results of this thread visible to other blocks
+  __syncthreads();  // so that all threads have done this
+  const bool counts = threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0;
+  const bool last = __syncthreads_or(counts && atomicInc(counter, blocks - 1) == blocks - 1);
+  if (last)
+    __threadfence();  // later reads see the results of the other blocks
+  return last;
+}
+)";
+
 /// The code that precedes kernels: includes for narrow types, helpers, and functions of intrinsics.
 class Prelude {
 public:
@@ -51,6 +65,7 @@ public:
       for (const Var &scalar : kernel.scalars)
         types_.insert(scalar->dtype);
       kernel::walk_exprs(kernel.body, [&](const Expr &e) { note(e); });
+      arrives_ |= !kernel::counters_of(kernel).empty();
     }
   }
 
@@ -67,6 +82,8 @@ public:
       helpers += round_tf32;
     for (const std::string &function : intrinsics_)
       helpers += function;
+    if (arrives_)
+      helpers += arrives_last;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
   }
 
@@ -84,7 +101,7 @@ private:
   std::set<DType> types_;
   std::set<BinaryOp> operators_;
   std::set<std::string> intrinsics_; ///< a set, for a deterministic order
-  bool rounds_ = false;
+  bool rounds_ = false, arrives_ = false;
 };
 
 /// Declares the names of the parameters. A standalone kernel and its launcher use the same names.
@@ -140,10 +157,28 @@ std::string KernelWriter::access(const Buffer &buffer, const std::vector<Expr> &
   return fmt::format("{}[{}]", names_[buffer], spell(indices.front()));
 }
 
+/// The parameters through which blocks exchange results: counters of arrivals, and what is stored before the
+/// first arrival. `__restrict__` would state that no other pointer accesses their elements, but the pointers of
+/// other blocks do.
+std::set<Buffer> exchanged(const kernel::Kernel &kernel) {
+  std::vector<Buffer> counters = kernel::counters_of(kernel);
+  std::set<Buffer> found(counters.begin(), counters.end());
+  bool arrived = counters.empty();
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    arrived = arrived || kernel::as<kernel::Arrive>(stmt);
+    if (const auto *store = kernel::as<kernel::Store>(stmt); store && !arrived)
+      found.insert(store->buffer);
+  });
+  return found;
+}
+
 void KernelWriter::signature() {
   std::vector<std::string> parameters;
-  for (const Parameter &pointer : pointer_parameters(kernel_))
-    parameters.push_back(pointer.declaration("__restrict__ "));
+  std::vector<Parameter> pointers = pointer_parameters(kernel_);
+  std::set<Buffer> without_restrict = exchanged(kernel_);
+  for (std::size_t n = 0; n < pointers.size(); ++n)
+    parameters.push_back(
+        pointers[n].declaration(without_restrict.contains(kernel_.params[n]) ? "" : "__restrict__ "));
   for (const Parameter &size : size_parameters(kernel_))
     parameters.push_back(size.declaration());
   for (const Parameter &scalar : scalar_parameters(kernel_))
@@ -287,6 +322,13 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            [&](const kernel::Barrier &barrier) {
                              bool block = barrier.scope == kernel::SyncScope::block;
                              out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);
+                           },
+                           [&](const kernel::Arrive &arrive) {
+                             internal_check(arrive.fence && arrive.barrier, "an arrival without its order");
+                             std::string counter = access(arrive.counters, {arrive.index});
+                             std::string arrivals = spell(arrive.arrivals);
+                             out_.line(fmt::format("const bool {} = arrives_last(&{}, {});",
+                                                   names_.declare(arrive.last), counter, arrivals));
                            }});
 }
 
@@ -307,7 +349,8 @@ bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
   for (const kernel::Kernel &kernel : plan.kernels)
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *store = kernel::as<kernel::Store>(stmt);
-      written |= store && store->buffer == buffer;
+      const auto *arrive = kernel::as<kernel::Arrive>(stmt);
+      written |= (store && store->buffer == buffer) || (arrive && arrive->counters == buffer);
     });
   return written;
 }

@@ -238,6 +238,8 @@ private:
     out_.doc("", fmt::format("If a requirement is violated (see {}), it launches nothing and returns "
                              "cudaErrorInvalidValue.",
                              requirement_name(plan_)));
+    if (std::string counters = counters_text(plan_); !counters.empty())
+      out_.doc("", counters);
     out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
     select(
         [&](const ShapePlan &part) {

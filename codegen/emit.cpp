@@ -191,6 +191,8 @@ private:
       out_.verbatim(fmt::format("/// `{}` holds intermediate results: at least {} bytes, aligned to {}.\n",
                                 launcher_.workspace.name, launcher_.workspace_call(),
                                 kernel::workspace_alignment));
+    if (std::string counters = counters_text(plan_); !counters.empty() && !dispatched_)
+      out_.doc("", counters);
   }
 
   void workspaces() {

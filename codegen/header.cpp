@@ -170,7 +170,9 @@ private:
       list.emplace_back(scalar.name, fmt::format("a {} by value", scalar.type));
     if (!plan_.workspaces.empty()) {
       list.emplace_back(launcher_.workspace.name,
-                        "device memory for intermediate results; its initial content does not matter");
+                        std::string("device memory for intermediate results; ") +
+                            (counters_text(plan_).empty() ? "its initial content does not matter"
+                                                          : "zero before the first launch"));
       list.emplace_back(launcher_.workspace_bytes.name, "the size of the workspace, in bytes");
     }
     list.emplace_back("stream", "the stream of the kernels; 0 is the default stream");
@@ -191,6 +193,10 @@ private:
     for (const auto &[name, what] : list)
       out_.doc(fmt::format("  {:<{}}  ", name, width), what);
     out_.doc("", "");
+    if (std::string counters = counters_text(plan_); !counters.empty()) {
+      out_.doc("", counters);
+      out_.doc("", "");
+    }
     for (const auto &[heading, required] : contents_.required) {
       out_.doc("", heading);
       for (const std::string &sentence : required)

@@ -140,6 +140,17 @@ std::string Launcher::arguments(const kernel::Kernel &kernel) const {
   return fmt::format("{}", fmt::join(list, ", "));
 }
 
+std::string counters_text(const kernel::Plan &plan) {
+  bool counts = std::ranges::any_of(
+      plan.kernels, [](const kernel::Kernel &kernel) { return !kernel::counters_of(kernel).empty(); });
+  return counts ? "The workspace begins with counters of thread blocks. Set it to zero before the first "
+                  "launch, and "
+                  "after any other use, such as a launch of other sizes. Each launch leaves the counters zero. "
+                  "Two "
+                  "launches that may run at the same time need two workspaces."
+                : "";
+}
+
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan) {
   std::map<Buffer, std::int64_t> result;
   for (const kernel::Kernel &kernel : plan.kernels)

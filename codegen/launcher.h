@@ -61,6 +61,9 @@ std::string function_name(const kernel::Plan &plan, const char *suffix);
 /// "M, N, K".
 std::string joined_names(const std::vector<Parameter> &parameters);
 
+/// The requirement on the content of a workspace that has counters, as sentences. Empty for other plans.
+std::string counters_text(const kernel::Plan &plan);
+
 /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan);
 

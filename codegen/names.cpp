@@ -35,7 +35,7 @@ const std::set<std::string> &reserved_words() {
       "P_tmpdir",     "SNAN",       "SNANF",       "SNANF32",      "SNANF32X",
       "SNANF64",      "SNANF64X",   "SNANL",       "WCONTINUED",   "WEXITED",
       "WNOHANG",      "WNOWAIT",    "WSTOPPED",    "WUNTRACED",    "math_errhandling",
-      "EOF",          "NAN",        "INFINITY"};
+      "EOF",          "NAN",        "INFINITY",    "arrives_last"};
   return words;
 }
 

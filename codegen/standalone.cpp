@@ -3,6 +3,7 @@
 #include "codegen/check_text.h"
 #include "codegen/cuda.h"
 #include "codegen/dispatch.h"
+#include "codegen/launcher.h"
 #include "codegen/names.h"
 #include "codegen/text.h"
 #include "dsl/error.h"
@@ -33,6 +34,7 @@ LauncherCalls calls_of(const EmitInfo &info, const kernel::Plan &plan) {
                       .workspace_bytes = workspace_bytes_name(plan),
                       .sizes = {},
                       .workspace = !plan.workspaces.empty(),
+                      .counters = !counters_text(plan).empty(),
                       .of_workspace_bytes = plan.values,
                       .operations = info.operations};
   for (const NamedExtent &size : launcher_sizes(info, plan))

@@ -60,6 +60,7 @@ private:
                              return Segment{stmt, all, all};
                            },
                            [&](const Barrier &) { return barrier(stmt); },
+                           [&](const Arrive &) { return barrier(stmt); },
                        });
   }
 

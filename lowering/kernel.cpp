@@ -67,7 +67,8 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                             }
                             return changed ? make_seq(std::move(stmts)) : stmt;
                           },
-                          [&](const Store &) { return stmt; }, [&](const Barrier &) { return stmt; }});
+                          [&](const Store &) { return stmt; }, [&](const Barrier &) { return stmt; },
+                          [&](const Arrive &) { return stmt; }});
 }
 
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
@@ -94,7 +95,15 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                   }
                                   return changed ? make(std::move(copy)) : stmt;
                                 },
-                                [&](const Barrier &) { return stmt; }});
+                                [&](const Barrier &) { return stmt; },
+                                [&](const Arrive &arrive) {
+                                  Arrive copy = arrive;
+                                  copy.index = f(arrive.index);
+                                  copy.arrivals = f(arrive.arrivals);
+                                  bool changed = copy.index.get() != arrive.index.get() ||
+                                                 copy.arrivals.get() != arrive.arrivals.get();
+                                  return changed ? make(std::move(copy)) : stmt;
+                                }});
 }
 
 void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
@@ -109,7 +118,7 @@ void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
                            for (const Stmt &child : seq.stmts)
                              walk(child, f);
                          },
-                         [](const Store &) {}, [](const Barrier &) {}});
+                         [](const Store &) {}, [](const Barrier &) {}, [](const Arrive &) {}});
 }
 
 void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
@@ -121,7 +130,11 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                      for (const Expr &index : store.indices)
                        f(index);
                    },
-                   [](const Barrier &) {}});
+                   [](const Barrier &) {},
+                   [&](const Arrive &arrive) {
+                     f(arrive.index);
+                     f(arrive.arrivals);
+                   }});
 }
 
 void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
@@ -168,6 +181,16 @@ std::int64_t Kernel::threads() const {
   return x * y * z;
 }
 
+std::vector<Buffer> counters_of(const Kernel &kernel) {
+  std::vector<Buffer> found;
+  walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *arrive = as<Arrive>(stmt);
+    if (arrive && std::ranges::find(found, arrive->counters) == found.end())
+      found.push_back(arrive->counters);
+  });
+  return found;
+}
+
 namespace {
 
 void set_sizes(Specialiser &specialiser, const Kernel &kernel, std::span<const std::int64_t> sizes) {
@@ -182,6 +205,11 @@ Stmt specialised(Specialiser &specialiser, const Stmt &stmt) {
   if (const Store *store = as<Store>(result)) {
     Store copy = *store;
     copy.buffer = specialiser(store->buffer);
+    return make(std::move(copy));
+  }
+  if (const auto *arrive = as<Arrive>(result)) {
+    Arrive copy = *arrive;
+    copy.counters = specialiser(arrive->counters);
     return make(std::move(copy));
   }
   return map_children(result, [&](const Stmt &child) { return specialised(specialiser, child); });
@@ -336,6 +364,10 @@ void Printer::stmt(const Stmt &s, int depth) {
             },
             [&](const Barrier &barrier) {
               line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
+            },
+            [&](const Arrive &arrive) {
+              line(depth, fmt::format("let {}: bool = arrives as number {} at {}", distinct(arrive.last)->name,
+                                      text(arrive.arrivals), access(arrive.counters, {arrive.index})));
             },
         });
 }

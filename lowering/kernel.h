@@ -1,7 +1,7 @@
 #pragma once
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
-///   stmt := declare | loop | if | seq | store | barrier
+///   stmt := declare | loop | if | seq | store | barrier | arrive
 ///
 /// Expressions are defined in dsl/expr.h. After lowering, every Load and every Store has exactly one index: an
 /// offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and logical_or
@@ -103,8 +103,24 @@ struct Barrier {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
 };
 
+/// `const bool last = …;`: the thread block arrives at `counters[index]`. `last` is true in all threads of the
+/// block that arrives as number `arrivals`, and false in all other blocks. It is visible like a declared
+/// variable. The counter returns to 0 with the last arrival.
+///
+/// All accesses of a block before its arrival happen before all accesses of the last block after its arrival.
+/// The statement is also a barrier of the block.
+struct Arrive {
+  Var last;
+  Buffer counters; ///< u32, a parameter; each element is 0 before and after a launch
+  Expr index;      ///< uniform over the thread block
+  Expr arrivals;
+  Axis axis; ///< the thread blocks along this axis share a counter
+  /// Bugs that the mutation tests seed: a false value omits the fence, or the barrier before the arrival.
+  bool fence = true, barrier = true;
+};
+
 struct StmtNode {
-  std::variant<Declare, Loop, If, Seq, Store, Barrier> kind;
+  std::variant<Declare, Loop, If, Seq, Store, Barrier, Arrive> kind;
 };
 
 template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
@@ -202,6 +218,9 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes);
 Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Specialiser &specialiser);
 /// Throws UserError (usage) that names the first assumption that these sizes violate.
 void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes);
+
+/// The counters of arrivals that the kernel uses, without duplicates.
+std::vector<Buffer> counters_of(const Kernel &kernel);
 
 /// The kernel as text, for `show --lowered` and tests.
 std::string print(const Kernel &kernel);

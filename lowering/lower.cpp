@@ -84,11 +84,14 @@ kernel::Plan Lowering::plan() const {
   for (const Var &size : program.sizes)
     plan.sizes.push_back({size, size});
   plan.scalars = program.scalars;
+  for (const Unit &unit : units_)
+    plan.kernels.push_back(unit.kernel);
+  for (const kernel::Kernel &kernel : plan.kernels)
+    for (const Buffer &counters : kernel::counters_of(kernel))
+      plan.add_workspace(counters, true);
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)
       plan.add_workspace(buffer);
-  for (const Unit &unit : units_)
-    plan.kernels.push_back(unit.kernel);
   return plan;
 }
 

@@ -33,7 +33,9 @@ public:
 private:
   static bool does_something(const Stmt &stmt) {
     bool found = false;
-    walk(stmt, [&](const Stmt &child) { found = found || as<Store>(child) || as<Barrier>(child); });
+    walk(stmt, [&](const Stmt &child) {
+      found = found || as<Store>(child) || as<Barrier>(child) || as<Arrive>(child);
+    });
     return found;
   }
 
@@ -66,6 +68,13 @@ private:
                      },
                      [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
                      [&](const Barrier &) -> Stmt { return stmt; },
+                     [&](const Arrive &x) -> Stmt {
+                       Arrive copy = x;
+                       copy.last = fresh(x.last);
+                       copy.index = rewrite(x.index);
+                       copy.arrivals = rewrite(x.arrivals);
+                       return make(std::move(copy));
+                     },
                  });
   }
 

@@ -27,10 +27,18 @@ std::int64_t Plan::shared_bytes() const {
   return most;
 }
 
-void Plan::add_workspace(const Buffer &buffer) {
+void Plan::add_workspace(const Buffer &buffer, bool counters) {
   Expr start = simplify(ceildiv(workspace_bytes, Expr(workspace_alignment)) * Expr(workspace_alignment));
-  workspaces.push_back({buffer, start});
+  workspaces.push_back({buffer, start, counters});
   workspace_bytes = simplify(start + span_of(*buffer) * Expr(byte_size(buffer->dtype)));
+}
+
+Expr Plan::counter_bytes() const {
+  Expr end = 0;
+  for (const Workspace &workspace : workspaces) // the counters come first
+    if (workspace.counters)
+      end = workspace.byte_offset + span_of(*workspace.buffer) * Expr(byte_size(workspace.buffer->dtype));
+  return simplify(end);
 }
 
 std::vector<Assumption> Plan::assumptions() const {
@@ -95,7 +103,7 @@ Plan specialise(const Plan &plan) {
   for (Buffer &param : result.params)
     param = specialiser(param);
   for (Workspace &workspace : result.workspaces)
-    workspace = {specialiser(workspace.buffer), specialiser(workspace.byte_offset)};
+    workspace = {specialiser(workspace.buffer), specialiser(workspace.byte_offset), workspace.counters};
   result.workspace_bytes = specialiser(result.workspace_bytes);
   for (Kernel &kernel : result.kernels)
     kernel = specialise(kernel, plan.values, specialiser);
@@ -117,8 +125,9 @@ std::string print(const Plan &plan) {
     std::vector<std::string> extents;
     for (const Expr &extent : workspace.buffer->shape)
       extents.push_back(to_string(extent));
-    text += fmt::format("workspace {}[{}]: {} at byte {}\n", workspace.buffer->name, fmt::join(extents, ", "),
-                        name(workspace.buffer->dtype), to_string(workspace.byte_offset));
+    text += fmt::format("workspace {}[{}]: {} at byte {}{}\n", workspace.buffer->name, fmt::join(extents, ", "),
+                        name(workspace.buffer->dtype), to_string(workspace.byte_offset),
+                        workspace.counters ? ", zero" : "");
   }
   for (const Kernel &kernel : plan.kernels)
     text += (text.empty() ? "" : "\n") + print(kernel);

@@ -11,12 +11,14 @@
 
 namespace nestsmith::kernel {
 
-/// A global temporary that one kernel writes and a later kernel reads. Its content is undefined before and
-/// after a launch of the plan.
+/// A global temporary, which one kernel writes and this or a later kernel reads, or counters of arrivals. The
+/// content of a temporary is undefined before and after a launch of the plan.
 struct Workspace {
   Buffer buffer;
   /// Offset in the memory block that contains all workspaces; a constant or an expression of sizes.
   Expr byte_offset = 0;
+  /// Counters of arrivals (`Arrive`): all elements are zero before and after a launch.
+  bool counters = false;
 };
 
 /// Workspaces start at multiples of 256 bytes, the alignment of cudaMalloc.
@@ -40,7 +42,9 @@ struct Plan {
 
   const Kernel &only() const;        ///< the only kernel; there must be exactly one
   std::int64_t shared_bytes() const; ///< shared memory per block in bytes: the maximum over the kernels
-  void add_workspace(const Buffer &buffer);
+  void add_workspace(const Buffer &buffer, bool counters = false);
+  /// Bytes at the start of the workspace that must be zero before a launch. Each launch leaves them zero.
+  Expr counter_bytes() const;
   /// The assumptions of all kernels, without duplicates.
   std::vector<Assumption> assumptions() const;
 

@@ -48,6 +48,7 @@ private:
                              return form ? call_for(form->intrinsic, x) : store(x);
                            },
                            [&](const Barrier &) -> Stmt { internal_error("a barrier between lanes"); },
+                           [&](const Arrive &) -> Stmt { internal_error("an arrival between lanes"); },
                        });
   }
 

@@ -303,6 +303,19 @@ private:
                       if (divergent)
                         fail("a barrier stands below a guard that differs between the threads of a block");
                     },
+                    [&](const Arrive &x) {
+                      if (divergent)
+                        fail("an arrival stands below a guard that differs between the threads of a block");
+                      for (const Expr &e : {x.index, x.arrivals}) {
+                        check(e);
+                        check_width(e);
+                        if (!uniform_.uniform(e))
+                          fail("the arrival at {} differs between the threads of a block", x.counters->name);
+                      }
+                      if (!buffers_.count(x.counters) || x.counters->dtype != DType::u32)
+                        fail("{} is not a parameter of u32 counters", x.counters->name);
+                      define(x.last);
+                    },
                 });
   }
 

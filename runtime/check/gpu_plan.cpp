@@ -83,7 +83,8 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
   for (std::size_t i = 0; i < arrays.size(); ++i)
     add(plan_.params[i], plan_.params[i]->role, arrays[i]);
   for (std::size_t i = 0; i < between.size(); ++i)
-    add(plan_.workspaces[i].buffer, Role::output, between[i]);
+    // Counters start at zero and return to it, so their content after the run is that of an input.
+    add(plan_.workspaces[i].buffer, plan_.workspaces[i].counters ? Role::input : Role::output, between[i]);
   auto content = [&](std::size_t i) -> const Array & {
     return i < arrays.size() ? arrays[i] : between[i - arrays.size()];
   };
@@ -136,8 +137,12 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
 
 std::vector<Memory> GpuPlan::allocate_workspaces() const {
   std::vector<Memory> memory;
-  for (const Array &array : workspaces())
-    memory.emplace_back(device_, array.bytes());
+  std::vector<Array> arrays = workspaces();
+  for (std::size_t n = 0; n < arrays.size(); ++n) {
+    memory.emplace_back(device_, arrays[n].bytes());
+    if (plan_.workspaces[n].counters) // the array is zero
+      memory.back().write(0, arrays[n].data(), arrays[n].bytes());
+  }
   return memory;
 }
 

@@ -22,17 +22,17 @@ public:
   /// Executes the kernels once, in order, on copies of `arrays` (one for each parameter, in order) with
   /// `scalars`, and writes the output and inout arrays back.
   ///
-  /// Before a run, outputs and workspaces are filled with a poison value, and every buffer is placed between
-  /// two guard bands. Returns the faults of the kernels, one sentence each: an unwritten element of an output,
-  /// a write outside of a buffer, a write to an input. As f32, the guard bands and the poison value are NaN, so
-  /// that a read of them changes the result. For a fault such as an illegal address, throws UserError
-  /// (wrong_result); the device is unusable afterwards.
+  /// Before a run, outputs and workspaces are filled with a poison value, counters with zeros, and every buffer
+  /// is placed between two guard bands. Returns the faults of the kernels, one sentence each: an unwritten
+  /// element of an output, a write outside of a buffer, a write to an input. As f32, the guard bands and the
+  /// poison value are NaN, so that a read of them changes the result. For a fault such as an illegal address,
+  /// throws UserError (wrong_result); the device is unusable afterwards.
   std::vector<std::string> run(std::span<Array> arrays, std::span<const Scalar> scalars) const;
 
   /// Enqueues the kernels once. `addresses` are the addresses of the parameters, followed by those of the
   /// workspaces.
   void enqueue(std::span<const Address> addresses, std::span<const Scalar> scalars) const;
-  std::vector<Memory> allocate_workspaces() const;
+  std::vector<Memory> allocate_workspaces() const; ///< counters are zero
 
   /// The time of all kernels in ms, on copies of `arrays`; nothing is written back.
   Spread time(std::span<const Array> arrays, std::span<const Scalar> scalars,

@@ -32,6 +32,7 @@ public:
                            [&](const Seq &) { return map_children(stmt, into()); },
                            [&](const Store &) { return followed(stmt); },
                            [&](const Barrier &) { return stmt; },
+                           [&](const Arrive &) { return stmt; },
                        });
   }
 

@@ -15,7 +15,7 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
   std::vector<sim::Argument> all;
   for (std::size_t n = 0; n < arrays.size(); ++n)
     all.push_back({&arrays[n], plan.params[n]->role != Role::output});
-  std::list<Array> workspaces;
+  std::list<Array> workspaces; // zeros, as counters require
   for (const kernel::Workspace &workspace : plan.workspaces)
     all.push_back({&workspaces.emplace_back(workspace.buffer->dtype,
                                             std::vector{kernel::element_count(workspace.buffer)}),

@@ -24,6 +24,7 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
                 [](const kernel::Declare &) { return std::int64_t{1}; },
                 [](const kernel::Store &) { return std::int64_t{1}; },
                 [](const kernel::Barrier &) { return std::int64_t{1}; },
+                [](const kernel::Arrive &) { return std::int64_t{1}; },
                 [](const kernel::If &s) {
                   return 1 + unrolled_size(s.body) + (s.otherwise ? 1 + unrolled_size(s.otherwise) : 0);
                 },
@@ -133,6 +134,8 @@ void Decoder::find_uses() {
     const auto *node = kernel::as<kernel::Store>(s);
     if (node && node->buffer->scope == Scope::global)
       program_.stored[places_.at(node->buffer).slot] = true;
+    if (const auto *arrive = kernel::as<kernel::Arrive>(s))
+      program_.stored[places_.at(arrive->counters).slot] = true;
   });
   walk_exprs(kernel_.body, [&](const Expr &e) {
     const Load *node = e.as<Load>();
@@ -172,9 +175,10 @@ void Decoder::stmt(const kernel::Stmt &s) {
                        },
                        [&](const kernel::Store &node) { store(node); },
                        [&](const kernel::Barrier &node) { barrier(node); },
+                       [&](const kernel::Arrive &node) { arrive(node); },
                    });
   // A declared value lives until the end of the sequence that contains it.
-  if (!kernel::as<kernel::Declare>(s))
+  if (!kernel::as<kernel::Declare>(s) && !kernel::as<kernel::Arrive>(s))
     values_.release(mark);
 }
 
@@ -340,6 +344,30 @@ void Decoder::barrier(const kernel::Barrier &node) {
   if (options_.barriers)
     values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
                   .imm = static_cast<std::int64_t>(site(nullptr))});
+}
+
+void Decoder::arrive(const kernel::Arrive &node) {
+  program_.regions[region_].barriers += 2;
+  ++epoch_;
+  auto at = static_cast<std::int64_t>(site(nullptr));
+  if (!options_.arrivals) {
+    if (options_.barriers)
+      values_.emit({.run = block_barrier, .imm = at});
+    auto axis = static_cast<int>(node.axis);
+    ValueId most = values_.constant(DType::i64, program_.grid[static_cast<std::size_t>(axis)] - 1);
+    variables_[node.last] = values_.binary(BinaryOp::eq, values_.block_index(axis, DType::i64), most);
+    return;
+  }
+  std::uint32_t last = values_.allocate(8), index = values_.reg(value(node.index));
+  values_.emit({.run = block_arrival,
+                .dst = last,
+                .a = index,
+                .b = values_.reg(value(node.arrivals)),
+                .c = static_cast<std::uint32_t>(program_.arrivals.size()),
+                .imm = at});
+  program_.arrivals.push_back({places_.at(node.counters).slot, node.fence, node.barrier});
+  variables_[node.last] =
+      values_.given({.dtype = DType::boolean, .pinned = true, .scope = values_.scopes.size(), .reg = last});
 }
 
 void Decoder::store(const kernel::Store &node) {

@@ -8,12 +8,15 @@ namespace nestsmith::sim {
 class Observer;
 
 struct DecodeOptions {
-  bool check = true;            ///< check for races and reads of unwritten memory
-  bool baseline = false;        ///< the same as in `Options` (simulate.h)
-  bool values = true;           ///< false: compute only addresses and conditions, and check nothing
-  bool barriers = true;         ///< false: warps do not wait for each other
-  std::int64_t unroll = 128;    ///< unroll a loop of constant extent into at most this many statements
-  std::int64_t iterations = 8;  ///< decode at most this many iterations of other loops into one loop body
+  bool check = true;           ///< check for races and reads of unwritten memory
+  bool baseline = false;       ///< the same as in `Options` (simulate.h)
+  bool values = true;          ///< false: compute only addresses and conditions, and check nothing
+  bool barriers = true;        ///< false: warps do not wait for each other
+  std::int64_t unroll = 128;   ///< unroll a loop of constant extent into at most this many statements
+  std::int64_t iterations = 8; ///< decode at most this many iterations of other loops into one loop body
+  /// True: blocks count their arrivals. False: of the blocks that share a counter, the one with the highest
+  /// index is the last, so that each block can be executed by itself.
+  bool arrivals = false;
   Observer *observer = nullptr; ///< receives the accesses to global and shared memory; may be null
 };
 

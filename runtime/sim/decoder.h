@@ -46,6 +46,7 @@ private:
   void store(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void barrier(const kernel::Barrier &node);
+  void arrive(const kernel::Arrive &node);
   void store_vector(const kernel::Store &node);
 
   /// A condition under which code executes; none: it always executes.

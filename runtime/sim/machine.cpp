@@ -56,6 +56,8 @@ const Instr *block_barrier(const Instr *ip, Warp &w) {
   return nullptr;
 }
 
+const Instr *block_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
+
 const Instr *warp_barrier(const Instr *ip, Warp &w) {
   if (diverged(ip, w))
     return nullptr;
@@ -98,6 +100,7 @@ void Machine::reset_block() {
   std::fill(reads.begin(), reads.end(), 0);
   std::fill(rows.begin(), rows.end(), 0);
   clock.start(program.warps);
+  seen_arrivals_ = nullptr;
   for (Warp &w : warps_) {
     std::memset(w.frame + program.locals_begin, poison, program.locals_end - program.locals_begin);
     std::memset(w.frame + program.written_begin, 0, program.written_end - program.written_begin);
@@ -178,13 +181,44 @@ bool Machine::release() {
                                wait(*first), wait(*other)));
     return false;
   }
+  std::uint32_t earlier = clock.floor();
   clock.block_barrier(program.warps);
   stamp_all();
+  if (first->pc->run == block_arrival)
+    arrive(*first->pc, program.arrivals[first->pc->c].barrier ? clock.floor() : earlier);
   for (Warp &w : warps_) {
     w.state = Warp::State::ready;
     ++w.pc;
   }
   return true;
+}
+
+void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
+  const Arrival &arrival = program.arrivals[instr.c];
+  GlobalBuffer &counters = globals[arrival.counters];
+  std::int64_t index = reg<std::int64_t>(warps_.front(), instr.a);
+  auto most = static_cast<std::uint32_t>(reg<std::int64_t>(warps_.front(), instr.b)) - 1;
+  bool last = false;
+  if (index < 0 || index >= counters.elements) {
+    auto site = static_cast<std::uint32_t>(instr.imm);
+    report_barrier(ErrorKind::out_of_bounds, site,
+                   fmt::format("{} makes the {} with index {}, but there are {} counters",
+                               block_text(program, block), barrier_text(program.sites[site], {}), index,
+                               counters.elements));
+  } else if (!tracer) { // a tracer runs only a few of the blocks
+    counters.arrivals[block] = arrival_entry(index, arrival.fence ? ordered : 0);
+    std::atomic_ref<std::uint32_t> counter(reinterpret_cast<std::uint32_t *>(counters.data)[index]);
+    std::uint32_t old = counter;
+    while (!counter.compare_exchange_weak(old, old >= most ? 0 : old + 1)) {
+    }
+    last = old == most;
+    if (last && arrival.fence) {
+      seen_arrivals_ = &counters.arrivals;
+      seen_counter_ = index;
+    }
+  }
+  for (const Warp &w : warps_)
+    reg<std::int64_t>(w, instr.dst) = last;
 }
 
 bool Machine::same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const {

@@ -33,6 +33,12 @@ public:
               std::uint64_t other_block = 0);
   void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
   std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const;
+  /// Whether an arrival orders the access to global memory in this entry, of another block, before the current
+  /// accesses.
+  bool happened_before(std::uint64_t entry) const {
+    return seen_arrivals_ && block_of(entry) != block &&
+           is_before_arrival(entry, (*seen_arrivals_)[block_of(entry)], seen_counter_);
+  }
 
   // State for the handlers.
   const Program &program;
@@ -65,12 +71,18 @@ private:
   /// Called when no warp can proceed: releases a barrier at which all warps wait. Returns false if the block is
   /// complete.
   bool release();
+  /// Counts the arrival of the block, and sets the register of each warp. Accesses with stamps below `ordered`
+  /// are before a barrier.
+  void arrive(const Instr &instr, std::uint32_t ordered);
   bool same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const;
   void stamp_all();
 
   std::vector<std::byte> frames_;
   std::vector<Warp> warps_;
   std::set<std::tuple<ErrorKind, int, bool>> seen_;
+  /// If the block was the last to arrive: the arrivals at the counter, and its index; otherwise null.
+  const std::vector<std::atomic<std::uint64_t>> *seen_arrivals_ = nullptr;
+  std::int64_t seen_counter_ = 0;
 };
 
 template <class T> T &reg(const Warp &w, std::uint32_t offset) {
@@ -91,6 +103,9 @@ const Instr *slow_store(const Instr *ip, Warp &w);
 const Instr *check_aligned(const Instr *ip, Warp &w);
 /// The instructions for `__syncthreads` and `__syncwarp`. `imm` is the index of the barrier's site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
+/// A barrier of the block at which it arrives at a counter. `dst` gets 1 if the block is the last one. `a` is
+/// the index of the counter, `b` the number of arrivals, and `c` the index in `Program::arrivals`.
+const Instr *block_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
 
 } // namespace nestsmith::sim

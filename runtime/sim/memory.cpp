@@ -43,11 +43,11 @@ void check_shared(const Single &s) {
   }
 }
 
-/// Reports a race with the access that `entry` records. An access of another block always conflicts. An access
-/// of this block may conflict.
+/// Reports a race with the access that `entry` records. An access of another block conflicts unless an arrival
+/// orders it. An access of this block may conflict.
 void check_global_entry(const Single &s, std::uint64_t entry) {
   std::uint64_t block = s.machine().block;
-  if (entry == 0)
+  if (entry == 0 || s.machine().happened_before(entry))
     return;
   if (block_of(entry) != block)
     s.report(ErrorKind::race, block_of(entry));

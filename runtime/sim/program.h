@@ -113,6 +113,12 @@ struct RegionCounts {
   std::uint64_t floating = 0, integer = 0, branches = 0;
 };
 
+/// An arrival of a block (kernel::Arrive).
+struct Arrival {
+  std::uint32_t counters; ///< index of the parameter
+  bool fence, barrier;
+};
+
 /// A register that is initialised once for each warp and never changes.
 struct FrameInit {
   std::uint32_t reg;
@@ -131,6 +137,7 @@ struct Program {
   bool depends_on_data = false; ///< an address or a condition depends on a loaded value
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
+  std::vector<Arrival> arrivals;
 
   std::uint32_t frame_bytes = 0;
   std::uint32_t locals_begin = 0, locals_end = 0;   ///< poisoned when a block starts
@@ -156,6 +163,8 @@ struct GlobalBuffer {
   bool starts_written = true;        ///< the elements are initialised before the launch
   std::vector<std::uint8_t> written; ///< for each element: whether a kernel stored it
   std::vector<std::atomic<std::uint64_t>> writes, reads;
+  /// If the buffer is counters of arrivals: for each block that has arrived, an entry of `arrival_entry`.
+  std::vector<std::atomic<std::uint64_t>> arrivals;
 };
 
 /// Block number in an error if several blocks read the element.

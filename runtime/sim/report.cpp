@@ -17,6 +17,8 @@ const char *name(ErrorKind kind) {
     return "unwritten read";
   case ErrorKind::misaligned:
     return "misaligned";
+  case ErrorKind::counter_left:
+    return "counter left";
   case ErrorKind::divergent_barrier:
     return "divergent barrier";
   case ErrorKind::deadlock:
@@ -59,6 +61,9 @@ std::string statement_text(const kernel::Stmt &stmt) {
                 [](const kernel::Barrier &s) {
                   std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
                   return s.note.empty() ? call : call + " (" + s.note + ")";
+                },
+                [](const kernel::Arrive &s) {
+                  return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
                 },
             });
 }

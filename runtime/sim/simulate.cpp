@@ -12,6 +12,9 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <fmt/format.h>
+#include <numeric>
+#include <random>
 
 namespace nestsmith::sim {
 
@@ -35,6 +38,11 @@ public:
 private:
   void start_shadows();
   void start_written(std::size_t n, GlobalBuffer &buffer) const;
+  bool counts_arrivals(std::size_t param) const {
+    return std::ranges::any_of(program_.arrivals, [&](const Arrival &x) { return x.counters == param; });
+  }
+  std::vector<std::uint64_t> order_of_blocks() const;
+  void check_counters(std::vector<Diagnostic> &diagnostics) const;
   void save();
   void restore();
   Outcome run_blocks(unsigned threads);
@@ -73,8 +81,34 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
     earlier_.push_back(written);
     bytes_.push_back(array->bytes());
   }
-  program_ = decode(kernel, scalars, globals_,
-                    {.check = options.check, .baseline = options.baseline, .observer = options.observer});
+  program_ = decode(
+      kernel, scalars, globals_,
+      {.check = options.check, .baseline = options.baseline, .arrivals = true, .observer = options.observer});
+}
+
+/// Empty: in ascending order.
+std::vector<std::uint64_t> Simulation::order_of_blocks() const {
+  std::vector<std::uint64_t> order;
+  if (program_.arrivals.empty() || options_.order == 0)
+    return order;
+  order.resize(static_cast<std::size_t>(program_.blocks));
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random(options_.order);
+  for (std::size_t n = order.size(); n > 1; --n) // std::shuffle depends on the library
+    std::swap(order[n - 1], order[random() % n]);
+  return order;
+}
+
+void Simulation::check_counters(std::vector<Diagnostic> &diagnostics) const {
+  for (std::size_t n = 0; n < globals_.size(); ++n)
+    for (std::int64_t at = 0; counts_arrivals(n) && at < globals_[n].elements; ++at)
+      if (std::uint32_t left = reinterpret_cast<const std::uint32_t *>(globals_[n].data)[at])
+        return diagnostics.push_back(
+            {ErrorKind::counter_left,
+             fmt::format(
+                 "counter {} of the arrivals is {} at the end of the kernel, expected 0, so the next launch "
+                 "counts from there",
+                 at, left)});
 }
 
 void Simulation::start_shadows() {
@@ -82,6 +116,8 @@ void Simulation::start_shadows() {
     GlobalBuffer &buffer = globals_[n];
     auto elements = static_cast<std::size_t>(buffer.elements);
     start_written(n, buffer);
+    if (counts_arrivals(n))
+      buffer.arrivals = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(program_.blocks));
     if (!options_.check || !program_.stored[n])
       continue;
     buffer.writes = std::vector<std::atomic<std::uint64_t>>(elements);
@@ -138,11 +174,12 @@ Outcome Simulation::run_blocks(unsigned threads) {
     workers.push_back(
         {{}, {}, Executions(program_), options_.observer ? options_.observer->start(program_) : nullptr});
   std::atomic<std::uint64_t> next = 0;
+  std::vector<std::uint64_t> order = order_of_blocks();
   run_workers(workers, [&](Worker &worker) {
     Machine machine(program_, globals_, nullptr, worker.observation.get());
     auto blocks = static_cast<std::uint64_t>(program_.blocks);
     for (std::uint64_t block = next++; block < blocks; block = next++)
-      machine.run_block(block);
+      machine.run_block(order.empty() ? block : order[block]);
     worker.events = std::move(machine.events);
     add_stats(worker.stats, machine);
     worker.executions = std::move(machine.executions);
@@ -222,16 +259,20 @@ Result Simulation::run() {
   save();
   Outcome outcome = run_blocks(threads);
   // If blocks race, the result depends on the order in which the host runs them. So run them again, one after
-  // the other. Then the results and the diagnostics are the same on every host.
-  bool between = std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
-    return e.kind == ErrorKind::race && e.other_block != e.block;
-  });
+  // the other. Then the results and the diagnostics are the same on every host. With arrivals, it also depends
+  // on this order which block makes an error.
+  bool between = !program_.arrivals.empty() && !outcome.events.empty();
+  between = between || std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
+              return e.kind == ErrorKind::race && e.other_block != e.block;
+            });
   if (between && threads > 1) {
     restore();
     outcome = run_blocks(1);
   }
   Result result;
   result.diagnostics = explain(outcome.events);
+  if (result.good())
+    check_counters(result.diagnostics);
   result.stats = outcome.stats;
   if (options_.observer)
     options_.observer->finish(program_, outcome.executions, outcome.observations);

@@ -5,8 +5,9 @@
 /// of active lanes. This lockstep execution does not order the accesses of different threads. Two accesses of
 /// different threads to the same element, at least one of them a store, are a race unless a barrier orders
 /// them. `__syncthreads` orders the accesses of all threads of a block. `__syncwarp` orders the accesses of the
-/// threads of a warp. Accesses of different blocks are never ordered. At an invalid barrier, the simulator
-/// stops the block.
+/// threads of a warp. An arrival at a counter (lowering/kernel.h) orders all accesses of its block before the
+/// accesses that the last block makes after its own arrival. Other accesses of different blocks are never
+/// ordered. At an invalid barrier, the simulator stops the block.
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
@@ -27,13 +28,15 @@ namespace nestsmith::sim {
 /// misaligned         a vector whose address is not a multiple of its width; the access is performed
 /// divergent_barrier  threads of one warp or one block wait at different barriers
 /// deadlock           warps wait for threads that have finished
+/// counter_left       a counter of arrivals is not zero at the end of the kernel
 enum class ErrorKind : std::uint8_t {
   race,
   out_of_bounds,
   unwritten_read,
   misaligned,
   divergent_barrier,
-  deadlock
+  deadlock,
+  counter_left
 };
 const char *name(ErrorKind kind);
 
@@ -80,6 +83,9 @@ struct Options {
   std::size_t max_diagnostics = 8; ///< at least 1
   bool explain = true;             ///< false: diagnostics have a kind but no message, which is faster
   bool check = true; ///< check for races and reads of unwritten memory; bounds and barriers are always checked
+  /// In a kernel with arrivals, the blocks start in a pseudo-random order of this number; 0: in ascending
+  /// order.
+  std::uint64_t order = 1;
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.
   bool baseline = false;

@@ -176,6 +176,7 @@ void write_job(Bytes &out, std::size_t number, const Run &run) {
   for (const Scalar &scalar : run.scalars)
     out.word(scalar.bits);
   out.word(static_cast<std::uint64_t>(kernel::workspace_bytes(run.plan)));
+  out.word(static_cast<std::uint64_t>(as_int(kernel::specialise(run.plan).counter_bytes()).value()));
 }
 
 /// The report in what a program wrote before it ended: from its first line on, without the stacks.

@@ -68,6 +68,7 @@ private:
                                 fills.push_back(access(store.indices[0]));
                             },
                             [&](const kernel::Barrier &) { ++barriers_; },
+                            [](const kernel::Arrive &) {},
                         });
   }
 

@@ -25,6 +25,7 @@ enum class Error : std::uint8_t {
   misaligned,
   divergent_barrier,
   deadlock,
+  counter_left,
   wrong_value,
   crash
 };

@@ -34,6 +34,8 @@ Error error_of(sim::ErrorKind kind) {
     return Error::divergent_barrier;
   case sim::ErrorKind::deadlock:
     return Error::deadlock;
+  case sim::ErrorKind::counter_left:
+    return Error::counter_left;
   }
   return Error::crash;
 }

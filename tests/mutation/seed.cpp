@@ -183,6 +183,10 @@ std::string brief(const Stmt &stmt) {
             return fmt::format("{}[{}] = {}", x.buffer->name, to_string(x.indices[0]), to_string(x.value));
           },
           [](const kernel::Barrier &x) { return "barrier (" + x.note + ")"; },
+          [](const kernel::Arrive &x) {
+            return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
+                               to_string(x.index));
+          },
       });
 }
 

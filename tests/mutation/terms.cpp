@@ -99,6 +99,13 @@ private:
                             },
                             [&](const kernel::Store &x) { store(x, mask); },
                             [&](const kernel::Barrier &) {},
+                            [&](const kernel::Arrive &x) {
+                              auto at = static_cast<std::size_t>(value(x.index, mask)[0]);
+                              auto most = static_cast<std::uint64_t>(value(x.arrivals, mask)[0]) - 1;
+                              std::uint64_t &count = memory(x.counters).at(at);
+                              vars_[x.last] = Lanes(threads_, count == most);
+                              count = count >= most ? 0 : count + 1;
+                            },
                         });
   }
 
@@ -342,6 +349,8 @@ void run(const kernel::Plan &plan, bool scalars_are_zero, Terms &terms) {
     bool given = buffers[n]->role == Role::input || buffers[n]->role == Role::inout;
     for (std::size_t at = 0; at < content.size(); ++at)
       content[at] = given ? mix({element, n, at}) : mix({unwritten});
+    if (n >= plan.params.size() && plan.workspaces[n - plan.params.size()].counters)
+      content.assign(content.size(), 0);
   }
   for (const kernel::Kernel &kernel : plan.kernels) {
     std::map<const BufferNode *, Memory *> globals;

@@ -12,8 +12,9 @@ namespace nestsmith::proofs {
 
 namespace {
 
-using kernel::Allocation, kernel::Assumption, kernel::Barrier, kernel::Declare, kernel::If, kernel::Kernel,
-    kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store, kernel::ThreadIndex;
+using kernel::Allocation, kernel::Arrive, kernel::Assumption, kernel::Barrier, kernel::Declare, kernel::If,
+    kernel::Kernel, kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store,
+    kernel::ThreadIndex;
 
 template <class T> Formula fits_in(const Poly &p) {
   return all(
@@ -106,6 +107,12 @@ private:
                 check_access(x.buffer, x.indices, x.lanes);
               },
               [](const Barrier &) {},
+              [&](const Arrive &x) {
+                check(x.index);
+                check(x.arrivals);
+                check_access(x.counters, {x.index}, 1);
+                data_.insert(x.last);
+              },
           });
   }
 

@@ -19,6 +19,8 @@
 #define __shared__ static
 #endif
 #define __syncthreads() ::host::wait_for_block(__LINE__)
+#define __syncthreads_or(condition) ::host::any_in_block((condition) != 0, __LINE__)
+#define __threadfence() ((void)0) // blocks run one after the other
 #define __syncwarp() ::host::wait_for_warp(__LINE__)
 
 // Vectors, with the alignment that CUDA gives them.
@@ -49,6 +51,11 @@ inline float __uint_as_float(unsigned bits) {
   return x;
 }
 inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsigned>(bits)); }
+inline unsigned atomicInc(unsigned *address, unsigned most) {
+  unsigned old = *address;
+  *address = old >= most ? 0 : old + 1;
+  return old;
+}
 // The instruction cvt.rzi saturates. NaN gives 0 in 32 bits, and 2^63 in 64 bits.
 inline int __float2int_rz(float x) { return nestsmith::convert<int>(x); }
 inline unsigned __float2uint_rz(float x) { return nestsmith::convert<unsigned>(x); }

@@ -58,6 +58,8 @@ public:
   }
 
   bool backwards = false, refused = false;
+  bool any = false,
+       any_before = false; ///< of the threads that wait for their block, now and at the last release
   long launches_left = 1L << 30, launches = 0;
   unsigned char *shared_begin = nullptr, *shared_end = nullptr;
   std::map<const void *, std::vector<ArenaArray>> arenas;
@@ -170,6 +172,7 @@ void Device::release_block(std::size_t threads) {
   }
   for (std::size_t n = 0; n < threads; ++n)
     threads_[n]->state = State::ready;
+  any_before = std::exchange(any, false);
 }
 
 bool Device::run_warp(std::size_t begin, std::size_t end) {
@@ -259,6 +262,12 @@ void fill_unwritten(unsigned char *begin, unsigned char *end) {
 }
 
 void wait_for_block(int line) { Device::get().wait(State::at_block_barrier, line); }
+bool any_in_block(bool value, int line) {
+  Device &device = Device::get();
+  device.any |= value;
+  device.wait(State::at_block_barrier, line);
+  return device.any_before;
+}
 void wait_for_warp(int line) { Device::get().wait(State::at_warp_barrier, line); }
 unsigned char *Arena::operator+(std::size_t offset) const { return Device::get().arena_array(offset); }
 void add_arena_array(const void *kernel, ArenaArray array) { Device::get().arenas[kernel].push_back(array); }

@@ -29,6 +29,8 @@ void fill_unwritten(unsigned char *begin, unsigned char *end);
 /// The thread waits for all of its block, or of its warp, to wait at the same line.
 void wait_for_block(int line);
 void wait_for_warp(int line);
+/// The same as `wait_for_block`. Returns whether `value` is true in any thread of the block.
+bool any_in_block(bool value, int line);
 
 /// Shared memory whose size the launch names: what stands for `extern __shared__ unsigned char NAME[]`. Each of
 /// its arrays lies alone, at its exact size.

@@ -3,6 +3,7 @@
 
 #include "jobs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -55,7 +56,8 @@ template <class T> T read(std::istream &in) {
   return value;
 }
 
-/// One job: its case and order, the arrays, then sizes and scalars, then bytes of workspace.
+/// One job: its case and order, the arrays, then sizes and scalars, then bytes of workspace, and of the
+/// counters with which it begins.
 void run_job(std::istream &in, std::ostream *out) {
   auto number = read<std::uint64_t>(in);
   set_backwards(read<std::uint64_t>(in) != 0);
@@ -72,10 +74,11 @@ void run_job(std::istream &in, std::ostream *out) {
   }
   for (auto left = read<std::uint64_t>(in); left > 0; --left)
     words.push_back(read<std::uint64_t>(in));
-  auto workspace_bytes = read<std::uint64_t>(in);
+  auto workspace_bytes = read<std::uint64_t>(in), counter_bytes = read<std::uint64_t>(in);
   if (!out)
     return;
   Memory workspace(workspace_bytes, 256);
+  std::fill_n(workspace.begin(), counter_bytes, 0);
   if (workspace_bytes != 0) {
     words.push_back(address(workspace));
     words.push_back(workspace_bytes);
@@ -84,6 +87,8 @@ void run_job(std::istream &in, std::ostream *out) {
   const Case &test_case = cases().at(number);
   set_shared(test_case.shared_begin, test_case.shared_end);
   auto status = static_cast<std::uint64_t>(test_case.call(words.data()));
+  if (std::any_of(workspace.begin(), workspace.begin() + counter_bytes, [](unsigned char c) { return c != 0; }))
+    fail("a launch leaves a counter that is not zero");
   out->write(reinterpret_cast<const char *>(&status), sizeof(status));
   for (const auto &[memory, bytes] : arrays)
     out->write(reinterpret_cast<const char *>(memory->begin()), static_cast<std::streamsize>(bytes));

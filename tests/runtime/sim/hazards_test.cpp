@@ -210,6 +210,88 @@ TEST(SimulateRace, NothingOrdersTwoBlocks) {
   }
 }
 
+/// Four tiles of 64 elements. In each tile, three blocks write a part of 64 elements to `parts`, and the last
+/// one adds the parts.
+struct PartsOfTiles {
+  KernelBuilder b{"k"};
+  Buffer parts = b.param("parts", 3 * 4 * 64, Role::temporary), out = b.param("out", 4 * 64, Role::output);
+  Buffer arrived = b.param("arrived", 4, Role::temporary, DType::u32);
+  Expr tile = b.axis(Axis::block_x, "tile", 4), part = b.axis(Axis::block_y, "part", 3);
+  Expr t = b.axis(Axis::thread_x, "t", 64);
+  kernel::Arrive arrive{{}, arrived, tile, int_imm(3, DType::i32), Axis::block_y};
+
+  Expr element(const Expr &of_part, const Expr &at) { return (of_part * 4 + tile) * 64 + at; }
+  /// The kernel. A thread adds the elements at `at` of the tile that is `next` after its own.
+  kernel::Kernel build(const Expr &at, std::int64_t next = 0, bool writes_late = false) {
+    b.store(parts, element(part, t), cast(DType::f32, part * 64 + t));
+    b.last_block(arrive, [&] {
+      Expr sum = 0.0f;
+      for (std::int64_t n : {0, 1, 2})
+        sum = sum + sim::at(parts, floormod(element(int_imm(n, DType::i32), at) + next * 64, 3 * 4 * 64));
+      b.store(out, tile * 64 + t, sum);
+    });
+    if (writes_late)
+      b.store(parts, element(part, t), 1.0f);
+    return b.build();
+  }
+};
+
+TEST(SimulateArrival, TheLastBlockAddsAllPartsInEveryOrderOfBlocks) {
+  for (std::uint64_t order : {0, 1, 2, 3, 4, 5})
+    for (unsigned host_threads : {1u, 4u}) {
+      PartsOfTiles k;
+      Expr neighbour = int_imm(63, DType::i32) - k.t;
+      Array parts(DType::f32, {768}), out(DType::f32, {256}), arrived(DType::u32, {4});
+      std::vector<Argument> arguments = {{&parts}, {&out}, {&arrived}};
+      Result result = run(k.build(neighbour), arguments, {}, {.host_threads = host_threads, .order = order});
+      ASSERT_TRUE(result.good()) << result.diagnostics[0].message;
+      for (std::int64_t n = 0; n < 256; ++n)
+        EXPECT_EQ(out.at(n).to_double(), 3 * (63 - n % 64) + 192);
+      EXPECT_EQ(arrived.at(3).to_double(), 0);
+    }
+}
+
+TEST(SimulateArrival, WithoutTheFenceTheOtherBlocksAreUnordered) {
+  PartsOfTiles k;
+  k.arrive.fence = false;
+  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::race), HasSubstr("parts["));
+}
+
+TEST(SimulateArrival, WithoutTheBarrierOtherThreadsHaveNotArrived) {
+  PartsOfTiles k;
+  k.arrive.barrier = false;
+  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::race), HasSubstr("parts["));
+}
+
+TEST(SimulateArrival, PartsOfAnotherTileAreUnordered) {
+  PartsOfTiles k;
+  std::vector<Diagnostic> found = run_zeroed(k.build(k.t, 1)).diagnostics;
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].kind, ErrorKind::race);
+  EXPECT_THAT(found[0].message, HasSubstr("parts["));
+}
+
+TEST(SimulateArrival, WritesAfterTheArrivalAreUnordered) {
+  PartsOfTiles k;
+  EXPECT_THAT(first_finding(k.build(k.t, 0, true), ErrorKind::race), HasSubstr("parts["));
+}
+
+TEST(SimulateArrival, AnotherNumberOfArrivalsIsFound) {
+  PartsOfTiles fewer, more;
+  fewer.arrive.arrivals = int_imm(2, DType::i32);
+  EXPECT_FALSE(run_zeroed(fewer.build(fewer.t)).good());
+  more.arrive.arrivals = int_imm(4, DType::i32);
+  EXPECT_THAT(first_finding(more.build(more.t), ErrorKind::counter_left),
+              HasSubstr("counter 0 of the arrivals is 3 at the end of the kernel, expected 0"));
+}
+
+TEST(SimulateArrival, ACounterThatDoesNotExistIsFound) {
+  PartsOfTiles k;
+  k.arrive.index = k.tile + 1;
+  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::out_of_bounds),
+              HasSubstr("makes the arrival at arrived[tile + 1] with index 4, but there are 4 counters"));
+}
+
 TEST(SimulateRace, BlocksThatRaceGiveTheSameResultOnAnyNumberOfHostThreads) {
   KernelBuilder b("k");
   Buffer out = b.param("out", 1, Role::output);

@@ -78,6 +78,13 @@ public:
   }
   void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp, ""})); }
 
+  /// What only the last block to arrive at the counter executes.
+  void last_block(kernel::Arrive arrive, const std::function<void()> &body) {
+    arrive.last = make_var("last", DType::boolean);
+    add(kernel::make(arrive));
+    when(arrive.last, body);
+  }
+
   kernel::Kernel build() {
     kernel_.body = kernel::make(kernel::Seq{std::move(open_.back())});
     return std::move(kernel_);
