@@ -2,6 +2,7 @@
 
 #include "dsl/allocation.h"
 #include "dsl/dependence.h"
+#include "dsl/last_block.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ public:
     for (const Buffer &buffer : temporaries(schedule_.program()))
       buffer->scope == Scope::global ? check_global(buffer) : check_inside(buffer);
     for (const Stmt &nest : nests_of(schedule_.program().body))
-      check_parameters(nest);
+      check_races(nest);
     return std::move(found_);
   }
 
@@ -44,7 +45,7 @@ private:
       for (const Block *block : blocks_of(nest))
         if (touches(*block, buffer))
           (block->body.buffer == buffer ? writer : reader) = block;
-      if (writer && reader)
+      if (writer && reader && !is_read_by_last_block(nest, buffer))
         owe(writer->id->name, fmt::format("the temporary {} is in global memory, and block {} reads it in the "
                                           "nest in which block {} writes it, but the thread blocks of a grid "
                                           "are unordered; move it to shared or local memory with set_scope",
@@ -52,8 +53,19 @@ private:
     }
   }
 
-  /// Accesses to one element of a parameter by different threads must be ordered if one of them is a write.
-  void check_parameters(const Stmt &nest) {
+  /// Whether only the last block reads the buffer, after all blocks have written it.
+  static bool is_read_by_last_block(const Stmt &nest, const Buffer &buffer) {
+    auto last = find_last_block(nest);
+    return last && std::ranges::all_of(blocks_of(nest), [&](const Block *block) {
+             if (!touches(*block, buffer))
+               return true;
+             bool writes = block->body.buffer == buffer;
+             return writes ? find_block(last->loop->body, block->id) != nullptr : last->is_after(*block);
+           });
+  }
+
+  /// Accesses to one element of global memory by different threads must be ordered if one of them is a write.
+  void check_races(const Stmt &nest) {
     auto race = unordered_accesses(nest);
     if (!race)
       return;

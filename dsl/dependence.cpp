@@ -1,5 +1,6 @@
 #include "dsl/dependence.h"
 
+#include "dsl/last_block.h"
 #include "dsl/region.h"
 
 #include <algorithm>
@@ -283,7 +284,7 @@ namespace {
 class Races {
 public:
   Races(const Stmt &nest, const std::vector<const Block *> &blocks)
-      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks) {
+      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks), last_(find_last_block(nest)) {
     std::map<Axis, std::int64_t> extents;
     walk(nest, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis()) {
@@ -315,7 +316,8 @@ public:
       });
     };
     for (const auto &[axis, var] : index_)
-      if (!same(var) && !(is_thread(axis) && barrier_between(n, m, buffer)))
+      if (!is_ordered_by_arrival(n, m, buffer, axis) && !same(var) &&
+          !(is_thread(axis) && barrier_between(n, m, buffer)))
         return axis;
     return std::nullopt;
   }
@@ -334,6 +336,20 @@ private:
                                     }),
                          bounds_);
     return all;
+  }
+
+  /// Whether the arrivals at a counter order the accesses of blocks n and m for different indices on the axis.
+  /// Of the blocks along the axis of the marked loop, only one executes the statements after the loop. What a
+  /// block wrote before its arrival is ordered before them. The simulator cannot tell the same of a read, so
+  /// this function does not use it.
+  bool is_ordered_by_arrival(std::size_t n, std::size_t m, const Buffer &buffer, Axis axis) const {
+    if (!last_ || !last_->is_after(*blocks_[m]))
+      return false;
+    if (last_->is_after(*blocks_[n]))
+      return axis == *last_->loop->axis();
+    bool writes_inside =
+        blocks_[n]->body.buffer == buffer && find_block(last_->loop->body, blocks_[n]->id) != nullptr;
+    return writes_inside && (is_thread(axis) || axis == *last_->loop->axis());
   }
 
   /// Whether a barrier orders the accesses of blocks n and m to `buffer`. This requires two conditions: block n
@@ -356,16 +372,28 @@ private:
   const std::vector<const Block *> &blocks_; ///< of the nest
   std::map<Var, Axis> axis_of_;              ///< of bound loops
   std::map<Axis, Var> index_;                ///< of axes with more than one index
+  std::optional<LastBlock> last_;
 };
 
 } // namespace
 
+/// The parameters in which the blocks conflict. If the nest has a last block, also the global temporary that
+/// the first block writes and the second block reads.
+static std::vector<Buffer> conflicts_in_kernel(const Block &a, const Block &b, bool has_last) {
+  std::vector<Buffer> found = conflicts(a, b);
+  const Buffer &buffer = a.body.buffer;
+  if (has_last && buffer->role == Role::temporary && buffer->scope == Scope::global && reads(b, buffer))
+    found.push_back(buffer);
+  return found;
+}
+
 std::optional<Race> unordered_accesses(const Stmt &nest) {
   std::optional<Races> races; // most nests have no blocks that conflict
   std::vector<const Block *> blocks = blocks_of(nest);
+  bool has_last = find_last_block(nest).has_value();
   for (std::size_t n = 0; n < blocks.size(); ++n)
     for (std::size_t m = n + 1; m < blocks.size(); ++m)
-      for (const Buffer &buffer : conflicts(*blocks[n], *blocks[m])) {
+      for (const Buffer &buffer : conflicts_in_kernel(*blocks[n], *blocks[m], has_last)) {
         if (!races)
           races.emplace(nest, blocks);
         if (auto axis = races->racing_axis(n, m, buffer))

@@ -50,7 +50,8 @@ struct Race {
   Buffer buffer;
   Axis axis; ///< of the threads or thread blocks
 };
-/// The first race in a nest, which becomes one kernel; none if there is no race.
+/// The first race in a nest, which becomes one kernel; none if there is no race. The function checks parameters
+/// and the global temporaries that the last block reads (dsl/last_block.h).
 std::optional<Race> unordered_accesses(const Stmt &nest);
 
 } // namespace nestsmith

@@ -3,6 +3,7 @@
 #include "dsl/allocation.h"
 #include "dsl/between_nests.h"
 #include "dsl/fill_tails.h"
+#include "dsl/last_block.h"
 #include "dsl/layout.h"
 #include "dsl/printer.h"
 #include "dsl/schedule.h"
@@ -29,7 +30,7 @@ Program as_program(const Program &program, const Stmt &nest) {
 class Inspector {
 public:
   Inspector(const Schedule &schedule, const Stmt &nest)
-      : schedule_(schedule), placements_(as_program(schedule.program(), nest)) {
+      : schedule_(schedule), placements_(as_program(schedule.program(), nest)), last_(find_last_block(nest)) {
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
         extents_[*loop->axis()] = range_of(loop->extent, {}).value().high;
@@ -46,6 +47,7 @@ public:
       check_writer(*block);
     }
     check_init_and_update();
+    check_last_block();
     if (is_complete()) // an incomplete nest already has an obligation
       check_vectors();
     check_shared_capacity();
@@ -85,7 +87,7 @@ private:
       bool needed = buffer->scope == Scope::local || !is_thread(axis);
       bool around = std::any_of(placement.loops.begin(), placement.loops.end(),
                                 [a = axis](const For *loop) { return loop->axis() == a; });
-      if (needed && !around && extent > 1)
+      if (needed && !around && extent > 1 && !is_only_in_last_block(buffer, axis))
         return owe(
             culprit,
             fmt::format("{} is {}, one copy for each {}, but it is used outside of the loop bound to {}; "
@@ -108,6 +110,30 @@ private:
                        buffer->name, fmt::join(placement.box(), " x "), *collision));
     if (buffer->scope == Scope::local)
       check_owner(buffer, placement);
+  }
+
+  /// Whether only the last block along the axis uses the buffer.
+  bool is_only_in_last_block(const Buffer &buffer, Axis axis) const {
+    return std::ranges::all_of(blocks_of(program_.body), [&](const Block *block) {
+      return !touches(*block, buffer) || is_last_along(*block, axis);
+    });
+  }
+
+  /// A counter belongs to one iteration of the loops around the marked loop. So these loops and the marked loop
+  /// must be all loops on block axes.
+  void check_last_block() {
+    if (!last_)
+      return;
+    std::vector<const For *> around = loops_of(path_to(program_.body, last_->loop->var));
+    walk(program_.body, [&](const Stmt &stmt) {
+      const auto *loop = as<For>(stmt);
+      if (loop && loop->axis() && !is_thread(*loop->axis()) && std::ranges::find(around, loop) == around.end())
+        owe({"last_block"}, "",
+            fmt::format("the loop {} is bound to {}, but it is not around {}, whose last block continues; bind "
+                        "{} to a thread axis, or leave it serial",
+                        loop->var->name, name(*loop->axis()), last_->loop->var->name, loop->var->name));
+      return true;
+    });
   }
 
   static std::string box_text(const Region &region) {
@@ -149,12 +175,17 @@ private:
     bool shared = block.body.buffer->scope == Scope::shared;
     std::map<Axis, const For *> innermost;
     for (auto [axis, extent] : extents_)
-      if (extent > 1 && (!shared || is_thread(axis)))
+      if (extent > 1 && (!shared || is_thread(axis)) && !is_last_along(block, axis))
         innermost[axis] = nullptr;
     for (const For *loop : loops_of(path_to(program_.body, block.id)))
       if (loop->axis() && innermost.count(*loop->axis()))
         innermost[*loop->axis()] = loop;
     return innermost;
+  }
+
+  /// Whether only the last block along the axis executes the block.
+  bool is_last_along(const Block &block, Axis axis) const {
+    return last_ && last_->loop->axis() == axis && last_->is_after(block);
   }
 
   std::vector<Expr> written_element(const Block &block) const {
@@ -410,6 +441,7 @@ private:
   const Program &program_ = placements_.program(); ///< the nest
   const Bounds &bounds_ = placements_.bounds();
   std::map<Axis, std::int64_t> extents_;
+  std::optional<LastBlock> last_;
   std::vector<Obligation> found_;
 };
 

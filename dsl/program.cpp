@@ -102,6 +102,11 @@ bool For::partitioned() const {
   return serial && serial->partitioned;
 }
 
+bool For::last_block() const {
+  const auto *bound = std::get_if<BoundTo>(&form);
+  return bound && bound->last_block;
+}
+
 Stmt make_for(For loop) { return make(std::move(loop)); }
 Stmt make_block(Block block) { return make(std::move(block)); }
 

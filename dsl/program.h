@@ -4,7 +4,7 @@
 ///   stmt  := for | seq | block
 ///   for   := for var in extent form: stmt
 ///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined] [backwards in odd var]
-///            | vectorized | tensorized | bound to an axis [partitioned]
+///            | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, sum v1 = binding [from first], …) where v < extent …:
 ///              [init: store] store
@@ -78,9 +78,12 @@ struct Tensorized {
   std::reference_wrapper<const Intrinsic> intrinsic;
 };
 /// Lowering turns the variable into a thread or block index.
+/// If `last_block` is set, only one of the thread blocks along the axis executes the statements after the loop:
+/// the last block to finish its iteration.
 struct BoundTo {
   Axis axis;
   bool partitioned = false;
+  bool last_block = false;
 };
 using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized, BoundTo>;
 
@@ -102,6 +105,7 @@ struct For {
   const Intrinsic *intrinsic() const;          ///< null if the loop is not tensorized
   const std::vector<Staged> &pipeline() const; ///< empty if the loop is not pipelined
   bool partitioned() const;
+  bool last_block() const;
   Var reversed_by() const; ///< null if the direction of the loop does not depend on another loop
   bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
 };

@@ -8,6 +8,7 @@
 #include "dsl/primitives/decompose_reduction.h"
 #include "dsl/primitives/double_buffer.h"
 #include "dsl/primitives/fuse.h"
+#include "dsl/primitives/last_block.h"
 #include "dsl/primitives/launch_bounds.h"
 #include "dsl/primitives/partition.h"
 #include "dsl/primitives/pipeline.h"
@@ -223,6 +224,7 @@ void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
 void Schedule::double_buffer(Loop loop) { primitives::double_buffer(*this, loop); }
 void Schedule::snake(Loop outer, Loop inner) { primitives::snake(*this, outer, inner); }
 void Schedule::partition(Loop loop) { primitives::partition(*this, loop); }
+void Schedule::last_block(Loop loop) { primitives::last_block(*this, loop); }
 BlockRef Schedule::decompose_reduction(BlockRef block, Loop loop) {
   return primitives::decompose_reduction(*this, block, loop);
 }

@@ -85,6 +85,7 @@ public:
   void vectorize(Loop loop);
   void snake(Loop outer, Loop inner);
   void partition(Loop loop);
+  void last_block(Loop loop);
 
   // Data.
   BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope);

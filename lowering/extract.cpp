@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <span>
 
 namespace nestsmith {
 
@@ -169,14 +170,41 @@ private:
   kernel::Stmt emit(const Stmt &stmt) {
     return visit(stmt, Overloaded{
                            [&](const For &loop) { return emit_loop(loop); },
-                           [&](const Seq &seq) {
-                             std::vector<kernel::Stmt> stmts;
-                             for (const Stmt &child : seq.stmts)
-                               stmts.push_back(emit(child));
-                             return kernel::make_seq(std::move(stmts));
-                           },
+                           [&](const Seq &seq) { return emit_all(seq.stmts); },
                            [&](const Block &block) { return emit_block(block); },
                        });
+  }
+
+  kernel::Stmt emit_all(std::span<const Stmt> children) {
+    std::vector<kernel::Stmt> stmts;
+    for (std::size_t n = 0; n < children.size(); ++n) {
+      stmts.push_back(emit(children[n]));
+      const auto *loop = as<For>(children[n]);
+      if (!loop || !loop->last_block() || n + 1 == children.size())
+        continue;
+      kernel::Arrive arrive = arrival(*loop);
+      kernel::Stmt rest = emit_all(children.subspan(n + 1));
+      stmts.push_back(kernel::make(arrive));
+      stmts.push_back(
+          kernel::make(kernel::If{arrive.last, "all blocks of " + loop->var->name + " have arrived", rest}));
+      break;
+    }
+    return kernel::make_seq(std::move(stmts));
+  }
+
+  /// The arrival after the loop. There is one counter for each iteration of the loops around it, which are
+  /// bound to the other block axes.
+  kernel::Arrive arrival(const For &loop) {
+    Expr index = 0, count = 1;
+    for (auto other = kernel_.indices.rbegin(); other != kernel_.indices.rend(); ++other)
+      if (!is_thread(other->axis) && other->axis != *loop.axis()) {
+        index = index * other->extent + Expr(other->var);
+        count = count * other->extent;
+      }
+    auto counters = std::make_shared<const BufferNode>(
+        BufferNode{"arrived", DType::u32, {simplify(count)}, Scope::global, Role::temporary});
+    kernel_.params.push_back(counters);
+    return {make_var("last", DType::boolean), counters, simplify(index, bounds_), loop.extent, *loop.axis()};
   }
 
   kernel::Stmt emit_loop(const For &loop) {

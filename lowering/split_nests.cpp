@@ -59,12 +59,15 @@ std::vector<std::string> names_of(const std::vector<Stmt> &nests) {
 
 std::vector<Program> split_nests(const Program &program) {
   std::vector<Stmt> stmts = nests_of(program.body);
-  if (stmts.size() == 1)
-    return {program};
   std::vector<Buffer> global = program.params;
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)
       global.push_back(buffer);
+  if (stmts.size() == 1) {
+    Program nest = program;
+    nest.params = std::move(global);
+    return {nest};
+  }
   std::vector<std::string> names = names_of(stmts);
   std::vector<Program> nests;
   for (const Stmt &stmt : stmts) {

@@ -17,7 +17,7 @@ struct Unit {
 };
 
 /// Splits a program into one program per top-level nest, in order. Each new program has the parameters, global
-/// temporaries and scalars that its nest uses. A program of one nest is returned unchanged.
+/// temporaries and scalars that its nest uses. The program of a single nest has all parameters and scalars.
 std::vector<Program> split_nests(const Program &program);
 
 /// The passes. Each is in its own file; lowering/lower.cpp lists them in execution order.

@@ -126,6 +126,7 @@ const std::vector<Primitive> &all_primitives() {
       primitive("decompose_reduction", &Schedule::decompose_reduction),
       primitive("double_buffer", &Schedule::double_buffer),
       primitive("fuse", &Schedule::fuse),
+      primitive("last_block", &Schedule::last_block),
       primitive("launch_bounds", &Schedule::launch_bounds),
       primitive("partition", &Schedule::partition),
       primitive("pipeline", &Schedule::pipeline),

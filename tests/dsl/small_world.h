@@ -75,6 +75,7 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
         add("pipeline(" + at + ", " + std::to_string(stages) + " stages)",
             [=](Schedule &s) { s.pipeline(loop, list); });
     add("partition(" + at + ")", [=](Schedule &s) { s.partition(loop); });
+    add("last_block(" + at + ")", [=](Schedule &s) { s.last_block(loop); });
     add("double_buffer(" + at + ")", [=](Schedule &s) { s.double_buffer(loop); });
     add("rfactor(" + at + ")", [=](Schedule &s) { s.rfactor(loop); });
     for (Loop other : loops) {

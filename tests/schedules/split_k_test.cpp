@@ -1,16 +1,20 @@
-/// Split-K: parts of a long sum made side by side, and added up by a second kernel.
+/// Split-K: parts of a long sum made side by side, and added up by a second kernel, or by the last block of the
+/// same kernel.
 
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 #include "runtime/cuda/nvrtc.h"
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
+#include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/gemm_sizes.h"
 #include "tests/golden.h"
+#include "tests/schedules/host_compare.h"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +48,107 @@ Schedule split_k(const Shape &shape, DType dtype, std::int64_t parts) {
   s.bind(row, Axis::thread_y);
   s.bind(column, Axis::thread_x);
   return s;
+}
+
+/// The same in one kernel: the last block of a tile adds the parts.
+Schedule split_k_in_one(const Shape &shape, DType dtype, std::int64_t parts) {
+  Schedule s(gemm(shape, dtype));
+  auto AB = s.block("AB"), C = s.block("C");
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, j_block, i_thread, j_thread] = s.tile(i, j, {16, 16});
+  // If K is known only at launch, so is the number of parts.
+  auto [part, k_outer, k_inner] =
+      shape.stated ? s.split(k, {infer, parts, 16}) : s.split(k, {parts, infer, 16});
+  auto partial = s.rfactor(part);
+  s.reorder({i_block, j_block, part, i_thread, j_thread, k_outer, k_inner});
+  auto writeback = s.cache_write(partial, Scope::local);
+  auto thread = s.fuse(i_thread, j_thread);
+  s.reverse_compute_at(writeback, thread);
+  s.bind(part, Axis::block_z);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  fetch_tile(s, partial, "A", k_outer, 256);
+  fetch_tile(s, partial, "B", k_outer, 256);
+
+  s.reverse_compute_at(AB, j_block);
+  s.last_block(part);
+  s.set_scope(AB, Scope::local);
+  auto element = s.fuse(s.loops_below(AB, j_block)[0], s.loops_below(AB, j_block)[1]);
+  s.reverse_compute_at(C, element);
+  s.bind(element, Axis::thread_x);
+  return s;
+}
+
+TEST(SplitKInOneKernel, IsRightAtEverySizeInEveryOrderOfBlocks) {
+  for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 15, 129}, Shape{33, 16, 64}, Shape{16, 16, 5}})
+    for (std::int64_t parts : {1, 3, 4})
+      for (DType dtype : {DType::u32, DType::f32}) {
+        Schedule s = split_k_in_one(shape, dtype, parts);
+        ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+        kernel::Plan plan = lower(s);
+        EXPECT_EQ(plan.kernels.size(), 1U);
+        for (std::uint64_t order : {0, 1, 2}) {
+          SimExecutor simulator({.order = order});
+          CheckResult result = check(s, plan, simulator);
+          EXPECT_TRUE(result.passed) << to_string(shape) << " in " << parts << " in the order " << order << "\n"
+                                     << (result.passed ? "" : result.messages().front());
+        }
+      }
+}
+
+TEST(SplitKInOneKernel, KeepsItsMeaningAtEveryStep) {
+  EXPECT_TRUE(test::same_meaning(split_k_in_one({9, 7, 50}, DType::u32, 3)));
+}
+
+TEST(SplitKInOneKernel, IsRightForSizesThatAreKnownAtLaunch) {
+  Shape any = {1, 1, 1};
+  any.stated = Size{};
+  Schedule s = split_k_in_one(any, DType::u32, 4);
+  kernel::Plan plan = lower(s);
+  SimExecutor simulator;
+  for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 33, 129}, Shape{40, 5, 64}}) {
+    CheckResult result = check(s, with_sizes(plan, sizes_for(s.source(), shape, 0)), simulator);
+    EXPECT_TRUE(result.passed) << to_string(shape) << "\n" << (result.passed ? "" : result.messages().front());
+  }
+}
+
+TEST(SplitKInOneKernel, RunsOnTheHostAsInTheSimulator) {
+  if (!host::why_not().empty())
+    GTEST_SKIP() << host::why_not();
+  std::vector<Subject> subjects;
+  for (DType dtype : {DType::u32, DType::f32}) {
+    Schedule s = split_k_in_one({33, 20, 130}, dtype, 3);
+    kernel::Plan plan = lower(s);
+    subjects.push_back({"split-K", std::move(s), std::move(plan)});
+  }
+  for (const std::string &problem : differences_on_host(subjects))
+    ADD_FAILURE() << problem;
+  // The standalone program launches the kernel several times with the same counters.
+  Schedule s = split_k_in_one({33, 20, 130}, DType::f32, 3);
+  EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source())), 0);
+}
+
+TEST(SplitKInOneKernel, CompilesForEveryArchitecture) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  kernel::Plan plan = lower(split_k_in_one({512, 500, 4096}, DType::f32, 8));
+  for (const char *arch : {"sm_75", "sm_80", "sm_90a", "sm_120"}) {
+    cuda::Compiled compiled = nvrtc->compile(cuda_kernels(plan), entry_name(plan.only()), arch);
+    EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
+  }
+}
+
+TEST(SplitKInOneKernel, TheFileThatIsShipped) {
+  Schedule s = split_k_in_one({1000, 777, 3333}, DType::f32, 4);
+  EmitInfo info;
+  info.title = "split-K in one kernel";
+  info.sizes = gemm_sizes(1000, 777, 3333);
+  EXPECT_TRUE(matches_golden("split_k_in_one_1000x777x3333_emit.cu", emit(info, lower(s))));
 }
 
 TEST(SplitK, IsRightAtEverySize) {

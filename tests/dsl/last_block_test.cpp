@@ -1,0 +1,174 @@
+/// last_block: what it marks, what it refuses, and what it owes.
+
+#include "dsl/dependence.h"
+#include "dsl/trace.h"
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_refused;
+using test::gemm;
+
+/// Tiles of 4 x 4 with one thread; four blocks share a tile, and each sums a part of k.
+struct SplitK {
+  Schedule s;
+  BlockRef AB, C, partial;
+  Loop i_block, j_block, part;
+
+  explicit SplitK(std::int64_t k = 11) : s(gemm(7, 6, k)), AB(s.block("AB")), C(s.block("C")) {
+    auto [i, j, l] = s.loops<3>(AB);
+    auto [i_outer, j_outer, i_inner, j_inner] = s.tile(i, j, {4, 4});
+    auto [outer, inner] = s.split(l, {4, infer});
+    partial = s.rfactor(outer);
+    s.reorder({i_outer, j_outer, outer, i_inner, j_inner, inner});
+    i_block = i_outer;
+    j_block = j_outer;
+    part = outer;
+  }
+  void bind() {
+    s.bind(i_block, Axis::block_y);
+    s.bind(j_block, Axis::block_x);
+    s.bind(part, Axis::block_z);
+  }
+  /// The sum of the parts and the result follow the loop over the parts.
+  void join() {
+    s.reverse_compute_at(AB, j_block);
+    s.set_scope(AB, Scope::local);
+    s.reverse_compute_at(C, s.loops_below(AB, j_block)[1]);
+  }
+};
+
+void expect_owed(const Schedule &s, const std::string &message) {
+  std::string all;
+  for (const Obligation &owed : s.obligations())
+    all += owed.message + "\n";
+  EXPECT_TRUE(contains(all, message)) << "expected " << message << "\ngot\n" << all << print(s.program());
+}
+
+TEST(LastBlock, IsPrintedAndChangesNothing) {
+  SplitK t;
+  t.bind();
+  t.join();
+  EXPECT_FALSE(t.s.obligations().empty());
+  t.s.last_block(t.part);
+  EXPECT_TRUE(contains(print(t.s.program()), "for k_outer < 4 in blockIdx.z then last block:"))
+      << print(t.s.program());
+  EXPECT_TRUE(t.s.obligations().empty()) << t.s.obligations().front().message;
+  EXPECT_TRUE(test::same_meaning(t.s));
+  EXPECT_TRUE(contains(test::trace_text(t.s), "s.last_block(k_outer);\n"));
+  TraceFile file = parse_trace(to_json(trace_file(t.s, {7, 6, 11}, DType::u32)), "t.json");
+  EXPECT_EQ(print(replay(file, gemm(7, 6, 11), Target{}, "t.json").program()), print(t.s.program()));
+}
+
+TEST(LastBlock, MayBeMarkedBeforeItsReadersAreComplete) {
+  SplitK t;
+  t.bind();
+  t.s.reverse_compute_at(t.AB, t.j_block);
+  t.s.last_block(t.part);
+  t.s.set_scope(t.AB, Scope::local);
+  expect_owed(t.s, "AB is in local memory, which does not outlive its kernel");
+  t.s.reverse_compute_at(t.C, t.s.loops_below(t.AB, t.j_block)[1]);
+  EXPECT_TRUE(t.s.obligations().empty()) << t.s.obligations().front().message;
+}
+
+TEST(LastBlockRefuses, LoopsThatAreNotBoundToABlockAxis) {
+  SplitK t;
+  t.join();
+  expect_refused(t.s, "last_block.axis", [&] { t.s.last_block(t.part); },
+                 "the loop k_outer is serial, expected a loop that is bound to a block axis", {"k_outer"});
+  t.s.bind(t.part, Axis::thread_x);
+  expect_refused(t.s, "last_block.axis", [&] { t.s.last_block(t.part); },
+                 "the loop k_outer is bound to threadIdx.x, expected a loop that is bound to a block axis",
+                 {"k_outer"});
+}
+
+TEST(LastBlockRefuses, LoopsAroundItThatAreNotBlocks) {
+  SplitK t;
+  t.join();
+  t.s.bind(t.part, Axis::block_z);
+  expect_refused(t.s, "last_block.around", [&] { t.s.last_block(t.part); },
+                 "the loop i_outer around k_outer is serial", {"i_outer", "k_outer"});
+  t.s.bind(t.i_block, Axis::block_y);
+  t.s.bind(t.j_block, Axis::thread_x);
+  expect_refused(t.s, "last_block.around", [&] { t.s.last_block(t.part); },
+                 "the loop j_outer around k_outer is bound to threadIdx.x", {"j_outer", "k_outer"});
+
+  SplitK outermost;
+  outermost.bind();
+  expect_refused(outermost.s, "last_block.around", [&] { outermost.s.last_block(outermost.i_block); },
+                 "no loop is around i_outer", {"i_outer"});
+}
+
+TEST(LastBlockRefuses, LoopsWithoutAStatementAfterThem) {
+  SplitK t;
+  t.bind();
+  expect_refused(t.s, "last_block.after", [&] { t.s.last_block(t.part); },
+                 "no statement follows k_outer in the loop j_outer, so the last block has nothing to execute",
+                 {"k_outer"});
+}
+
+TEST(LastBlockRefuses, ASecondLoopOfTheNest) {
+  SplitK t;
+  t.bind();
+  t.join();
+  t.s.last_block(t.part);
+  expect_refused(t.s, "last_block.once", [&] { t.s.last_block(t.part); },
+                 "the loop k_outer already has a last block that continues", {"k_outer"});
+}
+
+TEST(LastBlockOwes, OtherLoopsOnBlockAxes) {
+  SplitK t;
+  t.s.reorder({t.part, t.j_block});
+  t.s.bind(t.part, Axis::block_z);
+  t.s.bind(t.i_block, Axis::block_y);
+  t.s.reverse_compute_at(t.AB, t.i_block);
+  t.s.last_block(t.part);
+  t.s.bind(t.j_block, Axis::block_x);
+  expect_owed(
+      t.s, "the loop j_outer is bound to blockIdx.x, but it is not around k_outer, whose last block continues");
+}
+
+/// In block x, two blocks along y write T[p, x], and the last one reads T[p, (x + shift) % 4].
+Stmt nest_of_readers(std::int64_t shift) {
+  auto buffer = [](const char *name, std::vector<Expr> shape, Role role) {
+    return std::make_shared<const BufferNode>(
+        BufferNode{name, DType::u32, std::move(shape), Scope::global, role});
+  };
+  Buffer X = buffer("X", {4}, Role::input), T = buffer("T", {2, 4}, Role::temporary),
+         Y = buffer("Y", {4}, Role::output);
+  Var x = make_var("x"), p = make_var("p"), part = make_var("part"), i = make_var("i"), j = make_var("j");
+  auto id = [](const char *name) { return std::make_shared<const BlockSymbol>(BlockSymbol{name}); };
+  Stmt writer = make_block({id("T"),
+                            {{part, 2, IterKind::spatial, p}, {i, 4, IterKind::spatial, x}},
+                            {},
+                            {T, {part, i}, load(X, {i})}});
+  Stmt reader = make_block({id("Y"),
+                            {{j, 4, IterKind::spatial, floormod(Expr(x) + shift, 4)}},
+                            {},
+                            {Y, {j}, load(T, {Expr(0), j}) + load(T, {Expr(1), j})}});
+  Stmt parts = make_for({p, 2, BoundTo{Axis::block_y, false, true}, writer});
+  return make_for({x, 4, BoundTo{Axis::block_x}, make_seq({parts, reader})});
+}
+
+TEST(LastBlockOwes, ReadsOfWhatOtherBlocksOfTheSameCounterWroteOnly) {
+  EXPECT_FALSE(unordered_accesses(nest_of_readers(0)));
+  auto race = unordered_accesses(nest_of_readers(1));
+  ASSERT_TRUE(race);
+  EXPECT_EQ(race->buffer->name, "T");
+  EXPECT_EQ(race->axis, Axis::block_x);
+}
+
+TEST(LastBlockOwes, SharedMemoryOfTheOtherBlocks) {
+  SplitK t;
+  t.bind();
+  t.join();
+  t.s.last_block(t.part);
+  t.s.set_scope(t.partial, Scope::shared);
+  expect_owed(t.s, "AB_rf is shared, one copy for each block, but it is used outside of the loop bound to "
+                   "blockIdx.z");
+}
+
+} // namespace
+} // namespace nestsmith
