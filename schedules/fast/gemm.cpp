@@ -24,24 +24,34 @@ Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::s
 
 /// The knobs. A tile has warps * lanes * results rows, and columns.
 struct Choices {
-  explicit Choices(Knobs &knobs);
+  Choices(Knobs &knobs, const Shape &shape);
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
   std::vector<std::int64_t> blocks(const Target &target, DType dtype, bool long_addresses) const;
 
   Grid warps, lanes, results;
   bool zigzag, prefetch, fragments, columns, snake;
-  std::int64_t bk, group;
+  std::int64_t bk, group, split_k;
 };
 
-Choices::Choices(Knobs &knobs)
+/// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
+std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t bk) {
+  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16};
+  std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && (shape.stated || 2 * n * bk > shape[2]); });
+  return candidates;
+}
+
+Choices::Choices(Knobs &knobs, const Shape &shape)
     : warps(
           choose_grid(knobs, "warps", {"2x2", "4x2", "2x4", "1x1", "1x2", "2x1", "1x4", "4x1", "1x8", "8x1"})),
       lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
       results(choose_grid(knobs, "results", {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8"})),
       zigzag(knobs.flag("zigzag", true)), prefetch(knobs.flag("prefetch", true)),
       fragments(knobs.flag("fragments")), columns(knobs.flag("columns")), snake(knobs.flag("snake")),
-      bk(knobs.choose("bk", {16, 8, 32})), group(knobs.choose("group", {1, 4, 8})) {}
+      bk(knobs.choose("bk", {16, 8, 32})), group(knobs.choose("group", {1, 4, 8})), split_k(1) {
+  if (std::vector<std::int64_t> parts = parts_of_k(shape, bk); parts.size() > 1)
+    split_k = knobs.choose("split_k", parts);
+}
 
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory. 0
 /// states no number, and is the default if the addresses take many registers. A thread also needs registers for
@@ -89,14 +99,33 @@ std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64
   return {block};
 }
 
+/// The last of the blocks that share a tile adds their parts of AB, and computes C from the sum. Consecutive
+/// threads compute groups of 4 columns.
+void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, bool vectors) {
+  auto AB = s.block("AB"), C = s.block("C");
+  s.reverse_compute_at(AB, tile);
+  s.bind(part, Axis::block_z);
+  s.last_block(part);
+  auto below = s.loops_below(AB, tile);
+  auto [step, thread, element] = s.split(s.fuse(below[0], below[1]), {infer, threads, elements});
+  s.reorder({below[2], element});
+  s.reverse_compute_at(C, thread);
+  s.bind(thread, Axis::thread_x);
+  s.unroll(below[2]);
+  by_vectors(s, {element}, vectors);
+  by_vectors(s, s.loops_below(C, thread), vectors);
+}
+
 } // namespace
 
 /// Register tiles with 128-bit accesses. A thread has groups of 4 rows and groups of 4 columns. The lanes of a
 /// warp are a grid, in rows or in a zigzag: then the two lowest bits of the lane number count rows and columns,
-/// and each 128-bit read of shared memory takes two clocks instead of four.
+/// and each 128-bit read of shared memory takes two clocks instead of four. If `split_k` is more than 1, as
+/// many blocks share a tile, and each multiplies a part of k.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  Choices choice(knobs);
-  const auto &[warps, lanes, results, zigzag, prefetch, fragments, by_columns, snake, bk, group] = choice;
+  Choices choice(knobs, shape);
+  const auto &[warps, lanes, results, zigzag, prefetch, fragments, by_columns, snake, bk, group, split_k] =
+      choice;
   std::int64_t low = zigzag ? 2 : 1;
   Schedule s(nestsmith::gemm(shape, dtype), target);
   bool vectors = !ladder::vector_variant(shape, dtype);
@@ -107,22 +136,33 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
       s.split(i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
   auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
       s.split(j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
-  auto [k_outer, k_inner] = s.split(k, {infer, bk});
-  s.reorder({i_block, j_block, i_warp, j_warp, i_high, j_high, i_low, j_low, k_outer, k_inner, i_group, i_elem,
-             j_group, j_elem});
+  std::vector<std::int64_t> depths = {infer, bk};
+  if (split_k > 1)
+    depths.insert(depths.begin(), split_k);
+  std::vector<Loop> of_k = s.split(k, depths);
+  Loop part = of_k.front(), k_outer = *(of_k.end() - 2), k_inner = of_k.back();
+  BlockRef product = AB, written = C; // what the threads multiply, and what they write
+  std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,
+                             j_low,   k_outer, k_inner, i_group, i_elem, j_group, j_elem};
+  if (split_k > 1) {
+    product = s.rfactor(part);
+    written = s.cache_write(product, Scope::local);
+    order.insert(order.begin() + 2, part);
+  }
+  s.reorder(order);
   std::vector<Loop> results_of_thread = {i_group, i_elem, j_group, j_elem};
   if (by_columns)
     s.reorder(results_of_thread = {j_group, j_elem, i_group, i_elem});
   auto thread = i_warp;
   for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
     thread = s.fuse(thread, loop);
-  s.reverse_compute_at(C, thread);
+  s.reverse_compute_at(written, thread);
   auto tiles = bind_tiles(s, i_block, j_block, group);
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies;
   for (const char *operand : {"A", "B"}) {
-    auto tile = s.cache_read(AB, operand, Scope::shared);
-    auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
+    auto tile = s.cache_read(product, operand, Scope::shared);
+    auto fragment = s.cache_read(product, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
     bool by_four = choice.tile(operand[0] == 'B') * bk % (4 * choice.threads()) == 0;
     fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors && by_four);
@@ -135,12 +175,13 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     for (std::size_t inner : {2, 3})
       s.snake(results_of_thread[1], results_of_thread[inner]);
   if (fragments) // loads the operands of the next k while this one is used
-    s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {AB, 1, 2}});
+    s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
   if (prefetch)
     s.double_buffer(k_outer);
-  by_vectors(s, s.loops_below(C, thread), vectors);
-  if ((prefetch || !shape.is_multiple(2, bk)) &&
-      knobs.flag("last_k")) // the last tile of k gets code of its own
+  by_vectors(s, s.loops_below(written, thread), vectors);
+  if (split_k > 1)
+    add_parts(s, tiles.back(), part, choice.threads(), vectors);
+  else if ((prefetch || !shape.is_multiple(2, bk)) && knobs.flag("last_k")) // the last tile of k gets own code
     s.partition(k_outer);
   bool rows = shape.is_multiple(0, choice.tile(0) * group), columns = shape.is_multiple(1, choice.tile(1));
   if (!rows || (group > 1 && !columns))

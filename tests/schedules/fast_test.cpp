@@ -30,6 +30,45 @@ TEST(FastGemm, IsRefusedOrRightAtRandomPoints) {
   EXPECT_GT(legal, 40);
 }
 
+TEST(FastGemm, SharesTilesAmongBlocksWithoutAnotherResult) {
+  const Rung &gemm = test::rung("fast/gemm");
+  struct Case {
+    Shape shape;
+    const char *point;
+  };
+  for (const Case &x : {Case{{64, 256, 512}, "split_k=8"}, Case{{128, 128, 4096}, "split_k=16"},
+                        Case{{33, 65, 130}, "split_k=4"}, Case{{33, 65, 130}, "split_k=4,group=4,bk=8"},
+                        Case{{70, 132, 300}, "split_k=2,fragments=true,columns=true,bk=8"},
+                        Case{{1, 1, 64}, "split_k=2,warps=1x1,prefetch=false"}})
+    for (DType dtype : {DType::u32, DType::f32}) {
+      Knobs knobs(parse_knobs(x.point));
+      Schedule schedule = gemm.build(x.shape, dtype, Target{}, knobs);
+      ASSERT_TRUE(schedule.obligations().empty()) << schedule.obligations().front().message;
+      kernel::Plan plan = lower(schedule);
+      EXPECT_EQ(plan.kernels.size(), 1U);
+      for (std::uint64_t order : {0, 1}) {
+        SimExecutor simulator({.order = order});
+        CheckResult result = check(schedule, plan, simulator);
+        EXPECT_TRUE(result.passed) << x.point << "\n" << test::all_messages(result);
+      }
+    }
+}
+
+TEST(FastGemm, OffersPartsOfKOnlyWhereEachHasTwoTiles) {
+  const Rung &gemm = test::rung("fast/gemm");
+  auto parts = [&](std::int64_t k) {
+    Knobs knobs;
+    (void)gemm.build({64, 64, k}, DType::f32, Target{}, knobs);
+    for (const Knob &knob : knobs.asked())
+      if (knob.name == "split_k")
+        return knob.candidates.size();
+    return std::size_t{0};
+  };
+  EXPECT_EQ(parts(63), 0U);
+  EXPECT_EQ(parts(64), 2U);
+  EXPECT_EQ(parts(512), 5U);
+}
+
 /// The points that are known to be fast, by size.
 TEST(FastGemm, HasTheKnownGoodPoints) {
   const Rung &gemm = test::rung("fast/gemm");
