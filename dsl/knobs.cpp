@@ -59,12 +59,18 @@ std::size_t Knobs::choice(const std::string &name, std::vector<std::string> cand
     return known->chosen;
   }
   std::size_t chosen = 0;
+  auto position = [&](const std::string &value) {
+    return static_cast<std::size_t>(std::ranges::find(candidates, value) - candidates.begin());
+  };
   if (auto value = values_.find(name); value != values_.end()) {
-    chosen = static_cast<std::size_t>(std::ranges::find(candidates, value->second) - candidates.begin());
+    chosen = position(value->second);
     if (chosen == candidates.size())
       refuse(fmt::format("is '{}', expected one of {}", value->second, fmt::join(candidates, ", ")));
   } else if (seed_)
     chosen = llvm::xxHash64(fmt::format("{} {}", *seed_, name)) % candidates.size();
+  else if (auto preferred = preferred_.find(name);
+           preferred != preferred_.end() && position(preferred->second) < candidates.size())
+    chosen = position(preferred->second);
   asked_.push_back({name, std::move(candidates), chosen});
   return chosen;
 }

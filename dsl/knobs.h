@@ -39,6 +39,9 @@ public:
 
   /// Sets the values of knobs that have no value yet.
   void fix(const KnobValues &values) { values_.insert(values.begin(), values.end()); }
+  /// Sets the defaults of knobs. A knob for which the value is not a candidate keeps its first candidate as the
+  /// default.
+  void prefer(KnobValues values) { preferred_ = std::move(values); }
 
   /// Each function returns the chosen candidate. All throw UserError (usage) if the list of candidates is empty
   /// or contains a candidate twice, if a knob is asked for twice with different candidates, if its name is not
@@ -61,7 +64,7 @@ public:
 private:
   std::size_t choice(const std::string &name, std::vector<std::string> candidates);
 
-  KnobValues values_;
+  KnobValues values_, preferred_;
   std::optional<std::uint64_t> seed_;
   std::vector<Knob> asked_;
 };

@@ -37,6 +37,16 @@ TEST(Knobs, HaveTheGivenValues) {
   EXPECT_NO_THROW(knobs.refuse_unknown());
 }
 
+TEST(Knobs, HavePreferredDefaultsThatAreCandidates) {
+  Knobs knobs(parse_knobs("bk=32"));
+  knobs.prefer(parse_knobs("bk=8,order=j i,zigzag=true,blocks=7,absent=1"));
+  EXPECT_EQ(knobs.choose("bk", Numbers{8, 16, 32}), 32);
+  EXPECT_EQ(knobs.choose("order", Names{"i j", "j i"}), "j i");
+  EXPECT_TRUE(knobs.flag("zigzag"));
+  EXPECT_EQ(knobs.choose("blocks", Numbers{3, 4}), 3);
+  EXPECT_NO_THROW(knobs.refuse_unknown());
+}
+
 TEST(Knobs, OfTheSameNameAreOneChoice) {
   Knobs knobs(KnobValues{{"bk", "16"}});
   EXPECT_EQ(knobs.choose("bk", Numbers{8, 16}), 16);
