@@ -5,6 +5,7 @@
 #include "dsl/arch.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Target {
   std::int64_t threads_per_sm = 2048;
   std::int64_t blocks_per_sm = 32;
   std::int64_t register_bytes_per_thread = 255 * 4;
+  std::string gpu = {}; ///< product name: "NVIDIA H200"; empty if only the architecture is known
 };
 
 /// The limits of an architecture. An architecture that is not in the table gets the limits that every GPU

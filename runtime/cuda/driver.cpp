@@ -79,7 +79,11 @@ Arch DeviceInfo::arch() const {
   return {10 * major + minor, major >= 9 ? 'a' : '\0'};
 }
 
-Target DeviceInfo::target() const { return make_target(arch()); }
+Target DeviceInfo::target() const {
+  Target target = make_target(arch());
+  target.gpu = name;
+  return target;
+}
 
 std::unique_ptr<Device> Device::open() {
   Search search = find_library(LibraryKind::driver);
