@@ -1,0 +1,119 @@
+/// The table of the best knobs: which record serves a problem.
+
+#include "runtime/records/knob_table.h"
+
+#include "dsl/error.h"
+#include "tests/dsl/support.h"
+
+namespace nestsmith::records {
+namespace {
+
+using test::expect_user_error;
+using testing::ElementsAre;
+
+Record record(const std::string &shape, double ms = 1, const std::string &gpu = "NVIDIA H200") {
+  Record one;
+  one.rung = "fast/gemm";
+  one.knobs = {{"bk", "8"}};
+  one.shape = shape;
+  one.dtype = "f32";
+  one.gpu = gpu;
+  one.median_ms = ms;
+  one.samples = 1;
+  return one;
+}
+
+KnobTable table(const std::vector<Record> &records) {
+  return KnobTable(to_text(records), "best.json", "fast/gemm");
+}
+
+Problem problem(std::vector<std::int64_t> extents) {
+  return {.gpu = "NVIDIA H200", .dtype = "f32", .extents = std::move(extents), .multiple_of = std::nullopt};
+}
+
+std::string nearest(const KnobTable &table, const Problem &problem) {
+  std::vector<const Record *> found = table.nearest(problem);
+  return found.empty() ? "none" : found.front()->shape + (found.front()->symbolic ? " symbolic" : "");
+}
+
+TEST(KnobTable, HasTheShapeOrTheNearestOne) {
+  KnobTable squares = table(
+      {record("512x512x512"), record("4096x4096x4096"), record("1024x1024x1024"), record("64x4096x4096")});
+  EXPECT_EQ(nearest(squares, problem({1024, 1024, 1024})), "1024x1024x1024");
+  EXPECT_EQ(nearest(squares, problem({1400, 1400, 1400})), "1024x1024x1024");
+  EXPECT_EQ(nearest(squares, problem({4, 4, 4})), "512x512x512");
+  EXPECT_EQ(nearest(squares, problem({32, 4096, 2048})), "64x4096x4096");
+  EXPECT_EQ(nearest(squares, problem({65536, 65536, 65536})), "4096x4096x4096");
+  EXPECT_EQ(nearest(squares, problem({1024})), "none");
+}
+
+/// A shape that has no vectors is nearer to another one without vectors than a factor of 2 in each extent.
+TEST(KnobTable, PrefersAShapeOfTheSameAlignment) {
+  KnobTable mixed = table({record("1024x1024x1024"), record("1023x1023x1023"), record("4096x4096x4096")});
+  EXPECT_EQ(nearest(mixed, problem({1025, 1025, 1025})), "1023x1023x1023");
+  EXPECT_EQ(nearest(mixed, problem({1020, 1020, 1020})), "1024x1024x1024");
+  EXPECT_EQ(nearest(mixed, problem({2001, 2001, 2001})), "1023x1023x1023");
+  EXPECT_EQ(nearest(mixed, problem({4001, 4001, 4001})), "4096x4096x4096");
+}
+
+TEST(KnobTable, PrefersAKernelOfTheSameKind) {
+  Record symbolic = record("1000x1000x1000");
+  symbolic.symbolic = true;
+  KnobTable both = table({symbolic, record("1000x1000x1000"), record("1001x1001x1001")});
+  Problem all = problem({1000, 1000, 1000});
+  EXPECT_EQ(nearest(both, all), "1000x1000x1000");
+  all.multiple_of = 1;
+  EXPECT_EQ(nearest(both, all), "1000x1000x1000 symbolic");
+  KnobTable constant = table({record("1000x1000x1000"), record("1001x1001x1001")});
+  EXPECT_EQ(nearest(constant, all), "1001x1001x1001");
+  all.multiple_of = 8;
+  EXPECT_EQ(nearest(constant, all), "1000x1000x1000");
+}
+
+TEST(KnobTable, SeparatesGpusAndTypes) {
+  Record half = record("64x64x64");
+  half.dtype = "f16";
+  KnobTable several = table({record("512x512x512"), record("64x64x64", 1, "NVIDIA A100"), half});
+  EXPECT_EQ(nearest(several, problem({64, 64, 64})), "512x512x512");
+  EXPECT_THAT(several.gpus("f32"), ElementsAre("NVIDIA A100", "NVIDIA H200"));
+  EXPECT_THAT(several.gpus("f16"), ElementsAre("NVIDIA H200"));
+  EXPECT_TRUE(several.gpus("bf16").empty());
+}
+
+TEST(KnobTable, HasTheFastestMeasuredRecordsOfItsRung) {
+  Record other = record("512x512x512", 0.1), failed = record("512x512x512", 0),
+         fast = record("512x512x512", 0.5);
+  other.rung = "ladder/warps";
+  failed.outcome = Outcome::hung;
+  fast.knobs = {{"bk", "16"}};
+  KnobTable best = table({record("512x512x512"), other, failed, fast, record("64x64x64")});
+  EXPECT_EQ(*best.nearest(problem({512, 512, 512})).front(), fast);
+  std::vector<std::string> shapes;
+  for (const Record *one : best.of_gpu("NVIDIA H200", "f32"))
+    shapes.push_back(one->shape);
+  EXPECT_THAT(shapes, ElementsAre("64x64x64", "512x512x512"));
+}
+
+TEST(KnobTable, RefusesATextWithoutRecordsOfItsRung) {
+  auto refused = [](const std::string &text, const std::string &message) {
+    expect_user_error([&] { KnobTable(text, "best.json", "fast/gemm"); }, ExitCode::usage, message);
+  };
+  Record other = record("512x512x512"), failed = other, shapeless = other;
+  other.rung = "ladder/warps";
+  failed.outcome = Outcome::wrong;
+  shapeless.shape = "512x";
+  refused("", "best.json: not JSON: ");
+  refused("[]",
+          "best.json: not a file of records; expected an object with 'nestsmith_records', as tune export");
+  refused(R"({"nestsmith_records": 2, "records": []})",
+          "best.json: the version of the records is 2, expected 1");
+  refused(to_text({}),
+          "best.json has no measured record of 'fast/gemm'; `nestsmith tune export fast/gemm -o FILE` "
+          "writes them");
+  refused(to_text({other}), "best.json has no measured record of 'fast/gemm', only records of ladder/warps; ");
+  refused(to_text({failed}), "best.json has no measured record of 'fast/gemm'");
+  refused(to_text({shapeless}), "best.json: a record has the shape '512x', expected extents joined by 'x'");
+}
+
+} // namespace
+} // namespace nestsmith::records
