@@ -30,7 +30,7 @@ std::string signature(const ShapePlan &part) {
 }
 
 kernel::Plan interface_of(const std::string &name, const std::vector<const ShapePlan *> &parts) {
-  const kernel::Plan &last = parts.back()->plan; // the plan with sizes, if there is one
+  const kernel::Plan &last = parts.back()->plan; // a plan with sizes, if there is one
   kernel::Plan plan;
   plan.name = name;
   plan.params = last.params;
@@ -51,8 +51,12 @@ std::string plan_name(const std::string &name, const std::string &shape) {
   return fmt::format("{}_{}", name, shape.empty() ? "symbolic" : shape);
 }
 
+std::string symbolic_label(const std::vector<std::int64_t> &near) {
+  return fmt::format("symbolic_{}", fmt::join(near, "x"));
+}
+
 Dispatch::Dispatch(const std::string &name, EmitInfo info, std::vector<ShapePlan> shapes,
-                   std::optional<ShapePlan> symbolic)
+                   std::vector<ShapePlan> symbolic)
     : info_(std::move(info)), shapes_(std::move(shapes)), symbolic_(std::move(symbolic)) {
   internal_check(!shapes_.empty(), "a file for several shapes lists at least one");
   check_parameters();
@@ -66,26 +70,31 @@ Dispatch::Dispatch(const std::string &name, EmitInfo info, std::vector<ShapePlan
     internal_check(part.plan.sizes.empty(), "a plan for one shape has no sizes");
     rename(part, plan_name(name, part.shape));
   }
-  if (symbolic_) {
-    internal_check(!symbolic_->plan.sizes.empty(), "a plan for every shape has sizes");
-    symbolic_->shape = "any other shape";
-    rename(*symbolic_, plan_name(name));
-  } else {
-    info_.sizes = launcher_sizes(shapes_.back().info, shapes_.back().plan);
+  for (ShapePlan &part : symbolic_) {
+    internal_check(!part.plan.sizes.empty(), "a plan for other shapes has sizes");
+    internal_check(symbolic_.size() == 1 || !part.near.empty(), "each of several plans with sizes has a shape");
+    std::vector<std::string> near;
+    for (const std::vector<std::int64_t> &extents : part.near)
+      near.push_back(fmt::format("{}", fmt::join(extents, "x")));
+    bool only = symbolic_.size() == 1;
+    part.shape = "any other shape" + (only ? "" : fmt::format(" nearest to {}", fmt::join(near, " or ")));
+    rename(part, plan_name(name, only ? "" : symbolic_label(part.near.front())));
   }
+  if (symbolic_.empty())
+    info_.sizes = launcher_sizes(shapes_.back().info, shapes_.back().plan);
   interface_ = interface_of(name, all());
   for (ShapePlan &part : shapes_)
     part.info.workspace_function = workspace_bytes_name(interface_);
-  if (symbolic_)
-    symbolic_->info.workspace_function = workspace_bytes_name(interface_);
+  for (ShapePlan &part : symbolic_)
+    part.info.workspace_function = workspace_bytes_name(interface_);
 }
 
 std::vector<const ShapePlan *> Dispatch::all() const {
   std::vector<const ShapePlan *> parts;
   for (const ShapePlan &part : shapes_)
     parts.push_back(&part);
-  if (symbolic_)
-    parts.push_back(&*symbolic_);
+  for (const ShapePlan &part : symbolic_)
+    parts.push_back(&part);
   return parts;
 }
 
@@ -122,7 +131,7 @@ std::vector<std::string> Dispatch::selection() const {
     std::vector<std::string> kernels;
     for (const kernel::Kernel &kernel : part->plan.kernels)
       kernels.push_back(entry_name(kernel));
-    bool other = symbolic_ && part == &*symbolic_;
+    bool other = !part->plan.sizes.empty();
     std::string rows = !has_gaps() ? "" : other ? ", and rows with gaps" : " with contiguous rows";
     lines.push_back(fmt::format("{}{}: {}{}", part->shape, rows, fmt::join(kernels, ", "),
                                 part->note.empty() ? "" : fmt::format(" ({})", part->note)));
@@ -144,9 +153,11 @@ class DispatchWriter {
 public:
   explicit DispatchWriter(const Dispatch &dispatch)
       : dispatch_(dispatch), plan_(dispatch.interface()), launcher_(dispatch.info(), plan_),
-        shape_function_(function_name(plan_, "_shape")) {}
+        shape_function_(function_name(plan_, "_shape")), nearest_function_(function_name(plan_, "_nearest")) {}
 
   std::string write() {
+    if (has_nearest())
+      nearest();
     shape();
     if (!plan_.workspaces.empty())
       workspace_bytes();
@@ -165,7 +176,10 @@ public:
 private:
   /// NAME_shape, the only function that compares the sizes with those of the shapes.
   void shape() {
-    out_.verbatim("/// The number of the listed shape that has these sizes, from 1. 0: any other shape.\n");
+    out_.verbatim(
+        has_nearest()
+            ? "/// The number of the kernels for these sizes: of the listed shape, or of the nearest one.\n"
+            : "/// The number of the listed shape that has these sizes, from 1. 0: any other shape.\n");
     out_.call("static int " + shape_function_, declarations(launcher_.sizes), " {");
     out_.indent();
     for (std::size_t n = 0; n < dispatch_.shapes().size(); ++n) {
@@ -176,7 +190,51 @@ private:
       out_.line(fmt::format("if ({})", fmt::join(equal, " && ")));
       out_.line(fmt::format("  return {};", n + 1), dispatch_.shapes()[n].shape);
     }
-    out_.line("return 0;");
+    if (has_nearest()) {
+      std::vector<std::string> sizes;
+      for (std::size_t n = 0; n < rank(); ++n)
+        sizes.push_back(fmt::format("(double){}", launcher_.sizes[n].name));
+      out_.line(fmt::format("return {}({{{}}});", nearest_function_, fmt::join(sizes, ", ")));
+    } else {
+      out_.line("return 0;");
+    }
+    out_.close();
+    out_.blank();
+  }
+
+  bool has_nearest() const { return dispatch_.symbolic().size() > 1; }
+  /// The number of extents of a shape.
+  std::size_t rank() const { return dispatch_.symbolic().front().near.front().size(); }
+
+  /// NAME_nearest, which selects one of several plans with sizes.
+  void nearest() {
+    out_.verbatim("/// The number of the kernels for other sizes: those of the nearest shape, which has the "
+                  "least product of\n"
+                  "/// the ratios of its extents to the sizes.\n");
+    out_.open(fmt::format("static int {}(const double (&sizes)[{}])", nearest_function_, rank()));
+    out_.open(fmt::format("static const struct {{ double extents[{}]; int number; }} shapes[] =", rank()));
+    std::size_t number = dispatch_.shapes().size();
+    for (const ShapePlan &part : dispatch_.symbolic()) {
+      ++number;
+      for (const std::vector<std::int64_t> &extents : part.near)
+        out_.line(fmt::format("{{{{{}}}, {}}},", fmt::join(extents, ", "), number));
+    }
+    out_.dedent();
+    out_.line("};");
+    for (const char *line : {"int number = 0;", "double least = 0;"})
+      out_.line(line);
+    out_.open("for (const auto &shape : shapes)");
+    out_.line("double product = 1;");
+    out_.open(fmt::format("for (int n = 0; n < {}; ++n)", rank()));
+    out_.line("double ratio = sizes[n] / shape.extents[n];");
+    out_.line("product *= ratio < 1 ? 1 / ratio : ratio;");
+    out_.close();
+    out_.open("if (number == 0 || product < least)");
+    out_.line("number = shape.number;");
+    out_.line("least = product;");
+    out_.close();
+    out_.close();
+    out_.line("return number;");
     out_.close();
     out_.blank();
   }
@@ -185,12 +243,14 @@ private:
   template <class F> void select(const F &result, const std::string &refused) {
     out_.indent();
     out_.open(fmt::format("switch ({}({}))", shape_function_, joined_names(launcher_.sizes)));
-    for (std::size_t n = 0; n < dispatch_.shapes().size(); ++n) {
-      out_.line(fmt::format("case {}:", n + 1), dispatch_.shapes()[n].shape);
-      out_.line(fmt::format("  return {};", result(dispatch_.shapes()[n])));
+    std::vector<const ShapePlan *> parts = dispatch_.all();
+    std::size_t cases = parts.size() - (dispatch_.symbolic().empty() ? 0 : 1); // the last one is the default
+    for (std::size_t n = 0; n < cases; ++n) {
+      out_.line(fmt::format("case {}:", n + 1), parts[n]->shape);
+      out_.line(fmt::format("  return {};", result(*parts[n])));
     }
-    out_.line("default:");
-    out_.line("  return " + (dispatch_.symbolic() ? result(*dispatch_.symbolic()) : refused) + ";");
+    out_.line("default:", has_nearest() ? parts.back()->shape : "");
+    out_.line("  return " + (cases < parts.size() ? result(*parts.back()) : refused) + ";");
     out_.close();
     out_.close();
   }
@@ -251,7 +311,7 @@ private:
   const Dispatch &dispatch_;
   const kernel::Plan &plan_;
   Launcher launcher_;
-  std::string shape_function_;
+  std::string shape_function_, nearest_function_;
   TextWriter out_;
 };
 
@@ -265,9 +325,9 @@ std::string emit_comment(const Dispatch &dispatch) {
   std::vector<std::string> shapes;
   for (const ShapePlan &part : dispatch.shapes())
     shapes.push_back(part.shape);
-  out.comment(fmt::format("Kernels for {}{}. The launcher, {}, selects them by its sizes.",
-                          fmt::join(shapes, ", "), dispatch.symbolic() ? ", and for any other shape" : "",
-                          launcher_name(dispatch.interface())));
+  out.comment(fmt::format(
+      "Kernels for {}{}. The launcher, {}, selects them by its sizes.", fmt::join(shapes, ", "),
+      dispatch.symbolic().empty() ? "" : ", and for any other shape", launcher_name(dispatch.interface())));
   if (!info.target.empty())
     out.comment("Target: " + info.target);
   return out.take();

@@ -5,13 +5,12 @@
 #include "dsl/program.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace nestsmith {
 
-/// The plan for one shape, or the plan with sizes for every other shape.
+/// The plan for one shape, or a plan with sizes for other shapes.
 struct ShapePlan {
   std::string shape; ///< "512x512x512"; ignored for the plan with sizes
   std::string note;  ///< the choices of the schedule, such as "bk=16"; may be empty
@@ -19,18 +18,25 @@ struct ShapePlan {
   /// size parameters for every shape.
   EmitInfo info;
   kernel::Plan plan; ///< for one shape: without sizes
+  /// For one of several plans with sizes: it serves the sizes that are nearest to one of these shapes. Each has
+  /// the values of the first sizes of the launcher.
+  std::vector<std::vector<std::int64_t>> near = {};
 };
 
 /// The name of the plan for a shape in a file with the name `name`: "gemm_512x512x512". Without a
-/// shape, the name of the plan with sizes: "gemm_symbolic".
+/// shape, the name of the only plan with sizes: "gemm_symbolic".
 std::string plan_name(const std::string &name, const std::string &shape = "");
+/// The shape for the name of one of several plans with sizes, of which `near` is the first shape:
+/// "symbolic_512x512x512".
+std::string symbolic_label(const std::vector<std::int64_t> &near);
 
 /// The contents of a file with one launcher for several shapes. The functions have the names and parameters of
 /// the functions of `emit` (codegen/emit.h) for the plan with sizes, with these differences:
 ///
 /// - If the sizes, including the leading dimensions, are those of a listed shape, the functions are those of
-///   the plan for this shape. Otherwise they are those of the plan with sizes. Without such a plan, the
-///   launcher refuses all other sizes.
+///   the plan for this shape. Otherwise they are those of the plan with sizes; of several, the one with the
+///   nearest shape, which has the least product of the ratios of its extents to the sizes (of each ratio and
+///   its inverse, the larger one counts). Without such a plan, the launcher refuses all other sizes.
 /// - The launcher takes a workspace if any plan has one. NAME_workspace_bytes takes all sizes. It returns 0 if
 ///   the selected plan has no workspace, and then the workspace is ignored.
 class Dispatch {
@@ -38,11 +44,12 @@ public:
   /// `name` is the name of the file's functions. The plans get the names of `plan_name`. Throws UserError
   /// (usage) if the plans have different parameters, or if the sizes do not distinguish the shapes.
   Dispatch(const std::string &name, EmitInfo info, std::vector<ShapePlan> shapes,
-           std::optional<ShapePlan> symbolic);
+           std::vector<ShapePlan> symbolic);
 
   const std::vector<ShapePlan> &shapes() const { return shapes_; }
-  const std::optional<ShapePlan> &symbolic() const { return symbolic_; }
-  /// The plans for one shape in order, then the plan with sizes if any.
+  /// The plans with sizes; may be empty.
+  const std::vector<ShapePlan> &symbolic() const { return symbolic_; }
+  /// The plans for one shape in order, then the plans with sizes.
   std::vector<const ShapePlan *> all() const;
 
   /// Title, target and name of the header. For the launcher without a plan with sizes, also its sizes.
@@ -63,7 +70,7 @@ private:
 
   EmitInfo info_;
   std::vector<ShapePlan> shapes_;
-  std::optional<ShapePlan> symbolic_;
+  std::vector<ShapePlan> symbolic_;
   kernel::Plan interface_;
 };
 

@@ -77,15 +77,25 @@ Contents contents_of(const Dispatch &dispatch) {
   }
   for (auto &[heading, required] : contents.required)
     heading = fmt::format("Requires, for {}{}:", heading, dispatch.has_gaps() ? " with contiguous rows" : "");
-  if (!dispatch.symbolic()) {
+  if (dispatch.symbolic().empty()) {
     contents.required.insert(contents.required.begin(), {"Requires:", {dispatch.refusal()}});
     return contents;
   }
-  const ShapePlan &symbolic = *dispatch.symbolic();
-  Requirements requirements = requirements_of(Launcher(symbolic.info, symbolic.plan));
-  contents.required.emplace_back("Requires, for any other sizes:", sentences(requirements.all()));
-  contents.empty_text = requirements.empty_text;
-  contents.shapes = {shapes_of(symbolic.plan)};
+  std::vector<std::pair<std::string, std::vector<std::string>>> others;
+  for (const ShapePlan &part : dispatch.symbolic()) {
+    Requirements requirements = requirements_of(Launcher(part.info, part.plan));
+    std::vector<std::string> required = sentences(requirements.all());
+    auto same = std::ranges::find(others, required, [](const auto &entry) { return entry.second; });
+    if (same == others.end())
+      others.emplace_back(part.shape, required);
+    else
+      same->first += ", " + part.shape;
+    contents.empty_text = requirements.empty_text;
+  }
+  for (auto &[heading, required] : others)
+    heading = fmt::format("Requires, for {}:", others.size() == 1 ? "any other sizes" : heading);
+  contents.required.insert(contents.required.end(), others.begin(), others.end());
+  contents.shapes = {shapes_of(dispatch.symbolic().front().plan)};
   return contents;
 }
 

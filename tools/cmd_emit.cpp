@@ -106,8 +106,11 @@ Emitted several_shapes(const Context &context, const Choice &choice, Arch arch, 
         });
       }
     });
-    const std::optional<ShapePlan> &symbolic = shapes.dispatch.symbolic();
-    json.attribute("symbolic_kernels", symbolic ? kernel_names(symbolic->plan) : llvm::json::Array());
+    llvm::json::Array symbolic;
+    for (const ShapePlan &part : shapes.dispatch.symbolic())
+      for (llvm::json::Value &kernel : kernel_names(part.plan))
+        symbolic.push_back(std::move(kernel));
+    json.attribute("symbolic_kernels", std::move(symbolic));
   };
   return emitted;
 }

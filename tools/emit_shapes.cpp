@@ -124,13 +124,14 @@ EmittedShapes emitted_shapes(const Context &context, const Choice &choice, Arch 
   info.title = fmt::format("{}: {}", choice.name, choice.summary);
   info.target = to_string(arch);
   info.header = header;
-  std::optional<ShapePlan> last;
+  std::vector<ShapePlan> others;
   if (symbolic) {
-    last = part_of(*symbolic, lower(symbolic->schedule));
+    others.push_back(part_of(*symbolic, lower(symbolic->schedule)));
     launches.push_back({to_text(symbolic->shape), symbolic->source(),
-                        sizes_for(symbolic->schedule.source(), symbolic->shape, 0), last->info.operations});
+                        sizes_for(symbolic->schedule.source(), symbolic->shape, 0),
+                        others.front().info.operations});
   }
-  EmittedShapes result{Dispatch(name, info, std::move(plans), std::move(last)), std::move(described),
+  EmittedShapes result{Dispatch(name, info, std::move(plans), std::move(others)), std::move(described),
                        std::move(launches)};
   if (!symbolic)
     say(fmt::format("nestsmith: '{}' has no symbolic kernel, so {} refuses every shape that is not listed: {}",

@@ -61,9 +61,9 @@ std::vector<ShapePlan> three_shapes() {
 }
 /// All other shapes add 1.
 Dispatch with_symbolic(Form form = Form::one_kernel) {
-  return Dispatch("plus", {}, three_shapes(), part({}, 1, form));
+  return Dispatch("plus", {}, three_shapes(), {part({}, 1, form)});
 }
-Dispatch without_symbolic() { return Dispatch("plus", {}, three_shapes(), std::nullopt); }
+Dispatch without_symbolic() { return Dispatch("plus", {}, three_shapes(), {}); }
 
 /// A function of the host that returns what the launcher adds, or a negative number: -1 if elements differ or a
 /// gap is overwritten, -2 if there is a requirement, -3 if the launch is refused.
@@ -164,6 +164,34 @@ int main() {
   EXPECT_EQ(run_on_host(text, 1000), 0) << text;
 }
 
+/// All other shapes near 4x4 add 1, and those near 100x100 or 1000x10 add 2.
+Dispatch with_two_symbolic(Form form = Form::one_kernel) {
+  ShapePlan small = part({}, 1), large = part({}, 2, form);
+  small.near = {{4, 4}};
+  large.near = {{100, 100}, {1000, 10}};
+  return Dispatch("plus", {}, three_shapes(), {small, large});
+}
+
+TEST(Dispatch, the_nearest_of_several_plans_with_sizes_serves_other_shapes) {
+  std::string text = emit(with_two_symbolic()) + added + R"(
+int main() {
+  if (added(3, 4, 4, 4) != 10 || added(5, 6, 6, 6) != 20) return 1;
+  if (added(3, 4, 5, 4) != 1 || added(1, 1, 1, 1) != 1 || added(10, 30, 30, 30) != 1) return 2;
+  if (added(90, 120, 120, 120) != 2 || added(100, 100, 101, 102) != 2) return 3;
+  if (added(2000, 9, 9, 9) != 2 || added(15, 35, 35, 35) != 2) return 4;
+  return plus_requirement(nullptr, nullptr, -1, 0, 0, 0, nullptr, 0) ? 0 : 5;
+}
+)";
+  EXPECT_EQ(run_on_host(text, 1000), 0) << text;
+  EXPECT_THAT(with_two_symbolic(Form::two_kernels).selection(),
+              testing::IsSupersetOf({"any other shape nearest to 4x4, and rows with gaps: plus_symbolic_4x4",
+                                     "any other shape nearest to 100x100 or 1000x10, and rows with gaps: "
+                                     "plus_symbolic_100x100_T, plus_symbolic_100x100_Y"}));
+  std::string header = emit_header(with_two_symbolic(Form::two_kernels));
+  EXPECT_THAT(header, HasSubstr("/// Requires, for any other shape nearest to 4x4:\n///   - "));
+  EXPECT_THAT(header, HasSubstr("/// Requires, for any other shape nearest to 100x100 or 1000x10:\n///   - "));
+}
+
 /// The attribute of the kernel that needs it, and of no other.
 TEST(Dispatch, a_large_tile_opts_in_to_its_shared_memory) {
   std::string text = emit(with_symbolic());
@@ -186,7 +214,7 @@ TEST(Dispatch, functions_and_kernels_have_different_names) {
 TEST(Dispatch, says_which_kernel_serves_which_shape) {
   std::vector<ShapePlan> shapes = three_shapes();
   shapes[0].note = "bk=16";
-  Dispatch dispatch("plus", {}, shapes, part({}, 1));
+  Dispatch dispatch("plus", {}, shapes, {part({}, 1)});
   EXPECT_THAT(dispatch.selection(), ElementsAre("3x4 with contiguous rows: plus_3x4 (bk=16)",
                                                 "5x6 with contiguous rows: plus_5x6_T, plus_5x6_Y",
                                                 "2x13000 with contiguous rows: plus_2x13000",
@@ -213,7 +241,7 @@ TEST(Dispatch, the_header_has_the_requirements_of_each_plan) {
 }
 
 TEST(Dispatch, plans_of_other_parameters_are_refused) {
-  auto refused = [](std::vector<ShapePlan> shapes, std::optional<ShapePlan> symbolic, const std::string &why) {
+  auto refused = [](std::vector<ShapePlan> shapes, std::vector<ShapePlan> symbolic, const std::string &why) {
     try {
       Dispatch("plus", {}, std::move(shapes), std::move(symbolic));
       ADD_FAILURE() << "not refused";
@@ -225,13 +253,13 @@ TEST(Dispatch, plans_of_other_parameters_are_refused) {
   ShapePlan named = part({3, 4}, 1);
   named.info.sizes[0].name = "rows";
   refused(
-      {named}, part({}, 1),
+      {named}, {part({}, 1)},
       "the launcher of 3x4 takes (const float *X, float *Y, long long rows, long long N, long long ldx, long "
       "long ldy, cudaStream_t stream), and that of the symbolic kernel takes (const float *X, float *Y, long "
       "long M,");
   ShapePlan again = part({3, 4}, 2);
   again.shape = "3x4x1";
-  refused({part({3, 4}, 1), again}, std::nullopt,
+  refused({part({3, 4}, 1), again}, {},
           "the launcher takes the same sizes for 3x4 and 3x4x1, so it cannot distinguish them");
 }
 
