@@ -80,6 +80,11 @@ struct Rung {
   /// may be empty.
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 
+  /// The best knobs of the rung `tuned`, which has the same schedule function, as `tune export` writes them.
+  /// The command line takes the values of knobs from this table, by the GPU, the element type and the shape.
+  /// Without the command line, `build` takes the defaults. Empty: no table.
+  std::string table = {}, tuned = {};
+
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };
 

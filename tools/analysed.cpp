@@ -11,12 +11,11 @@
 
 namespace nestsmith::cli {
 
-Option gpu_option() {
+Option gpu_option(const std::string &otherwise) {
   std::vector<std::string> names;
   for (const Gpu &gpu : gpus())
     names.push_back(gpu.name);
-  return {"gpu", "NAME",
-          fmt::format("{}; default: the GPU of this machine, else {}", fmt::join(names, ", "), assumed_gpu)};
+  return {"gpu", "NAME", fmt::format("{}; default: {}", fmt::join(names, ", "), otherwise)};
 }
 
 namespace {
@@ -71,6 +70,18 @@ ChosenGpu choose_gpu(const Context &context) {
   } catch (const UserError &) {
     return {find_gpu(assumed_gpu),
             fmt::format("no GPU found; assuming {}; select another with --gpu", assumed_gpu)};
+  }
+}
+
+Target chosen_target(const Context &context) {
+  if (context.arguments.has("gpu"))
+    return target_of(choose_gpu(context).gpu);
+  if (std::optional<Arch> arch = given_arch(context))
+    return make_target(*arch);
+  try {
+    return cuda::Device::open()->info().target();
+  } catch (const UserError &) {
+    return {};
   }
 }
 

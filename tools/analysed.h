@@ -12,8 +12,8 @@
 
 namespace nestsmith::cli {
 
-/// The option --gpu NAME.
-Option gpu_option();
+/// The option --gpu NAME. `otherwise` describes the default for the help text.
+Option gpu_option(const std::string &otherwise = "the GPU of this machine, else A100");
 
 /// The GPU that nestsmith assumes if no device is available. It is the GPU of the post about principles, and
 /// its architecture sm_80 is the default of `Target`.
@@ -27,6 +27,9 @@ struct ChosenGpu {
 /// machine if it is in the list of GPUs, otherwise `assumed_gpu`. Throws UserError (usage) if --gpu and --arch
 /// contradict each other, or if no listed GPU has the architecture.
 ChosenGpu choose_gpu(const Context &context);
+/// The target of generated code: the GPU of --gpu, the architecture of --arch, the device of this machine, or
+/// the default of `Target`.
+Target chosen_target(const Context &context);
 
 /// A rung or a trace file at --shape and --dtype, ready for analysis. Without --shape, the GPU shape of the
 /// rung.

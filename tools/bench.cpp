@@ -2,6 +2,7 @@
 
 #include "dsl/printer.h"
 #include "tools/bench_form.h"
+#include "tools/knob_choice.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -143,11 +144,11 @@ private:
       std::string difference = computation.compare(std::move(got), label);
       if (difference.empty()) {
         const cuda::GpuPlan &loaded = executor_.loaded(plan);
-        entries_.push_back({row,
-                            &computation,
-                            {scheduled.variant ? scheduled.variant->name : "",
-                             [&loaded](Addresses at, Scalars scalars) { loaded.enqueue(at, scalars); },
-                             loaded.allocate_workspaces()}});
+        entries_.push_back(
+            {row,
+             &computation,
+             {form_text(scheduled), [&loaded](Addresses at, Scalars scalars) { loaded.enqueue(at, scalars); },
+              loaded.allocate_workspaces()}});
       }
       return difference;
     });

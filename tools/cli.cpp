@@ -227,6 +227,12 @@ Option set_option() {
   return {"set", "NAME=VALUE",
           "set knobs of the schedule, such as bk=16,bn=64; `nestsmith tune RUNG --space` lists them"};
 }
+Option table_option() {
+  return {
+      "table", "FILE",
+      "take the knobs from the best records in FILE, by GPU, dtype and shape; `nestsmith tune export RUNG -o "
+      "FILE` writes it"};
+}
 Option dtype_option() {
   return {"dtype",
           "T",

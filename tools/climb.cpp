@@ -55,6 +55,8 @@ Climbed Climb::run(const Planned &planned) {
 
 void Climb::run(const Scheduled &scheduled, Climbed &result) {
   result.variant = scheduled.variant;
+  result.use = scheduled.use;
+  result.knobs = scheduled.knobs;
   kernel::Plan lowered = lower(scheduled.schedule), plan = scheduled.at_shape(lowered, checked_gap),
                packed = scheduled.at_shape(lowered);
   warn_if_unbound(scheduled, plan);

@@ -38,6 +38,8 @@ struct Climbed {
   std::vector<cuda::Compiled> compiled; ///< one for each kernel, in order; empty without NVRTC
   std::int64_t shared_bytes = 0;        ///< shared memory per block in bytes: the maximum over the kernels
   std::optional<Variant> variant;       ///< the variant of the rung; none: its usual form
+  std::optional<TableUse> use;          ///< the record from which it takes knobs; none: it has no table
+  KnobValues knobs;                     ///< the value of each knob
   /// Analysis of the executed plan for the device, or for the assumed GPU without a device. None if the GPU's
   /// figures are not known.
   std::optional<PlanAnalysis> analysis;

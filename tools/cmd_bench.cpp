@@ -206,6 +206,7 @@ Command bench_command() {
        symbolic_option("the kernel is measured at each of the --shapes"),
        multiple_of_option(),
        set_option(),
+       table_option(),
        list_option("launch", "single, back-to-back, graph; default: back-to-back",
                    {"single", "back-to-back", "graph"}),
        list_option("l2", "warm, cold; default: warm", {"warm", "cold"}),

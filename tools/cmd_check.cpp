@@ -38,7 +38,8 @@ void check_ring(const Scheduled &scheduled, const Machine &machine, Checker &che
     ring = Scheduled{scheduled.choice,
                      scheduled.shape,
                      DType::u32,
-                     scheduled.choice.build(scheduled.shape, DType::u32, machine.target),
+                     scheduled.choice.schedule(scheduled.shape, DType::u32, machine.target),
+                     {},
                      {},
                      {}};
     if (std::string own = dtype_name(ring->source(), DType::u32); own != name(DType::u32)) {
@@ -150,6 +151,7 @@ Command check_command() {
        multiple_of_option(),
        dtype_option(),
        set_option(),
+       table_option(),
        device_option(),
        arch_option(),
        {"each-step", "",

@@ -1,4 +1,5 @@
 #include "lowering/lower.h"
+#include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/machine.h"
@@ -54,11 +55,11 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 
 ExitCode run(const Context &context) {
   Choice choice = given_rung(context);
-  Arch arch = chosen_arch(context);
-  Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
+  Target target = chosen_target(context);
+  Scheduled scheduled = schedule_choice(context, choice, target);
   kernel::Plan plan = lower(scheduled.schedule);
   warn_if_unbound(scheduled, plan);
-  std::vector<cuda::Compiled> kernels = compile(plan, arch);
+  std::vector<cuda::Compiled> kernels = compile(plan, target.arch);
   if (context.json()) {
     write_json(scheduled, kernels);
     return ExitCode::good;
@@ -83,7 +84,7 @@ Command compile_command() {
           1,
           1,
           {shape_option(), symbolic_option("with this option, --shape has no effect on the code"),
-           multiple_of_option(), dtype_option(), set_option(), arch_option()},
+           multiple_of_option(), dtype_option(), set_option(), table_option(), arch_option()},
           "",
           run};
 }

@@ -97,6 +97,7 @@ Command diff_command() {
            multiple_of_option(),
            dtype_option(),
            set_option(),
+           table_option(),
            {"lowered", "", "with two rungs, compare their lowered kernels instead of their programs"}},
           "examples:\n  nestsmith diff deep_dive/shared\n"
           "  nestsmith diff deep_dive/naive deep_dive/coalesced --color always | less -R\n",

@@ -1,11 +1,13 @@
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
 #include "dsl/error.h"
+#include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/emit_info.h"
 #include "tools/emit_shapes.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
+#include "tools/knob_choice.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
 #include "tools/rung_choice.h"
@@ -83,8 +85,9 @@ std::string as_json(const std::string &rung, const Emitted &emitted, const Argum
 }
 
 /// The file of --shapes.
-Emitted several_shapes(const Context &context, const Choice &choice, Arch arch, const std::string &header) {
-  EmittedShapes shapes = emitted_shapes(context, choice, arch, header);
+Emitted several_shapes(const Context &context, const Choice &choice, const Target &target,
+                       const std::string &header) {
+  EmittedShapes shapes = emitted_shapes(context, choice, target, header);
   const Dispatch &dispatch = shapes.dispatch;
   bool standalone = context.arguments.has("standalone");
   Emitted emitted{standalone ? emit_standalone(dispatch, shapes.launches) : emit(dispatch),
@@ -98,6 +101,8 @@ Emitted several_shapes(const Context &context, const Choice &choice, Arch arch, 
           json.attribute("shape", llvm::json::Array(listed.shape));
           if (listed.variant)
             json.attribute("variant", listed.variant->name);
+          if (listed.use)
+            write_use(json, *listed.use);
           json.attributeBegin("knobs");
           write_knobs(json, listed.knobs);
           json.attributeEnd();
@@ -115,25 +120,28 @@ Emitted several_shapes(const Context &context, const Choice &choice, Arch arch, 
   return emitted;
 }
 
-Emitted one_shape(const Context &context, const Choice &choice, Arch arch, const std::string &header) {
-  Scheduled scheduled = schedule_choice(context, choice, make_target(arch));
+Emitted one_shape(const Context &context, const Choice &choice, const Target &target,
+                  const std::string &header) {
+  Scheduled scheduled = schedule_choice(context, choice, target);
   kernel::Plan plan = scheduled.plan();
   if (auto name = context.arguments.value("name")) {
     check_name(*name, plan);
     plan = renamed(std::move(plan), *name);
   }
   warn_if_unbound(scheduled, plan);
-  EmitInfo info = info_of(scheduled, arch);
+  EmitInfo info = info_of(scheduled, target.arch);
   if (!scheduled.shape.stated)
-    info.sizes = sizes_of(scheduled, make_target(arch));
+    info.sizes = sizes_of(scheduled, target);
   info.header = header;
-  info.notes = resource_notes(plan, arch);
+  info.notes = resource_notes(plan, target.arch);
   bool standalone = context.arguments.has("standalone");
   Emitted emitted{standalone ? emit_standalone(info, plan, scheduled.source()) : emit(info, plan),
                   emit_header(info, plan), plan, info, nullptr};
-  emitted.describe = [shape = scheduled.shape,
+  emitted.describe = [shape = scheduled.shape, use = scheduled.use,
                       bytes = kernel::workspace_bytes(plan)](llvm::json::OStream &json) {
     json.attribute("shape", llvm::json::Array(shape));
+    if (use)
+      write_use(json, *use);
     json.attribute("workspace_bytes", bytes);
   };
   return emitted;
@@ -142,9 +150,9 @@ Emitted one_shape(const Context &context, const Choice &choice, Arch arch, const
 ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
   std::string header = included_header(arguments);
-  Arch arch = chosen_arch(context);
+  Target target = chosen_target(context);
   Choice choice = given_rung(context);
-  Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, arch, header);
+  Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, target, header);
 
   auto path = arguments.value("output");
   if (path && !header.empty())
@@ -159,9 +167,10 @@ ExitCode run(const Context &context) {
 }
 
 Option shapes_option() {
-  Option option{"shapes", "LIST",
-                "emit one launcher with a kernel for each shape of the list, such as 512,64x4096x4096, and the "
-                "symbolic kernel for all other shapes"};
+  Option option{
+      "shapes", "LIST",
+      "emit one launcher with a kernel for each shape of the list, such as 512,64x4096x4096, and symbolic "
+      "kernels for all other shapes; 'table': the shapes of the rung's table"};
   option.list = true;
   return option;
 }
@@ -187,6 +196,8 @@ Command emit_command() {
        multiple_of_option(),
        dtype_option(),
        set_option(),
+       table_option(),
+       gpu_option("the GPU of this machine"),
        arch_option()},
       "examples:\n"
       "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"

@@ -115,7 +115,8 @@ Command explain_command() {
            symbolic_option("--shape selects the shape of the prediction"),
            multiple_of_option(),
            dtype_option(),
-           set_option()},
+           set_option(),
+           table_option()},
           "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
           "  nestsmith explain mine.json --against deep_dive/shared\n"
           "  nestsmith explain principles/transposed --heatmap B_shared\n",

@@ -4,6 +4,7 @@
 #include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"
+#include "tools/knob_choice.h"
 #include "tools/run_table.h"
 
 #include <algorithm>
@@ -59,6 +60,16 @@ std::string variant_notes(const std::vector<Climbed> &rows) {
   return folded_lines(text);
 }
 
+/// The records from which rungs take their knobs, one line for each row with a table.
+std::string table_notes(const std::vector<Climbed> &rows) {
+  std::string text;
+  for (const Climbed &row : rows)
+    if (row.use)
+      text += fmt::format("{}{} {}: {}\n", text.empty() ? "\n" : "", row.name, to_text(*row.use),
+                          to_string(row.knobs));
+  return folded_lines(text);
+}
+
 /// The runs of the checks that were skipped, one line for each: "softmax: not checked: integer mode: …".
 std::string skipped_notes(const std::vector<Climbed> &rows) {
   std::string text;
@@ -106,6 +117,12 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   if (row.variant) {
     json.attribute("variant", row.variant->name);
     json.attribute("variant_because", row.variant->why);
+  }
+  if (row.use) {
+    write_use(json, *row.use);
+    json.attributeBegin("knobs");
+    write_knobs(json, row.knobs);
+    json.attributeEnd();
   }
   if (row.ms) {
     json.attribute("time_ms", row.ms->median);
@@ -191,9 +208,8 @@ RunTableFacts facts_of(const Context &context, const std::vector<Planned> &plann
   RunTableFacts facts;
   facts.simulated = machine.simulated();
   for (const Planned &rung : planned) {
-    bool other = rung.scheduled && rung.scheduled->variant;
-    facts.names.push_back(rung.choice.name +
-                          (other ? fmt::format(" ({})", rung.scheduled->variant->name) : ""));
+    std::string form = rung.scheduled ? form_text(*rung.scheduled) : "";
+    facts.names.push_back(rung.choice.name + (form.empty() ? "" : fmt::format(" ({})", form)));
     facts.problems.push_back(rung.problem());
     facts.published.push_back(published_cell(context, rung.choice.name));
   }
@@ -228,6 +244,7 @@ ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &cl
   if (compared != rows.end() && one)
     text += table.cublas_row(climb.cublas_name(), *compared);
   text += style.dim(variant_notes(rows));
+  text += style.dim(table_notes(rows));
   text += style.dim(skipped_notes(rows));
   text += style.dim(published_notes(context, rows, table.shows_published()));
   std::vector<std::string> notes = climb.notes();
@@ -288,8 +305,8 @@ Command run_command() {
       "[RUNG or TUTORIAL …]",
       0,
       1000,
-      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), set_option(), device_option(),
-       arch_option()},
+      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), set_option(), table_option(),
+       device_option(), arch_option()},
       "Without a RUNG, it runs the first tutorial, ladder. A refused or failed rung has a row, and the run "
       "continues. The exit code is that of the most serious failure.\n\n"
       "Columns:\n"

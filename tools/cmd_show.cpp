@@ -4,6 +4,7 @@
 #include "tools/command.h"
 #include "tools/highlight.h"
 #include "tools/json.h"
+#include "tools/knob_choice.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
 #include "tools/rung_choice.h"
@@ -56,6 +57,8 @@ std::string as_json(const Scheduled &scheduled, std::size_t step, bool lowered) 
       json.attribute("dtype", dtype_name(scheduled.schedule.source(), scheduled.dtype));
       if (scheduled.variant)
         json.attribute("variant", scheduled.variant->name);
+      if (scheduled.use)
+        write_use(json, *scheduled.use);
       json.attribute("step", static_cast<std::int64_t>(step));
       json.attributeArray("directives", [&] {
         for (const Directive &directive : scheduled.schedule.trace())
@@ -128,6 +131,7 @@ Command show_command() {
            multiple_of_option(),
            dtype_option(),
            set_option(),
+           table_option(),
            arch_option("sm_80"),
            {"step", "N", "print the program after the first N directives; 0 is the computation itself"},
            {"lowered", "", "print the lowered kernel"},

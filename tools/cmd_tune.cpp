@@ -126,6 +126,10 @@ Choice chosen_rung(const Context &context) {
   if (choice.fixed_shape)
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' is a trace, which has no open choices; name a rung", choice.name));
+  if (choice.table)
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' takes its knobs from a table of records of '{}'; tune that rung",
+                                choice.name, choice.table->rung()));
   choice.default_shape = choice.gpu_shape;
   return choice;
 }

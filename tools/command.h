@@ -39,6 +39,7 @@ Option symbolic_option(const std::string &shape = "--shape selects the shape of 
 Option multiple_of_option();
 Option dtype_option();
 Option set_option();
+Option table_option();
 
 Command run_command();
 Command list_command();

@@ -31,7 +31,7 @@ Build build_of(const Context &context, const Choice &choice) {
   return [&choice, stated, target](const std::vector<std::int64_t> &extents, DType dtype) {
     Shape shape = extents;
     shape.stated = stated;
-    return choice.build(shape, dtype, target);
+    return choice.schedule(shape, dtype, target);
   };
 }
 

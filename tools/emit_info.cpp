@@ -6,6 +6,7 @@
 #include "dsl/workload_info.h"
 #include "runtime/check/launch_sizes.h"
 #include "schedules/workloads.h"
+#include "tools/knob_choice.h"
 #include "tools/machine.h"
 #include "tools/text_diff.h"
 
@@ -27,14 +28,17 @@ std::vector<NamedExtent> sizes_of(const Scheduled &scheduled, const Target &targ
     }
   };
   auto known = named([&] { return find_workload(source.name, shape, scheduled.dtype); });
-  return known.empty() ? named([&] { return scheduled.choice.build(shape, scheduled.dtype, target).source(); })
-                       : known;
+  return known.empty()
+             ? named([&] { return scheduled.choice.schedule(shape, scheduled.dtype, target).source(); })
+             : known;
 }
 
 EmitInfo info_of(const Scheduled &scheduled, Arch arch) {
   EmitInfo info;
   std::string form =
       scheduled.variant ? fmt::format(" ({}: {})", scheduled.variant->name, scheduled.variant->why) : "";
+  if (scheduled.use)
+    form += fmt::format(" ({})", short_text(*scheduled.use));
   info.title = fmt::format("{}{}: {}", scheduled.choice.name, form, scheduled.choice.summary);
   info.target = to_string(arch);
   info.trace = split_lines(trace_to_cpp(scheduled.schedule));

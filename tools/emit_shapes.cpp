@@ -4,9 +4,11 @@
 #include "runtime/check/stored_array.h"
 #include "tools/emit_info.h"
 #include "tools/failure.h"
+#include "tools/knob_choice.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith::cli {
 
@@ -14,7 +16,31 @@ namespace {
 
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
-std::vector<Shape> listed_shapes(const Context &context, const Choice &choice) {
+/// The records of the table for the target and the dtype.
+std::vector<const records::Record *> table_records(const Choice &choice, DType dtype, const Target &target) {
+  if (!choice.table)
+    return {};
+  std::string type(name(dtype));
+  return choice.table->of_gpu(serving_gpu(*choice.table, type, target), type);
+}
+
+/// The shapes of the records for one shape.
+std::vector<Shape> shapes_of_table(const Choice &choice, DType dtype, const Target &target) {
+  if (!choice.table)
+    refuse(fmt::format("'{}' has no table; list the shapes, or give --table FILE", choice.name));
+  std::vector<Shape> shapes;
+  for (const records::Record *record : table_records(choice, dtype, target))
+    if (Shape shape = records::extents_of(*record);
+        !record->symbolic && shape.size() == choice.default_shape.size())
+      shapes.push_back(shape);
+  if (shapes.empty())
+    refuse(fmt::format("{} has no record of {} with {} extents for one shape; list the shapes",
+                       choice.table->where(), name(dtype), choice.default_shape.size()));
+  return shapes;
+}
+
+std::vector<Shape> listed_shapes(const Context &context, const Choice &choice, DType dtype,
+                                 const Target &target) {
   if (context.arguments.has("shape"))
     refuse("--shapes lists the shapes of the kernels, so --shape has no effect; leave --shape out");
   if (context.arguments.has("symbolic"))
@@ -23,6 +49,8 @@ std::vector<Shape> listed_shapes(const Context &context, const Choice &choice) {
     refuse(fmt::format("'{}' is a trace file, which contains the schedule for one shape, {}; --shapes needs a "
                        "rung, which has a schedule for every shape",
                        choice.name, to_text(choice.default_shape)));
+  if (context.arguments.value("shapes") == "table")
+    return shapes_of_table(choice, dtype, target);
   std::vector<Shape> shapes;
   for (const std::string &text : context.arguments.list("shapes", "")) {
     Shape shape = parse_listed_shape(text, choice.default_shape.size());
@@ -33,10 +61,9 @@ std::vector<Shape> listed_shapes(const Context &context, const Choice &choice) {
   return shapes;
 }
 
-/// A shape near the first one that is not listed and is within the limits. A listed shape if there is no other.
-Shape other_shape(const std::vector<Shape> &listed, const Size &limits) {
+/// A shape near `base` that is not listed and is within the limits. A listed shape if there is no other.
+Shape other_shape(Shape base, const std::vector<Shape> &listed, const Size &limits) {
   std::int64_t unit = limits.multiple_of;
-  Shape base = listed.front();
   for (std::int64_t &extent : base)
     extent = std::min((extent + unit - 1) / unit * unit, limits.max / unit * unit);
   base.stated = limits;
@@ -57,7 +84,7 @@ std::optional<Scheduled> symbolic_schedule(const Choice &rung, const KnobValues 
   std::optional<Scheduled> scheduled;
   auto build = [&] {
     Knobs knobs(given), same = knobs;
-    if (rung.build(shape, dtype, target, knobs).source().sizes.empty())
+    if (rung.schedule(shape, dtype, target, knobs).source().sizes.empty())
       refuse("it declares no size; take its extents from Workload::size, as in w.size(\"M\")");
     Scheduled found = schedule_at(rung, shape, dtype, target, same);
     lower(found.schedule);
@@ -67,12 +94,46 @@ std::optional<Scheduled> symbolic_schedule(const Choice &rung, const KnobValues 
   return scheduled;
 }
 
-/// "scalar: K % 4 = 3; bk=16".
+/// The schedules of the symbolic kernels, each with the shapes to which it is near: one schedule, or for a rung
+/// with a table one for each different set of knobs. None, with the reason, if the rung has no such schedule.
+std::vector<std::pair<Scheduled, std::vector<Shape>>>
+symbolic_schedules(const Choice &choice, const std::vector<Shape> &listed, DType dtype, const Target &target,
+                   const Size &limits, std::string &reason) {
+  std::vector<Shape> near;
+  for (const records::Record *record : table_records(choice, dtype, target))
+    if (Shape shape = records::extents_of(*record);
+        shape.size() == listed.front().size() && std::ranges::find(near, shape) == near.end())
+      near.push_back(shape);
+  if (near.empty())
+    near.push_back(listed.front());
+  Choice rung = choice;
+  rung.given_knobs = false; // the form of a symbolic kernel may lack a knob
+  std::vector<std::pair<Scheduled, std::vector<Shape>>> found;
+  for (const Shape &shape : near) {
+    auto scheduled =
+        symbolic_schedule(rung, choice.knobs, other_shape(shape, listed, limits), dtype, target, reason);
+    if (!scheduled)
+      continue;
+    auto same =
+        std::ranges::find_if(found, [&](const auto &known) { return known.first.knobs == scheduled->knobs; });
+    if (same != found.end())
+      same->second.push_back(shape);
+    else
+      found.push_back({std::move(*scheduled), {shape}});
+  }
+  return found;
+}
+
+/// "scalar: K % 4 = 3; as 512x512x512 on NVIDIA H200; bk=16".
 std::string note_of(const Scheduled &scheduled) {
-  std::string form =
-      scheduled.variant ? fmt::format("{}: {}", scheduled.variant->name, scheduled.variant->why) : "";
-  std::string knobs = to_string(scheduled.knobs);
-  return form + (form.empty() || knobs.empty() ? "" : "; ") + knobs;
+  std::vector<std::string> parts;
+  if (scheduled.variant)
+    parts.push_back(fmt::format("{}: {}", scheduled.variant->name, scheduled.variant->why));
+  if (scheduled.use)
+    parts.push_back(short_text(*scheduled.use));
+  if (!scheduled.knobs.empty())
+    parts.push_back(to_string(scheduled.knobs));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::vector<std::int64_t> values_of(const std::vector<NamedExtent> &sizes) {
@@ -84,40 +145,38 @@ std::vector<std::int64_t> values_of(const std::vector<NamedExtent> &sizes) {
 
 } // namespace
 
-EmittedShapes emitted_shapes(const Context &context, const Choice &choice, Arch arch,
+EmittedShapes emitted_shapes(const Context &context, const Choice &choice, const Target &target,
                              const std::string &header) {
-  std::vector<Shape> shapes = listed_shapes(context, choice);
-  Target target = make_target(arch);
+  Arch arch = target.arch;
   DType dtype = chosen_dtype(context, choice);
+  std::vector<Shape> shapes = listed_shapes(context, choice, dtype, target);
   std::vector<Scheduled> listed;
   for (const Shape &shape : shapes) {
     Knobs knobs;
     listed.push_back(schedule_at(choice, shape, dtype, target, knobs));
   }
   Size limits{.multiple_of = given_multiple(context).value_or(1)};
-  Shape other = other_shape(shapes, listed.front().shape.stated.value_or(limits));
   std::string why_not;
-  Choice rung = choose_rung(context.rungs, choice.name);
-  std::optional<Scheduled> symbolic = symbolic_schedule(rung, choice.knobs, other, dtype, target, why_not);
+  auto symbolic =
+      symbolic_schedules(choice, shapes, dtype, target, listed.front().shape.stated.value_or(limits), why_not);
 
   std::string name = context.arguments.value("name").value_or(listed.front().source().name);
-  auto part_of = [&](const Scheduled &scheduled, kernel::Plan plan) {
+  auto part_of = [&](const Scheduled &scheduled, kernel::Plan plan, const std::string &label) {
     ShapePlan part{to_text(scheduled.shape), note_of(scheduled), info_of(scheduled, arch), std::move(plan)};
     if (context.arguments.has("name"))
       check_name(name, part.plan);
-    part.info.notes = resource_notes(
-        kernel::renamed(part.plan, plan_name(name, part.plan.sizes.empty() ? part.shape : "")), arch);
+    part.info.notes = resource_notes(kernel::renamed(part.plan, plan_name(name, label)), arch);
     return part;
   };
   std::vector<ShapePlan> plans;
   std::vector<CheckedLaunch> launches;
   std::vector<EmittedShape> described;
   for (const Scheduled &scheduled : listed) {
-    ShapePlan part = part_of(scheduled, kernel::specialise(scheduled.plan()));
+    ShapePlan part = part_of(scheduled, kernel::specialise(scheduled.plan()), to_text(scheduled.shape));
     part.info.sizes = sizes_of(scheduled, target);
     launches.push_back({part.shape, scheduled.source(), values_of(launcher_sizes(part.info, part.plan)),
                         part.info.operations});
-    described.push_back({scheduled.shape, scheduled.variant, scheduled.knobs});
+    described.push_back({scheduled.shape, scheduled.variant, scheduled.knobs, scheduled.use});
     plans.push_back(std::move(part));
   }
   EmitInfo info;
@@ -125,15 +184,17 @@ EmittedShapes emitted_shapes(const Context &context, const Choice &choice, Arch 
   info.target = to_string(arch);
   info.header = header;
   std::vector<ShapePlan> others;
-  if (symbolic) {
-    others.push_back(part_of(*symbolic, lower(symbolic->schedule)));
-    launches.push_back({to_text(symbolic->shape), symbolic->source(),
-                        sizes_for(symbolic->schedule.source(), symbolic->shape, 0),
-                        others.front().info.operations});
+  for (const auto &[scheduled, near] : symbolic) {
+    std::string label = symbolic.size() == 1 ? "" : symbolic_label(near.front());
+    ShapePlan part = part_of(scheduled, lower(scheduled.schedule), label);
+    part.near.assign(near.begin(), near.end());
+    launches.push_back({to_text(scheduled.shape), scheduled.source(),
+                        sizes_for(scheduled.schedule.source(), scheduled.shape, 0), part.info.operations});
+    others.push_back(std::move(part));
   }
   EmittedShapes result{Dispatch(name, info, std::move(plans), std::move(others)), std::move(described),
                        std::move(launches)};
-  if (!symbolic)
+  if (symbolic.empty())
     say(fmt::format("nestsmith: '{}' has no symbolic kernel, so {} refuses every shape that is not listed: {}",
                     choice.name, launcher_name(result.dispatch.interface()), why_not));
   warn_if_unbound(listed.front(), result.dispatch.interface());

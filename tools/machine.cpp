@@ -33,16 +33,6 @@ std::optional<Arch> given_arch(const Context &context) {
   return arch;
 }
 
-Arch chosen_arch(const Context &context) {
-  if (auto given = given_arch(context))
-    return *given;
-  try {
-    return cuda::Device::open()->info().arch();
-  } catch (const UserError &) {
-    return Target{}.arch;
-  }
-}
-
 std::string arch_conflict(Arch own, Arch asked) {
   return own.number == asked.number
              ? ""

@@ -31,8 +31,6 @@ struct Machine {
 Option arch_option(const std::string &otherwise = "this GPU's, else sm_80");
 /// The value of --arch, or none. Throws UserError (usage) if it is not an architecture.
 std::optional<Arch> given_arch(const Context &context);
-/// The value of --arch, else the device's architecture, else the default of `Target`.
-Arch chosen_arch(const Context &context);
 
 /// The reason why a device of the architecture `own` cannot serve --arch `asked`; empty if it can.
 std::string arch_conflict(Arch own, Arch asked);

@@ -77,16 +77,8 @@ Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, c
                   path, trace.workload, to_text(shape), fmt::join(known, ", ")));
 }
 
-std::string read_file(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    throw UserError(ExitCode::usage,
-                    fmt::format("cannot read the trace '{}': {}", path, file.getError().message()));
-  return (*file)->getBuffer().str();
-}
-
 Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) {
-  TraceFile trace = parse_trace(read_file(path), path);
+  TraceFile trace = parse_trace(read_file(path, "trace"), path);
   try {
     parse_shape(to_text(trace.shape), trace.shape.size());
   } catch (const UserError &error) {
@@ -145,6 +137,8 @@ Choice from_rung(const Rung &rung) {
     choice.variant = [&rung](const Shape &shape, DType dtype) {
       return call_own(rung, "variant", shape, [&] { return rung.variant(shape, dtype); });
     };
+  if (!rung.table.empty())
+    choice.table = std::make_shared<records::KnobTable>(rung.table, "the table of " + choice.name, rung.tuned);
   return choice;
 }
 
@@ -166,6 +160,14 @@ Choice from_rung(const Rung &rung) {
 }
 
 } // namespace
+
+std::string read_file(const std::string &path, const char *what) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    throw UserError(ExitCode::usage,
+                    fmt::format("cannot read the {} '{}': {}", what, path, file.getError().message()));
+  return (*file)->getBuffer().str();
+}
 
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
   if (is_trace_file(word))
@@ -189,27 +191,6 @@ Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
                     fmt::format("'{}' is the name of several rungs; say {}", word, quoted_list(names)));
   }
   return from_rung(*found[0]);
-}
-
-Choice with_given_knobs(const Context &context, Choice choice) {
-  auto given = context.arguments.value("set");
-  if (!given)
-    return choice;
-  choice.knobs = parse_knobs(*given);
-  choice.build = [build = choice.build, values = choice.knobs,
-                  name = choice.name](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-    knobs.fix(values);
-    try {
-      Schedule schedule = build(shape, dtype, target, knobs);
-      knobs.refuse_unknown();
-      return schedule;
-    } catch (const ScheduleError &) {
-      throw;
-    } catch (const UserError &error) {
-      throw UserError(error.code(), fmt::format("{}: {}", name, error.what()));
-    }
-  };
-  return choice;
 }
 
 Choice given_rung(const Context &context) {

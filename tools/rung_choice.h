@@ -4,13 +4,24 @@
 
 #include "lowering/lower.h"
 #include "lowering/plan.h"
+#include "runtime/records/knob_table.h"
 #include "tools/command.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace nestsmith::cli {
+
+/// The record of a table from which a schedule takes its knobs.
+struct TableUse {
+  std::optional<records::Record> record; ///< none: the knobs have their defaults
+  bool exact = false;                    ///< the record is of this shape
+  /// The knobs that have other values than in the record, because these are not candidates or not legal here.
+  std::vector<std::string> except = {};
+  std::string why = {}; ///< the reason why there is no record
+};
 
 /// The value of an argument RUNG: a rung or a trace file.
 struct Choice {
@@ -21,19 +32,37 @@ struct Choice {
   DType default_dtype = DType::f32;
   bool fixed_shape = false; ///< the choice is a trace file, which contains its shape
   bool own_shape = false;   ///< ignore --shape, because it has another number of extents than this rung
-  BuildFunction build;
+  BuildFunction build;      ///< without --set and the table
   /// The values of --set, or those with which a trace file was made. The schedule function chooses the others.
   KnobValues knobs = {};
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
+  /// The table of the rung or of --table; null: none.
+  std::shared_ptr<const records::KnobTable> table = nullptr;
+  bool given_table = false; ///< --table
+  bool given_knobs = false; ///< --set
+
+  /// The schedule with the knobs of --set, and those of the nearest record of the table with which it is legal.
+  /// If it is not legal with all knobs of a record, one knob may have its default. Sets `use` if there is a
+  /// table. Throws UserError (usage) for a knob of --set or --table that the schedule does not have.
+  Schedule schedule(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                    std::optional<TableUse> *use = nullptr) const;
+  Schedule schedule(const Shape &shape, DType dtype, const Target &target) const {
+    Knobs defaults;
+    return schedule(shape, dtype, target, defaults);
+  }
+
+private:
+  Schedule with_knobs(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) const;
 };
 
+/// The contents of a file. `what` names its kind in the message of UserError (usage).
+std::string read_file(const std::string &path, const char *what);
 /// Finds one rung: "deep_dive/naive", "naive" if the name is unique, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
-/// The choice with the knobs of --set. Its `build` throws UserError (usage) for a knob that the schedule does
-/// not have.
+/// The choice with the knobs of --set and the table of --table.
 Choice with_given_knobs(const Context &context, Choice choice);
-/// The first positional argument, with the knobs of --set.
+/// The first positional argument, with the knobs of --set and the table of --table.
 Choice given_rung(const Context &context);
 /// If --shape has the right number of extents for only some of the choices, the other choices keep their own
 /// shapes. Then returns a sentence about this, otherwise an empty string.
@@ -77,6 +106,8 @@ struct Scheduled {
   Schedule schedule;
   std::optional<Variant> variant; ///< the variant of the rung; none: its usual form
   KnobValues knobs;               ///< the value of each knob of the schedule
+  /// The record from which it takes knobs; none: it has no table.
+  std::optional<TableUse> use = {};
 
   /// The computation at the shape, and the program after the first n directives.
   Program source() const { return step(0); }

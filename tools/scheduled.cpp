@@ -2,7 +2,7 @@
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/stored_array.h"
-#include "tools/rung_choice.h"
+#include "tools/knob_choice.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -98,7 +98,8 @@ Scheduled schedule_choice(const Context &context, const Choice &choice, const Ta
 }
 
 Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs) {
-  Schedule schedule = choice.build(shape, dtype, target, knobs);
+  std::optional<TableUse> use;
+  Schedule schedule = choice.schedule(shape, dtype, target, knobs, &use);
   state_sizes(choice.name, schedule.source(), shape);
   KnobValues values = knobs.asked().empty() ? choice.knobs : knobs.chosen();
   return {choice,
@@ -106,7 +107,8 @@ Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Targ
           dtype,
           std::move(schedule),
           choice.variant ? choice.variant(shape, dtype) : std::nullopt,
-          std::move(values)};
+          std::move(values),
+          std::move(use)};
 }
 
 Program Scheduled::step(std::size_t n) const {
@@ -133,7 +135,9 @@ std::string dtype_name(const Program &source, DType asked) {
 std::string title(const Scheduled &scheduled) {
   std::string form =
       scheduled.variant ? fmt::format("  {}: {}", scheduled.variant->name, scheduled.variant->why) : "";
-  std::string knobs = to_string(scheduled.choice.knobs);
+  std::string knobs = to_string(scheduled.use ? scheduled.knobs : scheduled.choice.knobs);
+  if (scheduled.use)
+    knobs = fmt::format("{}: {}", short_text(*scheduled.use), knobs);
   return fmt::format("{}  {} {}{}{}{}", scheduled.choice.name,
                      dtype_name(scheduled.schedule.source(), scheduled.dtype), to_text(scheduled.shape),
                      scheduled.shape.stated ? " by one kernel for all shapes" : "", form,

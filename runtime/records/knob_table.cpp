@@ -88,8 +88,8 @@ double distance(const Problem &problem, const Record &record) {
   for (std::size_t n = 0; n < extents.size(); ++n) {
     double ratio = static_cast<double>(problem.extents[n]) / static_cast<double>(extents[n]);
     std::int64_t wanted = problem.multiple_of.value_or(problem.extents[n]);
-    bool vectors = !record.symbolic && extents[n] % vector_elements == 0;
-    sum += std::abs(std::log2(ratio)) + ((wanted % vector_elements == 0) == vectors ? 0 : 1);
+    bool differ = (wanted % vector_elements == 0) != (extents[n] % vector_elements == 0);
+    sum += std::abs(std::log2(ratio)) + (differ && !record.symbolic ? 1 : 0);
   }
   return sum;
 }

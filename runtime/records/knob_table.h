@@ -46,8 +46,8 @@ private:
 std::vector<std::int64_t> extents_of(const Record &record);
 
 /// The sum of |log2(a/b)| over the extents a of the problem and b of the record. Add 1 for each extent of which
-/// only one of both is a multiple of 4, since vectors have 4 elements, and 1 if only one of both is for all
-/// shapes. 0: the record is of this problem. An extent that is not known is not a multiple of 4.
+/// only one of both is a multiple of 4, since vectors have 4 elements, unless the record is for all shapes. Add
+/// 1 if only one of both is for all shapes. 0: the record is of this problem.
 double distance(const Problem &problem, const Record &record);
 
 } // namespace nestsmith::records

@@ -7,5 +7,7 @@
 namespace nestsmith::fast {
 
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The text of gemm.json: the best knobs of `gemm`, as `tune export fast/gemm` wrote them.
+extern const char *const gemm_table;
 
 } // namespace nestsmith::fast

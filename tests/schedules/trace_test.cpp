@@ -12,9 +12,11 @@ namespace nestsmith {
 namespace {
 
 TEST(CompiledTraces, MakeTheProgramsOfAllRungs) {
-  ASSERT_EQ(test::traces.size(), builtin_rungs().size());
+  std::vector<Rung> rungs = builtin_rungs();
+  std::erase_if(rungs, [](const Rung &rung) { return !rung.table.empty(); }); // see make_traces.sh
+  ASSERT_EQ(test::traces.size(), rungs.size());
   for (std::size_t n = 0; n < test::traces.size(); ++n) {
-    const Rung &rung = builtin_rungs()[n];
+    const Rung &rung = rungs[n];
     const auto &[name, apply] = test::traces[n];
     EXPECT_EQ(name, rung.full_name());
     Schedule original = rung.build(rung.default_shape, DType::f32, Target{});

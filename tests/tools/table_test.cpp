@@ -1,0 +1,254 @@
+/// The best knobs by GPU, dtype and shape: rungs with a table, and --table.
+
+#include "dsl/error.h"
+#include "runtime/records/knob_table.h"
+#include "schedules/fast/rungs.h"
+#include "tests/codegen/host_text.h"
+#include "tests/tools/call_main.h"
+#include "tests/tools/run_binary.h"
+#include "tools/knob_choice.h"
+
+#include <fmt/format.h>
+#include <fstream>
+
+namespace nestsmith {
+namespace {
+
+using test::call_main;
+using test::Called;
+using test::contains;
+using test::nestsmith;
+using test::parsed;
+using test::parsed_lines;
+using test::Ran;
+
+records::Record record(const std::string &rung, const std::string &shape, const std::string &knobs,
+                       const std::string &gpu = "NVIDIA H200") {
+  records::Record one;
+  one.rung = rung, one.shape = shape, one.knobs = parse_knobs(knobs), one.gpu = gpu, one.dtype = "f32";
+  one.median_ms = 0.5, one.peer_ms = 0.25, one.peer = "cuBLAS 13.0", one.samples = 5;
+  return one;
+}
+
+/// Y = X. Blocks of 256 threads need a size that is a multiple of 256.
+Schedule copied(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  Workload w("copied");
+  Tensor x = w.placeholder("X", {shape[0]}, dtype);
+  Tensor y = w.compute("Y", {shape[0]}, {"i"}, [&](Expr i) -> Definition { return x(i); });
+  Schedule s(w.output({y}), target);
+  auto [i] = s.loops<1>(s.block("Y"));
+  std::int64_t threads = knobs.choose("threads", {128, 64, 256});
+  auto [block, thread] = s.split(i, {infer, threads});
+  if (shape[0] % 8 == 0)
+    knobs.flag("eights");
+  s.bind(block, Axis::block_x);
+  s.bind(thread, threads == 256 && shape[0] % 256 != 0 ? Axis::block_x : Axis::thread_x);
+  return s;
+}
+
+/// A rung that was tuned, and one with its records.
+std::vector<Rung> own_rungs() {
+  std::string table =
+      records::to_text({record("tuned", "1000", "threads=64"), record("tuned", "4096", "threads=256"),
+                        record("tuned", "100", "threads=128", "NVIDIA A100-SXM4-40GB")});
+  return {{"", "tuned", "with knobs", copied, {128}, {1000}},
+          {.tutorial = "",
+           .name = "best",
+           .summary = "with the best knobs",
+           .build = copied,
+           .tile = {128},
+           .default_shape = {1000},
+           .table = table,
+           .tuned = "tuned"}};
+}
+
+std::string shown(std::vector<std::string> words) {
+  words.insert(words.begin(), {"show", "best", "--arch", "sm_90a"});
+  Called called = call_main(words, own_rungs());
+  EXPECT_EQ(called.code, 0) << called.err;
+  return called.out.substr(0, called.out.find("\n\n"));
+}
+
+TEST(Table, GivesTheKnobsOfTheShapeOrOfTheNearestOne) {
+  EXPECT_TRUE(contains(shown({}), "best  f32 1000  as 1000 on NVIDIA H200: eights=false, threads=64"));
+  EXPECT_TRUE(contains(shown({"--shape", "5120"}), "as 4096 on NVIDIA H200: eights=false,"));
+  EXPECT_TRUE(contains(shown({"--shape", "10"}), "best  f32 10  as 1000 on NVIDIA H200: threads=64"));
+}
+
+/// 256 threads are refused for this shape, so this knob has its default.
+TEST(Table, LeavesOutAKnobWithWhichTheScheduleIsIllegal) {
+  EXPECT_TRUE(contains(shown({"--shape", "4097"}), "best  f32 4097  as 4096 on NVIDIA H200, except threads: "
+                                                   "threads=128"));
+}
+
+TEST(Table, GivesWayToGivenKnobs) {
+  EXPECT_TRUE(contains(shown({"--set", "threads=128"}), "as 1000 on NVIDIA H200: eights=false, threads=128"));
+  Called unknown = call_main({"show", "best", "--set", "bk=8"}, own_rungs());
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.err, "best: the schedule has no knob 'bk', expected one of threads, eights"));
+}
+
+TEST(Table, WithoutARecordOfTheTypeTheDefaultsAreUsed) {
+  EXPECT_TRUE(contains(shown({"--dtype", "f16"}), "best  f16 1000  default knobs: eights=false, threads=128"));
+  EXPECT_TRUE(contains(shown({"--dtype", "u32"}), "best  u32 1000  as 1000 on NVIDIA H200"));
+}
+
+TEST(Table, IsNamedInTheRow) {
+  Called run = call_main({"run", "tuned", "best", "--device", "sim", "--arch", "sm_90a"}, own_rungs());
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "\n best (as 1000)"));
+  EXPECT_TRUE(contains(run.out, "best takes the knobs of 1000 on NVIDIA H200 (0.5 ms, 0.500 of cuBLAS 13.0):"));
+  Called half = call_main({"run", "best", "--device", "sim", "--dtype", "f16"}, own_rungs());
+  EXPECT_TRUE(contains(half.out, "best (default knobs)"));
+  EXPECT_TRUE(
+      contains(half.out, "best takes the defaults of its knobs: the table of best has no record of f16"));
+  Called json = call_main({"run", "best", "--device", "sim", "--arch", "sm_90a", "--json"}, own_rungs());
+  const llvm::json::Value row = parsed_lines({json.code, json.out, json.err}).front();
+  const llvm::json::Object *table = row.getAsObject()->getObject("table");
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->getString("shape"), llvm::StringRef("1000"));
+  EXPECT_EQ(table->getBoolean("exact"), true);
+  EXPECT_EQ(row.getAsObject()->getObject("knobs")->getString("threads"), llvm::StringRef("64"));
+}
+
+TEST(Table, ServesTheMostSimilarGpu) {
+  records::KnobTable table(own_rungs().back().table, "table", "tuned");
+  Target target = make_target("sm_90a");
+  EXPECT_EQ(cli::serving_gpu(table, "f32", target), "NVIDIA H200");
+  target.gpu = "NVIDIA H100 80GB HBM3";
+  EXPECT_EQ(cli::serving_gpu(table, "f32", target), "NVIDIA H200");
+  target.gpu = "NVIDIA A100-SXM4-40GB";
+  EXPECT_EQ(cli::serving_gpu(table, "f32", target), "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(cli::serving_gpu(table, "f32", make_target("sm_86")), "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(cli::serving_gpu(table, "f16", target), "");
+}
+
+TEST(Table, IsNotTuned) {
+  Ran ran = nestsmith("tune fast/best");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(
+      contains(ran.err, "'fast/best' takes its knobs from a table of records of 'fast/gemm'; tune that rung"));
+}
+
+class GivenTable : public testing::Test {
+protected:
+  std::string write(const std::string &text) {
+    std::ofstream(folder_ / "mine.json") << text;
+    return (folder_ / "mine.json").string();
+  }
+  std::string write(const std::vector<records::Record> &records) { return write(records::to_text(records)); }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(GivenTable, ReplacesTheTableOfTheRung) {
+  std::string mine = write({record("fast/gemm", "64x64x64", "warps=1x1,results=4x4"),
+                            record("ladder/warps", "64x64x64", "bk=16,warps=2x4")});
+  Ran best = nestsmith("show fast/best --shape 64x64x64 --gpu H200 --table " + mine);
+  EXPECT_EQ(best.code, 2) << "show takes no --gpu";
+  best = nestsmith("show fast/best --shape 64x64x64 --table " + mine);
+  EXPECT_EQ(best.code, 0) << best.err;
+  EXPECT_TRUE(contains(best.out,
+                       "as 64x64x64 on NVIDIA H200: bk=16, blocks=3, columns=false, fragments=false, group=1"));
+  EXPECT_TRUE(contains(best.out, "results=4x4"));
+  Ran warps = nestsmith("run ladder/warps --device sim --shape 70x64x64 --table " + mine);
+  EXPECT_EQ(warps.code, 0) << warps.out << warps.err;
+  EXPECT_TRUE(contains(warps.out, " ladder/warps (as 64x64x64) "));
+  EXPECT_TRUE(contains(warps.out, "bk=16, "));
+}
+
+/// One launcher: a kernel for each shape with its own knobs, and symbolic kernels for all other shapes.
+TEST_F(GivenTable, EmitsTheKernelsOfItsShapes) {
+  std::string mine = write({record("fast/gemm", "16x20x16", "warps=1x1,results=4x4,bk=8"),
+                            record("fast/gemm", "40x80x24", "warps=1x2,results=4x8,bk=16"),
+                            record("fast/gemm", "8x8x8", "warps=1x1", "NVIDIA A100-SXM4-40GB")});
+  std::string emit = "emit fast/best --gpu H200 --table " + mine + " --shapes ";
+  Ran ran = nestsmith(emit + "table --standalone");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  for (const char *part :
+       {"Kernels for 16x20x16, 40x80x24, and for any other shape",
+        "\n// 16x20x16: as 16x20x16 on NVIDIA H200; bk=8,", "\n// 40x80x24: as 40x80x24 on NVIDIA H200; bk=16,",
+        "gemm_symbolic_16x20x16<<<", "gemm_symbolic_40x80x24<<<",
+        "///   any other shape nearest to 40x80x24, and rows with gaps: gemm_symbolic_40x80x24",
+        "{{16, 20, 16}, 3},"})
+    EXPECT_TRUE(contains(ran.out, part));
+  std::string output;
+  EXPECT_EQ(run_on_host(ran.out, 1000, &output), 0) << output;
+  for (const char *shape : {"shape 16x20x16\n", "shape 40x80x24\n", "shape 17x20x16\n", "shape 41x80x24\n"})
+    EXPECT_TRUE(contains(output, shape));
+  const llvm::json::Value json = parsed(nestsmith(emit + "16x20x16,48 --json"));
+  const llvm::json::Array &shapes = *json.getAsObject()->getArray("shapes");
+  ASSERT_EQ(shapes.size(), 2U);
+  EXPECT_EQ(shapes[0].getAsObject()->getObject("table")->getBoolean("exact"), true);
+  EXPECT_EQ(shapes[1].getAsObject()->getObject("table")->getString("shape"), llvm::StringRef("40x80x24"));
+  EXPECT_EQ(json.getAsObject()->getArray("symbolic_kernels")->size(), 2U);
+}
+
+TEST_F(GivenTable, WithoutShapesToEmitIsRefused) {
+  Ran none = nestsmith("emit fast/gemm --shapes table");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "'fast/gemm' has no table; list the shapes, or give --table FILE"));
+  Ran half = nestsmith("emit fast/gemm --shapes table --dtype f16 --table " +
+                       write({record("fast/gemm", "64x64x64", "bk=8")}));
+  EXPECT_EQ(half.code, 2);
+  EXPECT_TRUE(
+      contains(half.err, "mine.json has no record of f16 with 3 extents for one shape; list the shapes"));
+}
+
+TEST_F(GivenTable, IsRefusedIfItIsNotATableOfTheRung) {
+  auto refused = [&](const std::string &text, const std::string &why) {
+    Ran ran = nestsmith("show fast/best --shape 64x64x64 --table " + write(text));
+    EXPECT_EQ(ran.code, 2) << why;
+    EXPECT_TRUE(contains(ran.err, why));
+    EXPECT_EQ(ran.out, "");
+  };
+  auto text = [](const std::string &rung, const std::string &knobs) {
+    return records::to_text({record(rung, "64x64x64", knobs)});
+  };
+  refused("", "mine.json: not JSON: ");
+  refused("bk=8", "mine.json: not JSON: ");
+  refused(R"({"directives": []})",
+          "mine.json: not a file of records; expected an object with 'nestsmith_records'");
+  refused(R"({"nestsmith_records": 2, "records": []})",
+          "mine.json: the version of the records is 2, expected 1");
+  refused(records::to_text({}),
+          "mine.json has no measured record of 'fast/gemm'; `nestsmith tune export fast/gemm");
+  refused(text("ladder/warps", "bk=8"), "has no measured record of 'fast/gemm', only records of ladder/warps");
+  refused(text("fast/gemm", "bk=8,unroll=2"), "mine.json: the record of f32 64x64x64 on NVIDIA H200: the "
+                                              "schedule has no knob 'unroll', expected one of "
+                                              "warps, ");
+  refused(text("fast/gemm", "bk=7"),
+          "on NVIDIA H200: the knob 'bk' is '7', expected one of 16, 8, 32; export the "
+          "table again");
+  Ran missing = nestsmith("show fast/best --table /nonexistent/mine.json");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(
+      contains(missing.err, "cannot read the table '/nonexistent/mine.json': No such file or directory"));
+}
+
+TEST_F(GivenTable, IsNotForATrace) {
+  std::string trace = (folder_ / "t.json").string();
+  ASSERT_EQ(nestsmith("show deep_dive/naive --shape 8x8x8 --trace json -o " + trace).code, 0);
+  Ran ran = nestsmith("show " + trace + " --table " + trace);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "is a trace file, which contains its schedule; leave --table out"));
+}
+
+/// The committed table fits the schedule: every record is legal at its own shape, with all of its knobs.
+TEST(CommittedTable, FitsItsSchedule) {
+  records::KnobTable table(fast::gemm_table, "gemm.json", "fast/gemm");
+  for (const std::string &gpu : table.gpus("f32"))
+    for (const records::Record *record : table.of_gpu(gpu, "f32")) {
+      Shape shape = records::extents_of(*record);
+      if (record->symbolic)
+        shape.stated = Size{};
+      Knobs knobs(record->knobs);
+      Schedule schedule = fast::gemm(shape, DType::f32, make_target("sm_90a"), knobs);
+      EXPECT_TRUE(schedule.obligations().empty()) << record->shape;
+      EXPECT_NO_THROW(knobs.refuse_unknown()) << record->shape;
+    }
+}
+
+} // namespace
+} // namespace nestsmith
