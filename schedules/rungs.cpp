@@ -15,7 +15,7 @@ namespace nestsmith {
 const std::vector<Rung> &builtin_rungs() {
   static const std::vector<Rung> rungs = {
       {"ladder", "naive", "one thread per element; a warp walks down a column", deep_dive::naive, {16, 16, 16}},
-      {"ladder", "coalesced", "a warp walks along a row", deep_dive::coalesced, {16, 16, 16}},
+      {"ladder", "coalesced", "a warp walks along a row", ladder::coalesced, {4, 256, 16}},
       {"ladder", "shared", "32 x 32 tiles of A and B in shared memory", worklog::shared, {32, 32, 32}},
       {"ladder", "tile1d", "64 x 64 tiles, 8 results per thread", worklog::tile1d, {64, 64, 8}},
       {"ladder",

@@ -23,6 +23,7 @@ Schedule shared(const Shape &shape, DType dtype, const Target &target) {
   fetch_tile(s, AB, "A", k_outer, 1024);
   fetch_tile(s, AB, "B", k_outer, 1024);
   s.unroll(k_inner);
+  s.unroll_by(k_outer, 4);
   return s;
 }
 

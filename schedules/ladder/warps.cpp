@@ -57,6 +57,8 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
   write_out(s, s.loops_below(C, thread), vectors);
+  if (!shape.is_multiple(2, bk))
+    s.partition(k_outer);
   for (const auto &[loop, extent] : {std::pair{i_block, 0U}, {j_block, 1U}})
     if (!shape.is_multiple(extent, half * warp_grid[extent] * lane_grid[extent] * elements))
       s.partition(loop);

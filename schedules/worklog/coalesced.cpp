@@ -4,7 +4,7 @@
 namespace nestsmith::worklog {
 
 /// Kernel 2: 1024 threads in a row for 32 x 32 elements; neighbouring threads compute neighbouring elements of
-/// a row.
+/// a row. The loads of 32 steps along k are issued together.
 Schedule coalesced(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");
@@ -15,9 +15,10 @@ Schedule coalesced(const Shape &shape, DType dtype, const Target &target) {
   s.reorder({i_block, j_block, i_thread, j_thread});
   auto thread = s.fuse(i_thread, j_thread);
   s.reverse_compute_at(C, thread);
-  s.bind(i_block, Axis::block_x);
-  s.bind(j_block, Axis::block_y);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
+  s.unroll_by(k, 32);
   return s;
 }
 
