@@ -128,10 +128,12 @@ private:
     walk(program_.body, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
       if (loop && loop->axis() && !is_thread(*loop->axis()) && std::ranges::find(around, loop) == around.end())
-        owe({"last_block"}, "",
-            fmt::format("the loop {} is bound to {}, but it is not around {}, whose last block continues; bind "
-                        "{} to a thread axis, or leave it serial",
-                        loop->var->name, name(*loop->axis()), last_->loop->var->name, loop->var->name));
+        found_.push_back(
+            {fmt::format(
+                 "the loop {} is bound to {}, but it is not around {}, whose last block continues; bind "
+                 "{} to a thread axis, or leave it serial",
+                 loop->var->name, name(*loop->axis()), last_->loop->var->name, loop->var->name),
+             annotated(loop->var->name), loop->var->name});
       return true;
     });
   }
@@ -358,11 +360,11 @@ private:
     });
   }
 
-  /// The step that vectorized or tensorized the loop of this name.
+  /// The step that bound, vectorized or tensorized the loop of this name.
   std::size_t annotated(const std::string &name) const {
     for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
       const Directive &directive = schedule_.trace()[n];
-      bool annotates = directive.op == "vectorize" || directive.op == "tensorize";
+      bool annotates = directive.op == "bind" || directive.op == "vectorize" || directive.op == "tensorize";
       if (annotates && directive.arguments.front() == Argument(LoopName{name}))
         return n + 1;
     }

@@ -40,10 +40,15 @@ struct SplitK {
   }
 };
 
-void expect_owed(const Schedule &s, const std::string &message) {
+/// The obligation with this message; `by` is the directive that owes it, if it matters.
+void expect_owed(const Schedule &s, const std::string &message, const std::string &by = "") {
   std::string all;
-  for (const Obligation &owed : s.obligations())
+  for (const Obligation &owed : s.obligations()) {
     all += owed.message + "\n";
+    if (contains(owed.message, message) && !by.empty()) {
+      EXPECT_EQ(to_cpp(s.trace().at(owed.directive - 1)), by);
+    }
+  }
   EXPECT_TRUE(contains(all, message)) << "expected " << message << "\ngot\n" << all << print(s.program());
 }
 
@@ -127,7 +132,8 @@ TEST(LastBlockOwes, OtherLoopsOnBlockAxes) {
   t.s.last_block(t.part);
   t.s.bind(t.j_block, Axis::block_x);
   expect_owed(
-      t.s, "the loop j_outer is bound to blockIdx.x, but it is not around k_outer, whose last block continues");
+      t.s, "the loop j_outer is bound to blockIdx.x, but it is not around k_outer, whose last block continues",
+      "s.bind(j_outer, Axis::block_x);");
 }
 
 /// In block x, two blocks along y write T[p, x], and the last one reads T[p, (x + shift) % 4].
