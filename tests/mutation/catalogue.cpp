@@ -5,9 +5,9 @@
 namespace nestsmith::mutation {
 
 const char *name(Error error) {
-  static constexpr const char *names[] = {"obligation",    "breach",         "refused",    "race",
-                                          "out of bounds", "unwritten read", "misaligned", "divergent barrier",
-                                          "deadlock",      "wrong value",    "crash"};
+  static constexpr const char *names[] = {"obligation",    "breach",         "refused",     "race",
+                                          "out of bounds", "unwritten read", "misaligned",  "divergent barrier",
+                                          "deadlock",      "counter left",   "wrong value", "crash"};
   return names[static_cast<std::size_t>(error)];
 }
 
@@ -15,7 +15,7 @@ const std::vector<Kind> &catalogue() {
   static const std::vector<Kind> all = [] {
     std::vector<Kind> kinds;
     for (auto *group : {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds,
-                        vector_kinds, launch_kinds, dependence_kinds, wrapping_kinds})
+                        vector_kinds, launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
     std::stable_partition(kinds.begin(), kinds.end(), [](const Kind &k) { return k.stage == Stage::final; });

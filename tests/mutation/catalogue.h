@@ -63,5 +63,6 @@ std::vector<Kind> vector_kinds();
 std::vector<Kind> launch_kinds();
 std::vector<Kind> dependence_kinds();
 std::vector<Kind> wrapping_kinds();
+std::vector<Kind> arrival_kinds();
 
 } // namespace nestsmith::mutation

@@ -119,6 +119,33 @@ Schedule divisions(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
+/// Y = A*X + X, where blocks sum parts of a row, and the last one adds the parts.
+Schedule split_sum(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("split_sum");
+  Expr n = extent(w, shape);
+  Tensor a = w.placeholder("A", {n, n}, dtype), x = w.placeholder("X", {n}, dtype);
+  Reduce k = reduce_axis("k", n);
+  Tensor ax = w.compute("AX", {n}, {"i"}, [&](Expr i) { return sum(a(i, k) * x(k), k); });
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return ax(i) + x(i); });
+  Schedule s(w.output({y}), target);
+  auto AX = s.block("AX"), Y = s.block("Y");
+  auto [i, term] = s.loops<2>(AX);
+  auto [block, row] = s.split(i, {infer, 8});
+  auto [part, element] = s.split(term, {infer, 4});
+  s.rfactor(part);
+  s.reorder({block, part, row, element});
+  s.reverse_compute_at(AX, block);
+  s.set_scope(AX, Scope::local);
+  auto sum_row = s.loops_below(AX, block).front();
+  s.reverse_compute_at(Y, sum_row);
+  s.bind(block, Axis::block_x);
+  s.bind(part, Axis::block_y);
+  s.bind(row, Axis::thread_x);
+  s.bind(sum_row, Axis::thread_x);
+  s.last_block(part);
+  return s;
+}
+
 } // namespace
 
 const std::vector<Rung> &seeded_rungs() {
@@ -132,6 +159,7 @@ const std::vector<Rung> &seeded_rungs() {
     add("tangled", "overwrite", overwrite);
     add("tangled", "overwrite_fused", overwrite_fused);
     add("tangled", "output_read", output_read);
+    add("tangled", "split_sum", split_sum);
     add("wrapping", "masks", masks);
     add("wrapping", "divisions", divisions);
     return rungs;

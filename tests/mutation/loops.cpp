@@ -84,7 +84,8 @@ void neighbours_swapped(Kernel &kernel, Chooser &chooser) {
     auto moves = [](const Stmt &stmt) {
       return !kernel::as<kernel::Declare>(stmt) && !kernel::as<kernel::Barrier>(stmt);
     };
-    if (at + 1 < stmts.size() && moves(stmts[at]) && moves(stmts[at + 1])) {
+    bool declares = kernel::as<kernel::Arrive>(stmts[at]); // what the next statement uses
+    if (at + 1 < stmts.size() && !declares && moves(stmts[at]) && moves(stmts[at + 1])) {
       result.push_back(stmts);
       std::swap(result[0][at], result[0][at + 1]);
     }

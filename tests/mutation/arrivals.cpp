@@ -1,0 +1,53 @@
+/// Arrivals of thread blocks: their order, their number and their counter.
+
+#include "tests/mutation/catalogue.h"
+
+namespace nestsmith::mutation {
+
+using kernel::Arrive;
+using kernel::Kernel;
+using kernel::Stmt;
+
+namespace {
+
+/// Changes a copy of each arrival.
+template <class F> auto on_arrivals(F change) {
+  return [change](Kernel &kernel, Chooser &chooser) {
+    on_stmts(kernel, chooser, [&](const Stmt &stmt) {
+      const auto *arrive = kernel::as<Arrive>(stmt);
+      if (!arrive)
+        return std::vector<Stmt>{};
+      Arrive copy = *arrive;
+      change(copy);
+      return std::vector{kernel::make(std::move(copy))};
+    });
+  };
+}
+
+auto plus_arrivals(std::int64_t n) {
+  return on_arrivals([n](Arrive &x) { x.arrivals = plus(x.arrivals, n); });
+}
+
+} // namespace
+
+std::vector<Kind> arrival_kinds() {
+  using enum Error;
+  const Errors order = {race}, early = {race, unwritten_read, counter_left};
+  return {
+      {"arrivals", "fence_dropped", "the results of a block are not made visible before its arrival", order,
+       on_arrivals([](Arrive &x) { x.fence = false; })},
+      {"arrivals", "barrier_dropped_before", "a block arrives before all of its threads have written", order,
+       on_arrivals([](Arrive &x) { x.barrier = false; })},
+      {"arrivals", "arrivals_fewer", "the last block but one counts as the last", early, plus_arrivals(-1)},
+      {"arrivals", "arrivals_more", "one more arrival is expected", {counter_left}, plus_arrivals(1)},
+      {"arrivals", "one_counter", "all tiles share one counter", early,
+       on_arrivals([](Arrive &x) { x.index = int_imm(0, x.index.dtype()); })},
+      {"arrivals",
+       "next_counter",
+       "each tile takes the counter of the next",
+       {out_of_bounds},
+       on_arrivals([](Arrive &x) { x.index = plus(x.index, 1); })},
+  };
+}
+
+} // namespace nestsmith::mutation
