@@ -32,6 +32,32 @@ TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
   }
 }
 
+/// The blocks of a tile share a counter.
+Lowered with_arrivals() {
+  Knobs knobs(parse_knobs("split_k=4"));
+  return Lowered(rung("fast/gemm").build({300, 132, 130}, DType::f32, Target{}, knobs));
+}
+
+TEST(Kernels, WithArrivalsAreProved) {
+  Lowered split = with_arrivals();
+  ASSERT_EQ(kernel::counters_of(split.plan.only()).size(), 1U);
+  EXPECT_THAT(split.prove().failures, testing::IsEmpty());
+}
+
+TEST(KernelsThatAreWrong, ThatArriveAtTheNextCounterAreRefuted) {
+  kernel::Kernel kernel = with_arrivals().plan.only();
+  std::function<kernel::Stmt(const kernel::Stmt &)> next = [&](const kernel::Stmt &stmt) {
+    if (const auto *arrive = kernel::as<kernel::Arrive>(stmt)) {
+      kernel::Arrive copy = *arrive;
+      copy.index = copy.index + int_imm(1, copy.index.dtype());
+      return kernel::make(std::move(copy));
+    }
+    return kernel::map_children(stmt, next);
+  };
+  kernel.body = next(kernel.body);
+  EXPECT_THAT(prove(kernel).failures, Contains(testing::AllOf(HasSubstr("in bounds"), HasSubstr("arrived["))));
+}
+
 kernel::Stmt without_guards(const kernel::Stmt &stmt) {
   if (const auto *guard = kernel::as<kernel::If>(stmt))
     return without_guards(guard->body);
