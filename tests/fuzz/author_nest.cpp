@@ -1,4 +1,5 @@
 #include "dsl/allocation.h"
+#include "dsl/primitives/edit.h"
 #include "tests/fuzz/author_steps.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace nestsmith::fuzz {
 void Author::schedule_nest(std::string name, bool elaborate) {
   if (elaborate)
     place_result(name);
+  std::string sum = name;
   if (elaborate && chance(12))
     name = partial_sums(name);
   Roles roles = tile(name);
@@ -21,10 +23,14 @@ void Author::schedule_nest(std::string name, bool elaborate) {
     if (chance(18))
       through_cache(name, roles);
   }
-  bind(roles.blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
+  Names blocks = roles.blocks;
+  blocks.insert(blocks.end(), roles.parts.begin(), roles.parts.end());
+  bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
   bind(roles.threads, {Axis::thread_x, Axis::thread_y, Axis::thread_z});
   if (!elaborate)
     return;
+  if (!roles.parts.empty())
+    sum_in_last_block(sum, roles);
   for (const std::string &copy : std::exchange(to_share_, {}))
     if (has_block(copy))
       share(copy);
@@ -37,6 +43,25 @@ void Author::schedule_nest(std::string name, bool elaborate) {
       fetch(name, operand, roles);
   overlap(roles);
   annotate(name, roles);
+}
+
+void Author::sum_in_last_block(const std::string &sum, const Roles &roles) {
+  if (roles.blocks.empty() || !has_loop(roles.blocks.back()) ||
+      !go("reverse_compute_at", {BlockName{sum}, LoopName{roles.blocks.back()}}) ||
+      !go("last_block", {LoopName{roles.parts.front()}}))
+    return;
+  Names own;
+  for (const For *loop : serial_loops(sum))
+    if (!sums(block(sum), loop->var))
+      own.push_back(loop->var->name);
+  std::map<Axis, std::int64_t> threads = threads_of_nest(sum);
+  if (!own.empty() && !threads.empty() && chance(80))
+    chance(60) ? share_fused(own, threads) : share_each(own, threads);
+  const Buffer result = block(sum).body.buffer;
+  std::vector<const For *> around = loops(sum);
+  std::erase_if(around, [&](const For *loop) { return sums(block(sum), loop->var); });
+  for (const Block *reader : readers_of(body(), result))
+    go("reverse_compute_at", {BlockName{reader->id->name}, LoopName{around.back()->var->name}});
 }
 
 void Author::place_result(const std::string &name) {
@@ -56,8 +81,10 @@ std::string Author::partial_sums(const std::string &name) {
           go("split", {LoopName{at}, chance(50) ? std::vector<std::int64_t>{infer, random_.pick({2, 4, 8})}
                                                 : std::vector<std::int64_t>{random_.pick({2, 3, 4}), infer}}))
         at = results()[random_.below(2)];
-      if (go("rfactor", {LoopName{at}}))
+      if (go("rfactor", {LoopName{at}})) {
+        part_ = chance(60) ? at : "";
         return results().front();
+      }
       break;
     }
   return name;
@@ -67,8 +94,12 @@ Roles Author::tile(const std::string &name) {
   Roles roles;
   std::int64_t threads = 1;
   Names spatial, reduction;
-  for (const For *loop : serial_loops(name))
-    (sums(block(name), loop->var) ? reduction : spatial).push_back(loop->var->name);
+  for (const For *loop : serial_loops(name)) {
+    bool is_part = !part_.empty() && loop->var->name == part_;
+    Names &names = is_part ? roles.parts : sums(block(name), loop->var) ? reduction : spatial;
+    names.push_back(loop->var->name);
+  }
+  part_.clear();
   if (spatial.size() == 2 && chance(12) &&
       go("tile", {LoopName{spatial[0]}, LoopName{spatial[1]},
                   std::vector<std::int64_t>{random_.pick({2, 3, 4, 8}), random_.pick({2, 4, 5, 8})}})) {

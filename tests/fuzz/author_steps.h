@@ -13,10 +13,10 @@ using Names = std::vector<std::string>;
 
 /// The purposes of the parts of the loops of a nest.
 struct Roles {
-  Names blocks, threads, k_outer, k_inner, inner;
+  Names blocks, parts, threads, k_outer, k_inner, inner;
   Names all() const {
     Names names;
-    for (const Names *part : {&blocks, &threads, &k_outer, &k_inner, &inner})
+    for (const Names *part : {&blocks, &parts, &threads, &k_outer, &k_inner, &inner})
       names.insert(names.end(), part->begin(), part->end());
     return names;
   }
@@ -69,6 +69,8 @@ private:
   void place_result(const std::string &name);
   std::string partial_sums(const std::string &name);
   Roles tile(const std::string &name);
+  /// The last block of a tile executes the sum of the partial sums.
+  void sum_in_last_block(const std::string &sum, const Roles &roles);
   /// block, thread and own part of a loop; some of them.
   void tile_spatial(const std::string &loop, Roles &roles, std::int64_t &threads);
   void tile_sum(const std::string &loop, Roles &roles, bool dot);
@@ -114,6 +116,7 @@ private:
   const std::function<void(const Draft &, const Directive &)> &about_to_;
   std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed
   Names dots_;                              ///< loops that an intrinsic may replace
+  std::string part_; ///< the loop over partial sums that blocks share with one counter; empty: none
   Names to_share_; ///< blocks on shared memory whose elements the threads are to share, once there are threads
 };
 
