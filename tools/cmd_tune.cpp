@@ -49,7 +49,7 @@ std::string space_text(const Space &space, const Style &style) {
 
 std::string best_text(const Space &space, std::int64_t best, const Style &style) {
   Table table({{"", Align::right},
-               {"least time", Align::right},
+               {"estimated", Align::right},
                {"bound by"},
                {"registers", Align::right},
                {"occupancy", Align::right},
@@ -70,7 +70,7 @@ void write_point(llvm::json::OStream &json, const Point &point) {
     json.attributeEnd();
     if (!point.prediction)
       return;
-    json.attribute("least_seconds", json_number(point.prediction->seconds));
+    json.attribute("estimated_seconds", json_number(point.prediction->seconds));
     json.attribute("bound_by", std::string(name(point.prediction->limiter)));
     json.attribute("registers", point.prediction->registers ? llvm::json::Value(*point.prediction->registers)
                                                             : llvm::json::Value(nullptr));

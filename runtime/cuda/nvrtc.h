@@ -16,7 +16,6 @@ namespace nestsmith::cuda {
 /// A compiled kernel, ready to load.
 struct Compiled : KernelResources {
   std::string kernel_name;
-  std::vector<char> cubin;
   Arch arch;
   std::string log; ///< output of NVRTC and ptxas
   bool from_cache = false;

@@ -4,6 +4,7 @@
 #include "dsl/error.h"
 #include "dsl/workload_info.h"
 #include "runtime/model/count.h"
+#include "runtime/model/estimate.h"
 #include "runtime/model/sums_in_registers.h"
 
 #include <algorithm>
@@ -217,6 +218,9 @@ double PlanAnalysis::peak_of_mix() const {
 double PlanAnalysis::seconds() const {
   return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.seconds(); });
 }
+double PlanAnalysis::estimated_seconds() const {
+  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.estimated_seconds; });
+}
 double PlanAnalysis::seconds(Resource r) const {
   return sum_of(kernels, [&](const KernelAnalysis &kernel) { return kernel.bound(r).seconds; });
 }
@@ -310,6 +314,7 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
     analysis.memory =
         model::traffic(analysis.kernel, scalars, analysis.counters, system, {options.max_requests});
     analysis.bounds = bounds_of(analysis, gpu);
+    analysis.estimated_seconds = model::estimated_seconds(analysis, gpu);
     result.kernels.push_back(std::move(analysis));
   }
   return result;

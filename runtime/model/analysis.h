@@ -4,7 +4,8 @@
 ///
 /// The bounds are estimates of the minimum time for the operations of the lowered kernel. They are not strict
 /// lower bounds for the compiled code, which may contain fewer operations, because the compiler merges and
-/// removes some of them. Latency is not modelled, so a kernel can take longer.
+/// removes some of them. They ignore latency, so a kernel can take longer: runtime/model/estimate.h estimates
+/// its time from its machine code.
 
 #include "codegen/cuda.h"
 #include "dsl/program.h"
@@ -72,7 +73,8 @@ struct KernelAnalysis {
   bool occupancy_assumed = false;
   Waves waves;
   model::TrafficResult memory;
-  std::vector<Bound> bounds; ///< one per resource, in descending order of `seconds`
+  std::vector<Bound> bounds;    ///< one per resource, in descending order of `seconds`
+  double estimated_seconds = 0; ///< never less than a bound (runtime/model/estimate.h)
 
   /// The counts of the lowered kernel.
   const model::Counters &exact() const { return lowered ? *lowered : counters; }
@@ -114,6 +116,7 @@ struct PlanAnalysis {
   double peak_of_mix() const;
 
   double seconds() const;           ///< sum of the bounds of all kernels
+  double estimated_seconds() const; ///< sum over all kernels
   double seconds(Resource r) const; ///< bound for one resource, summed over the kernels
   const KernelAnalysis &slowest() const;
   Resource limiter() const { return slowest().limiter(); }

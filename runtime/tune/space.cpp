@@ -75,7 +75,7 @@ Prediction predict_point(const Built &built, const Gpu &gpu, const Resources &re
   std::vector<KernelResources> compiled = resources(built.plan);
   PlanAnalysis analysis = analyse(built.source, built.plan, gpu, compiled, {.host_threads = 1});
   const KernelAnalysis &slowest = analysis.slowest();
-  Prediction prediction{.seconds = analysis.seconds(),
+  Prediction prediction{.seconds = analysis.estimated_seconds(),
                         .limiter = analysis.limiter(),
                         .registers = std::nullopt,
                         .occupancy = slowest.occupancy.ratio()};

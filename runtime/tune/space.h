@@ -27,7 +27,7 @@ using Build = std::function<Built(Knobs &)>;
 
 /// The model of runtime/model/analysis.h at one point.
 struct Prediction {
-  double seconds = 0; ///< minimum time, summed over the kernels
+  double seconds = 0; ///< estimated time, summed over the kernels
   Resource limiter = Resource::issue;
   /// Of the kernel with the largest minimum time. `registers` is unknown without NVRTC.
   std::optional<int> registers;

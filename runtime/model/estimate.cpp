@@ -1,0 +1,149 @@
+#include "runtime/model/estimate.h"
+
+#include "codegen/cuda.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nestsmith::model {
+
+namespace {
+
+/// Clocks of a load that hits in L2, and of one that misses: about those of an H100 (Luo et al., "Benchmarking
+/// and Dissecting the Nvidia Hopper GPU Architecture", 2024), the second one for DRAM under load.
+constexpr double l2_latency = 210, dram_latency = 450;
+/// The main loop is executed this number of times, and its further iterations take as long as the mean of those
+/// after the first ones.
+constexpr std::int64_t first_iterations = 2, executed_iterations = 12;
+constexpr double l1_bytes_per_clock = 128;
+
+/// Clocks of the pipe for each request, by the access size of a lane after merging by the compiler.
+std::map<int, double> shared_clocks(const Counters &counters, bool stores) {
+  std::map<int, RequestSums> sums;
+  for (const AccessCounts &access : counters.accesses)
+    if (access.buffer->scope == Scope::shared && access.is_store() == stores && access.merged.threads > 0)
+      sums[static_cast<int>(access.merged.asked / access.merged.threads)] += access.merged;
+  std::map<int, double> clocks;
+  for (const auto &[bytes, sum] : sums)
+    clocks[bytes] = sum.wavefronts_per_request();
+  return clocks;
+}
+
+AccessClocks access_clocks(const KernelAnalysis &analysis, const Gpu &gpu) {
+  const Traffic &moved = analysis.memory.traffic;
+  double bytes = analysis.counters.total(Scope::global, false).sectors_per_request() * sector_bytes;
+  AccessClocks result;
+  result.shared_load = shared_clocks(analysis.counters, false);
+  result.shared_store = shared_clocks(analysis.counters, true);
+  result.l1 = std::max(1.0, bytes / l1_bytes_per_clock);
+  result.l2 = bytes * (1 - moved.l1_hit_rate()) / (gpu.l2_bytes_per_clock / gpu.sms);
+  result.global_latency = moved.l2_hit_rate() * l2_latency + (1 - moved.l2_hit_rate()) * dram_latency;
+  return result;
+}
+
+/// For each instruction: whether it is on the path that takes only forward branches without predicate.
+std::vector<bool> path(const std::vector<Instruction> &code) {
+  std::vector<bool> result(code.size());
+  for (std::size_t n = 0; n < code.size();) {
+    result[n] = true;
+    if (code[n].unit == Unit::exit && !code[n].predicated)
+      break;
+    bool jumps =
+        code[n].unit == Unit::branch && !code[n].predicated && code[n].target > static_cast<std::int64_t>(n);
+    n = jumps ? static_cast<std::size_t>(code[n].target) : n + 1;
+  }
+  return result;
+}
+
+/// The clocks of the SM for blocks that start together.
+double wave_clocks(SmWork work, const LoopCounts &counts) {
+  auto clocks = [&](double main) {
+    work.iterations.clear();
+    for (double iterations : counts.iterations)
+      work.iterations.push_back(std::llround(iterations));
+    if (counts.main < work.iterations.size())
+      work.iterations[counts.main] = std::llround(main);
+    return sm_clocks(work);
+  };
+  double wanted = counts.main < counts.iterations.size() ? counts.iterations[counts.main] : 0;
+  if (wanted <= executed_iterations)
+    return clocks(wanted);
+  double first = clocks(first_iterations), last = clocks(executed_iterations);
+  return last + (wanted - executed_iterations) * (last - first) / (executed_iterations - first_iterations);
+}
+
+} // namespace
+
+LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers) {
+  std::vector<bool> executed = path(code);
+  LoopCounts result;
+  int all_fp32 = 0, all_barriers = 0;
+  for (std::size_t n = 0; n < code.size(); ++n) {
+    all_fp32 += executed[n] && code[n].unit == Unit::fp32;
+    all_barriers += executed[n] && code[n].unit == Unit::barrier;
+  }
+  for (const CodeLoop &loop : loops(code))
+    if (executed[loop.end])
+      result.loops.push_back(loop);
+  result.iterations.assign(result.loops.size(), 1);
+  auto most = std::ranges::max_element(result.loops, {}, &CodeLoop::fp32); // the first one, so the outermost
+  result.main = static_cast<std::size_t>(most - result.loops.begin());
+  if (most == result.loops.end() || most->fp32 == 0) {
+    result.main = result.loops.size();
+    return result;
+  }
+  const CodeLoop &main = *most;
+  double &iterations = result.iterations[result.main];
+  std::size_t inner = result.loops.size();
+  for (std::size_t n = result.main + 1; n < result.loops.size(); ++n)
+    if (main.contains(result.loops[n]) && result.loops[n].fp32 > 0 &&
+        (inner == result.loops.size() || result.loops[n].fp32 > result.loops[inner].fp32))
+      inner = n;
+  if (inner < result.loops.size() && main.barriers > 0) {
+    iterations = std::max(1.0, (barriers - (all_barriers - main.barriers)) / main.barriers);
+    double fp32 = result.loops[inner].fp32, outside = main.fp32 - fp32;
+    result.iterations[inner] = std::max(1.0, std::round((arithmetic / iterations - outside) / fp32));
+  } else {
+    iterations = std::max(1.0, (arithmetic - (all_fp32 - main.fp32)) / main.fp32);
+  }
+  return result;
+}
+
+std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sms) {
+  std::vector<WaveShape> shapes;
+  std::int64_t full = waves.blocks / waves.in_wave, rest = waves.blocks % waves.in_wave;
+  if (full > 0)
+    shapes.push_back({blocks_per_sm, full});
+  if (rest > 0)
+    shapes.push_back({(rest + sms - 1) / sms, 1});
+  return shapes;
+}
+
+double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
+  double least = analysis.seconds();
+  if (!analysis.compiled)
+    return least;
+  std::vector<Instruction> code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
+  double warps_of_block = static_cast<double>((analysis.kernel.threads() + 31) / 32);
+  double warps = warps_of_block * static_cast<double>(analysis.waves.blocks);
+  if (code.empty() || warps == 0)
+    return least;
+  const Counters &counters = analysis.counters;
+  double arithmetic = static_cast<double>(counters.multiply_adds.warps + counters.floating.warps);
+  LoopCounts counts =
+      loop_counts(code, arithmetic / warps, static_cast<double>(counters.barriers.warps) / warps);
+  SmWork work{.code = &code,
+              .loops = counts.loops,
+              .iterations = {},
+              .warps = static_cast<int>(warps_of_block),
+              .schedulers = gpu.schedulers,
+              .access = access_clocks(analysis, gpu)};
+  double clocks = 0;
+  for (const WaveShape &wave : wave_shapes(analysis.waves, analysis.occupancy.blocks, gpu.sms)) {
+    work.blocks = static_cast<int>(wave.blocks);
+    clocks += static_cast<double>(wave.times) * wave_clocks(work, counts);
+  }
+  return std::max(least, clocks / gpu.clock_hz);
+}
+
+} // namespace nestsmith::model

@@ -1,0 +1,31 @@
+#pragma once
+/// The estimated time of a kernel: the bounds of runtime/model/analysis.h, and the time that the SMs need to
+/// execute the machine code (runtime/model/pipeline.h). The bounds know neither latency, barriers, register
+/// banks nor a partly filled last wave.
+
+#include "runtime/model/analysis.h"
+#include "runtime/model/pipeline.h"
+
+namespace nestsmith::model {
+
+/// The loops on the path of `code` through full tiles, with numbers of iterations that agree with the counts of
+/// one warp: the barriers of an outer loop, and the arithmetic instructions of the loop with most of them. All
+/// other loops are executed once.
+struct LoopCounts {
+  std::vector<CodeLoop> loops;
+  std::vector<double> iterations;
+  std::size_t main = 0; ///< the outermost loop with most arithmetic; `loops.size()` if there is none
+};
+LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers);
+
+/// The number of blocks on an SM at the same time, and how often this happens. The last wave is distributed
+/// over all SMs.
+struct WaveShape {
+  std::int64_t blocks = 0, times = 0;
+};
+std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sms);
+
+/// Never less than the bounds. Without machine code that the model can read, the largest bound.
+double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu);
+
+} // namespace nestsmith::model

@@ -1,0 +1,46 @@
+#pragma once
+/// The clocks that one SM needs to execute the machine code of some blocks.
+///
+/// The model executes the instructions of all warps in order, without values. In each clock, each scheduler
+/// issues one instruction of a warp that is ready: it prefers the warp of the last instruction. It models:
+///   dependences   the stall count and the scoreboards of each instruction
+///   registers     an FFMA reads its operands from two banks, one operand per bank and clock, except for those
+///                 that the register cache has kept (Huerta et al., "Analyzing Modern NVIDIA GPU cores", 2025)
+///   shared memory all schedulers share one pipe, which a request occupies for its wavefronts
+///   global memory a fixed latency, and the share of this SM in the throughput of L2
+///   barriers      a warp waits for all warps of its block
+///   code          a scheduler fetches lines of code ahead; loops that exceed its cache are fetched again
+
+#include "runtime/model/machine_code.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace nestsmith::model {
+
+/// The mean costs of the memory accesses.
+struct AccessClocks {
+  /// By the access size of one lane in bytes: clocks in which a request occupies the pipe of shared memory. If
+  /// a size is missing, a request takes the minimum for 32 lanes with different addresses.
+  std::map<int, double> shared_load = {}, shared_store = {};
+  /// Clocks in which a request to global memory occupies L1, and the connection of the SM to L2.
+  double l1 = 1, l2 = 1;
+  double global_latency = 0; ///< clocks
+};
+
+struct SmWork {
+  const std::vector<Instruction> *code = nullptr;
+  /// Loops that are executed, and their numbers of iterations. All other backward branches are not taken. A
+  /// forward branch is taken if it has no predicate.
+  std::vector<CodeLoop> loops;
+  std::vector<std::int64_t> iterations;
+  int warps = 1;  ///< of a block
+  int blocks = 1; ///< that start together
+  int schedulers = 4;
+  AccessClocks access;
+};
+
+double sm_clocks(const SmWork &work);
+
+} // namespace nestsmith::model

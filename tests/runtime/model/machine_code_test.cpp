@@ -1,0 +1,204 @@
+/// The model of the machine code: decoding, the effects on the clocks of an SM, and the estimated time.
+
+#include "runtime/model/estimate.h"
+
+#include "codegen/cuda.h"
+#include "lowering/lower.h"
+#include "runtime/cuda/nvrtc.h"
+#include "schedules/rung.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace nestsmith::model {
+namespace {
+
+Instruction of(Unit unit, int bytes = 0) {
+  Instruction result;
+  result.unit = unit;
+  result.bytes = bytes;
+  return result;
+}
+
+/// An FFMA that adds to its last operand.
+Instruction ffma(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t reuse = 0) {
+  Instruction result = of(Unit::fp32);
+  result.ffma = true;
+  result.operands = {a, b, c};
+  result.reuse = reuse;
+  return result;
+}
+
+Instruction waits_for(Instruction instruction, int scoreboard) {
+  instruction.waits = static_cast<std::uint8_t>(1 << scoreboard);
+  return instruction;
+}
+
+Instruction writes(Instruction instruction, std::uint8_t scoreboard) {
+  instruction.written = scoreboard;
+  return instruction;
+}
+
+std::vector<Instruction> repeated(const std::vector<Instruction> &part, int times) {
+  std::vector<Instruction> all;
+  for (int n = 0; n < times; ++n)
+    all.insert(all.end(), part.begin(), part.end());
+  all.push_back(of(Unit::exit));
+  return all;
+}
+
+double clocks(const std::vector<Instruction> &code, int warps, int blocks = 1,
+              const AccessClocks &access = {}) {
+  SmWork work;
+  work.code = &code;
+  work.warps = warps;
+  work.blocks = blocks;
+  work.access = access;
+  return sm_clocks(work);
+}
+
+/// A load, whose result the next instruction needs.
+std::vector<Instruction> load_and_use(Unit unit) {
+  return {writes(of(unit, 4), 0), waits_for(ffma(1, 2, 4), 0)};
+}
+
+TEST(Pipeline, MoreWarpsHideTheLatency) {
+  auto code = repeated(load_and_use(Unit::shared_load), 20);
+  double one = clocks(code, 4), four = clocks(code, 16);
+  EXPECT_GT(one, 20 * 29);
+  EXPECT_LT(four, 4 * one / 2) << "four times the work takes less than twice the time";
+}
+
+TEST(Pipeline, ALoadBeforeItsUseCostsLess) {
+  auto code = load_and_use(Unit::global_load);
+  std::vector<Instruction> early = {code[0]}, late;
+  std::vector<Instruction> work = repeated({ffma(1, 2, 4)}, 100);
+  work.pop_back();
+  early.insert(early.end(), work.begin(), work.end());
+  early.push_back(code[1]);
+  late = work;
+  late.insert(late.end(), code.begin(), code.end());
+  AccessClocks access{.global_latency = 300};
+  EXPECT_GT(clocks(late, 4, 1, access), clocks(early, 4, 1, access) + 50);
+}
+
+TEST(Pipeline, SharedMemoryServesOneWavefrontPerClock) {
+  auto code = repeated({of(Unit::shared_load, 16)}, 50);
+  double two = clocks(code, 16, 1, {.shared_load = {{16, 2}}}),
+         four = clocks(code, 16, 1, {.shared_load = {{16, 4}}});
+  EXPECT_GE(two, 16 * 50 * 2);
+  EXPECT_GE(four, 16 * 50 * 4);
+  EXPECT_LT(two, four);
+}
+
+TEST(Pipeline, AllSchedulersShareThePipeOfSharedMemory) {
+  auto code = repeated({of(Unit::shared_load, 16)}, 50);
+  AccessClocks access{.shared_load = {{16, 4}}};
+  EXPECT_NEAR(clocks(code, 16, 1, access), 4 * clocks(code, 4, 1, access), 0.05 * clocks(code, 16, 1, access));
+}
+
+TEST(Pipeline, OperandsOfOneBankDelayFfma) {
+  double separate = clocks(repeated({ffma(1, 2, 4)}, 200), 16);
+  double same = clocks(repeated({ffma(2, 4, 6)}, 200), 16);
+  double kept = clocks(repeated({ffma(2, 5, 6, 1)}, 200), 16),
+         not_kept = clocks(repeated({ffma(2, 5, 6)}, 200), 16);
+  EXPECT_GT(same, 1.3 * separate);
+  EXPECT_LT(kept, not_kept) << "the reuse flag saves a read";
+}
+
+TEST(Pipeline, ABarrierWaitsForTheSlowestWarpOfTheBlock) {
+  std::vector<Instruction> part = load_and_use(Unit::shared_load);
+  std::vector<Instruction> with = part;
+  with.push_back(of(Unit::barrier));
+  EXPECT_GT(clocks(repeated(with, 20), 8), clocks(repeated(part, 20), 8));
+  EXPECT_LT(clocks(repeated(with, 20), 4, 4), 4 * clocks(repeated(with, 20), 4))
+      << "other blocks continue at a barrier";
+}
+
+TEST(Pipeline, LongLoopsAreFetchedAgain) {
+  auto clocks_of_loop = [](int length, std::int64_t iterations) {
+    std::vector<Instruction> code = repeated({of(Unit::other)}, length);
+    code.insert(code.end() - 1, of(Unit::branch));
+    SmWork work;
+    work.code = &code;
+    work.loops = {{0, static_cast<std::size_t>(length)}};
+    work.iterations = {iterations};
+    work.warps = 4;
+    return sm_clocks(work) / static_cast<double>(length * iterations);
+  };
+  EXPECT_LT(clocks_of_loop(1000, 40), 0.7 * clocks_of_loop(4000, 10));
+}
+
+TEST(LoopCounts, AgreeWithTheCountsOfOneWarp) {
+  auto branch = [](std::int64_t target) {
+    Instruction result = of(Unit::branch);
+    result.predicated = true;
+    result.target = target;
+    return result;
+  };
+  // FFMA; outer: barrier; inner: two FFMA; to inner; to outer; exit
+  std::vector<Instruction> code = {ffma(1, 2, 3), of(Unit::barrier), ffma(1, 2, 3), ffma(1, 2, 3),
+                                   branch(2),     branch(1),         of(Unit::exit)};
+  LoopCounts counts = loop_counts(code, 5 * 3 * 2, 5);
+  ASSERT_EQ(counts.loops.size(), 2U);
+  EXPECT_EQ(counts.main, 0U);
+  EXPECT_EQ(counts.iterations[0], 5);
+  EXPECT_EQ(counts.iterations[1], 3);
+  std::vector<Instruction> single = {ffma(1, 2, 3), ffma(1, 2, 3), branch(1), of(Unit::exit)};
+  EXPECT_EQ(loop_counts(single, 8, 0).iterations.front(), 7);
+  EXPECT_EQ(loop_counts({of(Unit::exit)}, 8, 0).main, 0U);
+}
+
+TEST(WaveShapes, APartialWaveIsAWaveOfItsOwn) {
+  auto shapes = [](std::int64_t blocks) {
+    Waves waves;
+    waves.blocks = blocks;
+    waves.in_wave = 200;
+    return wave_shapes(waves, 2, 100);
+  };
+  ASSERT_EQ(shapes(400).size(), 1U);
+  EXPECT_EQ(shapes(400)[0].times, 2);
+  ASSERT_EQ(shapes(401).size(), 2U);
+  EXPECT_EQ(shapes(401)[1].blocks, 1) << "one SM has one block, and this takes the time of a block";
+  EXPECT_EQ(shapes(350)[1].blocks, 2);
+  EXPECT_EQ(shapes(60)[0].blocks, 1);
+}
+
+/// The loops of a compiled product, on each architecture with another encoding of branches.
+class MachineCode : public testing::TestWithParam<const char *> {};
+
+TEST_P(MachineCode, OfACompiledKernelIsRead) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  auto rung = std::ranges::find(builtin_rungs(), "worklog/5", &Rung::full_name);
+  ASSERT_NE(rung, builtin_rungs().end());
+  Schedule schedule = rung->build({1024, 1024, 1024}, DType::f32, Target{.arch = {90}});
+  kernel::Plan plan = lower(schedule);
+  std::string name = entry_name(plan.only());
+  cuda::Compiled compiled = nvrtc->compile(cuda_kernel(plan.only()), name, GetParam());
+  std::vector<Instruction> code = machine_code(compiled.cubin, name);
+  std::vector<CodeLoop> found = loops(code);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().barriers, 2);
+  EXPECT_EQ(found.front().fp32 % 64, 0) << "8 x 8 results for each k";
+  EXPECT_GT(std::ranges::count(code, Unit::shared_load, &Instruction::unit), 0);
+  EXPECT_TRUE(machine_code(compiled.cubin, "other").empty());
+  EXPECT_TRUE(machine_code({}, name).empty());
+
+  const Gpu &gpu = find_gpu("H200");
+  PlanAnalysis known = analyse(schedule.source(), plan, gpu, {compiled});
+  EXPECT_GT(known.estimated_seconds(), known.seconds());
+  compiled.cubin.clear();
+  PlanAnalysis unknown = analyse(schedule.source(), plan, gpu, {compiled});
+  EXPECT_EQ(unknown.estimated_seconds(), unknown.seconds()) << "without machine code, the bounds";
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, MachineCode, testing::Values("sm_80", "sm_90", "sm_120"),
+                         [](const auto &info) { return std::string(info.param); });
+
+} // namespace
+} // namespace nestsmith::model
