@@ -108,6 +108,7 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
   const KernelAnalysis &analysis = whole.kernels[k];
   json.attribute("kernel", entry_name(analysis.kernel));
   json.attribute("least_seconds", analysis.seconds());
+  json.attribute("estimated_seconds", analysis.estimated_seconds);
   json.attribute("limiter", std::string(name(analysis.limiter())));
   json.attributeObject("bounds_seconds", [&] {
     for (const Bound &bound : analysis.bounds)

@@ -61,6 +61,10 @@ Section speed_of_light(const KernelAnalysis &analysis) {
                        of_sm(bound.resource) ? count_text(bound.amount) + " clocks of the busiest SM"
                                              : bytes_text(bound.amount)),
            Known::bound});
+  if (analysis.estimated_seconds > analysis.seconds())
+    section.facts.push_back({"Estimated time",
+                             seconds_text(analysis.estimated_seconds) + ", with latency, barriers and waves",
+                             Known::modelled});
   return section;
 }
 
