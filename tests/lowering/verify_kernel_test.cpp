@@ -118,5 +118,39 @@ TEST(VerifyKernel, RefusesOperationsThatAreUndefinedForSomeData) {
             "u16(x[0]) converts data that may be out of range");
 }
 
+/// A kernel of an arrival alone.
+struct Arrival {
+  Buffer counters = std::make_shared<const BufferNode>(
+      BufferNode{"counters", DType::u32, {Expr(10)}, Scope::global, Role::temporary});
+  Var block = make_var("block", DType::i32), part = make_var("part", DType::i32),
+      tid = make_var("tid", DType::i32);
+  Arrive arrive{make_var("last", DType::boolean), counters, block, number(4), Axis::block_y};
+  Expr condition = boolean(true);
+  Kernel kernel;
+
+  std::string breach() {
+    kernel.name = "example";
+    kernel.params = {counters};
+    kernel.indices = {{Axis::block_x, block, 10}, {Axis::block_y, part, 4}, {Axis::thread_x, tid, 64}};
+    kernel.body = make(If{condition, "", make(arrive)});
+    return find_breach(kernel).value_or("");
+  }
+};
+
+TEST(VerifyKernel, RefusesArrivalsThatDifferBetweenThreads) {
+  EXPECT_EQ(Arrival().breach(), "");
+  Arrival guarded, index;
+  guarded.condition = Expr(guarded.tid) < number(1);
+  EXPECT_EQ(guarded.breach(), "an arrival stands below a guard that differs between the threads of a block");
+  index.arrive.index = index.tid;
+  EXPECT_EQ(index.breach(), "the arrival at counters differs between the threads of a block");
+}
+
+TEST(VerifyKernel, RefusesArrivalsAtWhatIsNoCounter) {
+  Arrival x;
+  x.arrive.counters = buffer("x", 10, Scope::global, Role::temporary);
+  EXPECT_EQ(x.breach(), "x is not a parameter of u32 counters");
+}
+
 } // namespace
 } // namespace nestsmith::kernel

@@ -2,6 +2,7 @@
 /// same kernel.
 
 #include "codegen/cuda.h"
+#include "codegen/dispatch.h"
 #include "codegen/standalone.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -127,6 +128,38 @@ TEST(SplitKInOneKernel, RunsOnTheHostAsInTheSimulator) {
   // The standalone program launches the kernel several times with the same counters.
   Schedule s = split_k_in_one({33, 20, 130}, DType::f32, 3);
   EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source())), 0);
+}
+
+TEST(SplitKInOneKernel, CountsAtTheStartOfItsWorkspace) {
+  kernel::Plan plan = lower(split_k_in_one({33, 20, 130}, DType::f32, 3));
+  ASSERT_EQ(plan.workspaces.size(), 2U);
+  EXPECT_TRUE(plan.workspaces[0].counters);
+  EXPECT_EQ(as_int(plan.workspaces[0].byte_offset), 0);
+  EXPECT_EQ(kernel::element_count(plan.workspaces[0].buffer), 3 * 2);
+  EXPECT_EQ(as_int(plan.counter_bytes()), 3 * 2 * 4);
+  EXPECT_FALSE(plan.workspaces[1].counters);
+  EXPECT_EQ(as_int(lower(split_k({33, 20, 130}, DType::f32, 3)).counter_bytes()), 0);
+}
+
+TEST(SplitKInOneKernel, RunsInAFileForSeveralShapes) {
+  auto part = [](const Shape &shape, std::int64_t parts) {
+    Schedule s = split_k_in_one(shape, DType::f32, parts);
+    ShapePlan plan{shape.stated ? "" : to_string(shape), "", {}, lower(s)};
+    if (!shape.stated)
+      plan.info.sizes = gemm_sizes(shape[0], shape[1], shape[2]);
+    return plan;
+  };
+  Dispatch dispatch("split", {}, {part({33, 20, 130}, 3), part({16, 40, 64}, 2)}, std::nullopt);
+  EXPECT_TRUE(test::contains(emit(dispatch), "The workspace begins with counters"));
+  EXPECT_TRUE(test::contains(emit_header(dispatch), "The workspace begins with counters"));
+  std::vector<CheckedLaunch> launches;
+  for (const Shape &shape : {Shape{33, 20, 130}, Shape{16, 40, 64}}) {
+    std::vector<std::int64_t> sizes;
+    for (const NamedExtent &size : gemm_sizes(shape[0], shape[1], shape[2]))
+      sizes.push_back(size.value);
+    launches.push_back({to_string(shape), gemm(shape, DType::f32), sizes});
+  }
+  EXPECT_EQ(run_on_host(emit_standalone(dispatch, launches), 1000), 0);
 }
 
 TEST(SplitKInOneKernel, CompilesForEveryArchitecture) {
