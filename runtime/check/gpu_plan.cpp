@@ -83,8 +83,7 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
   for (std::size_t i = 0; i < arrays.size(); ++i)
     add(plan_.params[i], plan_.params[i]->role, arrays[i]);
   for (std::size_t i = 0; i < between.size(); ++i)
-    // Counters start at zero and return to it, so their content after the run is that of an input.
-    add(plan_.workspaces[i].buffer, plan_.workspaces[i].counters ? Role::input : Role::output, between[i]);
+    add(plan_.workspaces[i].buffer, plan_.workspaces[i].counters ? Role::inout : Role::output, between[i]);
   auto content = [&](std::size_t i) -> const Array & {
     return i < arrays.size() ? arrays[i] : between[i - arrays.size()];
   };
@@ -98,6 +97,11 @@ std::vector<std::string> GpuPlan::run(std::span<Array> arrays, std::span<const S
     std::vector<Array> results;
     for (std::size_t i = 0; i < buffers.size(); ++i)
       results.push_back(buffers[i].read(content(i), problems));
+    for (std::size_t i = 0; i < between.size(); ++i) // the array in `between` is zero
+      if (plan_.workspaces[i].counters && !std::equal(between[i].data(), between[i].data() + between[i].bytes(),
+                                                      results[arrays.size() + i].data()))
+        problems.push_back(fmt::format("buffer {}: a counter of arrivals is not zero after the launch",
+                                       plan_.workspaces[i].buffer->name));
     return results;
   };
   auto unwritten = [&](const std::vector<Array> &results, std::uint32_t poison) {

@@ -158,5 +158,40 @@ TEST_F(GpuPlanTest, AWorkspaceLiesBetweenGuardBands) {
       << diagnostics[0];
 }
 
+TEST_F(GpuPlanTest, CountersAreZeroBeforeAndAfterALaunch) {
+  auto counters = std::make_shared<const BufferNode>(
+      BufferNode{"arrived", DType::u32, {Expr(n)}, Scope::global, Role::temporary});
+  Buffer y = global("Y", Role::output);
+  Var i = make_var("i", DType::i32);
+  kernel::Kernel kernel;
+  kernel.name = "counts";
+  kernel.params = {y, counters};
+  kernel.indices = {{Axis::thread_x, i, n}};
+  kernel.body = kernel::make(kernel::Store{y, {i}, Expr(0.0F), ""});
+  kernel::Plan plan;
+  plan.name = "counts";
+  plan.params = {y};
+  plan.add_workspace(counters, true);
+  plan.kernels = {kernel};
+
+  unsigned left = 0;
+  fake_cuda().kernels["counts"] = [&](const FakeLaunch &launch) {
+    float *result = launch.pointer<float>(0);
+    unsigned *counts = launch.pointer<unsigned>(1);
+    for (std::int64_t at = 0; at < n; ++at)
+      result[at] = static_cast<float>(counts[at]);
+    counts[7] = left;
+  };
+  std::vector<Array> arrays = {Array(DType::f32, {n})};
+  GpuExecutor executor(*device, compiled);
+  EXPECT_EQ(executor.run(plan, arrays, {}).diagnostics, std::vector<std::string>());
+  for (std::size_t at = 0; at < n; ++at)
+    EXPECT_EQ(arrays[0].view<float>()[at], 0);
+  left = 1;
+  std::vector<std::string> diagnostics = executor.run(plan, arrays, {}).diagnostics;
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_EQ(diagnostics[0], "buffer arrived: a counter of arrivals is not zero after the launch");
+}
+
 } // namespace
 } // namespace nestsmith
