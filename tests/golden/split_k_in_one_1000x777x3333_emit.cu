@@ -17,13 +17,14 @@
 /// Counts the arrival of this block. True in all threads of the last of `blocks` blocks, which then sees all
 /// that the other blocks have written. The counter is 0 before the first arrival and after the last.
 static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsigned int blocks) {
-  __threadfence();  // makes the results of this thread visible to other blocks
-  __syncthreads();  // so that all threads have done this
-  const bool counts = threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0;
-  const bool last = __syncthreads_or(counts && atomicInc(counter, blocks - 1) == blocks - 1);
-  if (last)
-    __threadfence();  // later reads see the results of the other blocks
-  return last;
+  __syncthreads();  // all threads of this block have written their results
+  bool last = false;
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    __threadfence();  // other blocks see these results before the arrival
+    last = atomicInc(counter, blocks - 1) == blocks - 1;
+    __threadfence();  // this block sees the results of the others after its arrival
+  }
+  return __syncthreads_or(last);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
