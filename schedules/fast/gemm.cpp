@@ -4,6 +4,7 @@
 #include "schedules/workloads.h"
 
 #include <array>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -99,19 +100,22 @@ std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64
   return {block};
 }
 
-/// The last of the blocks that share a tile adds their parts of AB, and computes C from the sum. Consecutive
-/// threads compute groups of 4 columns.
-void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, bool vectors) {
+/// The last of the blocks that share a tile adds their parts of AB, and computes C from the sum. A thread takes
+/// groups of 4 columns, `columns` consecutive threads take consecutive groups of a row.
+void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, std::int64_t columns, bool vectors) {
   auto AB = s.block("AB"), C = s.block("C");
   s.reverse_compute_at(AB, tile);
   s.bind(part, Axis::block_z);
   s.last_block(part);
-  auto below = s.loops_below(AB, tile);
-  auto [step, thread, element] = s.split(s.fuse(below[0], below[1]), {infer, threads, elements});
-  s.reorder({below[2], element});
+  std::vector<Loop> below = s.loops_below(AB, tile);
+  Loop k = below[2];
+  auto [i_step, i_thread] = s.split(below[0], {infer, threads / columns});
+  auto [j_step, j_thread, element] = s.split(below[1], {infer, columns, elements});
+  s.reorder({i_step, j_step, i_thread, j_thread, k, element});
+  auto thread = s.fuse(i_thread, j_thread);
   s.reverse_compute_at(C, thread);
   s.bind(thread, Axis::thread_x);
-  s.unroll(below[2]);
+  s.unroll(k);
   by_vectors(s, {element}, vectors);
   by_vectors(s, s.loops_below(C, thread), vectors);
 }
@@ -180,7 +184,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     s.double_buffer(k_outer);
   by_vectors(s, s.loops_below(written, thread), vectors);
   if (split_k > 1)
-    add_parts(s, tiles.back(), part, choice.threads(), vectors);
+    add_parts(s, tiles.back(), part, choice.threads(), std::gcd(choice.tile(1) / elements, choice.threads()),
+              vectors);
   else if ((prefetch || !shape.is_multiple(2, bk)) && knobs.flag("last_k")) // the last tile of k gets own code
     s.partition(k_outer);
   bool rows = shape.is_multiple(0, choice.tile(0) * group), columns = shape.is_multiple(1, choice.tile(1));

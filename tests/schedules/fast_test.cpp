@@ -38,6 +38,7 @@ TEST(FastGemm, SharesTilesAmongBlocksWithoutAnotherResult) {
   };
   for (const Case &x : {Case{{64, 256, 512}, "split_k=8"}, Case{{128, 128, 4096}, "split_k=16"},
                         Case{{33, 65, 130}, "split_k=4"}, Case{{33, 65, 130}, "split_k=4,group=4,bk=8"},
+                        Case{{33, 100, 130}, "split_k=2,results=8x12,warps=1x1"},
                         Case{{70, 132, 300}, "split_k=2,fragments=true,columns=true,bk=8"},
                         Case{{1, 1, 64}, "split_k=2,warps=1x1,prefetch=false"}})
     for (DType dtype : {DType::u32, DType::f32}) {
