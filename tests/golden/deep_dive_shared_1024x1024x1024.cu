@@ -10,6 +10,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   const int i = i_outer * 32 + tid / 32;
   const int j = j_outer * 32 + tid % 32;
   float AB = 0.0f;
+  #pragma unroll 4
   for (int k_outer = 0; k_outer < 32; ++k_outer) {
     const int A_k = k_outer * 32 + tid % 32;
     const int B_k = k_outer * 32 + tid / 32;

@@ -16,8 +16,10 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
 
   const int A_i = i_0 * 128 + tid / 2;
   const int B_k = tid / 32;
+  const int B_k_1 = tid / 32 + 8;
   const int A_k = tid % 2 * 4;
   const int B_j = j_0 * 128 + tid % 32 * 4;
+  const int A_k_1 = tid % 2 * 4 + 8;
   if (i_0 < 7) {  // all tiles are full
     #pragma unroll
     for (int i_1 = 0; i_1 < 2; ++i_1) {
@@ -48,32 +50,87 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     }
     *reinterpret_cast<float4 *>(&B_shared[tid * 4]) =
         make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
+    const float4 A_v_1 = *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_1]);
+    A_local[0] = A_v_1.x;
+    A_local[1] = A_v_1.y;
+    A_local[2] = A_v_1.z;
+    A_local[3] = A_v_1.w;
+    const float4 B_v_1 = *reinterpret_cast<const float4 *>(&B[B_k_1 * 1024 + B_j]);
+    B_local[0] = B_v_1.x;
+    B_local[1] = B_v_1.y;
+    B_local[2] = B_v_1.z;
+    B_local[3] = B_v_1.w;
     __syncthreads();  // A_shared, B_shared: written above, read below
-    for (int k_outer = 0; k_outer < 3; ++k_outer) {
-      const int B_k_1 = k_outer * 8 + tid / 32 + 8;
-      const int A_k_1 = k_outer * 8 + tid % 2 * 4 + 8;
-      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
-        const float4 A_v_1 =
-            A_k_1 < 20 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_1])
+    #pragma unroll
+    for (int k_inner = 0; k_inner < 8; ++k_inner) {
+      #pragma unroll
+      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+        const float4 A_shared_v =
+            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + ax_A_shared_i_0 * 64 +
+            tid / 64 * 16 + tid / 8 % 4 * 4]);
+        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
+        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
+        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
+        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+      }
+      #pragma unroll
+      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+        const float4 B_shared_v =
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_0 * 64 +
+            tid / 32 % 2 * 32 + tid % 8 * 4]);
+        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
+        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
+        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
+        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+      }
+      #pragma unroll
+      for (int i_1 = 0; i_1 < 2; ++i_1) {
+        #pragma unroll
+        for (int i_4 = 0; i_4 < 4; ++i_4) {
+          #pragma unroll
+          for (int j_1 = 0; j_1 < 2; ++j_1) {
+            #pragma unroll
+            for (int j_4 = 0; j_4 < 4; ++j_4) {
+              AB[i_1 * 32 + i_4 * 8 + j_1 * 4 + j_4] +=
+                  A_shared_local[i_1 * 4 + i_4] * B_shared_local[j_1 * 4 + j_4];
+            }
+          }
+        }
+      }
+    }
+    #pragma unroll
+    for (int ax_A_k_inner = 0; ax_A_k_inner < 4; ++ax_A_k_inner) {
+      A_shared[tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2 + 1056] = A_local[ax_A_k_inner];
+    }
+    *reinterpret_cast<float4 *>(&B_shared[tid * 4 + 1024]) =
+        make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
+    // A_shared, B_shared: written above, read below; read above, overwritten below
+    __syncthreads();
+    for (int k_outer = 0; k_outer < 2; ++k_outer) {
+      const int B_k_2 = (k_outer + 1) * 8 + tid / 32 + 8;
+      const int A_k_2 = (k_outer + 1) * 8 + tid % 2 * 4 + 8;
+      if (k_outer + 1 + 1 < 3) {
+        const float4 A_v_2 =
+            A_k_2 < 20 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_2])
             : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        A_local[0] = A_v_1.x;
-        A_local[1] = A_v_1.y;
-        A_local[2] = A_v_1.z;
-        A_local[3] = A_v_1.w;
-        const float4 B_v_1 =
-            B_k_1 < 20 ? *reinterpret_cast<const float4 *>(&B[B_k_1 * 1024 + B_j])
+        A_local[0] = A_v_2.x;
+        A_local[1] = A_v_2.y;
+        A_local[2] = A_v_2.z;
+        A_local[3] = A_v_2.w;
+        const float4 B_v_2 =
+            B_k_2 < 20 ? *reinterpret_cast<const float4 *>(&B[B_k_2 * 1024 + B_j])
             : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        B_local[0] = B_v_1.x;
-        B_local[1] = B_v_1.y;
-        B_local[2] = B_v_1.z;
-        B_local[3] = B_v_1.w;
+        B_local[0] = B_v_2.x;
+        B_local[1] = B_v_2.y;
+        B_local[2] = B_v_2.z;
+        B_local[3] = B_v_2.w;
       }
       #pragma unroll
       for (int k_inner = 0; k_inner < 8; ++k_inner) {
         #pragma unroll
         for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
           const float4 A_shared_v =
-              *reinterpret_cast<const float4 *>(&A_shared[k_outer % 2 * 1056 + k_inner * 132 +
+              *reinterpret_cast<const float4 *>(&A_shared[(k_outer + 1) % 2 * 1056 + k_inner * 132 +
               ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
           A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
           A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
@@ -83,7 +140,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         #pragma unroll
         for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
           const float4 B_shared_v =
-              *reinterpret_cast<const float4 *>(&B_shared[k_outer % 2 * 1024 + k_inner * 128 +
+              *reinterpret_cast<const float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + k_inner * 128 +
               ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
           B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
           B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
@@ -105,17 +162,16 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
           }
         }
       }
-      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
+      if (k_outer + 1 + 1 < 3) {
         #pragma unroll
         for (int ax_A_k_inner = 0; ax_A_k_inner < 4; ++ax_A_k_inner) {
-          A_shared[(k_outer + 1) % 2 * 1056 + tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2] =
+          A_shared[k_outer * 1056 + tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2] =
               A_local[ax_A_k_inner];
         }
-        *reinterpret_cast<float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + tid * 4]) =
+        *reinterpret_cast<float4 *>(&B_shared[k_outer * 1024 + tid * 4]) =
             make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
       }
-      // A_shared, B_shared: written above, read by the next k_outer; read above, overwritten by it
-      __syncthreads();
+      __syncthreads();  // A_shared, B_shared: written above, read by the next k_outer
     }
     #pragma unroll
     for (int ax_i_0 = 0; ax_i_0 < 2; ++ax_i_0) {
@@ -168,32 +224,89 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     }
     *reinterpret_cast<float4 *>(&B_shared[tid * 4]) =
         make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
+    const float4 A_v_1 =
+        A_i < 1000 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_1])
+        : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    A_local[0] = A_v_1.x;
+    A_local[1] = A_v_1.y;
+    A_local[2] = A_v_1.z;
+    A_local[3] = A_v_1.w;
+    const float4 B_v_1 = *reinterpret_cast<const float4 *>(&B[B_k_1 * 1024 + B_j]);
+    B_local[0] = B_v_1.x;
+    B_local[1] = B_v_1.y;
+    B_local[2] = B_v_1.z;
+    B_local[3] = B_v_1.w;
     __syncthreads();  // A_shared, B_shared: written above, read below
-    for (int k_outer = 0; k_outer < 3; ++k_outer) {
-      const int B_k_1 = k_outer * 8 + tid / 32 + 8;
-      const int A_k_1 = k_outer * 8 + tid % 2 * 4 + 8;
-      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
-        const float4 A_v_1 =
-            A_i < 1000 && A_k_1 < 20 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_1])
+    #pragma unroll
+    for (int k_inner = 0; k_inner < 8; ++k_inner) {
+      #pragma unroll
+      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+        const float4 A_shared_v =
+            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + ax_A_shared_i_0 * 64 +
+            tid / 64 * 16 + tid / 8 % 4 * 4]);
+        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
+        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
+        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
+        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+      }
+      #pragma unroll
+      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+        const float4 B_shared_v =
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_0 * 64 +
+            tid / 32 % 2 * 32 + tid % 8 * 4]);
+        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
+        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
+        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
+        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+      }
+      #pragma unroll
+      for (int i_1 = 0; i_1 < 2; ++i_1) {
+        #pragma unroll
+        for (int i_4 = 0; i_4 < 4; ++i_4) {
+          #pragma unroll
+          for (int j_1 = 0; j_1 < 2; ++j_1) {
+            #pragma unroll
+            for (int j_4 = 0; j_4 < 4; ++j_4) {
+              AB[i_1 * 32 + i_4 * 8 + j_1 * 4 + j_4] +=
+                  A_shared_local[i_1 * 4 + i_4] * B_shared_local[j_1 * 4 + j_4];
+            }
+          }
+        }
+      }
+    }
+    #pragma unroll
+    for (int ax_A_k_inner = 0; ax_A_k_inner < 4; ++ax_A_k_inner) {
+      A_shared[tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2 + 1056] = A_local[ax_A_k_inner];
+    }
+    *reinterpret_cast<float4 *>(&B_shared[tid * 4 + 1024]) =
+        make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
+    // A_shared, B_shared: written above, read below; read above, overwritten below
+    __syncthreads();
+    for (int k_outer = 0; k_outer < 2; ++k_outer) {
+      const int B_k_2 = (k_outer + 1) * 8 + tid / 32 + 8;
+      const int A_k_2 = (k_outer + 1) * 8 + tid % 2 * 4 + 8;
+      if (k_outer + 1 + 1 < 3) {
+        const float4 A_v_2 =
+            A_i < 1000 && A_k_2 < 20 ? *reinterpret_cast<const float4 *>(&A[A_i * 20 + A_k_2])
             : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        A_local[0] = A_v_1.x;
-        A_local[1] = A_v_1.y;
-        A_local[2] = A_v_1.z;
-        A_local[3] = A_v_1.w;
-        const float4 B_v_1 =
-            B_k_1 < 20 ? *reinterpret_cast<const float4 *>(&B[B_k_1 * 1024 + B_j])
+        A_local[0] = A_v_2.x;
+        A_local[1] = A_v_2.y;
+        A_local[2] = A_v_2.z;
+        A_local[3] = A_v_2.w;
+        const float4 B_v_2 =
+            B_k_2 < 20 ? *reinterpret_cast<const float4 *>(&B[B_k_2 * 1024 + B_j])
             : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        B_local[0] = B_v_1.x;
-        B_local[1] = B_v_1.y;
-        B_local[2] = B_v_1.z;
-        B_local[3] = B_v_1.w;
+        B_local[0] = B_v_2.x;
+        B_local[1] = B_v_2.y;
+        B_local[2] = B_v_2.z;
+        B_local[3] = B_v_2.w;
       }
       #pragma unroll
       for (int k_inner = 0; k_inner < 8; ++k_inner) {
         #pragma unroll
         for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
           const float4 A_shared_v =
-              *reinterpret_cast<const float4 *>(&A_shared[k_outer % 2 * 1056 + k_inner * 132 +
+              *reinterpret_cast<const float4 *>(&A_shared[(k_outer + 1) % 2 * 1056 + k_inner * 132 +
               ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
           A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
           A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
@@ -203,7 +316,7 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         #pragma unroll
         for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
           const float4 B_shared_v =
-              *reinterpret_cast<const float4 *>(&B_shared[k_outer % 2 * 1024 + k_inner * 128 +
+              *reinterpret_cast<const float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + k_inner * 128 +
               ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
           B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
           B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
@@ -225,17 +338,16 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
           }
         }
       }
-      if (k_outer + 1 < 3) {  // not in the last iteration of k_outer
+      if (k_outer + 1 + 1 < 3) {
         #pragma unroll
         for (int ax_A_k_inner = 0; ax_A_k_inner < 4; ++ax_A_k_inner) {
-          A_shared[(k_outer + 1) % 2 * 1056 + tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2] =
+          A_shared[k_outer * 1056 + tid % 2 * 528 + ax_A_k_inner * 132 + tid / 2] =
               A_local[ax_A_k_inner];
         }
-        *reinterpret_cast<float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + tid * 4]) =
+        *reinterpret_cast<float4 *>(&B_shared[k_outer * 1024 + tid * 4]) =
             make_float4(B_local[0], B_local[1], B_local[2], B_local[3]);
       }
-      // A_shared, B_shared: written above, read by the next k_outer; read above, overwritten by it
-      __syncthreads();
+      __syncthreads();  // A_shared, B_shared: written above, read by the next k_outer
     }
     #pragma unroll
     for (int ax_i_0 = 0; ax_i_0 < 2; ++ax_i_0) {

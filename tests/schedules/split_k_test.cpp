@@ -149,7 +149,7 @@ TEST(SplitKInOneKernel, RunsInAFileForSeveralShapes) {
       plan.info.sizes = gemm_sizes(shape[0], shape[1], shape[2]);
     return plan;
   };
-  Dispatch dispatch("split", {}, {part({33, 20, 130}, 3), part({16, 40, 64}, 2)}, std::nullopt);
+  Dispatch dispatch("split", {}, {part({33, 20, 130}, 3), part({16, 40, 64}, 2)}, {});
   EXPECT_TRUE(test::contains(emit(dispatch), "The workspace begins with counters"));
   EXPECT_TRUE(test::contains(emit_header(dispatch), "The workspace begins with counters"));
   std::vector<CheckedLaunch> launches;
