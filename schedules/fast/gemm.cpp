@@ -37,7 +37,7 @@ struct Choices {
 
 /// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t bk) {
-  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16};
+  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
   std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && (shape.stated || 2 * n * bk > shape[2]); });
   return candidates;
 }
@@ -127,11 +127,11 @@ void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, std::int
 /// and each 128-bit read of shared memory takes two clocks instead of four. If `split_k` is more than 1, as
 /// many blocks share a tile, and each multiplies a part of k.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
   Choices choice(knobs, shape);
   const auto &[warps, lanes, results, zigzag, prefetch, fragments, by_columns, snake, bk, group, split_k] =
       choice;
   std::int64_t low = zigzag ? 2 : 1;
-  Schedule s(nestsmith::gemm(shape, dtype), target);
   bool vectors = !ladder::vector_variant(shape, dtype);
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
@@ -186,7 +186,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   if (split_k > 1)
     add_parts(s, tiles.back(), part, choice.threads(), std::gcd(choice.tile(1) / elements, choice.threads()),
               vectors);
-  else if ((prefetch || !shape.is_multiple(2, bk)) && knobs.flag("last_k")) // the last tile of k gets own code
+  // The last tile of k gets code of its own.
+  if ((prefetch || (split_k == 1 && !shape.is_multiple(2, bk))) && knobs.flag("last_k"))
     s.partition(k_outer);
   bool rows = shape.is_multiple(0, choice.tile(0) * group), columns = shape.is_multiple(1, choice.tile(1));
   if (!rows || (group > 1 && !columns))
