@@ -87,8 +87,10 @@ void Tuning::enumerate(bool all) {
     show(fmt::format("{} points built", done));
     return true;
   };
-  space_ = tune::enumerate(build_point, choice_.knobs, most_points, report);
-  if (!space_.complete)
+  bool small = tune::estimated_points(build_point, choice_.knobs) <= static_cast<double>(most_points);
+  if (small)
+    space_ = tune::enumerate(build_point, choice_.knobs, most_points, report);
+  if (!small || !space_.complete)
     space_ = tune::sample(build_point, choice_.knobs, most_points, options_.seed, report);
   progress_.clear();
   if (space_.knobs.empty())

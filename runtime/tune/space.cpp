@@ -95,6 +95,16 @@ std::int64_t Space::tried() const {
   return count;
 }
 
+double estimated_points(const Build &build, const KnobValues &fixed) {
+  Space first;
+  Knobs knobs(fixed);
+  add(first, build, knobs);
+  double product = 1;
+  for (const Knob &knob : first.knobs)
+    product *= fixed.contains(knob.name) ? 1 : static_cast<double>(knob.candidates.size());
+  return product;
+}
+
 Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit, const OnPoint &on_point) {
   Space space;
   std::int64_t done = 0;
@@ -114,27 +124,48 @@ Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit,
   return space;
 }
 
+/// One random point: its knobs, and a space that contains only this point.
+struct Draw {
+  KnobValues knobs;
+  Space space;
+};
+
+/// Builds the points of the seeds first, first + 1, … on all cores.
+std::vector<Draw> draw(const Build &build, const KnobValues &fixed, std::uint64_t seed, std::uint64_t first,
+                       std::size_t count) {
+  std::vector<Draw> draws(count);
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::size_t> workers(sim::worker_count(0, count));
+  sim::run_workers(workers, [&](std::size_t) {
+    for (std::size_t n = next++; n < count; n = next++) {
+      Knobs knobs = first + n == 0 ? Knobs(fixed) : Knobs::random(seed + first + n, fixed);
+      add(draws[n].space, build, knobs);
+      draws[n].knobs = knobs.chosen();
+    }
+  });
+  return draws;
+}
+
 Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
              const OnPoint &on_point) {
   constexpr int most_repeats = 100;
+  constexpr std::size_t points_at_a_time = 64; // more than cores, and independent of their number
   Space space;
   space.complete = false;
   std::set<KnobValues> known;
   int repeats = 0;
-  for (std::uint64_t n = 0; static_cast<std::int64_t>(known.size()) < limit && repeats < most_repeats; ++n) {
-    Knobs knobs = n == 0 ? Knobs(fixed) : Knobs::random(seed + n, fixed);
-    Space tried;
-    add(tried, build, knobs);
-    if (!known.insert(knobs.chosen()).second) {
-      ++repeats;
-      continue;
+  for (std::uint64_t first = 0;; first += points_at_a_time)
+    for (const Draw &drawn : draw(build, fixed, seed, first, points_at_a_time)) {
+      if (!known.insert(drawn.knobs).second) {
+        if (++repeats == most_repeats)
+          return space;
+        continue;
+      }
+      repeats = 0;
+      merge(space, drawn.space);
+      if (!on_point(known.size()) || static_cast<std::int64_t>(known.size()) >= limit)
+        return space;
     }
-    repeats = 0;
-    merge(space, tried);
-    if (!on_point(known.size()))
-      break;
-  }
-  return space;
 }
 
 std::vector<KnobValues> add_neighbours(Space &space, const Build &build, const KnobValues &fixed,

@@ -55,10 +55,13 @@ struct Space {
 /// Called after each point with the number of finished points. Returns false to stop.
 using OnPoint = std::function<bool(std::size_t done)>;
 
+/// The number of points if every point asks for the knobs of the first point, with the same candidates.
+double estimated_points(const Build &build, const KnobValues &fixed);
+
 /// The knobs in `fixed` have these values at all points. A point that `build` refuses is counted in `removed`.
 /// `enumerate` builds all points, or the first `limit`, in the order of KnobSpace. `sample` builds the default
-/// point, and random points until there are `limit` different ones. It ends early if 100 seeds in succession
-/// give no new point.
+/// point, and random points until there are `limit` different ones, on all cores; the result does not depend on
+/// their number. It ends early if 100 seeds in succession give no new point.
 Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit, const OnPoint &on_point);
 Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
              const OnPoint &on_point);

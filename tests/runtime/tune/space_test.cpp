@@ -68,6 +68,11 @@ TEST(TuneSpace, ObeysLimits) {
   EXPECT_FALSE(stopped.complete);
 }
 
+TEST(TuneSpace, EstimatesTheNumberOfPoints) {
+  EXPECT_GE(estimated_points(rows, {}), static_cast<double>(enumerate(rows, {}, 100, go_on).tried()));
+  EXPECT_EQ(estimated_points(rows, {{"threads", "32"}, {"vectors", "false"}}), 1);
+}
+
 TEST(TuneSpace, SamplesReproducibly) {
   Space one = sample(rows, {}, 5, 7, go_on), again = sample(rows, {}, 5, 7, go_on);
   EXPECT_EQ(one.tried(), 5);
