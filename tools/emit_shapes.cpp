@@ -101,8 +101,8 @@ symbolic_schedules(const Choice &choice, const std::vector<Shape> &listed, DType
                    const Size &limits, std::string &reason) {
   std::vector<Shape> near;
   for (const records::Record *record : table_records(choice, dtype, target))
-    if (Shape shape = records::extents_of(*record);
-        shape.size() == listed.front().size() && std::ranges::find(near, shape) == near.end())
+    if (Shape shape = records::extents_of(*record); record->symbolic && shape.size() == listed.front().size() &&
+                                                    std::ranges::find(near, shape) == near.end())
       near.push_back(shape);
   if (near.empty())
     near.push_back(listed.front());

@@ -103,8 +103,7 @@ Schedule Choice::schedule(const Shape &shape, DType dtype, const Target &target,
   problem.dtype = dtype_in(*table, dtype);
   problem.gpu = serving_gpu(*table, problem.dtype, target);
   problem.extents = shape;
-  if (shape.stated)
-    problem.multiple_of = shape.stated->multiple_of;
+  problem.symbolic = shape.stated.has_value();
   std::vector<const records::Record *> records = table->nearest(problem);
   for (const records::Record *record : records) {
     if (given_table)
@@ -127,9 +126,10 @@ Schedule Choice::schedule(const Shape &shape, DType dtype, const Target &target,
   }
   if (use) {
     *use = TableUse();
-    (*use)->why = records.empty() ? fmt::format("{} has no record of {} with {} extents", table->where(),
-                                                problem.dtype, shape.size())
-                                  : fmt::format("no record of {} is legal for this shape", table->where());
+    (*use)->why = records.empty()
+                      ? fmt::format("{} has no record of {} with {} extents for {}", table->where(),
+                                    problem.dtype, shape.size(), problem.symbolic ? "all shapes" : "one shape")
+                      : fmt::format("no record of {} is legal for this shape", table->where());
   }
   return with_knobs(shape, dtype, target, used);
 }

@@ -84,11 +84,10 @@ std::vector<const Record *> KnobTable::of_gpu(const std::string &gpu, const std:
 
 double distance(const Problem &problem, const Record &record) {
   std::vector<std::int64_t> extents = extents_of(record);
-  double sum = problem.multiple_of.has_value() == record.symbolic ? 0 : 1;
+  double sum = 0;
   for (std::size_t n = 0; n < extents.size(); ++n) {
     double ratio = static_cast<double>(problem.extents[n]) / static_cast<double>(extents[n]);
-    std::int64_t wanted = problem.multiple_of.value_or(problem.extents[n]);
-    bool differ = (wanted % vector_elements == 0) != (extents[n] % vector_elements == 0);
+    bool differ = (problem.extents[n] % vector_elements == 0) != (extents[n] % vector_elements == 0);
     sum += std::abs(std::log2(ratio)) + (differ && !record.symbolic ? 1 : 0);
   }
   return sum;
@@ -97,7 +96,7 @@ double distance(const Problem &problem, const Record &record) {
 std::vector<const Record *> KnobTable::nearest(const Problem &problem) const {
   std::vector<const Record *> found;
   for (const Record &record : records_)
-    if (record.gpu == problem.gpu && record.dtype == problem.dtype &&
+    if (record.gpu == problem.gpu && record.dtype == problem.dtype && record.symbolic == problem.symbolic &&
         extents_of(record).size() == problem.extents.size())
       found.push_back(&record);
   std::ranges::stable_sort(found, {}, [&](const Record *record) { return distance(problem, *record); });

@@ -15,8 +15,7 @@ namespace nestsmith::records {
 struct Problem {
   std::string gpu, dtype;
   std::vector<std::int64_t> extents;
-  /// For a kernel for all shapes: the number of which all extents are multiples. None: a kernel for one shape.
-  std::optional<std::int64_t> multiple_of;
+  bool symbolic = false; ///< for a kernel for all shapes
 };
 
 class KnobTable {
@@ -33,8 +32,8 @@ public:
   /// The records of the GPU and the dtype, the smallest shape first.
   std::vector<const Record *> of_gpu(const std::string &gpu, const std::string &dtype) const;
 
-  /// The records of this GPU, dtype and number of extents, by ascending `distance`; of equal ones, the smallest
-  /// shape first.
+  /// The records of this GPU, dtype, kind of kernel and number of extents, by ascending `distance`; of equal
+  /// ones, the smallest shape first.
   std::vector<const Record *> nearest(const Problem &problem) const;
 
 private:
@@ -46,8 +45,8 @@ private:
 std::vector<std::int64_t> extents_of(const Record &record);
 
 /// The sum of |log2(a/b)| over the extents a of the problem and b of the record. Add 1 for each extent of which
-/// only one of both is a multiple of 4, since vectors have 4 elements, unless the record is for all shapes. Add
-/// 1 if only one of both is for all shapes. 0: the record is of this problem.
+/// only one of both is a multiple of 4, since vectors have 4 elements, unless the record is for all shapes.
+/// 0: the record is of this problem.
 double distance(const Problem &problem, const Record &record);
 
 } // namespace nestsmith::records

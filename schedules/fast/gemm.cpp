@@ -17,6 +17,13 @@ constexpr std::int64_t elements = 4; ///< consecutive rows, or columns, of one 1
 /// One number for the rows, and one for the columns.
 using Grid = std::array<std::int64_t, 2>;
 
+/// The candidates with `one` before the others: the first candidate is the default.
+template <class T> std::vector<T> first(const T &one, std::vector<T> candidates) {
+  std::erase(candidates, one);
+  candidates.insert(candidates.begin(), one);
+  return candidates;
+}
+
 /// A knob with candidates such as "2x4".
 Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates) {
   std::string chosen = knobs.choose(name, candidates);
@@ -28,7 +35,7 @@ struct Choices {
   Choices(Knobs &knobs, const Shape &shape);
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
-  std::vector<std::int64_t> blocks(const Target &target, DType dtype, bool long_addresses) const;
+  std::vector<std::int64_t> blocks(const Target &target, DType dtype, std::int64_t usual) const;
 
   Grid warps, lanes, results;
   bool zigzag, prefetch, fragments, columns, snake;
@@ -43,8 +50,9 @@ std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t bk) {
 }
 
 Choices::Choices(Knobs &knobs, const Shape &shape)
-    : warps(
-          choose_grid(knobs, "warps", {"2x2", "4x2", "2x4", "1x1", "1x2", "2x1", "1x4", "4x1", "1x8", "8x1"})),
+    : warps(choose_grid(knobs, "warps",
+                        first<std::string>(shape.stated ? "4x2" : "2x2", {"2x2", "4x2", "2x4", "1x1", "1x2",
+                                                                          "2x1", "1x4", "4x1", "1x8", "8x1"}))),
       lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
       results(choose_grid(knobs, "results", {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8"})),
       zigzag(knobs.flag("zigzag", true)), prefetch(knobs.flag("prefetch", true)),
@@ -54,16 +62,14 @@ Choices::Choices(Knobs &knobs, const Shape &shape)
     split_k = knobs.choose("split_k", parts);
 }
 
-/// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory. 0
-/// states no number, and is the default if the addresses take many registers. A thread also needs registers for
-/// its results and for the operands, and an SM has 65536 registers.
-std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype, bool long_addresses) const {
+/// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
+/// usual one first. 0 states no number. A thread also needs registers for its results and for the operands, and
+/// an SM has 65536 registers.
+std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype, std::int64_t usual) const {
   std::int64_t registers = threads() * (results[0] * results[1] + 24);
   std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = (prefetch ? 2 : 1) * bk * row;
   std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
-  std::vector<std::int64_t> candidates = {3, 2, 0, 1, 4, 5, 6, 8};
-  if (long_addresses)
-    candidates = {0, 1, 2, 3, 4, 5, 6, 8};
+  std::vector<std::int64_t> candidates = first<std::int64_t>(usual, {3, 2, 0, 1, 4, 5, 6, 8});
   std::erase_if(candidates, [&](std::int64_t n) {
     return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
   });
@@ -187,14 +193,16 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     add_parts(s, tiles.back(), part, choice.threads(), std::gcd(choice.tile(1) / elements, choice.threads()),
               vectors);
   // The last tile of k gets code of its own.
-  if ((prefetch || (split_k == 1 && !shape.is_multiple(2, bk))) && knobs.flag("last_k"))
+  if ((prefetch || (split_k == 1 && !shape.is_multiple(2, bk))) &&
+      knobs.flag("last_k", shape.stated.has_value()))
     s.partition(k_outer);
   bool rows = shape.is_multiple(0, choice.tile(0) * group), columns = shape.is_multiple(1, choice.tile(1));
   if (!rows || (group > 1 && !columns))
     s.partition(tiles.front());
   if (group == 1 && !columns)
     s.partition(tiles.back());
-  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks(target, dtype, !vectors || shape.stated)))
+  std::int64_t usual = !vectors ? 0 : shape.stated ? 2 : 3; // addresses take many registers
+  if (std::int64_t blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)))
     s.launch_bounds(blocks);
   return s;
 }

@@ -30,6 +30,12 @@ records::Record record(const std::string &rung, const std::string &shape, const 
   return one;
 }
 
+records::Record symbolic_record(const std::string &rung, const std::string &shape, const std::string &knobs) {
+  records::Record one = record(rung, shape, knobs);
+  one.symbolic = true;
+  return one;
+}
+
 /// Y = X. Blocks of 256 threads need a size that is a multiple of 256.
 Schedule copied(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Workload w("copied");
@@ -161,6 +167,8 @@ TEST_F(GivenTable, ReplacesTheTableOfTheRung) {
 TEST_F(GivenTable, EmitsTheKernelsOfItsShapes) {
   std::string mine = write({record("fast/gemm", "16x20x16", "warps=1x1,results=4x4,bk=8"),
                             record("fast/gemm", "40x80x24", "warps=1x2,results=4x8,bk=16"),
+                            symbolic_record("fast/gemm", "16x20x16", "warps=1x1,results=4x4,bk=8"),
+                            symbolic_record("fast/gemm", "40x80x24", "warps=1x2,results=4x8,bk=16"),
                             record("fast/gemm", "8x8x8", "warps=1x1", "NVIDIA A100-SXM4-40GB")});
   std::string emit = "emit fast/best --gpu H200 --table " + mine + " --shapes ";
   Ran ran = nestsmith(emit + "table --standalone");

@@ -28,7 +28,7 @@ KnobTable table(const std::vector<Record> &records) {
 }
 
 Problem problem(std::vector<std::int64_t> extents) {
-  return {.gpu = "NVIDIA H200", .dtype = "f32", .extents = std::move(extents), .multiple_of = std::nullopt};
+  return {.gpu = "NVIDIA H200", .dtype = "f32", .extents = std::move(extents)};
 }
 
 std::string nearest(const KnobTable &table, const Problem &problem) {
@@ -56,18 +56,16 @@ TEST(KnobTable, PrefersAShapeOfTheSameAlignment) {
   EXPECT_EQ(nearest(mixed, problem({4001, 4001, 4001})), "4096x4096x4096");
 }
 
-TEST(KnobTable, PrefersAKernelOfTheSameKind) {
+TEST(KnobTable, GivesOnlyKernelsOfTheSameKind) {
   Record symbolic = record("1000x1000x1000");
   symbolic.symbolic = true;
   KnobTable both = table({symbolic, record("1000x1000x1000"), record("1001x1001x1001")});
   Problem all = problem({1000, 1000, 1000});
   EXPECT_EQ(nearest(both, all), "1000x1000x1000");
-  all.multiple_of = 1;
+  all.symbolic = true;
   EXPECT_EQ(nearest(both, all), "1000x1000x1000 symbolic");
   KnobTable constant = table({record("1000x1000x1000"), record("1001x1001x1001")});
-  EXPECT_EQ(nearest(constant, all), "1001x1001x1001");
-  all.multiple_of = 8;
-  EXPECT_EQ(nearest(constant, all), "1000x1000x1000");
+  EXPECT_EQ(nearest(constant, all), "none");
 }
 
 TEST(KnobTable, SeparatesGpusAndTypes) {
