@@ -18,7 +18,7 @@ Intrinsic dot4(DType dtype, std::string_view scalar, std::string_view vector) {
           .meaning = meaning,
           .extent = 4,
           .alignment = 16,
-          .minimum_arch = {50},
+          .feature = Feature::vector_access,
           .prelude = fmt::format("/// sum + a.x*b.x + a.y*b.y + a.z*b.z + a.w*b.w\n"
                                  "static __device__ __forceinline__ {0} dot4({1} a, {1} b, {0} sum) {{\n"
                                  "  return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;\n"

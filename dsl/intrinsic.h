@@ -22,8 +22,9 @@ struct Intrinsic {
   Expr meaning;                ///< the result as an expression of the parameters, without side effects
   std::int64_t extent;         ///< iterations of the loop that one call replaces
   std::int64_t alignment = 0;  ///< bytes, for each vector operand in memory
-  Arch minimum_arch = {};      ///< the first architecture that supports it
-  std::string prelude;         ///< definition of the function in CUDA C++; empty: CUDA has it
+  /// What an architecture needs for the function. None: all architectures have it.
+  std::optional<Feature> feature = {};
+  std::string prelude; ///< definition of the function in CUDA C++; empty: CUDA has it
 };
 
 /// The intrinsic of this name for this element dtype, or null.

@@ -14,13 +14,14 @@ namespace {
 /// The properties that differ between architectures. A kilobyte has 1024 bytes.
 struct Row {
   int number; ///< of the architecture
-  std::int64_t threads_per_sm, blocks_per_sm, shared_kb_per_sm, shared_kb_opt_in;
+  std::int64_t threads_per_sm, blocks_per_sm, shared_kb_per_sm, shared_kb_opt_in, shared_kb_reserved;
 };
-constexpr Row every_gpu = {0, 1024, 16, 64, 48};
+constexpr Row every_gpu = {0, 1024, 16, 64, 48, 0};
 constexpr Row rows[] = {
-    {70, 2048, 32, 96, 96},    {75, 1024, 16, 64, 64},   {80, 2048, 32, 164, 163}, {86, 1536, 16, 100, 99},
-    {87, 1536, 16, 164, 163},  {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227},
-    {103, 2048, 32, 228, 227}, {120, 1536, 24, 100, 99}, {121, 1536, 24, 100, 99},
+    {70, 2048, 32, 96, 96, 0},   {75, 1024, 16, 64, 64, 0},    {80, 2048, 32, 164, 163, 1},
+    {86, 1536, 16, 100, 99, 1},  {87, 1536, 16, 164, 163, 1},  {89, 1536, 24, 100, 99, 1},
+    {90, 2048, 32, 228, 227, 1}, {100, 2048, 32, 228, 227, 1}, {103, 2048, 32, 228, 227, 1},
+    {120, 1536, 24, 100, 99, 1}, {121, 1536, 24, 100, 99, 1},
 };
 
 /// Architectures that compilers know but whose limits are not listed above.
@@ -28,10 +29,22 @@ constexpr int others[] = {50, 52, 53, 60, 61, 62, 72, 88, 101, 110};
 
 } // namespace
 
+std::vector<Arch> known_architectures() {
+  std::vector<Arch> result = architectures();
+  for (int number : others)
+    result.push_back({number});
+  std::size_t numbers = result.size();
+  for (std::size_t n = 0; n < numbers; ++n)
+    for (char suffix : {'a', 'f'})
+      if (has_suffix(result[n].number, suffix))
+        result.push_back({result[n].number, suffix});
+  std::ranges::sort(result);
+  return result;
+}
+
 bool is_known(Arch arch) {
-  bool known = std::ranges::find(rows, arch.number, &Row::number) != std::end(rows) ||
-               std::ranges::find(others, arch.number) != std::end(others);
-  return known && (arch.suffix != 'a' || arch.number >= 90) && (arch.suffix != 'f' || arch.number >= 100);
+  std::vector<Arch> known = known_architectures();
+  return std::ranges::find(known, arch) != known.end();
 }
 
 Target make_target(Arch arch) {
@@ -43,7 +56,7 @@ Target make_target(Arch arch) {
   target.blocks_per_sm = found.blocks_per_sm;
   target.shared_bytes_per_sm = found.shared_kb_per_sm * 1024;
   target.shared_bytes_per_block = found.shared_kb_opt_in * 1024;
-  target.shared_bytes_reserved = found.number < 80 ? 0 : 1024;
+  target.shared_bytes_reserved = found.shared_kb_reserved * 1024;
   return target;
 }
 

@@ -35,6 +35,8 @@ Target make_target(std::string_view arch);
 /// The architectures in the table: sm_70, ….
 std::vector<Arch> architectures();
 
+/// All architectures that compilers know, in ascending order, with those that have a suffix.
+std::vector<Arch> known_architectures();
 /// Whether the architecture exists: true for sm_80, sm_90a and sm_100f, false for sm_42 and sm_80a.
 bool is_known(Arch arch);
 

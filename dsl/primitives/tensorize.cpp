@@ -19,10 +19,9 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, D
                 fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
                             nestsmith::name(dtype), fmt::join(intrinsic_signatures(), ", ")));
   Arch arch = edit.schedule().target().arch;
-  if (arch < found->minimum_arch)
+  if (std::string why = found->feature ? why_not(*found->feature, arch) : ""; !why.empty())
     edit.refuse("tensorize.arch",
-                fmt::format("the intrinsic {} needs {} or later, and the target is {}; choose another target",
-                            name, to_string(found->minimum_arch), to_string(arch)));
+                fmt::format("the target lacks the intrinsic {}: {}; choose another target", name, why));
   return *found;
 }
 

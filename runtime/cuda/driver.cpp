@@ -75,8 +75,9 @@ std::string version_text(int cuda_version) {
 }
 
 Arch DeviceInfo::arch() const {
-  // From compute capability 9.0 on, only the architecture-specific name enables all features of the device.
-  return {10 * major + minor, major >= 9 ? 'a' : '\0'};
+  // Only the architecture-specific name enables all features of the device.
+  int number = 10 * major + minor;
+  return {number, has_suffix(number, 'a') ? 'a' : '\0'};
 }
 
 Target DeviceInfo::target() const {

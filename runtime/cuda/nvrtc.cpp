@@ -188,11 +188,11 @@ std::vector<Arch> Nvrtc::arches() const {
   std::vector<Arch> arches;
   for (int number : numbers) {
     arches.push_back({number});
-    // NVRTC lists numbers only. Architecture-specific code exists from compute capability 9.0 on, family-
-    // specific code from 10.0 on and with CUDA 12.9 (CUDA C++ Programming Guide, "Feature Availability").
-    if (number >= 90)
+    // NVRTC lists numbers only. It has family-specific code from CUDA 12.9 on (CUDA C++ Programming Guide,
+    // "Feature Availability").
+    if (has_suffix(number, 'a'))
       arches.push_back({number, 'a'});
-    if (number >= 100 && (major_ > 12 || minor_ >= 9))
+    if (has_suffix(number, 'f') && (major_ > 12 || minor_ >= 9))
       arches.push_back({number, 'f'});
   }
   return arches;

@@ -45,5 +45,44 @@ TEST(ArchNames, AreKnownWhereCompilersHaveThem) {
     EXPECT_FALSE(is_known(arch)) << to_string(arch);
 }
 
+TEST(ArchFeatures, AreThoseOfTheTable) {
+  struct Known {
+    Feature feature;
+    const char *arches; ///< that have it
+  };
+  const char *sm_80 = "80 86 89 90 90a 100 100a 120 ", *sm_90 = "90 90a 100 100a 120 ";
+  std::string all = std::string("75 ") + sm_80;
+  for (const auto &[feature, arches] : {Known{Feature::vector_access, all.c_str()},
+                                        {Feature::dp4a, all.c_str()},
+                                        {Feature::ldmatrix, all.c_str()},
+                                        {Feature::mma_f16_k8, all.c_str()},
+                                        {Feature::mma_f16, sm_80},
+                                        {Feature::mma_bf16, sm_80},
+                                        {Feature::mma_tf32, sm_80},
+                                        {Feature::mma_i8, sm_80},
+                                        {Feature::cp_async, sm_80},
+                                        {Feature::mbarrier, sm_80},
+                                        {Feature::mbarrier_expect, sm_90},
+                                        {Feature::tma, sm_90},
+                                        {Feature::clusters, sm_90},
+                                        {Feature::wgmma, "90a "},
+                                        {Feature::setmaxnreg, "90a 100a "}}) {
+    std::string having;
+    for (const char *arch : {"75", "80", "86", "89", "90", "90a", "100", "100a", "120"})
+      if (Arch::parse(std::string("sm_") + arch)->has(feature))
+        having += std::string(arch) + " ";
+    EXPECT_EQ(having, arches) << name(feature);
+  }
+}
+
+TEST(ArchFeatures, RefusalsNameTheArchitecturesThatHaveThem) {
+  EXPECT_EQ(why_not(Feature::cp_async, {75}),
+            "cp_async needs sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_101, sm_103, sm_110, sm_120, "
+            "sm_121; got sm_75");
+  EXPECT_EQ(why_not(Feature::wgmma, {90}), "wgmma needs sm_90a; got sm_90");
+  EXPECT_EQ(why_not(Feature::wgmma, {100, 'a'}), "wgmma needs sm_90a; got sm_100a");
+  EXPECT_EQ(why_not(Feature::wgmma, {90, 'a'}), "");
+}
+
 } // namespace
 } // namespace nestsmith

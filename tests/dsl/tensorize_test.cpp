@@ -52,8 +52,12 @@ TEST(TensorizeRefuses, UnknownIntrinsic) {
 
 TEST(TensorizeRefuses, TargetThatLacksIt) {
   Dots d(16, DType::u32, Target{.arch = {35}});
-  expect_refused(d.s, "tensorize.arch", [&] { d.s.tensorize(d.inner, "dot4"); },
-                 "the intrinsic dot4 needs sm_50 or later, and the target is sm_35; choose another target", {});
+  expect_refused(
+      d.s, "tensorize.arch", [&] { d.s.tensorize(d.inner, "dot4"); },
+      "the target lacks the intrinsic dot4: vector_access needs sm_50, sm_52, sm_53, sm_60, sm_61, sm_62, "
+      "sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_101, sm_103, sm_110, "
+      "sm_120, sm_121; got sm_35; choose another target",
+      {});
 }
 
 TEST(TensorizeRefuses, OtherExtents) {
