@@ -81,6 +81,8 @@ public:
         helpers += helper.text;
     if (rounds_)
       helpers += round_tf32;
+    for (const auto &[type, lanes] : vectors_)
+      helpers += vector_definition(type, lanes);
     for (const std::string &function : intrinsics_)
       helpers += function;
     if (arrives_)
@@ -91,6 +93,8 @@ public:
 private:
   void note(const Expr &e) {
     types_.insert(e.dtype());
+    if (e.lanes() > 1)
+      vectors_.emplace(e.dtype(), e.lanes());
     if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
       operators_.insert(binary->op);
     if (const auto *call = e.as<Call>())
@@ -101,7 +105,8 @@ private:
 
   std::set<DType> types_;
   std::set<BinaryOp> operators_;
-  std::set<std::string> intrinsics_; ///< a set, for a deterministic order
+  std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
+  std::set<std::string> intrinsics_;        ///< a set, for a deterministic order
   bool rounds_ = false, arrives_ = false;
 };
 

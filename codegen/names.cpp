@@ -1,6 +1,7 @@
 #include "codegen/names.h"
 
 #include "codegen/library_names.h"
+#include "codegen/spell.h"
 #include "dsl/error.h"
 #include "dsl/identifier.h"
 #include "dsl/intrinsic.h"
@@ -55,8 +56,12 @@ bool looks_like_a_macro(const std::string &name) {
   return of_math || (capitals && name.find('_') != std::string::npos && name.back() != '_');
 }
 
-/// float4, uint2, make_float4: a local of such a name would hide the type.
+/// float4, uint2, make_float4, f16x8: a local of such a name would hide the type.
 bool names_a_vector(std::string name) {
+  for (DType type : {DType::boolean, DType::u16, DType::f16, DType::bf16})
+    for (int count : {2, 4, 8, 16})
+      if (name == vector_type(type, count))
+        return true;
   static const std::set<std::string> elements = {"char", "uchar", "short",    "ushort",    "int",   "uint",
                                                  "long", "ulong", "longlong", "ulonglong", "float", "double"};
   if (name.starts_with("make_"))

@@ -113,7 +113,12 @@ std::optional<std::int64_t> negative(const Expr &e) {
 
 } // namespace
 
+/// Whether CUDA has no vectors of 4, 8 and 16 bytes of this type.
+static bool is_defined_here(DType type) { return byte_size(type) < 4; }
+
 std::string vector_type(DType type, int lanes) {
+  if (is_defined_here(type))
+    return fmt::format("{}x{}", name(type), lanes);
   std::string base(type == DType::u32   ? "uint"
                    : type == DType::i64 ? "longlong"
                    : type == DType::u64 ? "ulonglong"
@@ -121,12 +126,38 @@ std::string vector_type(DType type, int lanes) {
   return base + std::to_string(lanes);
 }
 
+std::string vector_definition(DType type, int lanes) {
+  if (!is_defined_here(type))
+    return "";
+  return fmt::format("/// {0} elements, which one instruction loads or stores.\n"
+                     "struct __align__({1}) {2} {{\n"
+                     "  {3} e[{0}];\n"
+                     "}};\n",
+                     lanes, lanes * byte_size(type), vector_type(type, lanes), c_type(type));
+}
+
 std::string vector_at(const std::string &element, DType type, int lanes, std::string_view qualifier) {
   return fmt::format("*reinterpret_cast<{}{} *>(&{})", qualifier, vector_type(type, lanes), element);
 }
 
 static std::string make_vector(DType type, const std::vector<std::string> &lanes) {
-  return fmt::format("make_{}({})", vector_type(type, static_cast<int>(lanes.size())), fmt::join(lanes, ", "));
+  std::string vector = vector_type(type, static_cast<int>(lanes.size()));
+  return is_defined_here(type) ? fmt::format("{}{{{}}}", vector, fmt::join(lanes, ", "))
+                               : fmt::format("make_{}({})", vector, fmt::join(lanes, ", "));
+}
+
+/// The vector whose lanes are all `element`, whose text is `text`.
+static std::string repeated(const Expr &element, const std::string &text, int lanes) {
+  const auto *number = element.as<FloatImm>();
+  bool zero = number ? number->value == 0 && !std::signbit(number->value) : as_int(element) == 0;
+  if (zero && is_defined_here(element.dtype()))
+    return vector_type(element.dtype(), lanes) + "{}";
+  return make_vector(element.dtype(), std::vector(static_cast<std::size_t>(lanes), text));
+}
+
+static std::string element_of(const std::string &vector, DType type, int index) {
+  return is_defined_here(type) ? fmt::format("{}.e[{}]", vector, index)
+                               : fmt::format("{}.{}", vector, "xyzw"[index]);
 }
 
 std::string_view c_type(DType type) {
@@ -292,10 +323,10 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
           return value;
         std::string fill = spell(x.fill, conditional_level);
         if (x.lanes > 1)
-          fill = make_vector(x.buffer->dtype, std::vector(static_cast<std::size_t>(x.lanes), fill));
+          fill = repeated(x.fill, fill, x.lanes);
         return conditional(x.mask, value, fill, context);
       },
-      [&](const Lane &x) { return fmt::format("{}.{}", variable(x.vector), "xyzw"[x.index]); },
+      [&](const Lane &x) { return element_of(variable(x.vector), x.vector->dtype, x.index); },
       [&](const Pack &x) { return make_vector(x.lanes.front().dtype(), spell_all(x.lanes)); },
       [&](const Call &x) {
         return fmt::format("{}({})", x.intrinsic->name, fmt::join(spell_all(x.arguments), ", "));

@@ -12,8 +12,11 @@ namespace nestsmith {
 /// "float", "int", "long long", "unsigned int", "__half", …
 std::string_view c_type(DType type);
 
-/// The vector type with this number of lanes: "float4".
+/// The vector type with this number of lanes: "float4". The prelude defines those of elements of less than 4
+/// bytes: "f16x8".
 std::string vector_type(DType type, int lanes);
+/// The definition of such a type. Empty for the types that CUDA defines.
+std::string vector_definition(DType type, int lanes);
 /// The vector that starts at this element: `*reinterpret_cast<const float4 *>(&A[i])`.
 std::string vector_at(const std::string &element, DType type, int lanes, std::string_view qualifier = "const ");
 

@@ -16,8 +16,16 @@
 namespace nestsmith {
 
 bool is_vector(DType dtype, std::int64_t lanes) {
-  int bytes = byte_size(dtype);
-  return bytes >= 4 && lanes >= 2 && (lanes * bytes == 8 || lanes * bytes == 16);
+  std::int64_t bytes = lanes * byte_size(dtype);
+  return lanes >= 2 && (bytes == 4 || bytes == 8 || bytes == 16);
+}
+
+std::string vector_lengths(DType dtype) {
+  std::string text;
+  for (std::int64_t lanes = 2; lanes <= 16; lanes *= 2)
+    if (is_vector(dtype, lanes))
+      text += (text.empty() ? "" : is_vector(dtype, 2 * lanes) ? ", " : " or ") + std::to_string(lanes);
+  return text;
 }
 
 bool Motion::still() const {
@@ -287,9 +295,8 @@ private:
       return;
     if (!is_vector(buffer->dtype, lanes_))
       fail("vectorize.width",
-           "block {} {} {} in vectors of {} elements of {}, but a vector has 8 or 16 bytes, in elements of 4 "
-           "or 8 bytes; {}",
-           block_.id->name, verb, buffer->name, lanes_, name(buffer->dtype),
+           "block {} {} {} in vectors of {} elements of {}, but a vector of this type has {} elements; {}",
+           block_.id->name, verb, buffer->name, lanes_, name(buffer->dtype), vector_lengths(buffer->dtype),
            intrinsic_ ? "load them into registers with cache_read first" : "leave the loop serial");
     vectors_ = true;
     Expr first = in_lane(offset, loop_.var, 0, bounds_);

@@ -13,9 +13,11 @@
 
 namespace nestsmith {
 
-/// Whether one instruction can load or store a vector of `lanes` elements: elements of 4 bytes or more, 8 or 16
+/// Whether one instruction can load or store a vector of `lanes` elements: at least 2 elements, of 4, 8 or 16
 /// bytes in total.
 bool is_vector(DType dtype, std::int64_t lanes);
+/// The lengths of vectors of this type: "2, 4 or 8" for f16.
+std::string vector_lengths(DType dtype);
 
 /// The change of an integer expression over the lanes: for each lane, its value minus its value in lane 0.
 struct Motion {

@@ -70,7 +70,7 @@ private:
     Gathered gathered;
     gather(x.value, stmts, {}, gathered);
     auto motion = x.buffer->scope == Scope::local ? std::nullopt : motion_of(x.indices[0]);
-    if (motion && motion->contiguous() && is_aligned(x.buffer, x.indices[0])) {
+    if (motion && motion->contiguous() && may_start(x.buffer, x.indices[0])) {
       Store vector = x;
       vector.indices = {at(x.indices[0], 0)};
       vector.lanes = static_cast<int>(lanes_);
@@ -193,7 +193,7 @@ private:
         return;
       }
     auto motion = motion_of(access->indices[0]);
-    bool vector = motion && motion->contiguous() && is_aligned(access->buffer, access->indices[0]);
+    bool vector = motion && motion->contiguous() && may_start(access->buffer, access->indices[0]);
     if (!motion || !(vector || motion->still()))
       return;
     int lanes = motion->still() ? 1 : static_cast<int>(lanes_);
@@ -208,11 +208,13 @@ private:
 
   /// Whether a vector may start at this offset. The obligations prove this for parameters, and for accesses to
   /// tiles that are contiguous in the program. Other accesses to tiles become contiguous only here, because the
-  /// first iterations of a loop are peeled. If such an access is not aligned, it is done lane by lane.
-  bool is_aligned(const Buffer &buffer, const Expr &offset) const {
-    bool aligned = is_multiple(in_lane(expanded(offset), loop_.var, 0, bounds_), lanes_, bounds_);
-    internal_check(aligned || buffer->role == Role::temporary, "a vector access is not aligned");
-    return aligned;
+  /// first iterations of a loop are peeled. If such an access is not aligned, or has another length than the
+  /// vectors of its type, it is done lane by lane.
+  bool may_start(const Buffer &buffer, const Expr &offset) const {
+    bool may = is_vector(buffer->dtype, lanes_) &&
+               is_multiple(in_lane(expanded(offset), loop_.var, 0, bounds_), lanes_, bounds_);
+    internal_check(may || buffer->role == Role::temporary, "a vector access is not aligned");
+    return may;
   }
 
   /// Records the alignment that vector accesses need.

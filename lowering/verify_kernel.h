@@ -13,7 +13,8 @@ namespace nestsmith::kernel {
 ///   - Barriers and loop extents are uniform: a barrier is below an `If` only if the condition has the same
 ///     value in all threads of the block.
 ///   - Buffers are parameters or allocations, and no store writes an input.
-///   - A vector access has 8 or 16 bytes and does not access registers. An expression uses a vector as a whole,
+///   - A vector access has 4, 8 or 16 bytes and does not access registers. An expression uses a vector as a
+///   whole,
 ///     or one lane of it.
 ///
 /// `finished` is true after the last pass. Then the function also checks:

@@ -13,29 +13,13 @@ namespace {
 void check_width(const Schedule::Edit &edit, const For &loop, const Block &block) {
   std::int64_t lanes = edit.require_constant("vectorize.width", loop, "vectorized");
   DType dtype = block.body.buffer->dtype;
-  for (const Load *access : loads_of(block))
-    if (access->buffer->scope != Scope::local && byte_size(access->buffer->dtype) < 4)
-      edit.refuse("vectorize.width",
-                  fmt::format("block {} reads {}, but elements of {} bytes have no vector type; unroll {} "
-                              "instead, or store {} as f32",
-                              block.id->name, access->buffer->name, byte_size(access->buffer->dtype),
-                              loop.var->name, access->buffer->name),
-                  {loop.var->name, block.id->name});
-  if (is_vector(dtype, lanes))
-    return;
-  std::int64_t bytes = byte_size(dtype);
-  if (bytes < 4)
+  if (!is_vector(dtype, lanes))
     edit.refuse(
         "vectorize.width",
-        fmt::format("block {} writes {}, but elements of {} bytes have no vector type; unroll {} instead",
-                    block.id->name, block.body.buffer->name, bytes, loop.var->name),
-        {loop.var->name, block.id->name});
-  edit.refuse(
-      "vectorize.width",
-      fmt::format("the loop {} has {} iterations of {} bytes each, and a vector has 8 or 16 bytes; split it so "
-                  "that the inner part has {} iterations",
-                  loop.var->name, lanes, bytes, 16 / bytes),
-      {loop.var->name});
+        fmt::format("the loop {} has {} iterations, and a vector of {} has {} elements; split it so that "
+                    "the inner part has {} iterations",
+                    loop.var->name, lanes, name(dtype), vector_lengths(dtype), 16 / byte_size(dtype)),
+        {loop.var->name});
 }
 
 /// Each lane must write an element of its own, and must not read an element that another lane writes.

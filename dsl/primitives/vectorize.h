@@ -3,15 +3,16 @@
 
 namespace nestsmith::primitives {
 
-/// vectorize(v): the iterations become the lanes of vector accesses such as float4: one load or store of 8 or
-/// 16 bytes for all lanes. Accesses to parameters must be contiguous along the loop. The kernel accesses
+/// vectorize(v): the iterations become the lanes of vector accesses such as float4: one load or store of 4, 8
+/// or 16 bytes for all lanes. Accesses to parameters must be contiguous along the loop. The kernel accesses
 /// registers, and strided elements in shared memory, lane by lane.
 ///
 ///     for v < 4: S     =>     for v < 4 vectorized: S
 ///
 /// Requires [vectorize.serial]: v is a serial loop.
-/// Requires [vectorize.width]: elements have 4 or 8 bytes, and all lanes together have 8 or 16 bytes: for f32,
-///   2 or 4 lanes.
+/// Requires [vectorize.width]: all lanes together have 4, 8 or 16 bytes: for f32, 2 or 4 lanes, and for f16, 2,
+/// 4
+///   or 8 lanes. This applies to the elements that the block writes, and to those that it reads in vectors.
 /// Requires [vectorize.innermost]: there is one block below v, and no other loop with more than one iteration.
 /// Requires [vectorize.spatial]: each iteration writes a different element, and reads no element that another
 ///   iteration writes.

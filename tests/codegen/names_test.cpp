@@ -8,14 +8,15 @@ namespace nestsmith {
 namespace {
 
 TEST(Names, ThatNobodyTakesStay) {
-  for (const char *name : {"i", "A_shared", "k_outer", "x4", "float5", "make_tile", "interior", "MAX"})
+  for (const char *name : {"i", "A_shared", "k_outer", "x4", "float5", "make_tile", "interior", "MAX", "f16x3"})
     EXPECT_EQ(identifier(name), name);
 }
 
 TEST(Names, ThatCppOrCudaTakesGetASuffix) {
-  for (const char *name :
-       {"int", "co_await", "threadIdx", "min", "float4", "make_uint2", "longlong1", "dot4", "round_tf32",
-        "stream", "INT_MAX", "uint", "M_PIf32", "BUFSIZ", "cudaArrayCubemap", "floordiv_i32", "floor_mod_u64"})
+  for (const char *name : {"int",          "co_await",      "threadIdx", "min",        "float4",
+                           "make_uint2",   "longlong1",     "dot4",      "round_tf32", "stream",
+                           "INT_MAX",      "uint",          "M_PIf32",   "BUFSIZ",     "cudaArrayCubemap",
+                           "floordiv_i32", "floor_mod_u64", "f16x8",     "u16x2",      "boolx16"})
     EXPECT_EQ(identifier(name), std::string(name) + "_");
   EXPECT_EQ(linked_identifier("exp"), "exp_kernel");
   EXPECT_EQ(linked_identifier("int"), "int_");

@@ -109,19 +109,31 @@ TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {
                  {"C"});
 }
 
-TEST(TensorizeRefuses, OperandsOfTwoBytes) {
+/// C = A*B' in f32, with operands of another type.
+Schedule converted_dots(DType dtype) {
   Workload w("dots");
-  Tensor a = w.placeholder("A", {3, 8}, DType::f16), b = w.placeholder("B", {5, 8}, DType::f16);
+  Tensor a = w.placeholder("A", {3, 8}, dtype), b = w.placeholder("B", {5, 8}, dtype);
   Reduce k = reduce_axis("k", 8);
   Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) {
     return sum(cast(DType::f32, a(i, k)) * cast(DType::f32, b(j, k)), k);
   });
   Schedule s(w.output({c}));
-  Loop inner = s.split(s.loop("k"), {infer, 4})[1];
-  expect_refused(s, "tensorize.operands", [&] { s.tensorize(inner, "dot4"); },
-                 "block C reads A in vectors of 4 elements of f16, but a vector has 8 or 16 bytes, in elements "
-                 "of 4 or 8 bytes; load them into registers with cache_read first",
+  s.split(s.loop("k"), {infer, 4});
+  return s;
+}
+
+TEST(TensorizeRefuses, OperandsThatNoVectorHolds) {
+  Schedule s = converted_dots(DType::u64);
+  expect_refused(s, "tensorize.operands", [&] { s.tensorize(s.loop("k_inner"), "dot4"); },
+                 "block C reads A in vectors of 4 elements of u64, but a vector of this type has 2 elements; "
+                 "load them into registers with cache_read first",
                  {"C"});
+}
+
+TEST(Tensorize, TakesOperandsOfTwoBytes) {
+  Schedule s = converted_dots(DType::f16);
+  s.tensorize(s.loop("k_inner"), "dot4");
+  EXPECT_TRUE(s.obligations().empty());
 }
 
 /// Summed in the order of the iterations, whatever the operands' names: a*b is b*a lane by lane.

@@ -55,29 +55,58 @@ TEST(VectorizeRefuses, WidthsThatNoVectorHas) {
     Loop inner = s.split(s.loop("j"), {infer, lanes})[1];
     expect_refused(
         s, "vectorize.width", [&] { s.vectorize(inner); },
-        "iterations of 4 bytes each, and a vector has 8 or 16 bytes; split it so that the inner part "
-        "has 4 iterations",
+        "iterations, and a vector of u32 has 2 or 4 elements; split it so that the inner part has 4 iterations",
         {"j_inner"});
   }
 }
 
-TEST(VectorizeRefuses, ElementsOfTwoBytes) {
-  auto stored = [](DType in, DType out) {
-    Workload w("store");
-    Tensor x = w.placeholder("x", {64}, in);
-    Tensor y = w.compute("y", {64}, {"i"}, [&](Expr i) { return cast(out, cast(DType::f32, x(i))); });
-    Schedule s(w.output({y}));
-    s.split(s.loop("i"), {infer, 4});
-    return s;
-  };
-  Schedule reads = stored(DType::f16, DType::f32), writes = stored(DType::f32, DType::bf16);
-  expect_refused(
-      reads, "vectorize.width", [&] { reads.vectorize(reads.loop("i_inner")); },
-      "block y reads x, but elements of 2 bytes have no vector type; unroll i_inner instead, or store x as f32",
-      {"i_inner", "y"});
-  expect_refused(writes, "vectorize.width", [&] { writes.vectorize(writes.loop("i_inner")); },
-                 "block y writes y, but elements of 2 bytes have no vector type; unroll i_inner instead",
+/// y = x, converted to another type.
+Schedule converted(DType in, DType out, std::int64_t lanes) {
+  Workload w("store");
+  Tensor x = w.placeholder("x", {48}, in);
+  Tensor y = w.compute("y", {48}, {"i"}, [&](Expr i) { return cast(out, cast(DType::f32, x(i))); });
+  Schedule s(w.output({y}));
+  s.split(s.loop("i"), {infer, lanes});
+  return s;
+}
+
+TEST(Vectorize, ElementsOfTwoBytes) {
+  for (std::int64_t lanes : {2, 4, 8}) {
+    Schedule s = converted(DType::f16, DType::bf16, lanes);
+    s.vectorize(s.loop("i_inner"));
+    EXPECT_TRUE(s.obligations().empty());
+  }
+}
+
+TEST(VectorizeRefuses, WidthsThatNoVectorOfTwoBytesHas) {
+  for (std::int64_t lanes : {3, 16}) {
+    Schedule s = converted(DType::f16, DType::bf16, lanes);
+    expect_refused(s, "vectorize.width", [&] { s.vectorize(s.loop("i_inner")); },
+                   "the loop i_inner has " + std::to_string(lanes) +
+                       " iterations, and a vector of bf16 has 2, 4 or 8 elements; split it so that the inner "
+                       "part has 8 iterations",
+                   {"i_inner"});
+  }
+  Schedule reads = converted(DType::f32, DType::f16, 8), writes = converted(DType::f16, DType::f32, 8);
+  expect_refused(reads, "vectorize.width", [&] { reads.vectorize(reads.loop("i_inner")); },
+                 "block y reads x in vectors of 8 elements of f32, but a vector of this type has 2 or 4 "
+                 "elements; leave the loop serial",
                  {"i_inner", "y"});
+  expect_refused(writes, "vectorize.width", [&] { writes.vectorize(writes.loop("i_inner")); },
+                 "and a vector of f32 has 2 or 4 elements", {"i_inner"});
+}
+
+TEST(VectorizeRefuses, ElementsOfTwoBytesThatAreNotAligned) {
+  Workload w("shifted");
+  Tensor x = w.placeholder("x", {3, 20}, DType::f16);
+  Tensor y = w.compute("y", {3, 16}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j + 4); });
+  Schedule s(w.output({y}));
+  Loop eight = s.split(s.loop("j"), {infer, 8})[1];
+  expect_refused(s, "vectorize.aligned", [&] { s.vectorize(eight); },
+                 "which is not always a multiple of 8: rows of 20 elements are not aligned to it; use a scalar "
+                 "loop for this shape",
+                 {"j_inner", "y"});
+  s.vectorize(s.split(eight, {infer, 4})[1]);
 }
 
 TEST(VectorizeRefuses, LoopsWithMoreBelow) {

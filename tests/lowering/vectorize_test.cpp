@@ -113,6 +113,8 @@ TEST(LowerVectors, TheVerifierRefusesWhatIsNoVector) {
   auto whole = [](const Var &v) { return Expr(v); };
   EXPECT_EQ(make(DType::f32, 4, Scope::global, whole), "");
   EXPECT_EQ(make(DType::f32, 3, Scope::global, whole), "X is read by 3 elements of f32, which is no vector");
+  EXPECT_EQ(make(DType::f16, 4, Scope::global, whole), "");
+  EXPECT_EQ(make(DType::f16, 16, Scope::global, whole), "X is read by 16 elements of f16, which is no vector");
   EXPECT_EQ(make(DType::f32, 4, Scope::local, whole), "X is read by vectors, but registers have none");
   EXPECT_EQ(make(DType::f32, 2, Scope::global, whole), "v has 2 lanes, expected 4");
   EXPECT_EQ(make(DType::f32, 4, Scope::global, [](const Var &v) { return lane(v, 1); }),

@@ -125,6 +125,27 @@ TEST(CountedKernels, MultiplyAddsAreThoseOfTheProduct) {
   EXPECT_EQ(counters.total(Scope::shared, false).requests, 2 * counters.multiply_adds.warps);
 }
 
+TEST(CountedKernels, VectorsOfTwoByteElementsAreSingleRequests) {
+  for (int lanes : {2, 4, 8}) {
+    KernelBuilder b("copy");
+    Buffer in = b.param("in", 32 * lanes, Role::input, DType::f16),
+           out = b.param("out", 32 * lanes, Role::output, DType::f16),
+           tile = b.shared("tile", 32 * lanes, DType::f16);
+    Expr at = b.axis(Axis::thread_x, "tx", 32) * int_imm(lanes, DType::i32);
+    b.store_vector(tile, at, b.let_vector("v", b.vector_at(in, at, lanes)));
+    b.store_vector(out, at, b.let_vector("w", b.vector_at(tile, at, lanes)));
+    Counters counters = count(b.build(), {});
+    ASSERT_EQ(counters.accesses.size(), 4u);
+    for (const AccessCounts &access : counters.accesses) {
+      bool global = access.buffer->scope == Scope::global;
+      EXPECT_EQ(access.requests, 1u);
+      EXPECT_EQ(access.asked, static_cast<std::uint64_t>(64 * lanes));
+      EXPECT_EQ(access.sectors, global ? static_cast<std::uint64_t>(2 * lanes) : 0u);
+      EXPECT_EQ(access.wavefronts, global ? 0u : static_cast<std::uint64_t>(lanes / 2));
+    }
+  }
+}
+
 TEST(CountedKernels, FewBlocksStandForAll) {
   for (GemmShape s : {GemmShape{512, 768, 64}, GemmShape{500, 777, 33}})
     for (const kernel::Kernel &kernel : {naive_gemm(s), naive_gemm(s, true), shared_gemm(s)}) {

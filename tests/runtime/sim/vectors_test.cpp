@@ -74,6 +74,27 @@ TEST(SimulateVectors, MisalignedStoreIsNamed) {
       HasSubstr("thread (0, 0, 0) of block (0, 0, 0) stores out[1] (global) in `out[t*4 + 1 +: 4] = v`"));
 }
 
+TEST(SimulateVectors, MisalignedElementsOfTwoBytesAreNamed) {
+  for (std::int64_t start : {8, 4}) {
+    KernelBuilder b("copy");
+    Buffer a = b.param("a", 64, Role::input, DType::f16), out = b.param("out", 64, Role::output, DType::f16);
+    Expr at = b.axis(Axis::thread_x, "t", 4) * int_imm(8, DType::i32);
+    b.store_vector(out, at, b.let_vector("v", b.vector_at(a, at + int_imm(start, DType::i32), 8)));
+    kernel::Kernel kernel = b.build();
+    if (start == 4) {
+      EXPECT_THAT(first_finding(kernel, ErrorKind::misaligned),
+                  HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
+      continue;
+    }
+    std::vector<Array> arrays;
+    Result result = run_on(kernel, arrays);
+    ASSERT_TRUE(result.good()) << result.diagnostics[0].message;
+    for (std::int64_t n = 0; n < 32; ++n)
+      EXPECT_EQ(arrays[1].at(n).to_double(), static_cast<double>(n + 8));
+    EXPECT_EQ(result.stats.loads_global, 4U);
+  }
+}
+
 TEST(SimulateVectors, OneMisalignedThreadIsFound) {
   Copy copy;
   Expr odd = floordiv(copy.t, int_imm(7, DType::i32)) * int_imm(2, DType::i32); // 2 in thread 7
