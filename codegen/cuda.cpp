@@ -4,6 +4,7 @@
 #include "codegen/names.h"
 #include "codegen/spell.h"
 #include "codegen/text.h"
+#include "dsl/allocation.h"
 #include "dsl/error.h"
 #include "dsl/intrinsic.h"
 
@@ -221,7 +222,10 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
 /// Declares shared arrays as parts of a dynamic array, whose size is a launch parameter.
 void KernelWriter::arena() {
   std::string whole = names_.claim("shared_memory");
-  out_.line(fmt::format("extern __shared__ __align__(16) unsigned char {}[];", whole),
+  std::int64_t alignment = shared_alignment;
+  for (const kernel::Allocation &allocation : kernel_.shared)
+    alignment = std::max(alignment, allocation.alignment);
+  out_.line(fmt::format("extern __shared__ __align__({}) unsigned char {}[];", alignment, whole),
             fmt::format("{} bytes, set at launch", kernel_.shared_bytes));
   for (const kernel::Allocation &allocation : kernel_.shared) {
     std::string_view type = c_type(allocation.buffer->dtype);

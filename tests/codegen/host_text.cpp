@@ -218,7 +218,7 @@ Outcome outcome(const Run &run, const std::string &results, std::size_t at) {
 } // namespace
 
 std::string as_host_cpp(const std::string &cuda) {
-  static const std::regex arena(R"(extern __shared__ __align__\(16\) unsigned char (\w+)\[\];)");
+  static const std::regex arena(R"(extern __shared__ __align__\(\d+\) unsigned char (\w+)\[\];)");
   return std::regex_replace(without_launches(cuda), arena, "const ::host::Arena $1;");
 }
 

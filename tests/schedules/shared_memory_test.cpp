@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
 #include "lowering/lower.h"
+#include "lowering/verify_kernel.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/cuda/nvrtc.h"
@@ -52,6 +53,19 @@ TEST(SharedMemory, AboveThatIsOneArenaThatTheLaunchNames) {
   }
   gemm<<<dim3(2, 2), 256, 65536, stream>>>()"))
       << launcher;
+}
+
+TEST(SharedMemory, IsAlignedAsItsArraysState) {
+  kernel::Kernel small = lower(deep_tiles({64, 64, 192}, 96, "sm_80")).only();
+  small.shared[0].alignment = 1024;
+  EXPECT_TRUE(test::contains(cuda_kernel(small), "  __shared__ __align__(1024) float A_shared["));
+  kernel::Kernel large = lower(deep_tiles({100, 100, 200}, 128, "sm_80")).only();
+  large.shared[1].alignment = 1024;
+  EXPECT_TRUE(test::contains(cuda_kernel(large), "  extern __shared__ __align__(1024) unsigned char "));
+  EXPECT_EQ(kernel::find_breach(large), std::nullopt);
+  large.shared[1].alignment = 65536;
+  EXPECT_EQ(kernel::find_breach(large).value_or(""),
+            "B_shared starts at byte 32768 of shared memory, expected a multiple of 65536");
 }
 
 TEST(SharedMemory, AboveThatIsRightInTheSimulator) {
