@@ -66,6 +66,7 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
   tally.shared += verdict.shared;
   tally.pipeline += verdict.pipeline;
   tally.vector += verdict.vector;
+  tally.narrow_vector += verdict.narrow_vector;
   tally.intrinsic += verdict.intrinsic;
   tally.several_kernels += verdict.kernels > 1;
   tally.infinite += verdict.infinite;
@@ -174,6 +175,7 @@ std::string report(const Tally &tally) {
   for (auto [what, part] : {std::pair{"shared memory", tally.shared},
                             {"a pipeline", tally.pipeline},
                             {"vectors", tally.vector},
+                            {"narrow vectors", tally.narrow_vector},
                             {"an intrinsic", tally.intrinsic},
                             {"several kernels", tally.several_kernels},
                             {"infinities", tally.infinite}})

@@ -33,8 +33,8 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
   std::string figures = report(tally);
   EXPECT_EQ(tally.schedules, 2000U);
   EXPECT_GT(tally.of(Kind::exact), 1000U) << figures;
-  for (std::uint64_t reached :
-       {tally.shared, tally.pipeline, tally.vector, tally.several_kernels, tally.intrinsic})
+  for (std::uint64_t reached : {tally.shared, tally.pipeline, tally.vector, tally.narrow_vector,
+                                tally.several_kernels, tally.intrinsic})
     EXPECT_GT(reached, 10U) << figures;
   EXPECT_GT(tally.shared, 400U) << figures;
   EXPECT_GT(tally.infinite, 200U) << figures;

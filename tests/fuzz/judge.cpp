@@ -52,6 +52,7 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
     });
     kernel::walk_exprs(kernel.body, [&](const Expr &node) {
       verdict.vector = verdict.vector || (node.as<Load>() && node.lanes() > 1);
+      verdict.narrow_vector = verdict.narrow_vector || (node.lanes() > 1 && byte_size(node.dtype()) < 4);
       verdict.intrinsic = verdict.intrinsic || node.as<Call>();
     });
   }
