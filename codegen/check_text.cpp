@@ -60,6 +60,8 @@ constexpr RandomSource random_sources[] = {
                  "  x = __float2half_rn((float)(random_bits() >> 8) / 8388608.0f - 1.0f);\n}\n"},
     {DType::bf16, "static void randomize(__nv_bfloat16 &x) { // [-1, 1)\n"
                   "  x = __float2bfloat16_rn((float)(random_bits() >> 8) / 8388608.0f - 1.0f);\n}\n"},
+    {DType::i8, "static void randomize(signed char &x) { x = (signed char)random_bits(); }\n"},
+    {DType::u8, "static void randomize(unsigned char &x) { x = (unsigned char)random_bits(); }\n"},
     {DType::u16, "static void randomize(unsigned short &x) { x = (unsigned short)random_bits(); }\n"},
     {DType::u64, "static void randomize(unsigned long long &x) { x = random_bits(); }\n"},
     {DType::i32, "static void randomize(int &x) { x = (int)(random_bits() % 17) - 8; }\n"},

@@ -216,7 +216,7 @@ void ReferenceWriter::note_operators(const Expr &e) {
     if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_integers(binary->op, binary->a.dtype()))
       floors_.insert({binary->op, binary->a.dtype()});
     const auto *cast = sub.as<Cast>();
-    if (cast && is_narrow(cast->dtype))
+    if (cast && is_narrow(cast->dtype) && is_float(cast->dtype))
       rounded_to_.insert(cast->dtype);
     bool supported = !cast || is_float(cast->dtype) || !is_float(cast->a.dtype());
     if (!supported)
@@ -237,7 +237,6 @@ void ReferenceWriter::operators() {
       out_.verbatim(op.text);
   if (negates_)
     out_.verbatim(real_negation);
-  rounded_to_.erase(DType::u16);
   if (!rounded_to_.empty())
     out_.verbatim(narrowed);
   for (const Rounding &rounding : real_roundings)

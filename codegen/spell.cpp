@@ -83,8 +83,10 @@ std::string integer(const IntImm &imm) {
   switch (imm.dtype) {
   case DType::boolean:
     return imm.value ? "true" : "false";
+  case DType::i8:
+  case DType::u8:
   case DType::u16:
-    return fmt::format("(unsigned short){}", imm.value);
+    return fmt::format("({}){}", c_type(imm.dtype), imm.value);
   case DType::u32:
     return fmt::format("{}u", static_cast<std::uint32_t>(imm.value));
   case DType::u64:
@@ -164,10 +166,14 @@ std::string_view c_type(DType type) {
   switch (type) {
   case DType::boolean:
     return "bool";
+  case DType::i8:
+    return "signed char";
   case DType::i32:
     return "int";
   case DType::i64:
     return "long long";
+  case DType::u8:
+    return "unsigned char";
   case DType::u16:
     return "unsigned short";
   case DType::u32:
@@ -303,7 +309,7 @@ std::vector<std::string> ExprSpeller::spell_all(const std::vector<Expr> &list) c
 std::string ExprSpeller::spell(const Expr &e, int context) const {
   return e.visit(Overloaded{
       [&](const IntImm &x) {
-        bool unary = x.dtype == DType::u16 || (x.value < 0 && is_index(x.dtype));
+        bool unary = is_narrow(x.dtype) || (x.value < 0 && is_index(x.dtype));
         return in_parentheses_if(unary && context >= prefix, integer(x));
       },
       [&](const FloatImm &x) {

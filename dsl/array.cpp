@@ -8,8 +8,8 @@ namespace nestsmith {
 Scalar Scalar::from_double(DType dtype, double value) {
   if (dtype == DType::boolean)
     return of<std::uint8_t>(dtype, value != 0);
-  // Integers of 32 bits and fewer wrap around.
-  bool wraps = dtype == DType::u16 || dtype == DType::u32;
+  // Unsigned integers of 32 bits and fewer wrap around.
+  bool wraps = dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32;
   return with_number(dtype, [&]<class T>() {
     return wraps ? of(dtype, convert<T>(convert<std::int64_t>(value))) : of(dtype, convert<T>(value));
   });

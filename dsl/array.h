@@ -27,7 +27,7 @@ struct Scalar {
     std::memcpy(&s.bits, &value, sizeof(T));
     return s;
   }
-  /// Converts `value` to `dtype`, rounded to nearest; u16 and u32 wrap around.
+  /// Converts `value` to `dtype`, rounded to nearest; u8, u16 and u32 wrap around.
   static Scalar from_double(DType dtype, double value);
   double to_double() const;
   /// Converts by the rules of dsl/numbers.h.

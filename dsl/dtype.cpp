@@ -9,8 +9,9 @@
 
 namespace nestsmith {
 
-static constexpr std::array dtypes = {DType::boolean, DType::i32, DType::i64,  DType::u16,  DType::u32,
-                                      DType::u64,     DType::f16, DType::bf16, DType::tf32, DType::f32};
+static constexpr std::array dtypes = {DType::boolean, DType::i8,   DType::i32,  DType::i64,
+                                      DType::u8,      DType::u16,  DType::u32,  DType::u64,
+                                      DType::f16,     DType::bf16, DType::tf32, DType::f32};
 
 /// Refuses a value that is not an enumerator. Only a cast from an integer makes such a value.
 template <class Enum>
@@ -23,10 +24,14 @@ std::string_view name(DType type) {
   switch (type) {
   case DType::boolean:
     return "bool";
+  case DType::i8:
+    return "i8";
   case DType::i32:
     return "i32";
   case DType::i64:
     return "i64";
+  case DType::u8:
+    return "u8";
   case DType::u16:
     return "u16";
   case DType::u32:
@@ -42,7 +47,7 @@ std::string_view name(DType type) {
   case DType::f32:
     return "f32";
   }
-  refuse_value("DType", type, "DType::boolean, i32, i64, u16, u32, u64, f16, bf16, tf32 or f32");
+  refuse_value("DType", type, "DType::boolean, i8, i32, i64, u8, u16, u32, u64, f16, bf16, tf32 or f32");
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {

@@ -11,20 +11,29 @@ namespace nestsmith {
 /// Element types. `i64` is the type of all index arithmetic in a program; lowering narrows an index to `i32` if
 /// its largest value provably fits. `u32` has wrapping arithmetic (the ring Z/2^32), which ring mode of `check`
 /// uses. `tf32` is f32 rounded to a 10-bit mantissa; it is a compute type, and parameters cannot have it.
-enum class DType : std::uint8_t { boolean, i32, i64, u16, u32, u64, f16, bf16, tf32, f32 };
+enum class DType : std::uint8_t { boolean, i8, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32 };
 
 constexpr bool is_float(DType type) { return type >= DType::f16; }
 constexpr bool is_index(DType type) { return type == DType::i32 || type == DType::i64; }
-/// Types that can be stored and converted, but that have no arithmetic. The arithmetic uses f32, or u32 for
-/// u16.
+/// Types that can be stored and converted, but that have no arithmetic.
 constexpr bool is_narrow(DType type) {
-  return type == DType::u16 || type == DType::f16 || type == DType::bf16 || type == DType::tf32;
+  return type == DType::i8 || type == DType::u8 || type == DType::u16 || type == DType::f16 ||
+         type == DType::bf16 || type == DType::tf32;
+}
+/// The dtype of the arithmetic on values that are stored as `type`: a wider type for narrow types, otherwise
+/// `type`.
+constexpr DType arithmetic_type(DType type) {
+  if (!is_narrow(type))
+    return type;
+  return is_float(type) ? DType::f32 : type == DType::i8 ? DType::i32 : DType::u32;
 }
 
 /// Bytes of one element in memory.
 constexpr int byte_size(DType type) {
   switch (type) {
   case DType::boolean:
+  case DType::i8:
+  case DType::u8:
     return 1;
   case DType::u16:
   case DType::f16:

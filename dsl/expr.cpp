@@ -20,8 +20,12 @@ std::int64_t truncate(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
     return value != 0;
+  case DType::i8:
+    return static_cast<std::int8_t>(value);
   case DType::i32:
     return static_cast<std::int32_t>(value);
+  case DType::u8:
+    return static_cast<std::uint8_t>(value);
   case DType::u16:
     return static_cast<std::uint16_t>(value);
   case DType::u32:
@@ -91,6 +95,21 @@ Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
 
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
+/// The i64 constants that a constant of `dtype` may be written as. Negative constants of u32 and u64 wrap
+/// around.
+std::pair<std::int64_t, std::int64_t> constants_of(DType dtype) {
+  if (dtype == DType::u32)
+    return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::uint32_t>::max()};
+  return with_number(dtype, []<class T>() -> std::pair<std::int64_t, std::int64_t> {
+    if constexpr (!std::is_integral_v<T>)
+      internal_error("a float among the integers");
+    else if constexpr (sizeof(T) == 8)
+      return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+    else
+      return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+  });
+}
+
 /// The integer constant, converted to `dtype`.
 Expr adopted(std::int64_t value, DType dtype) {
   if (is_float(dtype)) {
@@ -101,15 +120,7 @@ Expr adopted(std::int64_t value, DType dtype) {
                          value, name(dtype), rounded(dtype, number)));
     return float_imm(number, dtype);
   }
-  std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-  if (dtype == DType::i32 || dtype == DType::u32) // a negative constant of u32 wraps around
-    low = std::numeric_limits<std::int32_t>::min();
-  if (dtype != DType::i64 && dtype != DType::u64)
-    high = dtype == DType::i32   ? std::numeric_limits<std::int32_t>::max()
-           : dtype == DType::u32 ? std::numeric_limits<std::uint32_t>::max()
-                                 : std::numeric_limits<std::uint16_t>::max();
-  if (dtype == DType::u16)
-    low = 0;
+  auto [low, high] = constants_of(dtype);
   if (value < low || value > high)
     refuse(
         fmt::format("the constant {} does not fit the other operand, which is {}, expected {} to {}; convert "
@@ -164,7 +175,7 @@ void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
   for (DType type : {a.dtype(), b.dtype()})
     if (is_narrow(type))
       refuse(fmt::format("{} is a storage type without arithmetic; convert with cast(DType::{}, …)", name(type),
-                         is_float(type) ? "f32" : "u32"));
+                         name(arithmetic_type(type))));
   bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
   if (bitwise && is_float(a.dtype()))
     refuse(fmt::format("bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",

@@ -110,10 +110,14 @@ template <class To, class From> To convert(From value) {
 /// callers handle it.
 template <class F> decltype(auto) with_number(DType type, F &&f) {
   switch (type) {
+  case DType::i8:
+    return f.template operator()<std::int8_t>();
   case DType::i32:
     return f.template operator()<std::int32_t>();
   case DType::i64:
     return f.template operator()<std::int64_t>();
+  case DType::u8:
+    return f.template operator()<std::uint8_t>();
   case DType::u16:
     return f.template operator()<std::uint16_t>();
   case DType::u32:
@@ -148,6 +152,8 @@ template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
   case DType::f32:
     return f.template operator()<float>();
   case DType::boolean:
+  case DType::i8:
+  case DType::u8:
   case DType::u16:
   case DType::f16:
   case DType::bf16:

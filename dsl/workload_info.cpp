@@ -48,7 +48,8 @@ bool same_element(const Load &load, const Store &store) {
                             [](const Expr &a, const Expr &b) { return same(a, b); });
 }
 
-/// A factor of a product: a load, possibly converted to f32, and possibly rounded to tf32 before that.
+/// A factor of a product: a load, possibly converted to the dtype of its arithmetic, and possibly rounded to
+/// tf32 before that.
 struct Factor {
   const Load *read = nullptr;
   DType type = DType::f32;
@@ -57,10 +58,13 @@ Factor match_factor(const Expr &e) {
   if (const Load *read = e.as<Load>())
     return {read, read->buffer->dtype};
   const Cast *widened = e.as<Cast>();
-  if (!widened || widened->dtype != DType::f32)
+  if (!widened)
     return {};
   if (const Load *read = widened->a.as<Load>())
-    return is_float(read->buffer->dtype) ? Factor{read, read->buffer->dtype} : Factor{};
+    return widened->dtype == arithmetic_type(read->buffer->dtype) ? Factor{read, read->buffer->dtype}
+                                                                  : Factor{};
+  if (widened->dtype != DType::f32)
+    return {};
   const Cast *rounded = widened->a.as<Cast>();
   const Load *read = rounded && rounded->dtype == DType::tf32 ? rounded->a.as<Load>() : nullptr;
   return read && read->buffer->dtype == DType::f32 ? Factor{read, DType::tf32} : Factor{};

@@ -70,7 +70,7 @@ const std::vector<Intrinsic> &divisions() {
 }
 
 /// CUDA's __float2int_rz and __float2uint_rz are the instruction cvt.rzi, which saturates and gives 0 for NaN.
-/// For 64 bits, cvt.rzi gives 2^63 for NaN. There is no conversion to 16 bits that saturates.
+/// For 64 bits, cvt.rzi gives 2^63 for NaN. There is no conversion to 8 or 16 bits that saturates.
 Intrinsic conversion(std::string function, DType to, std::string prelude) {
   Var x = make_var("x", DType::f32);
   return {.name = std::move(function),
@@ -83,7 +83,8 @@ Intrinsic conversion(std::string function, DType to, std::string prelude) {
 
 const std::vector<Intrinsic> &conversions() {
   static const std::vector<Intrinsic> table = {
-      conversion("__float2int_rz", DType::i32, ""), conversion("__float2uint_rz", DType::u32, ""),
+      conversion("__float2int_rz", DType::i32, ""),
+      conversion("__float2uint_rz", DType::u32, ""),
       conversion("f32_to_i64", DType::i64, R"(/// Rounds towards zero and saturates. NaN gives 0.
 static __device__ __forceinline__ long long f32_to_i64(float x) { return x == x ? __float2ll_rz(x) : 0; }
 )"),
@@ -95,6 +96,16 @@ static __device__ __forceinline__ unsigned long long f32_to_u64(float x) {
       conversion("f32_to_u16", DType::u16, R"(/// Rounds towards zero and saturates. NaN gives 0.
 static __device__ __forceinline__ unsigned short f32_to_u16(float x) {
   return (unsigned short)min(__float2uint_rz(x), 65535u);
+}
+)"),
+      conversion("f32_to_i8", DType::i8, R"(/// Rounds towards zero and saturates. NaN gives 0.
+static __device__ __forceinline__ signed char f32_to_i8(float x) {
+  return (signed char)max(min(__float2int_rz(x), 127), -128);
+}
+)"),
+      conversion("f32_to_u8", DType::u8, R"(/// Rounds towards zero and saturates. NaN gives 0.
+static __device__ __forceinline__ unsigned char f32_to_u8(float x) {
+  return (unsigned char)min(__float2uint_rz(x), 255u);
 }
 )")};
   return table;

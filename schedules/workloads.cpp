@@ -45,13 +45,13 @@ Stored rows(Workload &w, const Shape &shape, const char *name) {
 
 /// The operand and result types of a product in `dtype`.
 DType operand_type(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
-DType result_type(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
+DType result_type(DType dtype) { return arithmetic_type(dtype); }
 
 /// An element of an operand, converted for the multiplication.
 Expr factor(DType dtype, Expr element) {
   if (dtype == DType::tf32)
     element = cast(dtype, std::move(element));
-  return is_float(dtype) ? cast(DType::f32, std::move(element)) : element;
+  return cast(result_type(dtype), std::move(element));
 }
 
 /// The operands A and B of a matrix product. AB(i, j) returns the sum over k that computes one element.

@@ -63,7 +63,8 @@ Scalar integer(DType dtype, bool small, int largest, Random &random) {
     return {dtype, random.word() & 1};
   if (small) {
     int number = random.nonzero(largest);
-    return Scalar::from_double(dtype, is_index(dtype) ? number : std::abs(number));
+    bool has_sign = is_index(dtype) || dtype == DType::i8;
+    return Scalar::from_double(dtype, has_sign ? number : std::abs(number));
   }
   return dtype == DType::u32 ? Scalar{dtype, random.word()} : any_integer(dtype, largest, random);
 }

@@ -40,7 +40,8 @@ std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counte
   return counted(e, [&] {
     std::int64_t operations = 0;
     // Both the reference and the kernel round, from values that may differ: two units in the last place.
-    if (const auto *cast = e.as<Cast>(); cast && is_narrow(cast->dtype) && !is_given(cast->a))
+    if (const auto *cast = e.as<Cast>();
+        cast && is_narrow(cast->dtype) && is_float(cast->dtype) && !is_given(cast->a))
       operations = 2 << (cast->dtype == DType::bf16 ? 16 : 13);
     if (e.as<Binary>() && is_float(e.dtype()))
       operations = 1;

@@ -69,6 +69,8 @@ void Decoder::bind_scalars(std::span<const Scalar> scalars) {
     internal_check(scalars[n].dtype == kernel_.scalars[n]->dtype,
                    "a scalar of another dtype than the kernel's");
     auto bits = static_cast<std::int64_t>(scalars[n].bits);
+    if (scalars[n].dtype == DType::i8)
+      bits = static_cast<std::int8_t>(bits);
     if (scalars[n].dtype == DType::i32)
       bits = static_cast<std::int32_t>(bits);
     variables_[kernel_.scalars[n]] = values_.constant(scalars[n].dtype, bits);

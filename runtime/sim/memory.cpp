@@ -192,10 +192,13 @@ bool in_bounds(const Single &s) {
   return false;
 }
 
+/// The bits as a uniform register holds them: signed integers are sign-extended.
 std::uint64_t sign_extended(DType dtype, std::uint64_t bits) {
-  return dtype == DType::i32
-             ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)))
-             : bits;
+  if (dtype == DType::i8)
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int8_t>(bits)));
+  if (dtype == DType::i32)
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+  return bits;
 }
 
 } // namespace

@@ -16,8 +16,12 @@ std::int64_t wrap(DType dtype, std::int64_t value) {
   switch (dtype) {
   case DType::boolean:
     return value != 0;
+  case DType::i8:
+    return static_cast<std::int8_t>(value);
   case DType::i32:
     return static_cast<std::int32_t>(value);
+  case DType::u8:
+    return static_cast<std::uint8_t>(value);
   case DType::u16:
     return static_cast<std::uint16_t>(value);
   case DType::u32:

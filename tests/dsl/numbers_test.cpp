@@ -165,6 +165,12 @@ TEST(Numbers, FloatsBecomeIntegersTowardsZeroAndWithinRange) {
   EXPECT_EQ(convert<std::uint64_t>(1e30F), ~std::uint64_t{0});
   EXPECT_EQ(convert<std::int64_t>(std::nanf("")), 0);
   EXPECT_EQ(convert<std::uint16_t>(std::int64_t{-1}), 65535);
+  EXPECT_EQ(convert<std::int8_t>(128.0F), 127);
+  EXPECT_EQ(convert<std::int8_t>(-1000.0F), -128);
+  EXPECT_EQ(convert<std::uint8_t>(255.9F), 255);
+  EXPECT_EQ(convert<std::uint8_t>(-0.5F), 0);
+  EXPECT_EQ(convert<std::int8_t>(std::int32_t{128}), -128);
+  EXPECT_EQ(convert<std::uint8_t>(std::int8_t{-1}), 255);
 }
 
 TEST(Numbers, ScalarsKeepTheirBits) {
@@ -178,13 +184,15 @@ TEST(Numbers, ScalarsKeepTheirBits) {
 }
 
 TEST(DTypes, NamesReadBackAndAreListed) {
-  for (const char *text : {"bool", "i32", "i64", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32"}) {
+  for (const char *text :
+       {"bool", "i8", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32"}) {
     auto type = parse_dtype(text);
     ASSERT_TRUE(type.has_value()) << text;
     EXPECT_EQ(name(*type), text);
   }
   EXPECT_EQ(parse_dtype("f8"), std::nullopt);
-  EXPECT_EQ(dtype_names(), "bool, i32, i64, u16, u32, u64, f16, bf16, tf32, f32");
+  EXPECT_EQ(dtype_names(), "bool, i8, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32");
+  EXPECT_EQ(byte_size(DType::i8), 1);
   EXPECT_EQ(byte_size(DType::bf16), 2);
   EXPECT_EQ(byte_size(DType::tf32), 4);
 }
@@ -203,6 +211,27 @@ TEST(Casts, ArithmeticIsInWiderTypes) {
                     "f16 is a storage type without arithmetic; convert with cast(DType::f32, …)");
   expect_user_error([&] { t < t; }, ExitCode::usage, "tf32 is a storage type without arithmetic");
   expect_user_error([&] { u *u; }, ExitCode::usage, "convert with cast(DType::u32, …)");
+  Expr s = make_var("s", DType::i8), b = make_var("b", DType::u8);
+  expect_user_error([&] { s + 1; }, ExitCode::usage,
+                    "i8 is a storage type without arithmetic; convert with cast(DType::i32, …)");
+  expect_user_error([&] { s < s; }, ExitCode::usage, "i8 is a storage type without arithmetic");
+  expect_user_error([&] { b *b; }, ExitCode::usage,
+                    "u8 is a storage type without arithmetic; convert with cast(DType::u32, …)");
+  expect_user_error([&] { cast(DType::i32, s) * cast(DType::u32, b); }, ExitCode::usage,
+                    "the operands of an expression are i32 and u32, expected one dtype");
+}
+
+TEST(Constants, OfBytesMustFit) {
+  Expr yes = make_var("c", DType::boolean), s = make_var("s", DType::i8), b = make_var("b", DType::u8);
+  EXPECT_EQ(as_int(select(yes, s, -128).as<Select>()->when_false), -128);
+  EXPECT_EQ(as_int(select(yes, b, 255).as<Select>()->when_false), 255);
+  expect_user_error([&] { select(yes, s, 128); }, ExitCode::usage,
+                    "the constant 128 does not fit the other operand, which is i8, expected -128 to 127");
+  expect_user_error([&] { select(yes, b, -1); }, ExitCode::usage,
+                    "the constant -1 does not fit the other operand, which is u8, expected 0 to 255");
+  EXPECT_EQ(as_int(constant(DType::i8, 200)), -56);
+  EXPECT_EQ(as_int(cast(DType::u8, int_imm(-1, DType::i32))), 255);
+  EXPECT_EQ(as_int(cast(DType::i32, constant(DType::i8, -1))), -1);
 }
 
 TEST(Workload, ParametersAreOfNoComputeType) {

@@ -45,6 +45,11 @@ template <class T> std::vector<T> edges() {
             -0.99F,
             1.5F,
             -1.5F,
+            127.5F,
+            128.0F,
+            -129.0F,
+            255.5F,
+            256.0F,
             65535.5F,
             65536.0F,
             -65536.0F,
@@ -123,7 +128,23 @@ std::vector<Computation> computations() {
     add("a product out of range", [](Expr x, Expr, Expr) { return (x % 7) * 1000000000 + 2147483647; });
     add("shift", [](Expr x, Expr y, Expr) { return shift_right(x + y, 3); });
   }
-  for (DType t : {DType::i32, DType::i64, DType::u16, DType::u32, DType::u64})
+  for (DType t : {DType::i8, DType::u8, DType::u16}) {
+    DType wide = arithmetic_type(t);
+    auto add = [&](const char *name, DType to, const Element &element) {
+      list.push_back(
+          {fmt::format("{} of {} in {}", name, nestsmith::name(t), nestsmith::name(to)), t, to, element});
+    };
+    for (DType to :
+         {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64, DType::f32})
+      add("value", to, [=](Expr x, Expr, Expr) { return cast(to, x); });
+    add("sum", t, [=](Expr x, Expr y, Expr) { return cast(t, cast(wide, x) + cast(wide, y)); });
+    add("polynomial", wide,
+        [=](Expr x, Expr y, Expr i) { return cast(wide, x) * cast(wide, y) * 70001 - cast(wide, i); });
+    add("quotient", t, [=](Expr x, Expr y, Expr) { return cast(t, cast(wide, x) / cast(wide, y)); });
+    add("order", t,
+        [=](Expr x, Expr y, Expr) { return select(cast(wide, x) < cast(wide, y), x, constant(t, 7)); });
+  }
+  for (DType t : {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64})
     list.push_back(
         {fmt::format("f32 to {}", name(t)), DType::f32, t, [=](Expr x, Expr, Expr) { return cast(t, x); }});
   list.push_back({"f32 to i32, then a product", DType::f32, DType::i32,
@@ -182,9 +203,11 @@ TEST(Data, IsCheckedByAStandaloneFile) {
       {DType::i64,
        [](Expr x, Expr y, Expr i) { return x / 3 + y % 5 + floormod(i - 7, 4) + floordiv(i - 9, 2); }},
       {DType::u32, [](Expr x, Expr y, Expr) { return x / (y % 3) + x % (y % 5); }},
+      {DType::i8, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
+      {DType::u8, [](Expr x, Expr y, Expr) { return cast(DType::u32, x) - cast(DType::u32, y); }},
   };
   for (const auto &[type, element] : subjects) {
-    Schedule s = schedule_of({"", type, type, element}, 100);
+    Schedule s = schedule_of({"", type, arithmetic_type(type), element}, 100);
     EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source())), 0) << name(type);
   }
 }

@@ -84,7 +84,7 @@ TEST(EmittedText, OfOneKernelForEveryShapeIsWhatTheSimulatorRuns) {
   expect_same(subjects);
 }
 
-TEST(EmittedText, OfFloatsIsWhatTheSimulatorRuns) {
+TEST(EmittedText, OfFloatsAndBytesIsWhatTheSimulatorRuns) {
   NEEDS_SANITIZERS();
   const std::set<std::string> in_f32 = {"deep_dive/shared", "transposed/float4", "tiling/naive",
                                         "tvm_steps/step5",  "gemm/tn",           "ladder/warps",
@@ -95,10 +95,10 @@ TEST(EmittedText, OfFloatsIsWhatTheSimulatorRuns) {
     if (in_f32.contains(rung.full_name()))
       add(subjects, rung, ragged(rung, 4), DType::f32);
     if (in_narrow_types.contains(rung.full_name()))
-      for (DType dtype : {DType::f16, DType::bf16, DType::tf32})
+      for (DType dtype : {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8})
         add(subjects, rung, ragged(rung, 4), dtype);
   }
-  EXPECT_EQ(subjects.size(), in_f32.size() + 3 * in_narrow_types.size());
+  EXPECT_EQ(subjects.size(), in_f32.size() + 5 * in_narrow_types.size());
   expect_same(subjects);
 }
 

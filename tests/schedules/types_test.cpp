@@ -34,6 +34,21 @@ CheckResult checked(const Schedule &schedule, const kernel::Plan &plan) {
 
 class NarrowRung : public testing::TestWithParam<const Rung *> {};
 
+/// Operands of one byte, with extents around those of a tile.
+TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
+  const Shape &tile = GetParam()->tile;
+  for (DType dtype : {DType::i8, DType::u8})
+    for (int by : {-1, 0, 1}) {
+      Shape shape = tile;
+      for (std::int64_t &extent : shape)
+        extent = std::max<std::int64_t>(extent + by, 1);
+      Schedule schedule = GetParam()->build(shape, dtype, Target{});
+      CheckResult result = checked(schedule, lower(schedule));
+      EXPECT_TRUE(result.passed) << name(dtype) << " " << to_string(shape) << "\n" << all_messages(result);
+      EXPECT_NE(result.find(CheckRun::ring), nullptr);
+    }
+}
+
 /// One tile and one more in each dimension: tails everywhere.
 TEST_P(NarrowRung, IsRightInTheSimulator) {
   Shape shape = GetParam()->tile;
@@ -78,6 +93,14 @@ TEST(Types, ProductsOfNarrowOperandsAreRecognized) {
     EXPECT_TRUE(found->product.x_transposed);
     EXPECT_FALSE(found->product.y_transposed);
     EXPECT_TRUE(found->reads_c);
+  }
+  for (auto [stored, sums] : {std::pair{DType::i8, DType::i32}, std::pair{DType::u8, DType::u32}}) {
+    auto found = as_gemm(gemm({3, 4, 5}, stored));
+    ASSERT_TRUE(found.has_value()) << name(stored);
+    EXPECT_EQ(found->product.x_type, stored);
+    EXPECT_EQ(found->product.y_type, stored);
+    EXPECT_EQ(found->c->dtype, sums);
+    EXPECT_EQ(found->alpha->dtype, sums);
   }
   auto sum = as_gemm(accumulate_nt({3, 4, 5}, DType::f32));
   ASSERT_TRUE(sum.has_value());
@@ -140,12 +163,52 @@ TEST(Types, ResultsMayBeStoredInNarrowTypes) {
 }
 
 TEST(Types, ProductsOfIntegersAreExact) {
-  for (DType dtype : {DType::i32, DType::i64, DType::u64}) {
+  for (DType dtype : {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u64}) {
     Schedule s = rung("gemm/tt").build({65, 33, 17}, dtype, Target{});
     CheckResult result = checked(s, lower(s));
     EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
     EXPECT_EQ(result.exact(), true);
   }
+}
+
+/// The product path of the reference, the elementwise path, the interpreter and the simulator; with sums that
+/// leave the range of 32 bits.
+TEST(Types, ProductsOfBytesWrapInTheTypeOfTheirSums) {
+  for (DType dtype : {DType::i8, DType::u8})
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{3, 5, 7}, Shape{33, 31, 64}}) {
+      Schedule s = rung("gemm/nt").build(shape, dtype, Target{});
+      Program p = s.source();
+      Inputs in = make_inputs(p, CheckRun::ring, 3);
+      for (std::size_t n = 0; n < 2; ++n) // products of 2^14, or of 255^2, alternately
+        for (std::int64_t at = 0; at < in.arrays[n].size(); ++at)
+          in.arrays[n].set(at, Scalar{dtype, at % 3 == 0 ? 0x80U : at % 3 == 1 ? 0x7fU : 0xffU});
+      for (std::int64_t at = 0; at < in.arrays[2].size(); ++at)
+        in.arrays[2].set(at, Scalar{p.params[2]->dtype, 0x7ffffff0});
+      in.scalars = {Scalar{p.scalars[0]->dtype, 0x40001}, Scalar{p.scalars[1]->dtype, 1}};
+      Reference right = reference(p, in.arrays, in.scalars);
+      std::vector<Array> interpreted = in.arrays, simulated = in.arrays;
+      interpret(p, interpreted, in.scalars);
+      Execution execution = SimExecutor().run(lower(s), simulated, in.scalars);
+      EXPECT_TRUE(execution.diagnostics.empty());
+      EXPECT_EQ(simulated[2], interpreted[2]) << name(dtype) << " " << to_string(shape);
+      for (std::int64_t at = 0; at < interpreted[2].size(); ++at)
+        ASSERT_EQ(extended(interpreted[2].at(at)), right.outputs[0].integer[static_cast<std::size_t>(at)]);
+    }
+}
+
+TEST(Types, AWrongCastOfBytesIsFound) {
+  auto build = [](DType through) {
+    Workload w("widened");
+    Tensor x = w.placeholder("x", {300}, DType::i8);
+    Tensor y = w.compute("y", {300}, {"i"}, [&](Expr i) {
+      return cast(DType::i32, cast(through, x(i))) * cast(DType::i32, x(i));
+    });
+    Schedule s(w.output({y}));
+    s.bind(s.loop("i"), Axis::thread_x);
+    return s;
+  };
+  EXPECT_TRUE(checked(build(DType::i8), lower(build(DType::i8))).passed);
+  EXPECT_FALSE(checked(build(DType::i8), lower(build(DType::u8))).passed);
 }
 
 /// y[i] = element(i) for 70 elements, a thread each.
@@ -208,6 +271,25 @@ TEST(Types, WideAndNarrowIntegersAgreeInAllThatRunsThem) {
       {"(float)x[i] + (float)i"});
 }
 
+TEST(Types, BytesAgreeInAllThatRunsThem) {
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return cast(DType::i8, cast(DType::i32, x(i)) * 3 - 100); },
+                  DType::i8),
+      {"const signed char *__restrict__ x", "y[i] = (signed char)(int)((unsigned int)(int)x[i] * 3u - 100u);"});
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return cast(DType::u8, cast(DType::u32, x(i)) * 3 + 255); },
+                  DType::u8),
+      {"const unsigned char *__restrict__ x", "y[i] = (unsigned char)((unsigned int)x[i] * 3u + 255u);"});
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return select(i < 5, x(i), x.where(Expr(9) < i, i - 9)); },
+                  DType::i8),
+      {"(signed char)0"});
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return cast(DType::f32, x(i)) + cast(DType::f32, i); },
+                  DType::i8),
+      {"(float)x[i] + (float)i"});
+}
+
 // ---- the text ------------------------------------------------------------------------------------
 
 TEST(Types, TheTextIncludesWhatItUsesAndNoMore) {
@@ -237,8 +319,8 @@ TEST(Types, NvrtcCompilesThemForEveryArchitecture) {
   if (!cuda::find_headers(nvrtc->library().path))
     GTEST_SKIP() << "needs cuda_fp16.h";
   for (const char *name : {"deep_dive/tile1d", "gemm/tn"})
-    for (DType dtype : {DType::f16, DType::bf16, DType::tf32})
-      for (const char *arch : {"sm_75", "sm_80", "sm_90"}) {
+    for (DType dtype : {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8})
+      for (const char *arch : {"sm_75", "sm_80", "sm_90", "sm_90a"}) {
         kernel::Kernel kernel = lower(rung(name).build({129, 130, 131}, dtype, Target{})).only();
         cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
         EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0) << name << " " << arch;
@@ -249,6 +331,18 @@ TEST(Types, NvrtcCompilesThemForEveryArchitecture) {
 std::string standalone(const std::string &name, const Shape &shape, DType dtype) {
   Schedule schedule = rung(name).build(shape, dtype, Target{});
   return emit_standalone({}, lower(schedule), schedule.source());
+}
+
+TEST(Types, AStandaloneFileChecksBytesOnTheHost) {
+  for (DType dtype : {DType::i8, DType::u8})
+    for (const char *name : {"deep_dive/naive", "gemm/bias_relu"}) {
+      EXPECT_EQ(run_on_host(standalone(name, {33, 20, 9}, dtype)), 0) << name;
+      std::string wrong = standalone(name, {33, 20, 9}, dtype);
+      std::size_t at = wrong.find("+ k]", wrong.find("__global__"));
+      ASSERT_NE(at, std::string::npos) << wrong;
+      wrong.replace(at, 4, "+ 0]");
+      EXPECT_EQ(run_on_host(wrong), 1) << "a wrong element is found";
+    }
 }
 
 TEST(Types, AStandaloneFileChecksTF32OnTheHost) {

@@ -97,7 +97,7 @@ TEST(Completion, RungsAndTutorials) {
 }
 
 TEST(Completion, ValuesOfOptions) {
-  EXPECT_THAT(offered("run --dtype ''"), ElementsAre("f32", "f16", "bf16", "tf32", "u32"));
+  EXPECT_THAT(offered("run --dtype ''"), ElementsAre("f32", "f16", "bf16", "tf32", "i8", "u8", "u32"));
   EXPECT_THAT(offered("run --dtype = f"), ElementsAre("f32", "f16")) << "bash splits at =";
   EXPECT_THAT(offered("run --dtype ="), Contains("u32"));
   EXPECT_THAT(offered("run --device ''"), Contains("sim"));

@@ -217,7 +217,7 @@ TEST(DataTypes, TheHeaderHasThatOfTheData) {
   EXPECT_EQ(steps.code, 0) << steps.out << steps.err;
   EXPECT_TRUE(contains(steps.out, "ring mode: not checked: the data are i32 regardless of --dtype"));
   // What was asked for stays where the data have it.
-  for (const char *dtype : {"f16", "bf16", "tf32", "u32"})
+  for (const char *dtype : {"f16", "bf16", "tf32", "i8", "u8", "u32"})
     EXPECT_TRUE(test::nestsmith(std::string("run gemm/nn --shape 8x8x8 --device sim --dtype ") + dtype)
                     .out.starts_with(dtype));
 }
