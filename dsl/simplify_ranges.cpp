@@ -1,5 +1,7 @@
 #include "dsl/index_rewriter.h"
 
+#include "dsl/error.h"
+#include "dsl/numbers.h"
 #include "dsl/watch_answers.h"
 
 #include <algorithm>
@@ -22,8 +24,14 @@ static std::optional<Range> product(Range a, Range b) {
 
 /// The range of a sum or product of integers without bounds is that of its value if it lies in the type.
 static std::optional<Range> within(DType dtype, std::optional<Range> range) {
-  constexpr Range i32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-  bool inside = range && (dtype != DType::i32 || (i32.low <= range->low && range->high <= i32.high));
+  Range all{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  if (dtype == DType::i32 || (is_narrow(dtype) && !is_float(dtype)))
+    all = with_number(dtype, []<class T>() -> Range {
+      if constexpr (std::is_integral_v<T> && sizeof(T) < 8)
+        return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+      internal_error("a number of another dtype");
+    });
+  bool inside = range && all.low <= range->low && range->high <= all.high;
   return inside ? range : std::nullopt;
 }
 

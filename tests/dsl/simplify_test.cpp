@@ -278,6 +278,15 @@ TEST_F(Canonical, CastsThatWrapAreUnknown) {
   EXPECT_TRUE(proves(int_imm(0, DType::i32) <= cast(DType::i32, x), bounds));
 }
 
+TEST_F(Canonical, CastsToNarrowIntegersThatWrapAreUnknown) {
+  bounds.set(u, {0, 255});
+  EXPECT_EQ(range_of(cast(DType::u8, u), bounds)->high, 255);
+  EXPECT_FALSE(range_of(cast(DType::i8, u), bounds));
+  bounds.set(u, {0, 256});
+  EXPECT_FALSE(range_of(cast(DType::u8, u), bounds));
+  EXPECT_EQ(range_of(cast(DType::u16, u), bounds)->high, 256);
+}
+
 TEST_F(Canonical, RangesThatOverflowAreUnknown) {
   EXPECT_FALSE(range_of(Expr(x) * (std::numeric_limits<std::int64_t>::max() / 2), bounds));
 }
