@@ -15,8 +15,8 @@ namespace {
 
 DType any_dtype(Random &random) {
   using enum DType;
-  return random.pick(
-      std::vector{u32, u32, u32, u32, u32, u32, u32, f32, f32, f32, f32, f32, f32, f16, bf16, tf32, tf32, i32});
+  return random.pick(std::vector{u32, u32, u32, u32,  u32,  u32,  u32, f32, f32, f32, f32,
+                                 f32, f32, f16, bf16, tf32, tf32, i32, i8,  i8,  u8});
 }
 
 /// Extents that hurt: one, primes, and the numbers around the usual tiles. Now and then such as vectors like.

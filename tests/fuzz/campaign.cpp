@@ -42,7 +42,7 @@ void count_computation(const Draft &made, const Verdict &verdict, Shared &shared
   if (made.setting.computation)
     return;
   Tally &tally = shared.tally;
-  std::uint32_t has = features_of(made.setting.source);
+  std::uint64_t has = features_of(made.setting.source);
   auto drawn = shared.drawn[std::hash<std::string>()(made.setting.source.name) % shared.drawn.size()];
   bool exact = verdict.kind == Kind::exact;
   ++tally.generated;

@@ -14,7 +14,7 @@ namespace nestsmith::fuzz {
 
 /// What came of them. Plain numbers, so that processes can share them.
 struct Tally {
-  static constexpr std::size_t most_primitives = 40, most_architectures = 64, most_features = 32;
+  static constexpr std::size_t most_primitives = 40, most_architectures = 64, most_features = 64;
   std::uint64_t schedules = 0, directives = 0; ///< and those that were accepted, in all
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
   /// Of the schedules that were exact:

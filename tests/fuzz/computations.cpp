@@ -13,12 +13,12 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// The types as schedules/workloads.h has them: narrow operands, sums in f32.
+/// The types as schedules/workloads.h has them: narrow operands, sums in a wider type.
 DType stored(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
 Expr read(DType dtype, Expr element) {
   if (dtype == DType::tf32)
     element = cast(dtype, std::move(element));
-  return is_float(dtype) ? cast(DType::f32, std::move(element)) : element;
+  return cast(arithmetic_type(dtype), std::move(element));
 }
 
 Expr even(const Expr &i) { return equal(floormod(i, 2), 0); }

@@ -131,8 +131,10 @@ const std::vector<Feature> &features() {
          return any_expr(p, [](const Expr &e) { return e.as<Select>() && e.as<Select>()->branches; });
        }},
       {"boolean", has<DType::boolean>},
+      {"i8", has<DType::i8>},
       {"i32", has<DType::i32>},
       {"i64", has<DType::i64>},
+      {"u8", has<DType::u8>},
       {"u16", has<DType::u16>},
       {"u32", has<DType::u32>},
       {"u64", has<DType::u64>},
@@ -143,10 +145,10 @@ const std::vector<Feature> &features() {
   return table;
 }
 
-std::uint32_t features_of(const Program &program) {
-  std::uint32_t bits = 0;
+std::uint64_t features_of(const Program &program) {
+  std::uint64_t bits = 0;
   for (std::size_t n = 0; n < features().size(); ++n)
-    bits |= static_cast<std::uint32_t>(features()[n].holds(program)) << n;
+    bits |= static_cast<std::uint64_t>(features()[n].holds(program)) << n;
   return bits;
 }
 

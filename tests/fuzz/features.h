@@ -17,6 +17,6 @@ struct Feature {
 /// At most 32.
 const std::vector<Feature> &features();
 /// A bit for each that holds, in the order of features().
-std::uint32_t features_of(const Program &program);
+std::uint64_t features_of(const Program &program);
 
 } // namespace nestsmith::fuzz

@@ -130,7 +130,9 @@ DType Generator::any_storage(DType type) {
   if (type == f32)
     return random_.pick(std::vector{f32, f32, f32, f16, bf16});
   if (type == u32)
-    return random_.pick(std::vector{u32, u32, u32, u32, u32, u16});
+    return random_.pick(std::vector{u32, u32, u32, u32, u32, u16, u8, i8});
+  if (type == i32)
+    return random_.pick(std::vector{i32, i32, i32, i8, i8, u8});
   return type;
 }
 
@@ -230,7 +232,9 @@ Value Generator::stored(Value value) {
     return result.bits == value.bits && rounds_ <= most_rounds && value.magnitude < 60000 ? result : value;
   }
   if (value.type() == DType::u32)
-    return {cast(DType::u16, value.expr), 0x1p16, 0, true};
+    return {cast(chance(60) ? DType::u16 : DType::u8, value.expr), 0x1p16, 0, true};
+  if (value.type() == DType::i32)
+    return {cast(DType::i8, value.expr), 0x1p7, 0, true};
   return value;
 }
 
