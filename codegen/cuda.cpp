@@ -39,6 +39,18 @@ static __device__ __forceinline__ float round_tf32(float x) {
 }
 )";
 
+constexpr std::string_view packed_word =
+    R"(/// Four bytes in one register. The first one is the lowest.
+static __device__ __forceinline__ unsigned int packed_word(unsigned char x, unsigned char y, unsigned char z,
+                                                           unsigned char w) {
+  return (unsigned int)x | (unsigned int)y << 8 | (unsigned int)z << 16 | (unsigned int)w << 24;
+}
+static __device__ __forceinline__ int packed_word(signed char x, signed char y, signed char z,
+                                                  signed char w) {
+  return (int)packed_word((unsigned char)x, (unsigned char)y, (unsigned char)z, (unsigned char)w);
+}
+)";
+
 constexpr std::string_view arrives_last =
     R"(/// Counts the arrival of this block. True in all threads of the last of `blocks` blocks, which then sees all
 /// that the other blocks have written. The counter is 0 before the first arrival and after the last.
@@ -84,6 +96,8 @@ public:
       helpers += round_tf32;
     for (const auto &[type, lanes] : vectors_)
       helpers += vector_definition(type, lanes);
+    if (packs_)
+      helpers += packed_word;
     for (const std::string &function : intrinsics_)
       helpers += function;
     if (arrives_)
@@ -100,6 +114,9 @@ private:
       operators_.insert(binary->op);
     if (const auto *call = e.as<Call>())
       intrinsics_.insert(call->intrinsic->prelude);
+    const auto *access = e.as<Load>();
+    bool filled = access && !is_true(access->mask);
+    packs_ |= is_packed_word(e.dtype(), e.lanes()) && (e.as<Pack>() || filled);
     const auto *cast = e.as<Cast>();
     rounds_ |= cast && cast->dtype == DType::tf32;
   }
@@ -108,7 +125,7 @@ private:
   std::set<BinaryOp> operators_;
   std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
   std::set<std::string> intrinsics_;        ///< a set, for a deterministic order
-  bool rounds_ = false, arrives_ = false;
+  bool rounds_ = false, packs_ = false, arrives_ = false;
 };
 
 /// Declares the names of the parameters. A standalone kernel and its launcher use the same names.

@@ -36,7 +36,7 @@ const std::set<std::string> &reserved_words() {
       "P_tmpdir",     "SNAN",       "SNANF",       "SNANF32",      "SNANF32X",
       "SNANF64",      "SNANF64X",   "SNANL",       "WCONTINUED",   "WEXITED",
       "WNOHANG",      "WNOWAIT",    "WSTOPPED",    "WUNTRACED",    "math_errhandling",
-      "EOF",          "NAN",        "INFINITY",    "arrives_last"};
+      "EOF",          "NAN",        "INFINITY",    "arrives_last", "packed_word"};
   return words;
 }
 
@@ -58,7 +58,7 @@ bool looks_like_a_macro(const std::string &name) {
 
 /// float4, uint2, make_float4, f16x8: a local of such a name would hide the type.
 bool names_a_vector(std::string name) {
-  for (DType type : {DType::boolean, DType::u16, DType::f16, DType::bf16})
+  for (DType type : {DType::boolean, DType::i8, DType::u8, DType::u16, DType::f16, DType::bf16})
     for (int count : {2, 4, 8, 16})
       if (name == vector_type(type, count))
         return true;

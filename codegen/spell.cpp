@@ -115,11 +115,16 @@ std::optional<std::int64_t> negative(const Expr &e) {
 
 } // namespace
 
-/// Whether CUDA has no vectors of 4, 8 and 16 bytes of this type.
-static bool is_defined_here(DType type) { return byte_size(type) < 4; }
+/// Whether the prelude defines this vector, because CUDA has none of 4, 8 or 16 bytes of the type.
+static bool is_defined_here(DType type, int lanes) {
+  return byte_size(type) < 4 && !is_packed_word(type, lanes);
+}
 
 std::string vector_type(DType type, int lanes) {
-  if (is_defined_here(type))
+  // The CUDA compiler would keep the members of a char4 in four registers.
+  if (is_packed_word(type, lanes))
+    return std::string(c_type(arithmetic_type(type)));
+  if (is_defined_here(type, lanes))
     return fmt::format("{}x{}", name(type), lanes);
   std::string base(type == DType::u32   ? "uint"
                    : type == DType::i64 ? "longlong"
@@ -129,7 +134,7 @@ std::string vector_type(DType type, int lanes) {
 }
 
 std::string vector_definition(DType type, int lanes) {
-  if (!is_defined_here(type))
+  if (!is_defined_here(type, lanes))
     return "";
   return fmt::format("/// {0} elements, which one instruction loads or stores.\n"
                      "struct __align__({1}) {2} {{\n"
@@ -143,23 +148,28 @@ std::string vector_at(const std::string &element, DType type, int lanes, std::st
 }
 
 static std::string make_vector(DType type, const std::vector<std::string> &lanes) {
-  std::string vector = vector_type(type, static_cast<int>(lanes.size()));
-  return is_defined_here(type) ? fmt::format("{}{{{}}}", vector, fmt::join(lanes, ", "))
-                               : fmt::format("make_{}({})", vector, fmt::join(lanes, ", "));
+  int count = static_cast<int>(lanes.size());
+  if (is_packed_word(type, count))
+    return fmt::format("packed_word({})", fmt::join(lanes, ", "));
+  std::string vector = vector_type(type, count);
+  return is_defined_here(type, count) ? fmt::format("{}{{{}}}", vector, fmt::join(lanes, ", "))
+                                      : fmt::format("make_{}({})", vector, fmt::join(lanes, ", "));
 }
 
 /// The vector whose lanes are all `element`, whose text is `text`.
 static std::string repeated(const Expr &element, const std::string &text, int lanes) {
   const auto *number = element.as<FloatImm>();
   bool zero = number ? number->value == 0 && !std::signbit(number->value) : as_int(element) == 0;
-  if (zero && is_defined_here(element.dtype()))
+  if (zero && is_packed_word(element.dtype(), lanes))
+    return "0";
+  if (zero && is_defined_here(element.dtype(), lanes))
     return vector_type(element.dtype(), lanes) + "{}";
   return make_vector(element.dtype(), std::vector(static_cast<std::size_t>(lanes), text));
 }
 
-static std::string element_of(const std::string &vector, DType type, int index) {
-  return is_defined_here(type) ? fmt::format("{}.e[{}]", vector, index)
-                               : fmt::format("{}.{}", vector, "xyzw"[index]);
+static std::string element_of(const std::string &vector, DType type, int lanes, int index) {
+  return is_defined_here(type, lanes) ? fmt::format("{}.e[{}]", vector, index)
+                                      : fmt::format("{}.{}", vector, "xyzw"[index]);
 }
 
 std::string_view c_type(DType type) {
@@ -332,7 +342,13 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
           fill = repeated(x.fill, fill, x.lanes);
         return conditional(x.mask, value, fill, context);
       },
-      [&](const Lane &x) { return element_of(variable(x.vector), x.vector->dtype, x.index); },
+      [&](const Lane &x) {
+        DType type = x.vector->dtype;
+        if (is_packed_word(type, x.vector->lanes))
+          return in_parentheses_if(
+              context > prefix, fmt::format("({})({} >> {})", c_type(type), variable(x.vector), 8 * x.index));
+        return element_of(variable(x.vector), type, x.vector->lanes, x.index);
+      },
       [&](const Pack &x) { return make_vector(x.lanes.front().dtype(), spell_all(x.lanes)); },
       [&](const Call &x) {
         return fmt::format("{}({})", x.intrinsic->name, fmt::join(spell_all(x.arguments), ", "));

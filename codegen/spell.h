@@ -12,8 +12,9 @@ namespace nestsmith {
 /// "float", "int", "long long", "unsigned int", "__half", …
 std::string_view c_type(DType type);
 
-/// The vector type with this number of lanes: "float4". The prelude defines those of elements of less than 4
-/// bytes: "f16x8".
+/// The vector type with this number of lanes: "float4". Four lanes of i8 or u8 are one integer, whose lowest
+/// byte is lane 0: "int" or "unsigned int". Its lanes are packed by `packed_word`, which the prelude defines.
+/// The prelude also defines the other vectors of elements of less than 4 bytes: "f16x8".
 std::string vector_type(DType type, int lanes);
 /// The definition of such a type. Empty for the types that CUDA defines.
 std::string vector_definition(DType type, int lanes);

@@ -29,9 +29,23 @@ struct Intrinsic {
 
 /// The intrinsic of this name for this element dtype, or null.
 const Intrinsic *find_intrinsic(std::string_view name, DType dtype);
-/// Matches `e` against the meaning of `intrinsic`. Returns for each parameter the expressions of its lanes, or
-/// none if `e` does not match.
-std::optional<std::map<Var, std::vector<Expr>>> match(const Intrinsic &intrinsic, const Expr &e);
+
+/// Operands of an expression and of a meaning that differ in their kind, their dtype or their operator, or an
+/// operand that differs from the operand found before for the same parameter.
+struct Difference {
+  Expr got, expected;
+};
+/// Matches `e` against the meaning of `intrinsic`. Returns for each parameter the expressions of its lanes. If
+/// `e` does not match, returns none, and sets `difference`, unless it is null, to the first difference from the
+/// left.
+std::optional<std::map<Var, std::vector<Expr>>> match(const Intrinsic &intrinsic, const Expr &e,
+                                                      Difference *difference = nullptr);
+
+/// Whether the elements are bytes that fill a register of 4 bytes. One instruction loads them, and an intrinsic
+/// takes them as one operand.
+constexpr bool is_packed_word(DType dtype, std::int64_t lanes) {
+  return (dtype == DType::i8 || dtype == DType::u8) && lanes == 4;
+}
 
 /// All declared intrinsics: "dot4 (f32)", ….
 std::vector<std::string> intrinsic_signatures();

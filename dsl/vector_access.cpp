@@ -293,7 +293,7 @@ private:
            block_.id->name, verb, buffer->name, loop_.var->name, intrinsic_->name);
     if (motion->still())
       return;
-    if (!is_vector(buffer->dtype, lanes_))
+    if (!is_vector(buffer->dtype, lanes_) && !(intrinsic_ && is_packed_word(buffer->dtype, lanes_)))
       fail("vectorize.width",
            "block {} {} {} in vectors of {} elements of {}, but a vector of this type has {} elements; {}",
            block_.id->name, verb, buffer->name, lanes_, name(buffer->dtype), vector_lengths(buffer->dtype),

@@ -90,9 +90,12 @@ private:
         return widened(conversion->a);
       if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
         return wide_.count(*var) ? Expr(wide_.at(*var)) : cast(DType::i64, node);
-      if (const auto *made = node.as<Call>(); made && is_index(node.dtype()))
+      const auto *made = node.as<Call>();
+      bool of_vectors = made && std::ranges::any_of(made->intrinsic->parameters,
+                                                    [](const Var &parameter) { return parameter->lanes > 1; });
+      if (made && !of_vectors && is_index(node.dtype()))
         return cast(DType::i64, in_place(*made));
-      bool value = node.as<Load>() || node.as<Lane>() || node.as<Cast>();
+      bool value = of_vectors || node.as<Load>() || node.as<Lane>() || node.as<Cast>();
       return !value ? Expr() : is_index(node.dtype()) ? cast(DType::i64, node) : node;
     });
   }
@@ -236,7 +239,7 @@ private:
       fail("{} is {} by vectors, but registers have none", buffer->name, verb);
     std::int64_t &widest = vector_bytes_[buffer];
     widest = std::max<std::int64_t>(widest, std::int64_t{lanes} * byte_size(buffer->dtype));
-    if (!is_vector(buffer->dtype, lanes))
+    if (!is_vector(buffer->dtype, lanes) && !is_packed_word(buffer->dtype, lanes))
       fail("{} is {} by {} elements of {}, which is no vector", buffer->name, verb, lanes, name(buffer->dtype));
   }
 

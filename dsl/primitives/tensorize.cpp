@@ -25,6 +25,11 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, D
   return *found;
 }
 
+/// The operand, with its dtype if the dtypes of both operands differ.
+std::string described(const Expr &e, const Expr &other) {
+  return to_string(e) + (e.dtype() == other.dtype() ? "" : fmt::format(" ({})", nestsmith::name(e.dtype())));
+}
+
 void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &block,
                    const Intrinsic &intrinsic) {
   auto result = value_over(loop, block, loop_bounds(edit.body()));
@@ -34,12 +39,16 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
                             "tensorize a loop of a sum",
                             loop.var->name, block.body.buffer->name, intrinsic.name),
                 {loop.var->name, block.id->name});
-  if (!match(intrinsic, *result))
+  Difference first;
+  if (!match(intrinsic, *result, &first))
     edit.refuse(
         "tensorize.meaning",
-        fmt::format("block {} does not compute {}: got {} in each iteration of {}, expected {} from all",
-                    block.id->name, intrinsic.name, to_string(block.body.value), loop.var->name,
-                    to_string(intrinsic.meaning)),
+        fmt::format(
+            "block {} does not compute {}: got {} in each iteration of {}, expected {} from all; the first "
+            "difference is {} in place of {}",
+            block.id->name, intrinsic.name, to_string(block.body.value), loop.var->name,
+            to_string(intrinsic.meaning), described(first.got, first.expected),
+            described(first.expected, first.got)),
         {loop.var->name, block.id->name});
 }
 

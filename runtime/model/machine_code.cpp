@@ -86,6 +86,7 @@ Instruction decoded(std::uint64_t low, std::uint64_t high, std::uint32_t sm, std
   std::uint64_t control = high >> 41;
   result.unit = unit_of(low & 0x1FF);
   result.ffma = (low & 0x1FF) == 0x023;
+  result.dp4a = (low & 0x1FF) == 0x026;
   result.predicated = (low >> 12 & 15) != 7;
   result.stall = static_cast<std::uint8_t>(std::max<std::uint64_t>(control & 15, 1));
   result.written = control >> 5 & 7;

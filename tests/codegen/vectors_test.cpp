@@ -33,14 +33,16 @@ kernel::Kernel doubled(DType dtype, std::int64_t lanes, std::int64_t m = 16) {
 }
 
 kernel::Kernel dots(DType dtype) {
+  DType sums = arithmetic_type(dtype);
   Workload w("dots");
   Tensor a = w.placeholder("A", {3, 16}, dtype), b = w.placeholder("B", {5, 16}, dtype);
   Reduce k = reduce_axis("k", 16);
-  Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, k) * b(j, k), k); });
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"},
+                       [&](Expr i, Expr j) { return sum(cast(sums, a(i, k)) * cast(sums, b(j, k)), k); });
   Schedule s(w.output({c}));
   s.bind(s.loop("i"), Axis::thread_y);
   s.bind(s.loop("j"), Axis::thread_x);
-  s.tensorize(s.split(s.loop("k"), {infer, 4})[1], "dot4");
+  s.tensorize(s.split(s.loop("k"), {infer, 4})[1], byte_size(dtype) == 1 ? "dp4a" : "dot4");
   return lower(s).only();
 }
 
@@ -87,12 +89,24 @@ TEST(CudaIntrinsics, are_called_and_their_prelude_stands_once_before_the_kernel)
   EXPECT_THAT(cuda_kernel(doubled(DType::f32, 4)), Not(HasSubstr("dot4")));
 }
 
+TEST(CudaVectors, four_bytes_are_one_operand_of_dp4a) {
+  for (auto [dtype, word] : {std::pair{DType::i8, "int"}, std::pair{DType::u8, "unsigned int"}}) {
+    std::string text = cuda_kernel(dots(dtype));
+    EXPECT_THAT(text, HasSubstr(fmt::format("__device__ __forceinline__ {0} dp4a({0} a, {0} b, {0} sum) {{\n"
+                                            "  return __dp4a(a, b, sum);\n",
+                                            word)));
+    EXPECT_THAT(text, HasSubstr(fmt::format("const {0} A_v = *reinterpret_cast<const {0} *>(&A[", word)));
+    EXPECT_THAT(text, HasSubstr(" = dp4a(A_v, B_v, C["));
+    EXPECT_THAT(text, Not(HasSubstr("packed_word")));
+  }
+}
+
 TEST(CudaVectors, nvcc_takes_them_without_a_warning) {
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";
   for (const kernel::Kernel &kernel : {doubled(DType::f32, 4), doubled(DType::i64, 2), doubled(DType::i32, 4),
-                                       dots(DType::f32), dots(DType::u32)})
+                                       dots(DType::f32), dots(DType::u32), dots(DType::i8), dots(DType::u8)})
     EXPECT_EQ(nvcc.messages(emit({}, kernel), {"-c", "-arch", "sm_90"}), "") << cuda_kernel(kernel);
 }
 

@@ -47,7 +47,9 @@ TEST(TensorizeRefuses, LoopThatIsNotSerial) {
 TEST(TensorizeRefuses, UnknownIntrinsic) {
   Dots d(16);
   expect_refused(d.s, "tensorize.known", [&] { d.s.tensorize(d.inner, "dot5"); },
-                 "there is no intrinsic 'dot5' for u32; the intrinsics are dot4 (f32), dot4 (u32)", {});
+                 "there is no intrinsic 'dot5' for u32; the intrinsics are dot4 (f32), dot4 (u32), dp4a "
+                 "(i32), dp4a (u32)",
+                 {});
 }
 
 TEST(TensorizeRefuses, TargetThatLacksIt) {
@@ -86,7 +88,8 @@ TEST(TensorizeRefuses, OtherMeanings) {
   expect_refused(
       s, "tensorize.meaning", [&] { s.tensorize(inner, "dot4"); },
       "block C does not compute dot4: got C[i] + A[i, k] in each iteration of k_inner, expected sum + "
-      "a.0*b.0 + a.1*b.1 + a.2*b.2 + a.3*b.3 from all",
+      "a.0*b.0 + a.1*b.1 + a.2*b.2 + a.3*b.3 from all; the first difference is A[i, k_outer*4] in place of "
+      "a.0*b.0",
       {"k_inner", "C"});
 
   Schedule spatial(product(4, 4, 4));
@@ -95,6 +98,64 @@ TEST(TensorizeRefuses, OtherMeanings) {
       spatial, "tensorize.meaning", [&] { spatial.tensorize(spatial.loop("j"), "dot4"); },
       "the iterations of j write different elements of C, but dot4 has one result; tensorize a loop of a sum",
       {"j", "C"});
+}
+
+/// The sum over k of `term` of an element of A and one of B, with k in groups of 4.
+Schedule sums_of_bytes(DType a_type, DType b_type, DType sums, const std::function<Expr(Expr, Expr)> &term,
+                       Target target = {}) {
+  Workload w("bytes");
+  Tensor a = w.placeholder("A", {3, 16}, a_type), b = w.placeholder("B", {5, 16}, b_type);
+  Reduce k = reduce_axis("k", 16);
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"},
+                       [&](Expr i, Expr j) { return sum(cast(sums, term(a(i, k), b(j, k))), k); });
+  Schedule s(w.output({c}), std::move(target));
+  s.split(s.loop("k"), {infer, 4});
+  return s;
+}
+Expr product_in(DType dtype, Expr a, Expr b) { return cast(dtype, std::move(a)) * cast(dtype, std::move(b)); }
+
+TEST(Tensorize, MatchesTheConversionsOfDp4a) {
+  for (auto [operand, sums] : {std::pair{DType::i8, DType::i32}, std::pair{DType::u8, DType::u32}}) {
+    Schedule s = sums_of_bytes(operand, operand, sums, [&](Expr a, Expr b) { return product_in(sums, a, b); });
+    s.tensorize(s.loop("k_inner"), "dp4a");
+    EXPECT_TRUE(contains(print(s.program()), "for k_inner < 4 tensorized by dp4a:\n")) << print(s.program());
+    EXPECT_TRUE(test::same_meaning(s));
+    EXPECT_TRUE(s.obligations().empty());
+  }
+}
+
+TEST(TensorizeRefuses, OtherConversionsThanThoseOfTheMeaning) {
+  auto refused = [](Schedule s, const std::string &requirement, const std::string &message) {
+    expect_refused(s, requirement, [&] { s.tensorize(s.loop("k_inner"), "dp4a"); }, message, {});
+  };
+  using enum DType;
+  auto in_i32 = [](Expr a, Expr b) { return product_in(i32, a, b); };
+  refused(sums_of_bytes(i8, u8, i32, in_i32), "tensorize.meaning",
+          "the first difference is B[j, k_outer*4] (u8) in place of b.0 (i8)");
+  refused(sums_of_bytes(i32, i8, i32, in_i32), "tensorize.meaning",
+          "the first difference is A[i, k_outer*4] in place of i32(a.0)");
+  refused(sums_of_bytes(i8, i8, i32, [](Expr a, Expr b) { return cast(i32, a) + cast(i32, b); }),
+          "tensorize.meaning", "in place of i32(a.0)*i32(b.0)");
+  refused(sums_of_bytes(i8, i8, i32, [](Expr a, Expr b) { return cast(i8, product_in(i32, a, b)); }),
+          "tensorize.meaning",
+          "the first difference is i32(i8(i32(A[i, k_outer*4])*i32(B[j, k_outer*4]))) in place of "
+          "i32(a.0)*i32(b.0)");
+  refused(sums_of_bytes(i8, i8, i64, [](Expr a, Expr b) { return product_in(i64, a, b); }), "tensorize.known",
+          "there is no intrinsic 'dp4a' for i64");
+  refused(sums_of_bytes(i8, i8, i32, in_i32, Target{.arch = {60}}), "tensorize.arch",
+          "the intrinsic dp4a needs sm_61 or later, and the target is sm_60; choose another target");
+}
+
+TEST(TensorizeRefuses, BytesThatAreNotAligned) {
+  Workload w("bytes");
+  Tensor a = w.placeholder("A", {3, 18}, DType::i8), b = w.placeholder("B", {5, 18}, DType::i8);
+  Reduce k = reduce_axis("k", 16);
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"},
+                       [&](Expr i, Expr j) { return sum(product_in(DType::i32, a(i, k), b(j, k)), k); });
+  Schedule s(w.output({c}));
+  Loop inner = s.split(s.loop("k"), {infer, 4})[1];
+  expect_refused(s, "tensorize.operands", [&] { s.tensorize(inner, "dp4a"); },
+                 "block C reads A in vectors of 4 elements from the offset", {"C"});
 }
 
 TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {

@@ -347,10 +347,16 @@ void Author::overlap(const Roles &roles) {
   }
 }
 
+bool Author::reads_bytes(const std::string &name) {
+  return has_block(name) && std::ranges::any_of(loads_of(block(name)), [](const Load *access) {
+           return access->buffer->dtype == DType::i8 || access->buffer->dtype == DType::u8;
+         });
+}
+
 void Author::annotate(const std::string &name, const Roles &roles) {
   for (const std::string &loop : dots_)
     if (has_loop(loop))
-      go("tensorize", {LoopName{loop}, Word{"dot4"}});
+      go("tensorize", {LoopName{loop}, Word{reads_bytes(name) ? "dp4a" : "dot4"}});
   if (chance(12) && !roles.k_outer.empty() && has_loop(roles.k_outer.front()) && has_block(name))
     go("decompose_reduction",
        {BlockName{name}, LoopName{chance(80) ? roles.k_outer.front() : roles.all().front()}});

@@ -74,6 +74,7 @@ private:
   /// block, thread and own part of a loop; some of them.
   void tile_spatial(const std::string &loop, Roles &roles, std::int64_t &threads);
   void tile_sum(const std::string &loop, Roles &roles, bool dot);
+  bool reads_bytes(const std::string &name); ///< whether the block reads i8 or u8
   void order(Roles &roles);
   void fuse_some(Names &names, std::size_t percent);
   /// A loop to bring a nest under: mostly where it is of use.

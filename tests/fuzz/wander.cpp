@@ -158,7 +158,7 @@ const std::map<std::string, Rule> &rules() {
        }},
       {"tensorize",
        [](Arguments &a) {
-         return Drawn{a.loop(), Word{"dot4"}};
+         return Drawn{a.loop(), Word{a.random().chance(25) ? "dp4a" : "dot4"}};
        }},
       {"pipeline", [](Arguments &a) { return any_pipeline(a.loop_of_nests(), a.random()).arguments; }},
       {"cache_read",

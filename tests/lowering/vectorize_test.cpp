@@ -149,5 +149,22 @@ TEST(LowerTensorized, BecomesOneCall) {
 )");
 }
 
+TEST(Tensorize, LoadsFourBytesAtOnce) {
+  Workload w("bytes");
+  Tensor a = w.placeholder("A", {3, 8}, DType::i8), b = w.placeholder("B", {5, 8}, DType::i8);
+  Reduce k = reduce_axis("k", 8);
+  Tensor c = w.compute("C", {3, 5}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::i32, a(i, k)) * cast(DType::i32, b(j, k)), k);
+  });
+  Schedule s(w.output({c}));
+  s.tensorize(s.split(s.loop("k"), {infer, 4})[1], "dp4a");
+  EXPECT_EQ(body_from(lower(s).only(), "for k_outer"), R"(      for k_outer < 2:
+        let k: i32 = k_outer*4
+        let A_v: i8x4 = A[i*8 + k +: 4]
+        let B_v: i8x4 = B[j*8 + k +: 4]
+        C[i*5 + j] = dp4a(A_v, B_v, C[i*5 + j])
+)");
+}
+
 } // namespace
 } // namespace nestsmith

@@ -1,14 +1,23 @@
 /// Vectors and intrinsics in whole schedules: right at every size, and named where a shape has none.
 
 #include "codegen/cuda.h"
+#include "dsl/interpret.h"
+#include "dsl/workload_info.h"
+#include "runtime/check/sim_executor.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/model/machine_code.h"
 #include "schedules/fetch.h"
 #include "schedules/rung.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
+#include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
+#include "tests/schedules/host_compare.h"
 #include "tests/schedules/rung.h"
 
+#include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 
 namespace nestsmith {
@@ -19,7 +28,7 @@ using test::rung;
 
 /// C += A*B' in tiles of 16 x 16 in shared memory: each step of 4 along k is one call. Tails are zeros there,
 /// so that every K will do.
-Schedule dot_tiles(const Shape &shape, DType dtype) {
+Schedule dot_tiles(const Shape &shape, DType dtype, const std::string &intrinsic) {
   Schedule s(accumulate_nt(shape, dtype));
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
@@ -36,17 +45,126 @@ Schedule dot_tiles(const Shape &shape, DType dtype) {
   fetch_tile(s, AB, "A", k_outer, 256);
   fetch_tile(s, AB, "B", k_outer, 256);
   s.unroll(k_inner);
-  s.tensorize(k_four, "dot4");
+  s.tensorize(k_four, intrinsic);
   return s;
+}
+
+/// The schedule is right, and each step of 4 along k is one call.
+void expect_calls(const Schedule &s, const std::string &intrinsic) {
+  expect_right(s);
+  std::string text = cuda_kernel(lower(s).only());
+  EXPECT_NE(text.find("AB = " + intrinsic + "(A_shared_v, B_shared_v, AB);"), std::string::npos) << text;
 }
 
 TEST(Intrinsics, Dot4IsRightAtEverySize) {
   for (DType dtype : {DType::f32, DType::u32})
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{16, 16, 16}, Shape{17, 15, 33}, Shape{33, 7, 127}}) {
-      Schedule s = dot_tiles(shape, dtype);
-      expect_right(s);
-      std::string text = cuda_kernel(lower(s).only());
-      EXPECT_NE(text.find("AB = dot4(A_shared_v, B_shared_v, AB);"), std::string::npos) << text;
+      Schedule s = dot_tiles(shape, dtype, "dot4");
+      expect_calls(s, "dot4");
+    }
+}
+
+TEST(Intrinsics, Dp4aIsRightAtEverySize) {
+  for (DType dtype : {DType::i8, DType::u8})
+    for (const Shape &shape :
+         {Shape{1, 1, 1}, Shape{15, 16, 17}, Shape{16, 16, 16}, Shape{17, 15, 33}, Shape{33, 7, 127}}) {
+      Schedule s = dot_tiles(shape, dtype, "dp4a");
+      expect_calls(s, "dp4a");
+    }
+}
+
+/// A and B are copied to registers, so each call packs bytes. Reads of A have a mask.
+Schedule dots_of_registers(DType dtype) {
+  Workload w("registers");
+  Tensor a = w.placeholder("A", {13, 16}, dtype), b = w.placeholder("B", {5, 16}, dtype);
+  DType sums = arithmetic_type(dtype);
+  Expr wanted = w.scalar("wanted", sums);
+  Reduce k = reduce_axis("k", 16);
+  Tensor c = w.compute("C", {13, 5}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(sums, a.where(not_equal(wanted, constant(sums, 0)), i, k)) * cast(sums, b(j, k)), k);
+  });
+  Schedule s(w.output({c}));
+  auto C = s.block("C");
+  auto [i, j, r] = s.loops<3>(C);
+  auto [outer, inner] = s.split(r, {infer, 4});
+  s.bind(i, Axis::thread_x);
+  s.compute_at(s.cache_read(C, "B", Scope::local), outer);
+  s.tensorize(inner, "dp4a");
+  return s;
+}
+
+TEST(Intrinsics, Dp4aTakesBytesOfRegistersAndMaskedReads) {
+  std::vector<Subject> subjects;
+  for (DType dtype : {DType::i8, DType::u8}) {
+    Schedule s = dots_of_registers(dtype);
+    expect_right(s);
+    kernel::Plan plan = lower(s);
+    std::string text = cuda_kernels(plan);
+    EXPECT_NE(text.find("dp4a(A_v, packed_word(B_local[0], B_local[1], B_local[2], B_local[3]), "),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find(dtype == DType::i8 ? ": packed_word((signed char)0, (signed char)0, "
+                                           : ": packed_word((unsigned char)0, (unsigned char)0, "),
+              std::string::npos)
+        << text;
+    subjects.push_back({std::string(name(dtype)), std::move(s), std::move(plan)});
+  }
+  if (!host::why_not().empty())
+    GTEST_SKIP() << host::why_not();
+  for (const std::string &problem : differences_on_host(subjects))
+    ADD_FAILURE() << problem;
+}
+
+/// The sum leaves the range of 32 bits, and the operands have their least and largest values.
+TEST(Intrinsics, Dp4aWrapsModulo32Bits) {
+  for (DType dtype : {DType::i8, DType::u8}) {
+    Schedule s = dot_tiles({17, 15, 64}, dtype, "dp4a");
+    std::vector<Array> arrays;
+    for (const Buffer &param : s.source().params) {
+      Array &array = arrays.emplace_back(param->dtype, constant_shape(param));
+      for (std::int64_t n = 0; n < array.size(); ++n)
+        array.set(n,
+                  byte_size(param->dtype) == 1
+                      ? Scalar{param->dtype, std::array{0x80U, 0x7fU, 0xffU}[static_cast<std::size_t>(n % 3)]}
+                      : Scalar{param->dtype, dtype == DType::i8 ? 0x7ffffff0U : 0xfffffff0U});
+    }
+    std::vector<Array> simulated = arrays;
+    interpret(s.source(), arrays, {});
+    EXPECT_TRUE(SimExecutor().run(lower(s), simulated, {}).diagnostics.empty());
+    EXPECT_EQ(simulated, arrays) << name(dtype);
+  }
+}
+
+TEST(Intrinsics, Dp4aRunsOnTheHost) {
+  if (!host::why_not().empty())
+    GTEST_SKIP() << host::why_not();
+  std::vector<Subject> subjects;
+  for (DType dtype : {DType::i8, DType::u8}) {
+    Schedule s = dot_tiles({17, 15, 33}, dtype, "dp4a");
+    kernel::Plan plan = lower(s);
+    subjects.push_back({std::string(name(dtype)), std::move(s), std::move(plan)});
+  }
+  for (const std::string &problem : differences_on_host(subjects))
+    ADD_FAILURE() << problem;
+}
+
+TEST(Intrinsics, NvrtcCompilesDp4a) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  for (DType dtype : {DType::i8, DType::u8})
+    for (const char *arch : {"sm_75", "sm_80", "sm_90a"}) {
+      kernel::Kernel kernel = lower(dot_tiles({129, 130, 131}, dtype, "dp4a")).only();
+      std::string text = cuda_kernel(kernel);
+      EXPECT_NE(text.find("return __dp4a(a, b, sum);"), std::string::npos);
+      cuda::Compiled compiled = nvrtc->compile(text, entry_name(kernel), arch);
+      EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0) << arch;
+      auto code = model::machine_code(compiled.cubin, entry_name(kernel)); // empty before sm_80
+      EXPECT_TRUE(code.empty() || std::ranges::count_if(code, &model::Instruction::dp4a) >= 4)
+          << arch << ", one for each call";
     }
 }
 

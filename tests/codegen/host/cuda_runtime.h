@@ -65,6 +65,15 @@ inline long long __float2ll_rz(float x) {
 inline unsigned long long __float2ull_rz(float x) {
   return x == x ? nestsmith::convert<unsigned long long>(x) : 1ULL << 63;
 }
+// Four products of bytes, and their sum modulo 2^32.
+template <class Byte, class Word> Word host_dp4a(Word a, Word b, Word sum) {
+  unsigned result = static_cast<unsigned>(sum);
+  for (int at = 0; at < 32; at += 8)
+    result += static_cast<unsigned>(static_cast<Byte>(a >> at) * static_cast<Byte>(b >> at));
+  return static_cast<Word>(result);
+}
+inline int __dp4a(int a, int b, int sum) { return host_dp4a<signed char>(a, b, sum); }
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) { return host_dp4a<unsigned char>(a, b, sum); }
 #define HOST_MIN_MAX(type)                                                                                     \
   inline type min(type a, type b) { return a < b ? a : b; }                                                    \
   inline type max(type a, type b) { return a < b ? b : a; }
