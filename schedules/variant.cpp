@@ -5,12 +5,10 @@
 
 namespace nestsmith {
 
-std::optional<Variant> scalar_unless_multiples(const Shape &shape, DType dtype,
+std::optional<Variant> scalar_unless_multiples(const Shape &shape,
                                                const std::vector<std::pair<const char *, std::size_t>> &extents,
                                                std::int64_t lanes) {
   std::vector<std::string> why;
-  if (int bytes = byte_size(dtype); bytes < 4)
-    why.push_back(fmt::format("{} has {} byte{}", name(dtype), bytes, bytes == 1 ? "" : "s"));
   if (shape.stated && shape.stated->multiple_of % lanes != 0)
     why.push_back(fmt::format("sizes are multiples of {}, not of {}", shape.stated->multiple_of, lanes));
   if (!shape.stated)

@@ -176,7 +176,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
     s.compute_at(fragment, k_inner);
     bool by_four = choice.tile(operand[0] == 'B') * bk % (4 * choice.threads()) == 0;
     fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors && by_four);
-    by_vectors(s, s.loops_below(fragment, k_inner), byte_size(dtype) >= 4);
+    by_vectors(s, s.loops_below(fragment, k_inner), true);
     copies.push_back(fragment);
   }
   s.unroll(k_inner);

@@ -5,8 +5,8 @@
 
 namespace nestsmith::ladder {
 
-std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
-  return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
+std::optional<Variant> vector_variant(const Shape &shape, DType) {
+  return scalar_unless_multiples(shape, {{"N", 1}, {"K", 2}}, 4);
 }
 
 /// Both tiles have two buffers: the next tile is loaded into registers while this one is used, and stored after

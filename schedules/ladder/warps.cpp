@@ -52,7 +52,7 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
     fetch_through_registers(s, tile, operand, k_outer, threads, vectors);
     auto loops = s.loops_below(fragment, k_inner);
     std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
-    write_out(s, loops, byte_size(dtype) >= 4); // rows of tiles are aligned for any shape
+    write_out(s, loops, true); // rows of tiles are aligned for any shape
   }
   s.double_buffer(k_outer);
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);

@@ -6,8 +6,8 @@
 namespace nestsmith::transposed {
 
 /// Rows of A and B have K elements, those of C have N.
-std::optional<Variant> float4_variant(const Shape &shape, DType dtype) {
-  return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
+std::optional<Variant> float4_variant(const Shape &shape, DType) {
+  return scalar_unless_multiples(shape, {{"N", 1}, {"K", 2}}, 4);
 }
 
 /// The register tiles with float4 accesses. Both operands are transposed on their way into shared memory and

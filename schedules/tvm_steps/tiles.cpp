@@ -23,8 +23,8 @@ void fetch(Schedule &s, BlockRef block, Loop k_outer, bool vectors) {
 
 } // namespace
 
-std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
-  return scalar_unless_multiples(shape, dtype, {{"N", 1}, {"K", 2}}, 4);
+std::optional<Variant> vector_variant(const Shape &shape, DType) {
+  return scalar_unless_multiples(shape, {{"N", 1}, {"K", 2}}, 4);
 }
 
 Schedule in_registers(const Shape &shape, DType dtype, const Target &target, Steps steps) {
