@@ -39,7 +39,7 @@ Intrinsic dp4a(DType operand, std::string_view word) {
           .meaning = meaning,
           .extent = 4,
           .alignment = 4,
-          .minimum_arch = {61},
+          .feature = Feature::dp4a,
           .prelude = fmt::format("/// sum, plus the products of the bytes of a and b, modulo 2^32\n"
                                  "static __device__ __forceinline__ {0} dp4a({0} a, {0} b, {0} sum) {{\n"
                                  "  return __dp4a(a, b, sum);\n"
