@@ -160,8 +160,6 @@ static std::string make_vector(DType type, const std::vector<std::string> &lanes
 static std::string repeated(const Expr &element, const std::string &text, int lanes) {
   const auto *number = element.as<FloatImm>();
   bool zero = number ? number->value == 0 && !std::signbit(number->value) : as_int(element) == 0;
-  if (zero && is_packed_word(element.dtype(), lanes))
-    return "0";
   if (zero && is_defined_here(element.dtype(), lanes))
     return vector_type(element.dtype(), lanes) + "{}";
   return make_vector(element.dtype(), std::vector(static_cast<std::size_t>(lanes), text));

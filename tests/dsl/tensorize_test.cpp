@@ -143,7 +143,7 @@ TEST(TensorizeRefuses, OtherConversionsThanThoseOfTheMeaning) {
   refused(sums_of_bytes(i8, i8, i64, [](Expr a, Expr b) { return product_in(i64, a, b); }), "tensorize.known",
           "there is no intrinsic 'dp4a' for i64");
   refused(sums_of_bytes(i8, i8, i32, in_i32, Target{.arch = {60}}), "tensorize.arch",
-          "the intrinsic dp4a needs sm_61 or later, and the target is sm_60; choose another target");
+          "the target lacks the intrinsic dp4a: dp4a needs sm_61, sm_62, sm_70, ");
 }
 
 TEST(TensorizeRefuses, BytesThatAreNotAligned) {
