@@ -9,8 +9,8 @@ namespace nestsmith::model {
 
 namespace {
 
-/// Clocks of a load that hits in L2, and of one that misses: about those of an H100 (Luo et al., "Benchmarking
-/// and Dissecting the Nvidia Hopper GPU Architecture", 2024), the second one for DRAM under load.
+/// Clocks of a load that hits in L2, and of one that misses: adjusted to measurements on an H200
+/// (docs/tuning.md). Microbenchmarks of single loads report more.
 constexpr double l2_latency = 210, dram_latency = 450;
 /// The main loop is executed this number of times, and its further iterations take as long as the mean of those
 /// after the first ones.
