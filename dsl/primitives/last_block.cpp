@@ -58,14 +58,14 @@ void last_block(Schedule &schedule, Loop handle) {
         {marked->loop->var->name, loop.var->name});
   For copy = loop;
   std::get<BoundTo>(copy.form).last_block = true;
-  Stmt body = replace(edit.body(), path.back(), make_for(std::move(copy)));
-  if (find_last_block(body)->after.empty())
+  Stmt changed = make_for(std::move(copy));
+  if (find_last_block(replace(nest, path.back(), changed))->after.empty())
     edit.refuse("last_block.after",
                 fmt::format("no statement follows {} in the loop {}, so the last block has nothing to execute; "
                             "use reverse_compute_at to move the reader of the results to {}",
                             loop.var->name, around.back()->var->name, around.back()->var->name),
                 {loop.var->name});
-  edit.commit(std::move(body));
+  edit.commit(replace(edit.body(), path.back(), std::move(changed)));
 }
 
 } // namespace nestsmith::primitives

@@ -176,5 +176,19 @@ TEST(LastBlockOwes, SharedMemoryOfTheOtherBlocks) {
                    "blockIdx.z");
 }
 
+/// Another nest with a last block does not help.
+TEST(LastBlockRefuses, ALoopThatNothingFollowsBesideAMarkedNest) {
+  SplitK t;
+  BlockRef copy = t.s.cache_read(t.partial, "A", Scope::global);
+  t.bind();
+  t.join();
+  t.s.last_block(t.part);
+  auto [i, k] = t.s.loops<2>(copy);
+  t.s.bind(i, Axis::block_y);
+  t.s.bind(k, Axis::block_z);
+  expect_refused(t.s, "last_block.after", [&, at = k] { t.s.last_block(at); },
+                 "no statement follows " + t.s.name(k), {t.s.name(k)});
+}
+
 } // namespace
 } // namespace nestsmith
