@@ -20,7 +20,7 @@ namespace {
 std::vector<const records::Record *> table_records(const Choice &choice, DType dtype, const Target &target) {
   if (!choice.table)
     return {};
-  std::string type(name(dtype));
+  std::string type = dtype_in(*choice.table, dtype);
   return choice.table->of_gpu(serving_gpu(*choice.table, type, target), type);
 }
 
@@ -35,7 +35,7 @@ std::vector<Shape> shapes_of_table(const Choice &choice, DType dtype, const Targ
       shapes.push_back(shape);
   if (shapes.empty())
     refuse(fmt::format("{} has no record of {} with {} extents for one shape; list the shapes",
-                       choice.table->where(), name(dtype), choice.default_shape.size()));
+                       choice.table->where(), dtype_in(*choice.table, dtype), choice.default_shape.size()));
   return shapes;
 }
 

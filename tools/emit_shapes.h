@@ -1,6 +1,6 @@
 #pragma once
-/// `emit --shapes LIST`: one file with a kernel for each listed shape and the symbolic kernel for every other
-/// shape.
+/// `emit --shapes LIST`: one file with a kernel for each listed shape and symbolic kernels for all other
+/// shapes.
 
 #include "codegen/dispatch.h"
 #include "tools/rung_choice.h"

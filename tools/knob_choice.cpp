@@ -39,12 +39,6 @@ void check_record(const Choice &choice, const records::Record &record, DType dty
   }
 }
 
-/// The dtype of the records. The operations in ring mode are those of f32.
-std::string dtype_in(const records::KnobTable &table, DType dtype) {
-  std::string own(name(dtype));
-  return dtype == DType::u32 && table.gpus(own).empty() ? std::string(name(DType::f32)) : own;
-}
-
 /// The values, and then the values without each of them.
 std::vector<KnobValues> with_one_default(const KnobValues &values) {
   std::vector<KnobValues> lists = {values};
@@ -66,6 +60,11 @@ std::vector<std::string> differences(const KnobValues &record, const KnobValues 
 }
 
 } // namespace
+
+std::string dtype_in(const records::KnobTable &table, DType dtype) {
+  std::string own(name(dtype));
+  return dtype == DType::u32 && table.gpus(own).empty() ? std::string(name(DType::f32)) : own;
+}
 
 std::string serving_gpu(const records::KnobTable &table, const std::string &dtype, const Target &target) {
   const Gpu *own = known_gpu(target.gpu);

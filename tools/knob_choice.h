@@ -7,6 +7,9 @@
 
 namespace nestsmith::cli {
 
+/// The dtype of the records for `dtype`: for ring mode (u32) f32, whose operations are the same, unless the
+/// table has records of u32.
+std::string dtype_in(const records::KnobTable &table, DType dtype);
 /// The GPU of the table whose records serve a target: the GPU of the target, otherwise the one with the most
 /// similar architecture and number of SMs. Empty if the table has no record of the dtype.
 std::string serving_gpu(const records::KnobTable &table, const std::string &dtype, const Target &target);

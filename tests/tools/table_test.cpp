@@ -185,6 +185,7 @@ TEST_F(GivenTable, EmitsTheKernelsOfItsShapes) {
   EXPECT_EQ(run_on_host(ran.out, 1000, &output), 0) << output;
   for (const char *shape : {"shape 16x20x16\n", "shape 40x80x24\n", "shape 17x20x16\n", "shape 41x80x24\n"})
     EXPECT_TRUE(contains(output, shape));
+  EXPECT_EQ(nestsmith(emit + "table --dtype u32").code, 0) << "ring mode uses the records of f32";
   const llvm::json::Value json = parsed(nestsmith(emit + "16x20x16,48 --json"));
   const llvm::json::Array &shapes = *json.getAsObject()->getArray("shapes");
   ASSERT_EQ(shapes.size(), 2U);
