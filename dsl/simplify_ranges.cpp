@@ -25,7 +25,11 @@ static std::optional<Range> product(Range a, Range b) {
 /// The range of a sum or product of integers without bounds is that of its value if it lies in the type.
 static std::optional<Range> within(DType dtype, std::optional<Range> range) {
   Range all{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-  if (dtype == DType::i32 || (is_narrow(dtype) && !is_float(dtype)))
+  if (dtype == DType::boolean)
+    all = {0, 1};
+  else if (dtype == DType::u64)
+    all.low = 0;
+  else if (!is_float(dtype) && dtype != DType::i64)
     all = with_number(dtype, []<class T>() -> Range {
       if constexpr (std::is_integral_v<T> && sizeof(T) < 8)
         return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};

@@ -285,6 +285,9 @@ TEST_F(Canonical, CastsToNarrowIntegersThatWrapAreUnknown) {
   bounds.set(u, {0, 256});
   EXPECT_FALSE(range_of(cast(DType::u8, u), bounds));
   EXPECT_EQ(range_of(cast(DType::u16, u), bounds)->high, 256);
+  bounds.set(u, {-1, 5});
+  for (DType type : {DType::boolean, DType::u32, DType::u64})
+    EXPECT_FALSE(range_of(cast(type, u), bounds)) << name(type);
 }
 
 TEST_F(Canonical, RangesThatOverflowAreUnknown) {
