@@ -208,9 +208,11 @@ private:
 
   /// NAME_nearest, which selects one of several plans with sizes.
   void nearest() {
-    out_.verbatim("/// The number of the kernels for other sizes: those of the nearest shape, which has the "
-                  "least product of\n"
-                  "/// the ratios of its extents to the sizes.\n");
+    out_.verbatim(
+        "/// The number of the kernels for other sizes: those of the nearest shape. For each extent, take the\n"
+        "/// ratio of the larger to the smaller of extent and size: the nearest shape has the least product "
+        "of\n"
+        "/// these ratios.\n");
     out_.open(fmt::format("static int {}(const double (&sizes)[{}])", nearest_function_, rank()));
     out_.open(fmt::format("static const struct {{ double extents[{}]; int number; }} shapes[] =", rank()));
     std::size_t number = dispatch_.shapes().size();

@@ -340,8 +340,8 @@ private:
 
   /// Whether the arrivals at a counter order the accesses of blocks n and m for different indices on the axis.
   /// Of the blocks along the axis of the marked loop, only one executes the statements after the loop. What a
-  /// block wrote before its arrival is ordered before them. The simulator cannot tell the same of a read, so
-  /// this function does not use it.
+  /// block wrote before its arrival is ordered before them. The arrival also orders earlier
+  /// reads, but the simulator cannot check this, so the function returns false for them.
   bool is_ordered_by_arrival(std::size_t n, std::size_t m, const Buffer &buffer, Axis axis) const {
     if (!last_ || !last_->is_after(*blocks_[m]))
       return false;

@@ -22,7 +22,7 @@ struct Intrinsic {
   Expr meaning;                ///< the result as an expression of the parameters, without side effects
   std::int64_t extent;         ///< iterations of the loop that one call replaces
   std::int64_t alignment = 0;  ///< bytes, for each vector operand in memory
-  /// What an architecture needs for the function. None: all architectures have it.
+  /// The feature that an architecture must have for the function. None: all architectures have it.
   std::optional<Feature> feature = {};
   std::string prelude; ///< definition of the function in CUDA C++; empty: CUDA has it
 };

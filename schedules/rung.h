@@ -67,10 +67,12 @@ private:
 };
 
 struct Rung {
-  std::string tutorial;   ///< "deep_dive"; may be empty in a user's program
-  std::string name;       ///< "coalesced"
-  std::string summary;    ///< one line: the technique and its purpose
-  BuildFunction build;    ///< throws UserError if it does not support the shape, the element type or the target
+  std::string tutorial; ///< "deep_dive"; may be empty in a user's program
+  std::string name;     ///< "coalesced"
+  std::string summary;  ///< one line: the technique and its purpose
+  /// Throws UserError if it does not support the shape, the element type or the target. `tune` calls it from
+  /// several threads at the same time, so it must not change data that is not its own.
+  BuildFunction build;
   Shape tile = {1, 1, 1}; ///< extents of the tile of one thread block; tests choose small shapes from it
   /// Default shapes on the simulator and on a GPU. The GPU shape is large enough for a stable measurement, and
   /// small enough for the fp64 reference on the host. All three shapes have the same number of extents.

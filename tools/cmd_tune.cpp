@@ -285,7 +285,8 @@ Command tune_command() {
        arch_option("the architecture of the GPU")},
       "On a GPU, the points are measured as `bench` does, in a process of their own, and each result is "
       "compared with that of cuBLAS, or of the first point. Without a GPU, or with --gpu or --arch, the points "
-      "are ordered by the model of `explain`. Ctrl-C ends the search; the same command continues it.\n\n"
+      "are ordered by the estimated time of `explain`. Ctrl-C ends the search; the same command continues "
+      "it.\n\n"
       "The database:\n"
       "  tune show [RUNG]         the best records\n"
       "  tune export [RUNG]       the best records as text, to commit\n"

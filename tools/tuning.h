@@ -52,7 +52,7 @@ public:
   /// first.
   std::vector<records::Record> measure(TuneMeasurer &measurer, records::Database *database);
   bool interrupted() const { return interrupted_; }
-  /// The predicted time of each point, in seconds. None: the schedule is refused, or does not fit on an SM.
+  /// The estimated time of each point, in seconds. None: the schedule is refused, or does not fit on an SM.
   std::vector<std::optional<double>> predict(const std::vector<KnobValues> &points);
 
 private:

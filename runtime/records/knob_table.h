@@ -44,9 +44,9 @@ private:
 /// The extents of the shape of a record. Empty if the text is not a shape.
 std::vector<std::int64_t> extents_of(const Record &record);
 
-/// The sum of |log2(a/b)| over the extents a of the problem and b of the record. Add 1 for each extent of which
-/// only one of both is a multiple of 4, since vectors have 4 elements, unless the record is for all shapes.
-/// 0: the record is of this problem.
+/// The sum of |log2(a/b)| over the extents a of the problem and b of the record. Add 1 for each extent that
+/// is a multiple of 4 in only one of the two shapes, since vectors have 4 elements, unless the record is for
+/// all shapes. 0: the record is of this problem.
 double distance(const Problem &problem, const Record &record);
 
 } // namespace nestsmith::records

@@ -149,7 +149,8 @@ std::vector<Draw> draw(const Build &build, const KnobValues &fixed, std::uint64_
 Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
              const OnPoint &on_point) {
   constexpr int most_repeats = 100;
-  constexpr std::size_t points_at_a_time = 64; // more than cores, and independent of their number
+  constexpr std::size_t points_at_a_time =
+      64; // a constant, so that the result does not depend on the number of cores
   Space space;
   space.complete = false;
   std::set<KnobValues> known;

@@ -79,15 +79,15 @@ void thin_out(Space &space, std::int64_t limit, std::uint64_t seed);
 /// NVRTC.
 using Resources = std::function<std::vector<KernelResources>(const kernel::Plan &)>;
 /// Analyses each point for `gpu` on `threads` threads (0: one per core), sets its prediction, and sorts the
-/// points by predicted time. Removes a point that does not fit on an SM.
+/// points by estimated time. Removes a point that does not fit on an SM.
 void predict(Space &space, const Build &build, const Gpu &gpu, const Resources &resources, unsigned threads,
              const OnPoint &on_point);
 
 /// Limits on the prediction of a point.
 struct Pruning {
   std::int64_t max_spilled_bytes = 256;
-  double max_slowdown = 3; ///< relative to the least predicted time of all points
-  /// The least predicted time of points that are not in the space.
+  double max_slowdown = 3; ///< relative to the least estimated time of all points
+  /// The least estimated time of points that are not in the space.
   double least_seconds = std::numeric_limits<double>::infinity();
 };
 /// Removes and counts the points beyond the limits.

@@ -130,8 +130,8 @@ void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, std::int
 
 /// Register tiles with 128-bit accesses. A thread has groups of 4 rows and groups of 4 columns. The lanes of a
 /// warp are a grid, in rows or in a zigzag: then the two lowest bits of the lane number count rows and columns,
-/// and each 128-bit read of shared memory takes two clocks instead of four. If `split_k` is more than 1, as
-/// many blocks share a tile, and each multiplies a part of k.
+/// and each 128-bit read of shared memory takes two clocks instead of four. If `split_k` is more than 1,
+/// this number of blocks shares a tile, and each multiplies a part of k.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
   Choices choice(knobs, shape);

@@ -78,7 +78,7 @@ public:
   }
   void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp, ""})); }
 
-  /// What only the last block to arrive at the counter executes.
+  /// The statements that only the last block to arrive at the counter executes.
   void last_block(kernel::Arrive arrive, const std::function<void()> &body) {
     arrive.last = make_var("last", DType::boolean);
     add(kernel::make(arrive));
