@@ -119,7 +119,7 @@ symbolic_schedules(const Choice &choice, const std::vector<Shape> &listed, DType
     if (same != found.end())
       same->second.push_back(shape);
     else
-      found.push_back({std::move(*scheduled), {shape}});
+      found.emplace_back(std::move(*scheduled), std::vector<Shape>{shape});
   }
   return found;
 }

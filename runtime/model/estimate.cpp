@@ -124,7 +124,8 @@ double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
   if (!analysis.compiled)
     return least;
   std::vector<Instruction> code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
-  double warps_of_block = static_cast<double>((analysis.kernel.threads() + 31) / 32);
+  std::int64_t warps_of_threads = (analysis.kernel.threads() + 31) / 32;
+  auto warps_of_block = static_cast<double>(warps_of_threads);
   double warps = warps_of_block * static_cast<double>(analysis.waves.blocks);
   if (code.empty() || warps == 0)
     return least;
