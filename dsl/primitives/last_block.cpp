@@ -65,7 +65,7 @@ void last_block(Schedule &schedule, Loop handle) {
                             "use reverse_compute_at to move the reader of the results to {}",
                             loop.var->name, around.back()->var->name, around.back()->var->name),
                 {loop.var->name});
-  edit.commit(replace(edit.body(), path.back(), std::move(changed)));
+  edit.commit(replace(edit.body(), path.back(), changed));
 }
 
 } // namespace nestsmith::primitives
