@@ -178,16 +178,24 @@ TEST(LastBlockOwes, SharedMemoryOfTheOtherBlocks) {
 
 /// Another nest with a last block does not help.
 TEST(LastBlockRefuses, ALoopThatNothingFollowsBesideAMarkedNest) {
-  SplitK t;
-  BlockRef copy = t.s.cache_read(t.partial, "A", Scope::global);
-  t.bind();
-  t.join();
-  t.s.last_block(t.part);
-  auto [i, k] = t.s.loops<2>(copy);
-  t.s.bind(i, Axis::block_y);
-  t.s.bind(k, Axis::block_z);
-  expect_refused(t.s, "last_block.after", [&, at = k] { t.s.last_block(at); },
-                 "no statement follows " + t.s.name(k), {t.s.name(k)});
+  Workload w("two");
+  Tensor x = w.placeholder("X", {8, 8}, DType::u32);
+  Tensor y = w.compute("Y", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) * 2; });
+  Reduce r = reduce_axis("r", 8);
+  Tensor t = w.compute("T", {8}, {"m"}, [&](Expr m) { return sum(x(m, Expr(r)), r); });
+  Schedule s(w.output({y, t}));
+  BlockRef sums = s.block("T");
+  auto [part, rest] = s.split(s.loop("r"), {4, infer});
+  BlockRef parts = s.rfactor(part);
+  s.reorder({s.loop("m"), part});
+  Loop m = s.loops(parts).front(), i = s.loop("i"), j = s.loop("j");
+  s.reverse_compute_at(sums, m);
+  for (const Loop &loop : {m, i})
+    s.bind(loop, Axis::block_y);
+  for (const Loop &loop : {part, j})
+    s.bind(loop, Axis::block_x);
+  s.last_block(part);
+  expect_refused(s, "last_block.after", [&] { s.last_block(j); }, "no statement follows j", {"j"});
 }
 
 } // namespace
