@@ -6,45 +6,41 @@ namespace nestsmith {
 
 namespace {
 
-/// acc + a0*b0 + a1*b1 + a2*b2 + a3*b3, added from the left.
-Intrinsic dot4(DType dtype, std::string_view scalar, std::string_view vector) {
-  Var a = make_var("a", dtype, 4), b = make_var("b", dtype, 4), sum = make_var("sum", dtype);
-  Expr meaning = sum;
-  for (int n = 0; n < 4; ++n)
-    meaning = meaning + lane(a, n) * lane(b, n);
-  return {.name = "dot4",
-          .result = dtype,
-          .parameters = {a, b, sum},
-          .meaning = meaning,
-          .extent = 4,
-          .alignment = 16,
-          .feature = Feature::vector_access,
-          .prelude = fmt::format("/// sum + a.x*b.x + a.y*b.y + a.z*b.z + a.w*b.w\n"
-                                 "static __device__ __forceinline__ {0} dot4({1} a, {1} b, {0} sum) {{\n"
-                                 "  return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;\n"
-                                 "}}\n",
-                                 scalar, vector)};
-}
-
-/// The same for operands of one byte, which are converted to the dtype of the sum: the instruction DP4A.
-Intrinsic dp4a(DType operand, std::string_view word) {
+/// sum + a0*b0 + a1*b1 + a2*b2 + a3*b3, added from the left. The operands are converted to the dtype of the
+/// sum.
+Intrinsic dot(std::string name, DType operand, Feature feature, std::string prelude) {
   DType dtype = arithmetic_type(operand);
   Var a = make_var("a", operand, 4), b = make_var("b", operand, 4), sum = make_var("sum", dtype);
   Expr meaning = sum;
   for (int n = 0; n < 4; ++n)
     meaning = meaning + cast(dtype, lane(a, n)) * cast(dtype, lane(b, n));
-  return {.name = "dp4a",
+  return {.name = std::move(name),
           .result = dtype,
           .parameters = {a, b, sum},
           .meaning = meaning,
           .extent = 4,
-          .alignment = 4,
-          .feature = Feature::dp4a,
-          .prelude = fmt::format("/// sum, plus the products of the bytes of a and b, modulo 2^32\n"
-                                 "static __device__ __forceinline__ {0} dp4a({0} a, {0} b, {0} sum) {{\n"
-                                 "  return __dp4a(a, b, sum);\n"
-                                 "}}\n",
-                                 word)};
+          .alignment = 4 * byte_size(operand),
+          .feature = feature,
+          .prelude = std::move(prelude)};
+}
+
+Intrinsic dot4(DType dtype, std::string_view scalar, std::string_view vector) {
+  return dot("dot4", dtype, Feature::vector_access,
+             fmt::format("/// sum + a.x*b.x + a.y*b.y + a.z*b.z + a.w*b.w\n"
+                         "static __device__ __forceinline__ {0} dot4({1} a, {1} b, {0} sum) {{\n"
+                         "  return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;\n"
+                         "}}\n",
+                         scalar, vector));
+}
+
+/// The instruction DP4A, for operands of one byte.
+Intrinsic dp4a(DType operand, std::string_view word) {
+  return dot("dp4a", operand, Feature::dp4a,
+             fmt::format("/// sum, plus the products of the bytes of a and b, modulo 2^32\n"
+                         "static __device__ __forceinline__ {0} dp4a({0} a, {0} b, {0} sum) {{\n"
+                         "  return __dp4a(a, b, sum);\n"
+                         "}}\n",
+                         word));
 }
 
 const std::vector<Intrinsic> &intrinsics() {
