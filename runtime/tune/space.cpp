@@ -70,6 +70,28 @@ void merge(Space &space, const Space &other) {
   add_knobs(space, other.knobs);
 }
 
+/// One random point: its knobs, and a space that contains only this point.
+struct Draw {
+  KnobValues knobs;
+  Space space;
+};
+
+/// Builds the points of the seeds first, first + 1, … on all cores.
+std::vector<Draw> draw(const Build &build, const KnobValues &fixed, std::uint64_t seed, std::uint64_t first,
+                       std::size_t count) {
+  std::vector<Draw> draws(count);
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::size_t> workers(sim::worker_count(0, count));
+  sim::run_workers(workers, [&](std::size_t) {
+    for (std::size_t n = next++; n < count; n = next++) {
+      Knobs knobs = first + n == 0 ? Knobs(fixed) : Knobs::random(seed + first + n, fixed);
+      add(draws[n].space, build, knobs);
+      draws[n].knobs = knobs.chosen();
+    }
+  });
+  return draws;
+}
+
 /// Throws UserError if the kernels do not fit on the GPU.
 Prediction predict_point(const Built &built, const Gpu &gpu, const Resources &resources) {
   std::vector<KernelResources> compiled = resources(built.plan);
@@ -124,33 +146,11 @@ Space enumerate(const Build &build, const KnobValues &fixed, std::int64_t limit,
   return space;
 }
 
-/// One random point: its knobs, and a space that contains only this point.
-struct Draw {
-  KnobValues knobs;
-  Space space;
-};
-
-/// Builds the points of the seeds first, first + 1, … on all cores.
-std::vector<Draw> draw(const Build &build, const KnobValues &fixed, std::uint64_t seed, std::uint64_t first,
-                       std::size_t count) {
-  std::vector<Draw> draws(count);
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::size_t> workers(sim::worker_count(0, count));
-  sim::run_workers(workers, [&](std::size_t) {
-    for (std::size_t n = next++; n < count; n = next++) {
-      Knobs knobs = first + n == 0 ? Knobs(fixed) : Knobs::random(seed + first + n, fixed);
-      add(draws[n].space, build, knobs);
-      draws[n].knobs = knobs.chosen();
-    }
-  });
-  return draws;
-}
-
 Space sample(const Build &build, const KnobValues &fixed, std::int64_t limit, std::uint64_t seed,
              const OnPoint &on_point) {
   constexpr int most_repeats = 100;
-  constexpr std::size_t points_at_a_time =
-      64; // a constant, so that the result does not depend on the number of cores
+  // A constant, so that the result does not depend on the number of cores.
+  constexpr std::size_t points_at_a_time = 64;
   Space space;
   space.complete = false;
   std::set<KnobValues> known;
