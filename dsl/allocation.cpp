@@ -56,8 +56,11 @@ public:
     if (std::any_of(result_.region.begin(), result_.region.end(),
                     [](const Span &span) { return !as_int(span.extent); }))
       return std::move(result_);
-    result_.filled_by_owner = owners_fill();
+    result_.filled_by_owner = result_.filled_by_owner && owners_fill();
     result_.slots = slots_of(result_.buffer, result_.loops);
+    if (result_.buffer->scope == Scope::warp &&
+        !is_fragment(*result_.buffer)) // an obligation requires a layout
+      return std::move(result_);
     std::int64_t elements = PlacedLayout(*result_.buffer, result_.box()).elements();
     result_.elements = elements_of_copies(*result_.buffer, elements, result_.slots.count);
     return std::move(result_);
@@ -77,32 +80,62 @@ private:
     }
   }
 
-  /// Each thread has its own copy of a local buffer. In one thread, all loops that are bound to one thread axis
-  /// have the same value, so one variable represents all of them.
+  /// Whether each index on the axis has its own copy of the buffer.
+  bool is_private(Axis axis) const {
+    switch (result_.buffer->scope) {
+    case Scope::local:
+      return true;
+    case Scope::warp:
+      return axis != Axis::lane && axis != Axis::thread_x;
+    default:
+      return !is_thread(axis);
+    }
+  }
+
+  /// Each thread has its own copy of a local buffer, and each warp of a fragment. In one thread, all loops that
+  /// are bound to one thread axis have the same value, so one variable represents all of them.
   void find_axes() {
     for (const For *loop : result_.loops)
-      if (result_.buffer->scope == Scope::local || !loop->axis() || !is_thread(*loop->axis()))
+      if (!loop->axis() || is_private(*loop->axis()))
         fixed_.insert(loop->var);
-    if (result_.buffer->scope != Scope::local)
+    if (!in_registers(result_.buffer->scope))
       return;
-    std::map<Axis, Var> axes;
+    std::map<Axis, Expr> axes;
     for (const For *loop : result_.loops)
       if (loop->axis())
         axes[*loop->axis()] = loop->var;
     for (const auto &[block, loops, loads] : users_)
       for (std::size_t n = result_.loops.size(); n < loops.size(); ++n)
-        if (loops[n]->axis()) {
-          Var var = axes.try_emplace(*loops[n]->axis(), loops[n]->var).first->second;
-          renamed_[loops[n]->var] = var;
-          fixed_.insert(var);
-        }
+        if (loops[n]->axis() && is_private(*loops[n]->axis()))
+          rename(*loops[n], axes);
+  }
+
+  /// Expresses the variable of a bound loop by the variables of other loops on the same axis. `axes` contains
+  /// the index on each axis.
+  void rename(const For &loop, std::map<Axis, Expr> &axes) {
+    Axis axis = *loop.axis();
+    auto thread = axes.find(Axis::thread_x), warp = axes.find(Axis::warp), lane = axes.find(Axis::lane);
+    bool parts = warp != axes.end() && lane != axes.end();
+    if (is_part_of_warps(axis) && thread != axes.end() && !axes.count(axis)) {
+      axes[axis] = axis == Axis::warp ? floordiv(thread->second, Expr(lanes_per_warp))
+                                      : floormod(thread->second, Expr(lanes_per_warp));
+    } else if (axis == Axis::thread_x && thread == axes.end() && parts) {
+      axes[axis] = warp->second * Expr(lanes_per_warp) + lane->second;
+    } else if (axis == Axis::thread_x && thread == axes.end() && (warp != axes.end() || lane != axes.end())) {
+      result_.filled_by_owner = false; // the other part of the index is unknown
+      return;
+    }
+    Expr index = axes.try_emplace(axis, loop.var).first->second;
+    renamed_[loop.var] = index;
+    if (const Var *var = index.as<Var>())
+      fixed_.insert(*var);
   }
 
   void add(const User &user, const std::vector<Expr> &indices, bool write, const Expr &mask = {}) {
     PlacedAccess access{&user, {}, write, loop_guards(*user.block, mask, bounds_)};
     auto rename = [&](const Var &var) {
       auto it = renamed_.find(var);
-      return it == renamed_.end() ? Expr() : Expr(it->second);
+      return it == renamed_.end() ? Expr() : it->second;
     };
     for (const Expr &index : indices) {
       Expr inside = in_loops(index, *user.block, bounds_);
@@ -184,7 +217,7 @@ private:
   std::vector<User> users_;
   Placement result_;
   std::set<Var> fixed_;
-  std::map<Var, Var> renamed_; ///< loops below the placement that bind a thread axis again
+  std::map<Var, Expr> renamed_; ///< loops below the placement that bind a thread axis again
   std::vector<PlacedAccess> accesses_;
 };
 
@@ -226,18 +259,35 @@ std::vector<Stmt> nests_of(const Stmt &root) {
   return seq ? seq->stmts : std::vector<Stmt>{root};
 }
 
+std::map<Axis, std::int64_t> axis_extents(const Stmt &nest) {
+  std::map<Axis, std::int64_t> extents;
+  walk(nest, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->axis()) {
+      auto range = range_of(loop->extent, {});
+      std::int64_t &most = extents[*loop->axis()];
+      most = std::max(most, range ? range->high : std::int64_t{1} << 31);
+    }
+    return true;
+  });
+  if (!extents.count(Axis::warp) && !extents.count(Axis::lane))
+    return extents;
+  std::int64_t warps = std::max<std::int64_t>(extents[Axis::warp], 1);
+  if (auto threads = extents.find(Axis::thread_x); threads != extents.end()) {
+    warps = std::max(warps, threads->second / lanes_per_warp);
+    extents.erase(threads);
+  }
+  extents[Axis::warp] = warps;
+  extents[Axis::lane] = lanes_per_warp;
+  return extents;
+}
+
 std::int64_t threads_of(const Program &program) {
   std::int64_t most = 1;
   for (const Stmt &nest : nests_of(program.body)) {
-    std::map<Axis, std::int64_t> extents;
-    walk(nest, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis() && is_thread(*loop->axis()))
-        extents[*loop->axis()] = as_int(loop->extent).value();
-      return true;
-    });
     std::int64_t threads = 1;
-    for (auto [axis, extent] : extents)
-      threads *= extent;
+    for (auto [axis, extent] : axis_extents(nest))
+      if (is_thread(axis))
+        threads *= extent;
     most = std::max(most, threads);
   }
   return most;

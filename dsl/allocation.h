@@ -27,7 +27,8 @@ struct Placement {
   std::vector<const For *> loops; ///< the loops around every access, outermost first
   Region region;                  ///< the box that one iteration of `loops` accesses
   Slots slots;                    ///< copies of the box for a pipelined loop; one copy without a pipeline
-  /// Number of elements of all copies, including the padding of the layout. 0 if the box depends on sizes.
+  /// Number of elements of all copies, including the padding of the layout. For a fragment, the number in one
+  /// lane. 0 if the box depends on sizes.
   std::int64_t elements = 1;
   /// True if each thread provably writes every element of the box that the same thread accesses. It can be
   /// false only for a local buffer that a cooperative nest fills. Such a nest binds a thread axis again below
@@ -38,8 +39,8 @@ struct Placement {
 };
 
 /// Places one temporary. For a local buffer, the box covers the accesses of one thread, and the gaps between
-/// runs are not allocated. For any other buffer, the box covers the accesses of all threads of a block, and
-/// gaps are allocated.
+/// runs are not allocated. For any other buffer, the box covers the accesses of all threads of a block or, for
+/// a fragment, of a warp, and gaps are allocated.
 Placement place(const Program &program, const Buffer &buffer);
 
 /// The placements of the temporaries of one program. Each is computed on first use.
@@ -59,6 +60,11 @@ private:
 
 /// The nests below `root` in program order. Each nest of a whole program becomes one kernel.
 std::vector<Stmt> nests_of(const Stmt &root);
+
+/// The largest extent on each axis to which a loop of the nest is bound; 2^31 if it is unknown. If a loop is
+/// bound to a warp or a lane, the map has these two axes in place of threadIdx.x, also if no loop is bound to
+/// the other one.
+std::map<Axis, std::int64_t> axis_extents(const Stmt &nest);
 
 /// Threads per thread block: the product of the extents of the loops on thread axes. If the nests differ, the
 /// largest product. The extents on thread axes must be constant.

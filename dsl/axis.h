@@ -8,14 +8,26 @@
 
 namespace nestsmith {
 
-enum class Axis : std::uint8_t { block_x, block_y, block_z, thread_x, thread_y, thread_z };
+/// `warp` and `lane` are digits of threadIdx.x: warp = threadIdx.x // 32 and lane = threadIdx.x % 32. A kernel
+/// that uses one of them has no other thread axis than threadIdx.x.
+enum class Axis : std::uint8_t { block_x, block_y, block_z, thread_x, thread_y, thread_z, warp, lane };
 
-inline constexpr std::array<Axis, 6> all_axes = {Axis::block_x,  Axis::block_y,  Axis::block_z,
-                                                 Axis::thread_x, Axis::thread_y, Axis::thread_z};
+inline constexpr std::array<Axis, 8> all_axes = {Axis::block_x,  Axis::block_y,  Axis::block_z, Axis::thread_x,
+                                                 Axis::thread_y, Axis::thread_z, Axis::warp,    Axis::lane};
 constexpr bool is_thread(Axis axis) { return axis >= Axis::thread_x; }
 
-/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z". Throws UserError (usage) for a value that is not an
-/// enumerator.
+/// The number of lanes of a warp.
+inline constexpr std::int64_t lanes_per_warp = 32;
+constexpr bool is_part_of_warps(Axis axis) { return axis == Axis::warp || axis == Axis::lane; }
+/// Whether the index on the axis `whole` determines the index on the axis `part`.
+constexpr bool determines(Axis whole, Axis part) {
+  return whole == part || (whole == Axis::thread_x && is_part_of_warps(part));
+}
+/// Whether both axes depend on the same index of a thread or block.
+constexpr bool overlap(Axis a, Axis b) { return determines(a, b) || determines(b, a); }
+
+/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z"; or "warp", "lane". Throws UserError (usage) for a value
+/// that is not an enumerator.
 std::string_view name(Axis axis);
 /// The inverse of `name`; none for other text.
 std::optional<Axis> parse_axis(std::string_view text);

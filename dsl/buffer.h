@@ -14,8 +14,11 @@ class Expr;
 struct Layout;
 
 /// Memory space of a buffer, and the threads that share one copy:
-///   global  the grid      shared  one thread block      local  one thread
-enum class Scope : std::uint8_t { global, shared, local };
+///   global  the grid      shared  one thread block      local  one thread      warp  one warp
+/// A buffer in the scope `warp` is a *fragment*: its elements are spread over the registers of the lanes. Its
+/// layout maps an element to a lane and a register (dsl/layout.h).
+enum class Scope : std::uint8_t { global, shared, local, warp };
+constexpr bool in_registers(Scope scope) { return scope == Scope::local || scope == Scope::warp; }
 
 /// Role of a buffer for the caller of a kernel:
 ///   input   read only     output     written; its previous content is never read

@@ -1,5 +1,6 @@
 #include "dsl/dependence.h"
 
+#include "dsl/allocation.h"
 #include "dsl/last_block.h"
 #include "dsl/region.h"
 
@@ -285,17 +286,12 @@ class Races {
 public:
   Races(const Stmt &nest, const std::vector<const Block *> &blocks)
       : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks), last_(find_last_block(nest)) {
-    std::map<Axis, std::int64_t> extents;
     walk(nest, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis()) {
-        auto range = range_of(loop->extent, {});
-        std::int64_t &most = extents[*loop->axis()];
-        most = std::max(most, range ? range->high : std::int64_t{1} << 31);
+      if (const auto *loop = as<For>(stmt); loop && loop->axis())
         axis_of_[loop->var] = *loop->axis();
-      }
       return true;
     });
-    for (auto [axis, extent] : extents)
+    for (auto [axis, extent] : axis_extents(nest))
       if (extent > 1) {
         index_[axis] = make_var(std::string(name(axis)));
         bounds_.set_extent(index_[axis], Expr(extent));
@@ -330,12 +326,20 @@ private:
         index = simplify(substitute(index,
                                     [&](const Var &var) {
                                       auto axis = axis_of_.find(var);
-                                      auto found =
-                                          axis == axis_of_.end() ? index_.end() : index_.find(axis->second);
-                                      return found == index_.end() ? Expr() : Expr(found->second);
+                                      return axis == axis_of_.end() ? Expr() : index_on(axis->second);
                                     }),
                          bounds_);
     return all;
+  }
+
+  /// The index on the axis. Null if the axis has one index only.
+  Expr index_on(Axis axis) const {
+    auto found = index_.find(axis), lane = index_.find(Axis::lane), warp = index_.find(Axis::warp);
+    if (found != index_.end())
+      return found->second;
+    if (axis != Axis::thread_x || lane == index_.end())
+      return {};
+    return warp == index_.end() ? Expr(lane->second) : Expr(warp->second) * lanes_per_warp + Expr(lane->second);
   }
 
   /// Whether the arrivals at a counter order the accesses of blocks n and m for different indices on the axis.

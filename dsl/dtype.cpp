@@ -72,8 +72,10 @@ std::string_view name(Scope scope) {
     return "shared";
   case Scope::local:
     return "local";
+  case Scope::warp:
+    return "warp";
   }
-  refuse_value("Scope", scope, "Scope::global, shared or local");
+  refuse_value("Scope", scope, "Scope::global, shared, local or warp");
 }
 
 std::string_view name(Axis axis) {
@@ -90,8 +92,12 @@ std::string_view name(Axis axis) {
     return "threadIdx.y";
   case Axis::thread_z:
     return "threadIdx.z";
+  case Axis::warp:
+    return "warp";
+  case Axis::lane:
+    return "lane";
   }
-  refuse_value("Axis", axis, "Axis::block_x, block_y, block_z, thread_x, thread_y or thread_z");
+  refuse_value("Axis", axis, "Axis::block_x, block_y, block_z, thread_x, thread_y, thread_z, warp or lane");
 }
 
 std::optional<Axis> parse_axis(std::string_view text) {

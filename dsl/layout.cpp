@@ -322,15 +322,23 @@ std::string describe(const std::shared_ptr<const Layout> &layout) {
   return text;
 }
 
+bool is_fragment(const BufferNode &buffer) {
+  return buffer.scope == Scope::warp && buffer.layout && buffer.layout->map;
+}
+
 PlacedLayout::PlacedLayout(const BufferNode &buffer, const std::vector<std::int64_t> &box)
-    : layout_(buffer.layout ? *buffer.layout : Layout{}), lows_(box.size(), 0), extents_(box) {
+    : layout_(buffer.layout ? *buffer.layout : Layout{}), fragment_(is_fragment(buffer)), lows_(box.size(), 0),
+      extents_(box) {
   if (layout_.map) {
     Bounds bounds;
-    for (std::size_t d = 0; d < box.size(); ++d)
+    std::vector<Expr> logical;
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      logical.emplace_back(layout_.map->logical()[d]);
       bounds.set(layout_.map->logical()[d], {0, box[d] - 1});
+    }
     lows_.clear();
     extents_.clear();
-    for (const Expr &e : layout_.map->physical()) {
+    for (const Expr &e : physical(logical)) {
       Range range = range_of(e, bounds).value_or(Range{0, too_many_elements});
       lows_.push_back(range.low);
       extents_.push_back(range.high - range.low + 1);
@@ -363,6 +371,19 @@ std::vector<std::int64_t> PlacedLayout::extents() const {
   return result;
 }
 
+/// The indices of the place in memory, or of the register.
+std::vector<Expr> PlacedLayout::physical(const std::vector<Expr> &indices) const {
+  if (!layout_.map)
+    return indices;
+  std::vector<Expr> logical = indices;
+  if (fragment_ && layout_.map->logical().size() > indices.size()) // all replicas are in the same register
+    logical.emplace_back(0);
+  std::vector<Expr> result = (*layout_.map)(logical);
+  if (fragment_)
+    result.erase(result.begin());
+  return result;
+}
+
 /// A swizzle XORs the n bits from bit b on with the n bits from bit b + s on. The digits above and below stay
 /// as they are:
 /// [rule.swizzle] ((x >> (b + n)) << (b + n)) + ((x >> b & (1 << n) - 1 ^ x >> (b + s) & (1 << n) - 1) << b) +
@@ -371,10 +392,10 @@ std::vector<std::int64_t> PlacedLayout::extents() const {
 /// [rule.swizzle.digits] (x >> f << f) + (x & (1 << f) - 1) = x, 0 <= x & (1 << f) - 1,
 ///     x & (1 << f) - 1 < 1 << f where 0 <= f, f < 32
 Expr PlacedLayout::offset(const std::vector<Expr> &indices, const Bounds &bounds) const {
-  std::vector<Expr> physical = layout_.map ? (*layout_.map)(indices) : indices;
+  std::vector<Expr> at = physical(indices);
   Expr flat = 0;
-  for (std::size_t d = 0; d < physical.size(); ++d)
-    flat = flat + (physical[d] - Expr(lows_[d])) * Expr(strides_[d]);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    flat = flat + (at[d] - Expr(lows_[d])) * Expr(strides_[d]);
   if (!layout_.swizzle)
     return simplify(flat, bounds);
   auto [bits, base, shift] = *layout_.swizzle;

@@ -87,14 +87,19 @@ std::string to_string(const Layout &layout);
 /// The form in comments of the CUDA text: "transposed, rows padded". Empty for a null layout.
 std::string describe(const std::shared_ptr<const Layout> &layout);
 
-/// The layout of a buffer, applied to the box that a kernel allocates.
+/// Whether the buffer has a layout of lanes and registers (dsl/fragment.h).
+bool is_fragment(const BufferNode &buffer);
+
+/// The layout of a buffer, applied to the box that a kernel allocates. The layout of a fragment is that of the
+/// registers of one lane.
 class PlacedLayout {
 public:
   /// `box` gives the logical extents. Indices count from the start of the box. The map must be invertible on
   /// the box.
   PlacedLayout(const BufferNode &buffer, const std::vector<std::int64_t> &box);
 
-  std::int64_t elements() const { return elements_; } ///< padding included
+  /// Padding included. For a fragment, the number of registers of one lane.
+  std::int64_t elements() const { return elements_; }
   /// The physical extents, including padding. If their product differs from `elements()`, one extent:
   /// `elements()`.
   std::vector<std::int64_t> extents() const;
@@ -106,7 +111,10 @@ public:
   Expr offset(const std::vector<Expr> &indices, const Bounds &bounds) const;
 
 private:
+  std::vector<Expr> physical(const std::vector<Expr> &indices) const;
+
   Layout layout_;
+  bool fragment_ = false;
   std::vector<std::int64_t> lows_, extents_, strides_;
   std::int64_t elements_ = 1;
 };

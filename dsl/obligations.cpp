@@ -3,6 +3,7 @@
 #include "dsl/allocation.h"
 #include "dsl/between_nests.h"
 #include "dsl/fill_tails.h"
+#include "dsl/fragment_rules.h"
 #include "dsl/last_block.h"
 #include "dsl/layout.h"
 #include "dsl/printer.h"
@@ -31,11 +32,7 @@ class Inspector {
 public:
   Inspector(const Schedule &schedule, const Stmt &nest)
       : schedule_(schedule), placements_(as_program(schedule.program(), nest)), last_(find_last_block(nest)) {
-    walk(program_.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis())
-        extents_[*loop->axis()] = range_of(loop->extent, {}).value().high;
-      return true;
-    });
+    extents_ = axis_extents(nest);
   }
 
   std::vector<Obligation> run() {
@@ -84,32 +81,45 @@ private:
     std::string culprit = writer_of(buffer);
     const Placement &placement = placements_.of(buffer);
     for (auto [axis, extent] : extents_) {
-      bool needed = buffer->scope == Scope::local || !is_thread(axis);
-      bool around = std::any_of(placement.loops.begin(), placement.loops.end(),
-                                [a = axis](const For *loop) { return loop->axis() == a; });
+      bool needed = buffer->scope == Scope::local || !is_thread(axis) ||
+                    (buffer->scope == Scope::warp && axis == Axis::warp);
+      bool around = std::ranges::any_of(placement.loops, [a = axis](const For *loop) {
+        return loop->axis() && determines(*loop->axis(), a);
+      });
       if (needed && !around && extent > 1 && !is_only_in_last_block(buffer, axis))
         return owe(
             culprit,
             fmt::format("{} is {}, one copy for each {}, but it is used outside of the loop bound to {}; "
                         "bring its blocks below that loop with compute_at or reverse_compute_at",
-                        buffer->name, name(buffer->scope), buffer->scope == Scope::local ? "thread" : "block",
-                        name(axis)));
+                        buffer->name, name(buffer->scope), owner_of(*buffer), name(axis)));
     }
+    if (buffer->scope == Scope::warp)
+      if (auto message = fragment_breach(placements_, buffer))
+        return owe(culprit, *message);
     if (placement.elements == 0)
       return owe(
           culprit,
           fmt::format("{} has {} elements in {} memory, which depends on sizes known only at launch; split the "
                       "loops of its readers, then move it below a loop over a constant tile with compute_at",
                       buffer->name, box_text(placement.region), name(buffer->scope)));
-    if (buffer->layout && buffer->layout->map)
+    if (buffer->scope != Scope::warp && buffer->layout && buffer->layout->map)
       if (auto collision = not_invertible(*buffer->layout->map, placement.box()))
         return owe({"transform_layout"}, culprit,
                    fmt::format(
                        "the layout of {} is not invertible over the {} elements in memory at one time: {}; use "
                        "transform_layout after compute_at, or keep the remainder of each division in the map",
                        buffer->name, fmt::join(placement.box(), " x "), *collision));
-    if (buffer->scope == Scope::local)
+    if (in_registers(buffer->scope))
       check_owner(buffer, placement);
+  }
+
+  /// The axis along which the elements of a fragment are spread; none for any other buffer.
+  static std::optional<Axis> fragment_axis(const BufferNode &buffer) {
+    return buffer.scope == Scope::warp ? std::optional(Axis::lane) : std::nullopt;
+  }
+  /// The group that has a copy of its own.
+  static const char *owner_of(const BufferNode &buffer) {
+    return buffer.scope == Scope::local ? "thread" : buffer.scope == Scope::warp ? "warp" : "block";
   }
 
   /// Whether only the last block along the axis uses the buffer.
@@ -153,14 +163,15 @@ private:
         continue;
       auto loops = loops_of(path_to(program_.body, block->id));
       for (std::size_t n = placement.loops.size(); n < loops.size(); ++n)
-        if (loops[n]->axis() && !placement.filled_by_owner)
+        if (loops[n]->axis() && loops[n]->axis() != fragment_axis(*buffer) && !placement.filled_by_owner)
           return owe(block->id->name,
-                     fmt::format("{} is local, one copy for each thread, but block {} uses it below {}, which "
-                                 "is bound to {} again and runs on other threads; use shared memory, leave {} "
+                     fmt::format("{} is {}, one copy for each {}, but block {} uses it below {}, which "
+                                 "is bound to {} again and runs on other {}s; use shared memory, leave {} "
                                  "serial, or fuse, split and bind the loops of all blocks that use {} in the "
-                                 "same way, so that each thread reads only elements that it wrote",
-                                 buffer->name, block->id->name, loops[n]->var->name, name(*loops[n]->axis()),
-                                 loops[n]->var->name, buffer->name));
+                                 "same way, so that each {} reads only elements that it wrote",
+                                 buffer->name, name(buffer->scope), owner_of(*buffer), block->id->name,
+                                 loops[n]->var->name, name(*loops[n]->axis()), owner_of(*buffer),
+                                 loops[n]->var->name, buffer->name, owner_of(*buffer)));
     }
     std::int64_t bytes = placement.elements * byte_size(buffer->dtype);
     std::int64_t limit = schedule_.target().register_bytes_per_thread;
@@ -180,8 +191,9 @@ private:
       if (extent > 1 && (!shared || is_thread(axis)) && !is_last_along(block, axis))
         innermost[axis] = nullptr;
     for (const For *loop : loops_of(path_to(program_.body, block.id)))
-      if (loop->axis() && innermost.count(*loop->axis()))
-        innermost[*loop->axis()] = loop;
+      for (auto &[axis, around] : innermost)
+        if (loop->axis() && determines(*loop->axis(), axis))
+          around = loop;
     return innermost;
   }
 
@@ -257,7 +269,7 @@ private:
   /// An element that several threads or blocks share must be written by one of them only.
   void check_writer(const Block &block) {
     const Buffer &buffer = block.body.buffer;
-    if (buffer->scope == Scope::local)
+    if (in_registers(buffer->scope))
       return;
     std::set<Var> fixed; // iterations of these never use one copy at the same time
     if (buffer->scope == Scope::shared)
@@ -290,7 +302,7 @@ private:
     for (const Block *block : blocks_of(program_.body)) {
       const Buffer &buffer = block->body.buffer;
       auto [init, first] = inits.try_emplace(buffer, block);
-      if (first || buffer->scope == Scope::local || owners(*init->second) == owners(*block))
+      if (first || in_registers(buffer->scope) || owners(*init->second) == owners(*block))
         continue;
       owe(block->id->name,
           fmt::format("the blocks {} and {} write the elements of {} ({} memory) from different threads, which "

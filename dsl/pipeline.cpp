@@ -152,7 +152,7 @@ private:
               fail_order(*second, *first, buffer, 1);
           }
       }
-    if (!breach_ && each_its_own && buffer->scope == Scope::local)
+    if (!breach_ && each_its_own && in_registers(buffer->scope))
       check_registers(buffer);
   }
 

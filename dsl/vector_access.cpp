@@ -188,7 +188,7 @@ Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector
 }
 
 /// Whether the buffer is in memory. Registers have no vector accesses.
-bool in_memory(const Buffer &buffer) { return buffer->scope != Scope::local; }
+bool in_memory(const Buffer &buffer) { return !in_registers(buffer->scope); }
 
 class Inspector {
 public:

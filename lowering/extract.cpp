@@ -27,10 +27,17 @@ public:
         bound_[*loop->axis()].push_back(loop);
       return true;
     });
+    if (!bound_.count(Axis::warp) && !bound_.count(Axis::lane))
+      return;
+    for (Axis axis : {Axis::thread_x, Axis::warp, Axis::lane})
+      bound_.erase(axis);
+    threads_ = threads_of(program);
   }
 
   std::vector<kernel::ThreadIndex> make() const {
     std::vector<kernel::ThreadIndex> indices;
+    if (threads_)
+      indices.push_back({Axis::thread_x, make_var("tid"), Expr(*threads_), *threads_, false});
     for (const auto &[axis, loops] : bound_)
       if (const Expr &extent = loops.front()->extent; as_int(extent) != 1)
         indices.push_back({axis, make_var(name_of(axis, loops)), extent,
@@ -52,6 +59,7 @@ private:
 
   std::map<Axis, std::vector<const For *>> bound_;
   std::map<Axis, std::int64_t> limits_;
+  std::optional<std::int64_t> threads_; ///< on threadIdx.x, if the kernel has loops on warps or lanes
 };
 
 /// The conditions on sizes under which the kernel is correct: the stated ranges and multiples, leading
@@ -115,7 +123,9 @@ public:
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // global temporaries are parameters
         allocate(placements.of(buffer));
-    kernel_.body = emit(program_.body);
+    kernel::Stmt body = emit(program_.body);
+    declared_.push_back(std::move(body));
+    kernel_.body = kernel::make_seq(std::move(declared_));
     return std::move(kernel_);
   }
 
@@ -155,7 +165,9 @@ private:
         return fmt::format("{} part of {}", fmt::join(tile, " x "), block->body.buffer->name);
     }
     return fmt::format("{} results of one {}", fmt::join(tile, " x "),
-                       buffer->scope == Scope::local ? "thread" : "block");
+                       buffer->scope == Scope::local  ? "thread"
+                       : buffer->scope == Scope::warp ? "warp"
+                                                      : "block");
   }
 
   /// The source of a tile that is copied through registers.
@@ -163,7 +175,7 @@ private:
     for (const Block *block : blocks_of(program_.body))
       if (const auto *access = block->body.value.as<Load>();
           access && block->body.buffer == buffer && access->buffer != buffer)
-        return buffer->scope == Scope::local ? origin(access->buffer) : buffer;
+        return in_registers(buffer->scope) ? origin(access->buffer) : buffer;
     return buffer;
   }
 
@@ -253,11 +265,35 @@ private:
   }
 
   /// The index of the axis to which the loop is bound.
-  Expr index_of(const For &loop) const {
+  Expr index_of(const For &loop) {
+    if (is_part_of_warps(*loop.axis()))
+      return part_of_warps(*loop.axis());
     for (const kernel::ThreadIndex &index : kernel_.indices)
       if (loop.axis() == index.axis)
         return index.var;
     return 0;
+  }
+
+  /// The variable of the warp or of the lane, which is declared at the start of the kernel.
+  Expr part_of_warps(Axis axis) {
+    if (auto known = parts_.find(axis); known != parts_.end())
+      return known->second;
+    std::int64_t warps = kernel_.extent(Axis::thread_x) / lanes_per_warp;
+    if (axis == Axis::warp && warps == 1)
+      return 0;
+    Expr thread = indices_on(Axis::thread_x);
+    Var part = make_var(axis == Axis::warp ? "warp" : "lane");
+    bounds_.set_extent(part, Expr(axis == Axis::warp ? warps : lanes_per_warp));
+    Expr value =
+        axis == Axis::warp ? floordiv(thread, Expr(lanes_per_warp)) : floormod(thread, Expr(lanes_per_warp));
+    declared_.push_back(kernel::make(kernel::Declare{part, simplify(value, bounds_)}));
+    return parts_[axis] = part;
+  }
+  Expr indices_on(Axis axis) const {
+    for (const kernel::ThreadIndex &index : kernel_.indices)
+      if (index.axis == axis)
+        return index.var;
+    internal_error("a kernel with warps has no index on threadIdx.x");
   }
 
   /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
@@ -390,6 +426,8 @@ private:
   Kernel kernel_;
   Values loops_;
   Bounds bounds_;
+  std::map<Axis, Expr> parts_;         ///< variables of the warp and the lane
+  std::vector<kernel::Stmt> declared_; ///< their declarations
   std::map<Buffer, Buffer> shrunk_;
   std::map<Buffer, Placement> placements_;
 };

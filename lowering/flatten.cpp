@@ -33,6 +33,9 @@ public:
     walk(kernel.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<Loop>(stmt))
         bounds_.set_extent(loop->var, loop->extent);
+      if (const auto *declare = as<Declare>(stmt))
+        if (auto range = range_of(declare->value, bounds_))
+          bounds_.set(declare->var, *range);
     });
   }
 
@@ -43,7 +46,8 @@ public:
       box.push_back(as_int(extent).value());
     if (allocation.slots > 1)
       box.erase(box.begin());
-    check_invertible(*tile, box);
+    if (tile->scope != Scope::warp) // the obligations check the layout of a fragment
+      check_invertible(*tile, box);
     PlacedLayout layout(*tile, box);
     allocation.tile = layout.extents();
     if (allocation.slots > 1)
@@ -52,6 +56,8 @@ public:
     std::int64_t elements = elements_of_copies(*tile, layout.elements(), allocation.slots);
     flat.shape = {Expr(elements)};
     flat.layout = nullptr;
+    if (flat.scope == Scope::warp) // a lane's part of it
+      flat.scope = Scope::local;
     auto node = std::make_shared<const BufferNode>(std::move(flat));
     flat_.emplace(tile, Flat{node, std::move(layout), allocation.slots, elements / allocation.slots});
     allocation.buffer = node;

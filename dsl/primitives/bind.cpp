@@ -43,8 +43,50 @@ void check_reductions(const Schedule::Edit &edit, const For &loop) {
 
 std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {
   const Target &target = edit.schedule().target();
+  if (is_part_of_warps(axis))
+    return axis == Axis::lane ? lanes_per_warp : target.thread_extent[0] / lanes_per_warp;
   auto index = static_cast<std::size_t>(axis) % 3;
   return is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
+}
+
+/// Checks that the loops on warp, lane and threadIdx.x number the same threads.
+void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
+                 const std::vector<const For *> &bound) {
+  std::int64_t extent = as_int(loop.extent).value();
+  if (axis == Axis::lane && extent != lanes_per_warp)
+    edit.refuse(
+        "bind.lane",
+        fmt::format("the loop {} has {} iterations, but a warp has {} lanes; split or fuse it so that it has "
+                    "{}",
+                    loop.var->name, extent, lanes_per_warp, lanes_per_warp),
+        {loop.var->name});
+  for (const For *other : bound) {
+    Axis theirs = *other->axis();
+    auto is_other_axis = [](Axis x) { return x == Axis::thread_y || x == Axis::thread_z; };
+    if ((is_part_of_warps(axis) && is_other_axis(theirs)) || (is_other_axis(axis) && is_part_of_warps(theirs)))
+      edit.refuse(
+          "bind.warps",
+          fmt::format("the loop {} is bound to {}, but {} numbers the threads of threadIdx.x only; bind {} to "
+                      "threadIdx.x, warp or lane",
+                      other->var->name, name(theirs), name(is_part_of_warps(axis) ? axis : theirs),
+                      loop.var->name),
+          {loop.var->name, other->var->name});
+    if (theirs == axis || !overlap(axis, theirs))
+      continue;
+    const For &threads = axis == Axis::thread_x ? loop : *other, &part = axis == Axis::thread_x ? *other : loop;
+    std::int64_t count = as_int(threads.extent).value();
+    std::int64_t warps = *(axis == Axis::thread_x ? other->axis() : axis) == Axis::warp
+                             ? as_int(part.extent).value()
+                             : (count + lanes_per_warp - 1) / lanes_per_warp;
+    if (count != warps * lanes_per_warp)
+      edit.refuse(
+          "bind.extent",
+          fmt::format("the loop {} has {} iterations, but {} on {} needs {} threads on threadIdx.x; split it "
+                      "so that they agree",
+                      threads.var->name, count, part.var->name, name(axis == Axis::thread_x ? theirs : axis),
+                      warps * lanes_per_warp),
+          {threads.var->name, part.var->name});
+  }
 }
 
 /// Checks the extent against the limit of the axis. If the extent depends on sizes, the launcher checks it
@@ -68,10 +110,15 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                   {loop.var->name, other->var->name});
   if (!is_thread(axis))
     return;
+  check_warps(edit, loop, axis, bound);
   std::map<Axis, std::int64_t> extents{{axis, as_int(loop.extent).value()}};
   for (const For *other : bound)
     if (is_thread(*other->axis()))
       extents[*other->axis()] = as_int(other->extent).value();
+  if (extents.count(Axis::warp))
+    extents[Axis::lane] = lanes_per_warp;
+  if (extents.count(Axis::lane))
+    extents.erase(Axis::thread_x);
   std::int64_t threads = 1;
   for (auto [other, value] : extents)
     threads *= value;
@@ -119,10 +166,10 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   check_reductions(edit, loop);
   check_limits(edit, loop, axis, bound_loops(nest_of(edit.body(), loop)));
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
-    if (outer->axis() == axis)
+    if (outer->axis() && overlap(*outer->axis(), axis))
       check_nested(edit, *outer, loop, axis);
   for (const For *inner : bound_loops(loop.body))
-    if (*inner->axis() == axis)
+    if (overlap(*inner->axis(), axis))
       check_nested(edit, loop, *inner, axis);
   For copy = loop;
   copy.form = BoundTo{axis};

@@ -53,7 +53,7 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
   if (scope == Scope::global)
     edit.refuse(
         "cache_read.scope",
-        "got the scope global, expected shared or local: a cache must be in faster memory than its source");
+        "got the scope global, expected shared, local or warp: a cache must be in faster memory than its source");
   if (reader.body.buffer == buffer)
     edit.refuse("cache_read.unwritten",
                 fmt::format("block {} also writes {}, so a copy made before it would be stale; use cache_write",

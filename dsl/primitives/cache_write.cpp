@@ -11,7 +11,7 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
   const Block &writer = edit.block(handle);
   Buffer buffer = writer.body.buffer;
   if (scope == Scope::global)
-    edit.refuse("cache_write.scope", "got the scope global, expected shared or local: a cache must be in "
+    edit.refuse("cache_write.scope", "got the scope global, expected shared, local or warp: a cache must be in "
                                      "faster memory than its destination");
   if (buffer->role == Role::inout)
     edit.refuse("cache_write.pure",

@@ -149,7 +149,9 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   Bounds bounds = loop_bounds(edit.body());
   std::set<Var> fixed;
   for (const For *outer : loops_of(path_to(edit.body(), loop.var))) {
-    bool shared_by_threads = buffer->scope != Scope::local && outer->axis() && is_thread(*outer->axis());
+    bool of_warp = buffer->scope == Scope::warp && outer->axis() == Axis::warp;
+    bool shared_by_threads =
+        buffer->scope != Scope::local && outer->axis() && is_thread(*outer->axis()) && !of_warp;
     bool shared_by_blocks = buffer->scope == Scope::global && outer->axis();
     if (!shared_by_threads && !shared_by_blocks)
       fixed.insert(outer->var);

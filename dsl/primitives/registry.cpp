@@ -76,16 +76,16 @@ template <> Axis Reader::read() {
   std::string text = read<std::string>();
   if (auto axis = parse_axis(text))
     return *axis;
-  fail(fmt::format("got the axis '{}', expected blockIdx.x to threadIdx.z", text));
+  fail(fmt::format("got the axis '{}', expected blockIdx.x to threadIdx.z, warp or lane", text));
 }
 
 template <> constexpr ArgumentKind kind_of<Scope> = ArgumentKind::scope;
 template <> Scope Reader::read() {
   std::string text = read<std::string>();
-  for (Scope scope : {Scope::global, Scope::shared, Scope::local})
+  for (Scope scope : {Scope::global, Scope::shared, Scope::local, Scope::warp})
     if (name(scope) == text)
       return scope;
-  fail(fmt::format("got the scope '{}', expected global, shared or local", text));
+  fail(fmt::format("got the scope '{}', expected global, shared, local or warp", text));
 }
 
 template <> constexpr ArgumentKind kind_of<IndexMap> = ArgumentKind::index_map;

@@ -15,9 +15,10 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
   Layout layout = layout_of(buffer);
   if (buffer->scope == Scope::global)
     edit.refuse("transform_layout.scope",
-                fmt::format("{} is global, expected shared or local; use set_scope first", buffer->name),
+                fmt::format("{} is global, expected shared, local or warp; use set_scope first", buffer->name),
                 {writer.id->name});
-  if (map.logical().size() != physical_rank(buffer))
+  bool replicated = buffer->scope == Scope::warp && map.logical().size() == physical_rank(buffer) + 1;
+  if (map.logical().size() != physical_rank(buffer) && !replicated)
     edit.refuse("transform_layout.rank",
                 fmt::format("the map takes {} indices, but {} is stored by {}", map.logical().size(),
                             buffer->name, physical_rank(buffer)),
@@ -29,6 +30,8 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
                             buffer->name, layout.swizzle ? "swizzled" : "padded"),
                 {writer.id->name});
   layout.map = layout.map ? compose(*layout.map, map) : map;
+  if (buffer->scope == Scope::warp) // an obligation, because the box and the loops of the lanes may come later
+    return commit_layout(edit, buffer, std::move(layout));
   Placement placement = place(edit.program(), buffer);
   // A box that depends on sizes must still move below a loop. Its layout is then checked as an obligation.
   std::vector<std::int64_t> box = placement.elements == 0 ? std::vector<std::int64_t>{} : placement.box();

@@ -52,9 +52,9 @@ void check_lanes(const Schedule::Edit &edit, const For &loop, const Block &block
 
 void check_memory(const Schedule::Edit &edit, const For &loop, const Block &block) {
   auto loads = loads_of(block);
-  bool memory = block.body.buffer->scope != Scope::local ||
+  bool memory = !in_registers(block.body.buffer->scope) ||
                 std::any_of(loads.begin(), loads.end(),
-                            [](const Load *access) { return access->buffer->scope != Scope::local; });
+                            [](const Load *access) { return !in_registers(access->buffer->scope); });
   if (!memory)
     edit.refuse(
         "vectorize.memory",

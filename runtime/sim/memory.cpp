@@ -99,7 +99,8 @@ void check(const Single &s) {
       check_global(s, buffer);
     break;
   }
-  case Scope::local: {
+  case Scope::local:
+  case Scope::warp: { // a kernel that runs has local buffers in place of fragments
     Mask &written = reg<Mask>(s.w, s.access.first_written + 4 * static_cast<std::uint32_t>(s.at));
     Mask mine = Mask{1} << s.lane;
     if (!s.access.is_store && (written & mine) == 0)
@@ -121,6 +122,7 @@ std::byte *memory(const Single &s) {
   case Scope::global:
     return s.machine().globals[s.access.slot].data + s.at * width;
   case Scope::local:
+  case Scope::warp:
     break;
   }
   std::byte *element = s.w.frame + s.access.first + s.access.stride * static_cast<std::uint32_t>(s.at);

@@ -23,7 +23,7 @@ TEST(CacheReadRefuses, GlobalScope) {
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   expect_refused(s, "cache_read.scope", [&] { s.cache_read(ab, "A", Scope::global); },
-                 "got the scope global, expected shared or local", {});
+                 "got the scope global, expected shared, local or warp", {});
 }
 
 TEST(CacheReadRefuses, BufferThatTheReaderWrites) {
@@ -55,7 +55,7 @@ TEST(CacheWriteRefuses, GlobalScope) {
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
   expect_refused(s, "cache_write.scope", [&] { s.cache_write(ab, Scope::global); },
-                 "got the scope global, expected shared or local", {});
+                 "got the scope global, expected shared, local or warp", {});
 }
 
 TEST(CacheWriteRefuses, BufferWhoseOldContentIsRead) {

@@ -437,13 +437,13 @@ TEST(Enums, ThatACastMadeAreRefused) {
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i");
   BlockRef c = s.block("C");
-  for (int value : {6, 255})
+  for (int value : {8, 255})
     refused([&] { s.bind(i, static_cast<Axis>(value)); },
             "the value " + std::to_string(value) +
-                " is not an enumerator of Axis; use Axis::block_x, block_y, block_z, thread_x, thread_y or "
-                "thread_z");
-  auto scope = static_cast<Scope>(3);
-  std::string scopes = "the value 3 is not an enumerator of Scope; use Scope::global, shared or local";
+                " is not an enumerator of Axis; use Axis::block_x, block_y, block_z, thread_x, thread_y, "
+                "thread_z, warp or lane");
+  auto scope = static_cast<Scope>(4);
+  std::string scopes = "the value 4 is not an enumerator of Scope; use Scope::global, shared, local or warp";
   refused([&] { s.cache_read(c, "A", scope); }, scopes);
   refused([&] { s.cache_write(c, scope); }, scopes);
   refused([&] { s.set_scope(c, scope); }, scopes);

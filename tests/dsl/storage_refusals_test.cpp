@@ -25,7 +25,7 @@ TEST(TransformLayoutRefuses, Parameter) {
 TEST(TransformLayoutRefuses, GlobalMemory) {
   Schedule s(gemm(8, 5, 4));
   expect_refused(s, "transform_layout.scope", [&] { s.transform_layout(s.block("AB"), "i, j -> j, i"); },
-                 "AB is global, expected shared or local; use set_scope first", {"AB"});
+                 "AB is global, expected shared, local or warp; use set_scope first", {"AB"});
 }
 
 TEST(TransformLayoutRefuses, WrongRank) {

@@ -207,10 +207,10 @@ TEST(Replay, RefusesWhatDoesNotFit) {
   refused({"split", {i, Word{"4"}}, {}}, ExitCode::usage, "argument 2 of 'split': expected a list of numbers");
   refused({"reorder", {i}, {}}, ExitCode::usage, "argument 1 of 'reorder': expected a list of loops");
   refused({"bind", {i, Word{"threadIdx.w"}}, {}}, ExitCode::usage,
-          "argument 2 of 'bind': got the axis 'threadIdx.w', expected blockIdx.x to threadIdx.z");
+          "argument 2 of 'bind': got the axis 'threadIdx.w', expected blockIdx.x to threadIdx.z, warp or lane");
   refused({"bind", {i, std::int64_t{1}}, {}}, ExitCode::usage, "argument 2 of 'bind': expected a word");
   refused({"set_scope", {AB, Word{"register"}}, {}}, ExitCode::usage,
-          "argument 2 of 'set_scope': got the scope 'register', expected global, shared or local");
+          "argument 2 of 'set_scope': got the scope 'register', expected global, shared, local or warp");
   refused({"transform_layout", {AB, Word{"i,j->j,i"}}, {}}, ExitCode::usage,
           "argument 2 of 'transform_layout': got the map 'i,j->j,i', expected it in the form 'i, j -> j, i'");
   refused({"transform_layout", {AB, Word{"i, j ->"}}, {}}, ExitCode::illegal_schedule,
