@@ -10,7 +10,7 @@
 
 namespace nestsmith {
 
-Fragment::Fragment(const BufferNode &buffer, const std::vector<std::int64_t> &box)
+FragmentLayout::FragmentLayout(const BufferNode &buffer, const std::vector<std::int64_t> &box)
     : map_(buffer.layout.get()->map.value()), box_(box) {
   std::size_t rank = box.size();
   internal_check(map_.logical().size() == rank || map_.logical().size() == rank + 1,
@@ -32,7 +32,7 @@ Fragment::Fragment(const BufferNode &buffer, const std::vector<std::int64_t> &bo
   bounds_.set(replica, {0, replicas_ - 1});
 }
 
-std::optional<std::string> Fragment::breach() const {
+std::optional<std::string> FragmentLayout::breach() const {
   const Expr &lane = map_.physical()[0];
   auto lanes = range_of(lane, bounds_);
   if (!lanes || lanes->low < 0 || lanes->high >= lanes_per_warp)
@@ -53,24 +53,24 @@ std::optional<std::string> Fragment::breach() const {
   return not_invertible(map_, extents);
 }
 
-std::vector<Expr> Fragment::physical(const std::vector<Expr> &indices, const Expr &replica) const {
+std::vector<Expr> FragmentLayout::physical(const std::vector<Expr> &indices, const Expr &replica) const {
   std::vector<Expr> logical = indices;
   if (map_.logical().size() > box_.size())
     logical.push_back(replica);
   return map_(logical);
 }
 
-Expr Fragment::lane(const std::vector<Expr> &indices, const Expr &replica) const {
+Expr FragmentLayout::lane(const std::vector<Expr> &indices, const Expr &replica) const {
   return physical(indices, replica)[0];
 }
 
-std::vector<Expr> Fragment::registers(const std::vector<Expr> &indices) const {
+std::vector<Expr> FragmentLayout::registers(const std::vector<Expr> &indices) const {
   std::vector<Expr> all = physical(indices, Expr(0));
   return {all.begin() + 1, all.end()};
 }
 
 /// The lanes of the replicas are first, first + step, …, so the distance from the first decides.
-bool Fragment::holds(const Expr &lane, const std::vector<Expr> &indices, const Bounds &bounds) const {
+bool FragmentLayout::holds(const Expr &lane, const std::vector<Expr> &indices, const Bounds &bounds) const {
   Expr distance = simplify(lane - this->lane(indices, Expr(0)), bounds);
   if (replicas_ == 1)
     return as_int(distance) == 0;

@@ -19,10 +19,10 @@
 
 namespace nestsmith {
 
-class Fragment {
+class FragmentLayout {
 public:
   /// The layout of `buffer`, in the scope `warp` and with an index map, for a box of these extents.
-  Fragment(const BufferNode &buffer, const std::vector<std::int64_t> &box);
+  FragmentLayout(const BufferNode &buffer, const std::vector<std::int64_t> &box);
 
   /// The reason why the map is not a fragment layout of the box: a lane outside of [0, 32), two elements in one
   /// register of one lane, or a replica that changes the register. None if it is one.

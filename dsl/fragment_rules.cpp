@@ -87,7 +87,7 @@ private:
   const Bounds &bounds_;
   const Buffer &buffer_;
   const Placement &placement_;
-  Fragment fragment_;
+  FragmentLayout fragment_;
 };
 
 } // namespace
