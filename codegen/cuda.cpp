@@ -6,7 +6,7 @@
 #include "codegen/text.h"
 #include "dsl/allocation.h"
 #include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsig
 }
 )";
 
-/// The code that precedes kernels: includes for narrow types, helpers, and functions of intrinsics.
+/// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
 class Prelude {
 public:
   explicit Prelude(std::span<const kernel::Kernel> kernels) {
@@ -98,7 +98,7 @@ public:
       helpers += vector_definition(type, lanes);
     if (packs_)
       helpers += packed_word;
-    for (const std::string &function : intrinsics_)
+    for (const std::string &function : functions_)
       helpers += function;
     if (arrives_)
       helpers += arrives_last;
@@ -113,7 +113,7 @@ private:
     if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
       operators_.insert(binary->op);
     if (const auto *call = e.as<Call>())
-      intrinsics_.insert(call->intrinsic->prelude);
+      functions_.insert(call->function->prelude);
     const auto *access = e.as<Load>();
     bool filled = access && !is_true(access->mask);
     packs_ |= is_packed_word(e.dtype(), e.lanes()) && (e.as<Pack>() || filled);
@@ -124,7 +124,7 @@ private:
   std::set<DType> types_;
   std::set<BinaryOp> operators_;
   std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
-  std::set<std::string> intrinsics_;        ///< a set, for a deterministic order
+  std::set<std::string> functions_;         ///< a set, for a deterministic order
   bool rounds_ = false, packs_ = false, arrives_ = false;
 };
 

@@ -78,9 +78,8 @@ bool has_prefix_of_cuda(const std::string &name) {
 
 bool is_taken(const std::string &name) {
   return is_cpp_keyword(name) || has_prefix_of_cuda(name) || reserved_words().count(name) ||
-         names_a_vector(name) || find_intrinsic(name, DType::f32) || find_intrinsic(name, DType::u32) ||
-         is_data_function(name) || name.starts_with("floor_div_") || name.starts_with("floor_mod_") ||
-         looks_like_a_macro(name);
+         names_a_vector(name) || is_intrinsic(name) || is_data_function(name) ||
+         name.starts_with("floor_div_") || name.starts_with("floor_mod_") || looks_like_a_macro(name);
 }
 
 } // namespace

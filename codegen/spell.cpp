@@ -1,7 +1,7 @@
 #include "codegen/spell.h"
 
 #include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -349,7 +349,7 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
       },
       [&](const Pack &x) { return make_vector(x.lanes.front().dtype(), spell_all(x.lanes)); },
       [&](const Call &x) {
-        return fmt::format("{}({})", x.intrinsic->name, fmt::join(spell_all(x.arguments), ", "));
+        return fmt::format("{}({})", x.function->name, fmt::join(spell_all(x.arguments), ", "));
       }});
 }
 

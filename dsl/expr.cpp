@@ -341,8 +341,8 @@ Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask, Expr fill, int la
 
 Expr lane(Var vector, int index) { return make(Lane{std::move(vector), index}); }
 Expr pack(std::vector<Expr> lanes) { return make(Pack{std::move(lanes)}); }
-Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments) {
-  return make(Call{&intrinsic, std::move(arguments)});
+Expr call(const Function &function, std::vector<Expr> arguments) {
+  return make(Call{&function, std::move(arguments)});
 }
 
 Expr operator+(Expr a, Expr b) { return binary(BinaryOp::add, std::move(a), std::move(b)); }

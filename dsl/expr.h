@@ -3,7 +3,7 @@
 ///
 ///   expr := int | float | var | expr op expr | not expr | select(expr, expr, expr)
 ///         | branch(expr, expr, expr) | cast<dtype>(expr) | buffer[expr, …] where mask else fill
-///         | var.lane | pack(expr, …) | intrinsic(expr, …)      in kernels only
+///         | var.lane | pack(expr, …) | function(expr, …)       in kernels only
 ///
 /// Nodes are immutable and shared. The set of node kinds is closed: a call of `Expr::visit` compiles only if it
 /// handles every kind. If a rewrite changes nothing, it returns the same node.
@@ -55,7 +55,7 @@ Var make_size(std::string name, Size size, DType dtype = DType::i64);
 Var make_data(std::string name, DType dtype, int lanes = 1); ///< with `Symbol::data`
 
 struct ExprNode;
-struct Intrinsic; // dsl/intrinsic.h
+struct Function; // dsl/function.h
 
 class Expr;
 Expr logical_not(Expr a);
@@ -165,10 +165,10 @@ struct Lane { ///< one element of a vector variable
 struct Pack { ///< a vector of scalars
   std::vector<Expr> lanes;
 };
-/// A call of an intrinsic (dsl/intrinsic.h), which has no side effects. The declaration of the intrinsic
-/// defines the result.
+/// A call of a function (dsl/function.h), which has no side effects. The meaning of the function defines the
+/// result.
 struct Call {
-  const Intrinsic *intrinsic;
+  const Function *function;
   std::vector<Expr> arguments;
 };
 
@@ -235,7 +235,7 @@ Expr cast(DType dtype, Expr a);
 Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = {}, int lanes = 1);
 Expr lane(Var vector, int index);
 Expr pack(std::vector<Expr> lanes);
-Expr call(const Intrinsic &intrinsic, std::vector<Expr> arguments);
+Expr call(const Function &function, std::vector<Expr> arguments);
 
 /// The operators of C++. On integers / is floordiv and % is floormod, which agree with C++ for non-negative
 /// operands. && and || evaluate the right operand only if the left operand does not determine the result.

@@ -1,6 +1,6 @@
 #include "dsl/expr.h"
 
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@ DType dtype_of(const Cast &e) { return e.dtype; }
 DType dtype_of(const Load &e) { return e.buffer->dtype; }
 DType dtype_of(const Lane &e) { return e.vector->dtype; }
 DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
-DType dtype_of(const Call &e) { return e.intrinsic->result; }
+DType dtype_of(const Call &e) { return e.function->result; }
 
 /// Whether the kind alone makes the value data.
 template <class Kind> bool is_data(const Kind &) {
@@ -153,7 +153,7 @@ Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
       },
       [&](const Call &x) {
         auto arguments = mapped(x.arguments, f);
-        return arguments ? call(*x.intrinsic, std::move(*arguments)) : e;
+        return arguments ? call(*x.function, std::move(*arguments)) : e;
       },
   });
 }

@@ -1,5 +1,5 @@
 #include "dsl/expr.h"
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 
 #include <algorithm>
 #include <bit>
@@ -83,10 +83,12 @@ private:
   }
   Order order_of(const Pack &a, const Pack &b) { return order(a.lanes, b.lanes); }
   Order order_of(const Call &a, const Call &b) {
-    if (a.intrinsic == b.intrinsic)
+    if (a.function == b.function)
       return order(a.arguments, b.arguments);
-    Order by = a.intrinsic->name <=> b.intrinsic->name; // intrinsics of one name differ in dtype
-    return by != 0 ? by : a.intrinsic->result <=> b.intrinsic->result;
+    Order by = a.function->name <=> b.function->name; // functions of one name differ in the dtypes of operands
+    if (by == 0)
+      by = order(a.function->meaning, b.function->meaning);
+    return by;
   }
 
   /// Pairs that compared equal. The first difference ends the comparison.

@@ -1,53 +1,108 @@
 #pragma once
-/// Intrinsics: functions of which one call replaces a loop nest. CUDA defines the function, or a *prelude*
-/// does: CUDA C++ text that codegen prints before the kernel. Each intrinsic is declared once, in
-/// intrinsic.cpp. `tensorize` compares a nest with the meaning of the intrinsic, the simulator evaluates the
-/// meaning, and codegen prints the call.
+/// Intrinsics: instructions of which one call replaces a nest. Each intrinsic is declared once, with its
+/// meaning as a nest. `tensorize` compares a nest of the program with the meaning, the simulator executes the
+/// meaning, and codegen prints a call of a function. CUDA defines the function, or a *prelude* does: CUDA C++
+/// text that codegen prints before the kernel, and the only place for inline assembly.
+///
+/// The table is open: a program may register its own intrinsics.
 
 #include "dsl/arch.h"
-#include "dsl/expr.h"
+#include "dsl/function.h"
+#include "dsl/layout.h"
+#include "dsl/program.h"
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace nestsmith {
 
+inline constexpr std::int64_t lanes_of_warp = 32;
+
+struct NestLoop {
+  Var var;
+  std::int64_t extent;
+};
+/// Serial loops, outermost first, around one store.
+struct Nest {
+  std::vector<NestLoop> loops;
+  Store body;
+};
+/// "sum + a[k]*b[k]" or, with the loops, "for k < 4: sum = sum + a[k]*b[k]".
+std::string to_string(const Nest &nest);
+
+/// The threads that execute a call together.
+enum class Group : std::uint8_t { thread, warp };
+
+/// An operand that one thread passes by value: an element, or a vector of consecutive elements.
+struct ByValue {};
+/// An operand in the registers of a warp. The map goes from the indices of an element, and optionally the index
+/// of its replica, to the lane and to the register of this lane.
+struct Fragment {
+  IndexMap map;
+};
+/// An operand in shared memory. Each of the first `lanes` lanes passes the address of the element `start`,
+/// which depends on `lane`. The call reads `count` consecutive elements from there, along the dimension
+/// `along`.
+struct Rows {
+  Var lane;
+  std::vector<Expr> start;
+  std::size_t along;
+  std::int64_t count;
+  std::int64_t lanes = lanes_of_warp;
+};
+
+struct Operand {
+  Buffer formal; ///< constant shape: the elements that one call accesses
+  std::variant<ByValue, Fragment, Rows> place = ByValue{};
+  /// Bytes, of the address that a thread passes; 0: the alignment of one element is sufficient.
+  std::int64_t alignment = 0;
+
+  template <class T> const T *as() const { return std::get_if<T>(&place); }
+};
+
 struct Intrinsic {
-  std::string name;            ///< the name of the function, and the argument of `tensorize`
-  DType result;                ///< dtype of the result, a scalar
-  std::vector<Var> parameters; ///< an operand for a vector parameter consists of consecutive elements
-  Expr meaning;                ///< the result as an expression of the parameters, without side effects
-  std::int64_t extent;         ///< iterations of the loop that one call replaces
-  std::int64_t alignment = 0;  ///< bytes, for each vector operand in memory
+  std::string name; ///< the name of the function, and the argument of `tensorize`
+  Group group = Group::thread;
+  /// In the order of the parameters of the function. For a thread, the function returns the value that the
+  /// meaning stores. For a warp, it has one pointer for each operand.
+  std::vector<Operand> operands;
+  Nest meaning; ///< over the formal buffers
   /// The feature that an architecture must have for the function. None: all architectures have it.
   std::optional<Feature> feature = {};
-  std::string prelude; ///< definition of the function in CUDA C++; empty: CUDA has it
+  std::string prelude = {}; ///< definition of the function in CUDA C++; empty: CUDA has it
+  /// Group thread: the function with its meaning as an expression. `register_intrinsic` sets it.
+  Function function = {};
+
+  const Operand &operand(const Buffer &formal) const;
+  const Operand &result() const { return operand(meaning.body.buffer); }
 };
 
-/// The intrinsic of this name for this element dtype, or null.
-const Intrinsic *find_intrinsic(std::string_view name, DType dtype);
+/// Adds an intrinsic to the table and returns the entry, which lives as long as the program. Several intrinsics
+/// of one name must differ in the dtypes of their operands. Throws UserError (usage) if the declaration is
+/// malformed.
+const Intrinsic &register_intrinsic(Intrinsic intrinsic);
 
-/// Operands of an expression and of a meaning that differ in their kind, their dtype or their operator, or an
-/// operand that differs from the operand found before for the same parameter.
-struct Difference {
-  Expr got, expected;
-};
-/// Matches `e` against the meaning of `intrinsic`. Returns for each parameter the expressions of its lanes. If
-/// `e` does not match, returns none, and sets `difference`, unless it is null, to the first difference from the
-/// left.
-std::optional<std::map<Var, std::vector<Expr>>> match(const Intrinsic &intrinsic, const Expr &e,
-                                                      Difference *difference = nullptr);
-
-/// Whether the elements are bytes that fill a register of 4 bytes. One instruction loads them, and an intrinsic
-/// takes them as one operand.
-constexpr bool is_packed_word(DType dtype, std::int64_t lanes) {
-  return (dtype == DType::i8 || dtype == DType::u8) && lanes == 4;
-}
-
-/// All declared intrinsics: "dot4 (f32)", ….
+/// The intrinsics of this name whose result has this dtype.
+std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType result);
+bool is_intrinsic(std::string_view name);
+/// The name and the dtypes of the operands: "dp4a (i8, i32)".
+std::string signature(const Intrinsic &intrinsic);
+/// All registered intrinsics.
 std::vector<std::string> intrinsic_signatures();
+
+/// Where a lane holds or supplies an element of an operand: its register, or the position after its address.
+struct Spot {
+  std::int64_t lane, at;
+  auto operator<=>(const Spot &) const = default;
+};
+/// For each element of the formal buffer, in row-major order: the lanes that hold or supply it. The operand
+/// must be a fragment or rows.
+std::vector<std::vector<Spot>> spots_of(const Operand &operand);
+/// The number of elements that one lane holds or supplies.
+std::int64_t elements_per_lane(const Operand &operand);
 
 } // namespace nestsmith

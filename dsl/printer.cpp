@@ -103,7 +103,9 @@ std::string text(const Expr &e, int context) {
       [](const Cast &x) { return fmt::format("{}({})", name(x.dtype), text(x.a, 0)); },
       [&](const Load &x) {
         std::string lanes = x.lanes == 1 ? "" : fmt::format(" +: {}", x.lanes);
-        std::string access = fmt::format("{}[{}{}]", x.buffer->name, join(x.indices), lanes);
+        std::string access = x.indices.empty()
+                                 ? x.buffer->name // the only element of a formal buffer
+                                 : fmt::format("{}[{}{}]", x.buffer->name, join(x.indices), lanes);
         if (!x.mask.exists())
           return access;
         std::string guarded = fmt::format("{} where {} else {}", access, text(x.mask, 0), text(x.fill, 0));
@@ -111,7 +113,7 @@ std::string text(const Expr &e, int context) {
       },
       [](const Lane &x) { return fmt::format("{}.{}", x.vector->name, x.index); },
       [](const Pack &x) { return fmt::format("pack({})", join(x.lanes)); },
-      [](const Call &x) { return fmt::format("{}({})", x.intrinsic->name, join(x.arguments)); },
+      [](const Call &x) { return fmt::format("{}({})", x.function->name, join(x.arguments)); },
   });
 }
 

@@ -41,6 +41,7 @@
 
 namespace nestsmith {
 
+struct Intrinsic; // dsl/intrinsic.h
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
 

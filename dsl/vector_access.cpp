@@ -118,39 +118,16 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
 }
 
 const Block *only_block(const For &loop) {
+  std::size_t left = loop.intrinsic() ? loop.intrinsic()->meaning.loops.size() - 1 : 0;
   const For *inner = &loop;
   while (const auto *next = as<For>(inner->body)) {
-    if (as_int(next->extent) != 1)
+    bool single = as_int(next->extent) == 1;
+    if (!single && (left == 0 || !next->is<Serial>()))
       return nullptr;
+    left -= !single;
     inner = next;
   }
-  return as<Block>(inner->body);
-}
-
-/// The value in iteration n, with the indices of loads in terms of the loops.
-static Expr in_iteration(const Expr &e, const Block &block, const Var &loop, std::int64_t n,
-                         const Bounds &bounds) {
-  return replace_nodes(e, [&](const Expr &node) {
-    const auto *access = node.as<Load>();
-    if (!access)
-      return Expr();
-    std::vector<Expr> indices;
-    for (const Expr &index : access->indices)
-      indices.push_back(in_lane(in_loops(index, block, bounds), loop, n, bounds));
-    return load(access->buffer, std::move(indices), access->mask, access->fill);
-  });
-}
-
-std::optional<Expr> value_over(const For &loop, const Block &block, const Bounds &bounds) {
-  Expr stored = load(block.body.buffer, block.body.indices);
-  Expr old = in_iteration(stored, block, loop.var, 0, bounds), result = old;
-  for (std::int64_t n = 0; n < as_int(loop.extent).value(); ++n) {
-    if (!same(in_iteration(stored, block, loop.var, n, bounds), old))
-      return std::nullopt;
-    result = replace_nodes(in_iteration(block.body.value, block, loop.var, n, bounds),
-                           [&](const Expr &node) { return same(node, old) ? result : Expr(); });
-  }
-  return result;
+  return left == 0 ? as<Block>(inner->body) : nullptr;
 }
 
 namespace {

@@ -41,11 +41,6 @@ bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds);
 /// values of x - y in the lanes are consecutive, starting at a multiple of `lanes`.
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
-/// The value that the iterations of the loop, executed in order, store to one element, with the indices of
-/// loads in terms of the other loops. None if the iterations write different elements. The extent must be
-/// constant.
-std::optional<Expr> value_over(const For &loop, const Block &block, const Bounds &bounds);
-
 struct VectorBreach {
   const char *requirement; ///< tag of a `Requires` line of dsl/primitives/vectorize.h or tensorize.h
   std::string message;     ///< states the actual and the expected value, and ends with the remedy
@@ -61,8 +56,8 @@ std::optional<VectorBreach> vector_breach(Placements &filled, const Var &loop, c
 /// The same with `lasting`, for a program before `with_filled_tails`. Primitives call this function.
 std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
 
-/// The block below `loop`, if there is exactly one block and all loops between `loop` and the block have extent
-/// 1. Otherwise null.
+/// The block below `loop`, if there is exactly one block, and no other loops than those of extent 1 and, if
+/// `loop` is tensorized, the serial loops of the nest. Otherwise null.
 const Block *only_block(const For &loop);
 
 } // namespace nestsmith

@@ -1,7 +1,7 @@
 #include "lowering/data_arithmetic.h"
 
 #include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -47,20 +47,19 @@ std::string_view type_name(DType dtype) {
 
 constexpr std::string_view device_function = "static __device__ __forceinline__";
 
-Intrinsic division(BinaryOp op, DType dtype) {
+Function division(BinaryOp op, DType dtype) {
   Var a = make_var("a", dtype), b = make_var("b", dtype);
   std::string function = fmt::format("{}_{}", op == BinaryOp::floordiv ? "floordiv" : "floormod", name(dtype));
   return {.name = function,
           .result = dtype,
           .parameters = {a, b},
           .meaning = binary(op, a, b),
-          .extent = 1,
           .prelude = division_text(op, dtype, device_function, function)};
 }
 
-const std::vector<Intrinsic> &divisions() {
-  static const std::vector<Intrinsic> table = [] {
-    std::vector<Intrinsic> list;
+const std::vector<Function> &divisions() {
+  static const std::vector<Function> table = [] {
+    std::vector<Function> list;
     for (DType dtype : {DType::i32, DType::i64, DType::u32, DType::u64})
       for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod})
         list.push_back(division(op, dtype));
@@ -71,18 +70,17 @@ const std::vector<Intrinsic> &divisions() {
 
 /// CUDA's __float2int_rz and __float2uint_rz are the instruction cvt.rzi, which saturates and gives 0 for NaN.
 /// For 64 bits, cvt.rzi gives 2^63 for NaN. There is no conversion to 8 or 16 bits that saturates.
-Intrinsic conversion(std::string function, DType to, std::string prelude) {
+Function conversion(std::string function, DType to, std::string prelude) {
   Var x = make_var("x", DType::f32);
   return {.name = std::move(function),
           .result = to,
           .parameters = {x},
           .meaning = cast(to, x),
-          .extent = 1,
           .prelude = std::move(prelude)};
 }
 
-const std::vector<Intrinsic> &conversions() {
-  static const std::vector<Intrinsic> table = {
+const std::vector<Function> &conversions() {
+  static const std::vector<Function> table = {
       conversion("__float2int_rz", DType::i32, ""),
       conversion("__float2uint_rz", DType::u32, ""),
       conversion("f32_to_i64", DType::i64, R"(/// Rounds towards zero and saturates. NaN gives 0.
@@ -150,7 +148,7 @@ Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const 
       op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) && !is_float(op->a.dtype())) {
     if (is_plain_division(*op, bounds))
       return {};
-    auto function = std::ranges::find_if(divisions(), [&](const Intrinsic &x) {
+    auto function = std::ranges::find_if(divisions(), [&](const Function &x) {
       return x.result == e.dtype() && x.meaning.as<Binary>()->op == op->op;
     });
     internal_check(function != divisions().end(), "a division of a dtype that has none");
@@ -158,7 +156,7 @@ Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const 
   }
   if (const auto *to = e.as<Cast>(); to && to->a.dtype() == DType::f32) {
     auto function =
-        std::ranges::find_if(conversions(), [&](const Intrinsic &x) { return x.result == to->dtype; });
+        std::ranges::find_if(conversions(), [&](const Function &x) { return x.result == to->dtype; });
     return function == conversions().end() ? Expr() : call(*function, {operand(to->a)});
   }
   return wrap_on_data(e, bounds, operand);
@@ -173,7 +171,7 @@ std::string division_text(BinaryOp op, DType dtype, std::string_view specifiers,
 }
 
 bool is_data_function(std::string_view name) {
-  auto has_it = [&](const Intrinsic &x) { return x.name == name; };
+  auto has_it = [&](const Function &x) { return x.name == name; };
   return std::ranges::any_of(divisions(), has_it) || std::ranges::any_of(conversions(), has_it);
 }
 

@@ -1,7 +1,7 @@
 #include "dsl/vector_access.h"
 
 #include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/match.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -93,19 +93,18 @@ private:
     Expr old = load(x.buffer, x.indices);
     Gathered gathered;
     gather(x.value, stmts, old, gathered);
-    old = at(old, 0);
-    Expr unrolled = old;
-    for (std::int64_t n = 0; n < lanes_; ++n)
-      unrolled =
-          replace_nodes(at(x.value, n), [&](const Expr &node) { return same(node, old) ? unrolled : Expr(); });
-    auto operands = match(intrinsic, unrolled);
-    internal_check(operands.has_value(), "a nest does not mean what its intrinsic means");
+    auto found = match(intrinsic, {{{loop_.var, lanes_}}, {x.buffer, x.indices, x.value}}, bounds_);
+    internal_check(found.has_value(), "a nest does not mean what its intrinsic means");
     std::vector<Expr> arguments;
-    for (const Var &parameter : intrinsic.parameters)
-      arguments.push_back(argument(operands->at(parameter)));
+    for (const Operand &operand : intrinsic.operands) {
+      std::vector<Expr> elements;
+      for (std::int64_t n = 0; n < (operand.formal->shape.empty() ? 1 : lanes_); ++n)
+        elements.push_back(at(found->operands.at(operand.formal), n));
+      arguments.push_back(argument(elements));
+    }
     Store result = x;
     result.indices = {at(x.indices[0], 0)};
-    result.value = call(intrinsic, std::move(arguments));
+    result.value = call(intrinsic.function, std::move(arguments));
     stmts.push_back(make(std::move(result)));
     return make_seq(std::move(stmts));
   }

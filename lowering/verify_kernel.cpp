@@ -1,6 +1,6 @@
 #include "lowering/verify_kernel.h"
 
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
 #include "dsl/vector_access.h"
@@ -91,7 +91,7 @@ private:
       if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
         return wide_.count(*var) ? Expr(wide_.at(*var)) : cast(DType::i64, node);
       const auto *made = node.as<Call>();
-      bool of_vectors = made && std::ranges::any_of(made->intrinsic->parameters,
+      bool of_vectors = made && std::ranges::any_of(made->function->parameters,
                                                     [](const Var &parameter) { return parameter->lanes > 1; });
       if (made && !of_vectors && is_index(node.dtype()))
         return cast(DType::i64, in_place(*made));
@@ -103,8 +103,8 @@ private:
   Expr in_place(const Call &made) const {
     std::map<Var, Expr> arguments;
     for (std::size_t n = 0; n < made.arguments.size(); ++n)
-      arguments[made.intrinsic->parameters[n]] = widened(made.arguments[n]);
-    return substitute(made.intrinsic->meaning, arguments);
+      arguments[made.function->parameters[n]] = widened(made.arguments[n]);
+    return substitute(made.function->meaning, arguments);
   }
   std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
 
@@ -225,13 +225,13 @@ private:
   }
 
   void check_call(const Call &made) {
-    const Intrinsic &intrinsic = *made.intrinsic;
-    bool fits = made.arguments.size() == intrinsic.parameters.size();
+    const Function &function = *made.function;
+    bool fits = made.arguments.size() == function.parameters.size();
     for (std::size_t n = 0; fits && n < made.arguments.size(); ++n)
-      fits = made.arguments[n].lanes() == intrinsic.parameters[n]->lanes &&
-             made.arguments[n].dtype() == intrinsic.parameters[n]->dtype;
+      fits = made.arguments[n].lanes() == function.parameters[n]->lanes &&
+             made.arguments[n].dtype() == function.parameters[n]->dtype;
     if (!fits)
-      fail("the arguments of {} do not fit its parameters", intrinsic.name);
+      fail("the arguments of {} do not fit its parameters", function.name);
   }
 
   void check_access(const Buffer &buffer, int lanes, const char *verb) {

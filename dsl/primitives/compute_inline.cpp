@@ -1,7 +1,7 @@
 #include "dsl/primitives/compute_inline.h"
 
 #include "dsl/expr_limits.h"
-#include "dsl/intrinsic.h"
+#include "dsl/match.h"
 #include "dsl/primitives/inline.h"
 #include "dsl/primitives/move.h"
 #include "dsl/printer.h"
@@ -90,8 +90,8 @@ void check_intrinsics(const Schedule::Edit &edit, const Stmt &body, const Block 
     if (!loop || !loop->intrinsic())
       return true;
     const Block &reader = *only_block(*loop);
-    auto value = value_over(*loop, reader, bounds);
-    if (!value || !match(*loop->intrinsic(), *value))
+    auto nest = nest_below(*loop, bounds);
+    if (!nest || !match(*loop->intrinsic(), *nest, bounds))
       edit.refuse(
           "compute_inline.intrinsic",
           fmt::format("with {} in it, block {} would compute {} in each iteration of {}, which is not the "

@@ -1,10 +1,11 @@
 #include "dsl/primitives/tensorize.h"
 
-#include "dsl/intrinsic.h"
+#include "dsl/match.h"
 #include "dsl/primitives/edit.h"
 #include "dsl/printer.h"
 #include "dsl/vector_access.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,17 +13,85 @@ namespace nestsmith::primitives {
 
 namespace {
 
-const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, DType dtype) {
-  const Intrinsic *found = find_intrinsic(name, dtype);
-  if (!found)
+/// Whether the block reads a buffer of the dtype of each operand.
+bool has_dtypes(const Block &block, const Intrinsic &intrinsic) {
+  auto loads = loads_of(block);
+  return std::ranges::all_of(intrinsic.operands, [&](const Operand &operand) {
+    return std::ranges::any_of(loads, [&](const Load *x) { return x->buffer->dtype == operand.formal->dtype; });
+  });
+}
+
+/// The intrinsic of this name for the dtypes of the block.
+const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, const Block &block) {
+  DType dtype = block.body.buffer->dtype;
+  std::vector<const Intrinsic *> found = find_intrinsics(name, dtype);
+  if (found.empty())
     edit.refuse("tensorize.known",
                 fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
                             nestsmith::name(dtype), fmt::join(intrinsic_signatures(), ", ")));
+  auto best = std::ranges::find_if(found, [&](const Intrinsic *x) { return has_dtypes(block, *x); });
+  const Intrinsic &intrinsic = **(best == found.end() ? found.begin() : best);
   Arch arch = edit.schedule().target().arch;
-  if (std::string why = found->feature ? why_not(*found->feature, arch) : ""; !why.empty())
+  if (std::string why = intrinsic.feature ? why_not(*intrinsic.feature, arch) : ""; !why.empty())
     edit.refuse("tensorize.arch",
                 fmt::format("the target lacks the intrinsic {}: {}; choose another target", name, why));
-  return *found;
+  return intrinsic;
+}
+
+/// The only block below the loop.
+const Block &block_below(const Schedule::Edit &edit, const For &loop, const std::string &name) {
+  const For *inner = &loop;
+  while (const auto *next = as<For>(inner->body))
+    inner = next;
+  if (const auto *block = as<Block>(inner->body))
+    return *block;
+  edit.refuse("tensorize.innermost",
+              fmt::format("the loop {0} contains several blocks, but {1} replaces the loops of a single block; "
+                          "choose a loop around one block, or move the other blocks out of {0}",
+                          loop.var->name, name),
+              {loop.var->name});
+}
+
+/// "k < 4", "i < 16, j < 8, k < 16".
+std::string loops_text(const Nest &nest) {
+  std::string text;
+  for (const NestLoop &loop : nest.loops)
+    text += fmt::format("{}{} < {}", text.empty() ? "" : ", ", loop.var->name, loop.extent);
+  return text;
+}
+
+Nest checked_nest(const Schedule::Edit &edit, const For &loop, const Intrinsic &intrinsic) {
+  const std::vector<NestLoop> &expected = intrinsic.meaning.loops;
+  auto nest = nest_below(loop, loop_bounds(edit.body()));
+  if (expected.size() == 1 && !only_block(loop))
+    edit.refuse("tensorize.innermost",
+                fmt::format("the loop {} contains other loops or several blocks, but {} needs the innermost "
+                            "loop of a single block; reorder or split so that {} is innermost",
+                            loop.var->name, intrinsic.name, loop.var->name),
+                {loop.var->name});
+  if (expected.size() == 1 && as_int(loop.extent) != expected.front().extent)
+    edit.refuse(
+        "tensorize.extent",
+        fmt::format("the loop {} has {} iterations, and {} takes {}; split it so that the inner part has {}",
+                    loop.var->name, to_string(loop.extent), intrinsic.name, expected.front().extent,
+                    expected.front().extent),
+        {loop.var->name});
+  auto extents = [](const Nest &x) {
+    std::vector<std::int64_t> list;
+    for (const NestLoop &one : x.loops)
+      list.push_back(one.extent);
+    std::ranges::sort(list);
+    return list;
+  };
+  if (!nest || extents(*nest) != extents(intrinsic.meaning))
+    edit.refuse("tensorize.extent",
+                fmt::format("the nest of {} has {}, but {} takes the serial loops {} in any order; split and "
+                            "reorder the loops so that the innermost loops have these extents",
+                            loop.var->name,
+                            nest ? "the loops " + loops_text(*nest) : "loops that are not serial and constant",
+                            intrinsic.name, loops_text(intrinsic.meaning)),
+                {loop.var->name});
+  return *nest;
 }
 
 /// The operand, with its dtype if the dtypes of both operands differ.
@@ -30,26 +99,28 @@ std::string described(const Expr &e, const Expr &other) {
   return to_string(e) + (e.dtype() == other.dtype() ? "" : fmt::format(" ({})", nestsmith::name(e.dtype())));
 }
 
-void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &block,
+void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &block, const Nest &nest,
                    const Intrinsic &intrinsic) {
-  auto result = value_over(loop, block, loop_bounds(edit.body()));
-  if (!result)
+  Difference first;
+  if (match(intrinsic, nest, loop_bounds(edit.body()), &first))
+    return;
+  const std::string &stored = block.body.buffer->name, &name = intrinsic.name;
+  if (first.expected.as<Load>() &&
+      same(first.expected, load(intrinsic.meaning.body.buffer, intrinsic.meaning.body.indices)) &&
+      intrinsic.group == Group::thread && same(first.got, load(nest.body.buffer, nest.body.indices)))
     edit.refuse("tensorize.meaning",
                 fmt::format("the iterations of {} write different elements of {}, but {} has one result; "
                             "tensorize a loop of a sum",
-                            loop.var->name, block.body.buffer->name, intrinsic.name),
+                            loop.var->name, stored, name),
                 {loop.var->name, block.id->name});
-  Difference first;
-  if (!match(intrinsic, *result, &first))
-    edit.refuse(
-        "tensorize.meaning",
-        fmt::format(
-            "block {} does not compute {}: got {} in each iteration of {}, expected {} from all; the first "
-            "difference is {} in place of {}",
-            block.id->name, intrinsic.name, to_string(block.body.value), loop.var->name,
-            to_string(intrinsic.meaning), described(first.got, first.expected),
-            described(first.expected, first.got)),
-        {loop.var->name, block.id->name});
+  edit.refuse(
+      "tensorize.meaning",
+      fmt::format("block {} does not compute {}: got {} in each iteration of {}, expected {}; the first "
+                  "difference is {} in place of {}",
+                  block.id->name, name, to_string(block.body.value), loops_text(nest),
+                  to_string(intrinsic.meaning.body.value), described(first.got, first.expected),
+                  described(first.expected, first.got)),
+      {loop.var->name, block.id->name});
 }
 
 } // namespace
@@ -58,25 +129,14 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   Schedule::Edit edit(schedule, "tensorize", {LoopName{loop_name(handle)}, Word{name}});
   const For &loop = edit.loop(handle);
   edit.require_serial("tensorize.serial", loop);
-  const Block *block = only_block(loop);
-  if (!block)
-    edit.refuse("tensorize.innermost",
-                fmt::format("the loop {} contains other loops or several blocks, but {} needs the innermost "
-                            "loop of a single block; reorder or split so that {} is innermost",
-                            loop.var->name, name, loop.var->name),
-                {loop.var->name});
-  const Intrinsic &intrinsic = declared(edit, name, block->body.buffer->dtype);
-  if (as_int(loop.extent) != intrinsic.extent)
-    edit.refuse(
-        "tensorize.extent",
-        fmt::format("the loop {} has {} iterations, and {} takes {}; split it so that the inner part has {}",
-                    loop.var->name, to_string(loop.extent), name, intrinsic.extent, intrinsic.extent),
-        {loop.var->name});
-  check_meaning(edit, loop, *block, intrinsic);
+  const Block &block = block_below(edit, loop, name);
+  const Intrinsic &intrinsic = declared(edit, name, block);
+  Nest nest = checked_nest(edit, loop, intrinsic);
+  check_meaning(edit, loop, block, nest, intrinsic);
   For copy = loop;
   copy.form = Tensorized{intrinsic};
   if (auto breach = lasting_breach(edit.program(), loop.var, &intrinsic))
-    edit.refuse(breach->requirement, breach->message, {loop.var->name, block->id->name});
+    edit.refuse(breach->requirement, breach->message, {loop.var->name, block.id->name});
   edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
 }
 

@@ -1,5 +1,5 @@
 #include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 #include "runtime/sim/decoder.h"
 
 #include <algorithm>
@@ -89,20 +89,20 @@ std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
   return lanes;
 }
 
-/// Decodes the definition of the intrinsic, with the arguments in the place of the parameters.
+/// Decodes the meaning of the function, with the arguments in the place of the parameters.
 ValueId Decoder::call(const Call &e, Guard guard) {
   // All arguments first: an argument may be a call of the same function.
   std::vector<std::vector<ValueId>> arguments;
   for (const Expr &argument : e.arguments)
     arguments.push_back(argument.lanes() > 1 ? vector(argument, guard) : std::vector{value(argument, guard)});
   for (std::size_t n = 0; n < arguments.size(); ++n) {
-    const Var &parameter = e.intrinsic->parameters[n];
+    const Var &parameter = e.function->parameters[n];
     if (parameter->lanes > 1)
       vectors_[parameter] = std::move(arguments[n]);
     else
       variables_[parameter] = arguments[n].front();
   }
-  return value(e.intrinsic->meaning, guard);
+  return value(e.function->meaning, guard);
 }
 
 ValueId Decoder::binary(const Binary &e, Guard guard) {

@@ -48,7 +48,7 @@ TEST(TensorizeRefuses, UnknownIntrinsic) {
   Dots d(16);
   expect_refused(d.s, "tensorize.known", [&] { d.s.tensorize(d.inner, "dot5"); },
                  "there is no intrinsic 'dot5' for u32; the intrinsics are dot4 (f32), dot4 (u32), dp4a "
-                 "(i32), dp4a (u32)",
+                 "(i8, i32), dp4a (u8, u32)",
                  {});
 }
 
@@ -87,9 +87,8 @@ TEST(TensorizeRefuses, OtherMeanings) {
   Loop inner = s.split(s.loop("k"), {infer, 4})[1];
   expect_refused(
       s, "tensorize.meaning", [&] { s.tensorize(inner, "dot4"); },
-      "block C does not compute dot4: got C[i] + A[i, k] in each iteration of k_inner, expected sum + "
-      "a.0*b.0 + a.1*b.1 + a.2*b.2 + a.3*b.3 from all; the first difference is A[i, k_outer*4] in place of "
-      "a.0*b.0",
+      "block C does not compute dot4: got C[i] + A[i, k] in each iteration of k_inner < 4, expected sum + "
+      "a[k]*b[k]; the first difference is A[i, k_outer*4 + k_inner] in place of a[k]*b[k]",
       {"k_inner", "C"});
 
   Schedule spatial(product(4, 4, 4));
@@ -131,15 +130,15 @@ TEST(TensorizeRefuses, OtherConversionsThanThoseOfTheMeaning) {
   using enum DType;
   auto in_i32 = [](Expr a, Expr b) { return product_in(i32, a, b); };
   refused(sums_of_bytes(i8, u8, i32, in_i32), "tensorize.meaning",
-          "the first difference is B[j, k_outer*4] (u8) in place of b.0 (i8)");
+          "the first difference is B[j, k_outer*4 + k_inner] (u8) in place of b[k] (i8)");
   refused(sums_of_bytes(i32, i8, i32, in_i32), "tensorize.meaning",
-          "the first difference is A[i, k_outer*4] in place of i32(a.0)");
+          "the first difference is A[i, k_outer*4 + k_inner] in place of i32(a[k])");
   refused(sums_of_bytes(i8, i8, i32, [](Expr a, Expr b) { return cast(i32, a) + cast(i32, b); }),
-          "tensorize.meaning", "in place of i32(a.0)*i32(b.0)");
+          "tensorize.meaning", "in place of i32(a[k])*i32(b[k])");
   refused(sums_of_bytes(i8, i8, i32, [](Expr a, Expr b) { return cast(i8, product_in(i32, a, b)); }),
           "tensorize.meaning",
-          "the first difference is i32(i8(i32(A[i, k_outer*4])*i32(B[j, k_outer*4]))) in place of "
-          "i32(a.0)*i32(b.0)");
+          "the first difference is i32(i8(i32(A[i, k_outer*4 + k_inner])*i32(B[j, k_outer*4 + k_inner]))) in "
+          "place of i32(a[k])*i32(b[k])");
   refused(sums_of_bytes(i8, i8, i64, [](Expr a, Expr b) { return product_in(i64, a, b); }), "tensorize.known",
           "there is no intrinsic 'dp4a' for i64");
   refused(sums_of_bytes(i8, i8, i32, in_i32, Target{.arch = {60}}), "tensorize.arch",

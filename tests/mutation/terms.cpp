@@ -1,6 +1,6 @@
 #include "tests/mutation/terms.h"
 
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 #include "dsl/ops.h"
 
 #include <bit>

@@ -1,7 +1,7 @@
 /// Integer data as numbers without bounds: comparisons that are decided although their operands wrap around,
 /// and operations that C++ does not define for all data.
 
-#include "dsl/intrinsic.h"
+#include "dsl/function.h"
 #include "lowering/data_arithmetic.h"
 #include "tests/mutation/catalogue.h"
 
@@ -51,7 +51,7 @@ std::vector<Expr> signed_arithmetic(const Expr &e) {
 /// The division that is called, or null.
 const Binary *called_division(const Expr &e) {
   const auto *made = e.as<Call>();
-  return made && is_data_function(made->intrinsic->name) ? made->intrinsic->meaning.as<Binary>() : nullptr;
+  return made && is_data_function(made->function->name) ? made->function->meaning.as<Binary>() : nullptr;
 }
 
 std::vector<Expr> plain_division(const Expr &e) {
@@ -79,7 +79,7 @@ std::vector<Expr> truncated_division(const Expr &e) {
 /// The operand of a conversion of data that is called.
 std::optional<Expr> converted(const Expr &e) {
   const auto *made = e.as<Call>();
-  bool converts = made && is_data_function(made->intrinsic->name) && !called_division(e);
+  bool converts = made && is_data_function(made->function->name) && !called_division(e);
   return converts ? std::optional(made->arguments[0]) : std::nullopt;
 }
 

@@ -14,7 +14,7 @@ bool one_form(const Expr &a, const Expr &b) {
   return a.visit(Overloaded{
       [&](const Binary &x) { return x.op == b.as<Binary>()->op; },
       [&](const Load &x) { return x.buffer == b.as<Load>()->buffer && x.lanes == b.as<Load>()->lanes; },
-      [&](const Call &x) { return x.intrinsic == b.as<Call>()->intrinsic; },
+      [&](const Call &x) { return x.function == b.as<Call>()->function; },
       [&](const Select &x) { return x.branches == b.as<Select>()->branches; },
       [&](const Not &) { return true; },
       [&](const Cast &) { return true; },
