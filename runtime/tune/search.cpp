@@ -78,7 +78,7 @@ Search::Search(std::vector<KnobValues> candidates, Way way, std::uint64_t seed)
 
 std::vector<std::size_t> Search::propose(std::size_t count) {
   std::vector<std::size_t> list;
-  if (way_ == Way::learn && measured_.size() >= first_random)
+  if (way_ == Way::learn && measured_.size() >= first_random && count > 0)
     list = suggested(count);
   for (std::size_t n = 0; n < order_.size() && list.size() < count; ++n)
     if (!proposed_[order_[n]] && std::ranges::find(list, order_[n]) == list.end())

@@ -92,6 +92,16 @@ TEST(Search, OfNothingAndOfRefusedPointsEnds) {
   EXPECT_TRUE(search.best().empty());
 }
 
+TEST(Search, ProposesNoMoreThanAsked) {
+  for (Way way : {Way::exhaustive, Way::random, Way::learn}) {
+    Search search(grid(), way, 1);
+    for (std::size_t candidate : search.propose(20))
+      search.learn(candidate, time_of(search.candidate(candidate)));
+    EXPECT_TRUE(search.propose(0).empty());
+    EXPECT_EQ(search.propose(1).size(), 1U);
+  }
+}
+
 TEST(Search, ProposesAddedCandidates) {
   Search search({{{"a", "1"}}}, Way::learn, 1);
   EXPECT_THAT(search.propose(8), ElementsAre(0));
