@@ -149,8 +149,8 @@ Child::Received Child::receive(double timeout_seconds) {
     double left = std::chrono::duration<double, std::milli>(deadline - Clock::now()).count();
     pollfd wanted{state_->from, POLLIN, 0};
     int ready = poll(&wanted, 1, static_cast<int>(std::clamp(left, 0.0, 1e9)));
-    if (ready < 0 && errno == EINTR)
-      return {std::nullopt, true}; // Ctrl-C: the caller decides
+    if (ready < 0 && errno == EINTR) // Ctrl-C: the search ends after this answer
+      continue;
     if (ready == 0)
       return {std::nullopt, true};
     if (read_more(state_->from, state_->buffer) == Read::end)

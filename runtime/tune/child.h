@@ -33,7 +33,7 @@ public:
     std::optional<std::string> line;
     bool timed_out = false; ///< without a line: the child still runs. Otherwise it has ended
   };
-  /// Waits for the next line of the child.
+  /// Waits for the next line of the child. A signal does not end the wait.
   Received receive(double timeout_seconds);
   /// Ends the process. Returns a description of how it ended: "exit code 1", "signal 11 (Segmentation fault)".
   std::string end();

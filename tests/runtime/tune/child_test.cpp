@@ -31,6 +31,8 @@ TEST(Child, Answers) {
       _exit(3);
     if (*line == "hang")
       pause();
+    if (*line == "slow")
+      usleep(200'000);
     parent->send("got " + *line);
   }
   _exit(0);
@@ -62,6 +64,19 @@ TEST(Child, EndsWithASignal) {
   child.send("crash");
   EXPECT_FALSE(child.receive(30).timed_out);
   EXPECT_EQ(child.end(), "signal 9 (Killed)");
+}
+
+TEST(Child, AnswersAfterASignalToTheParent) {
+  Child child = start();
+  child.send("before");
+  EXPECT_EQ(child.receive(30).line, "got before");
+  struct sigaction action = {}, old = {}; // without SA_RESTART, as for Ctrl-C
+  action.sa_handler = [](int) {};
+  sigaction(SIGALRM, &action, &old);
+  child.send("slow");
+  ualarm(50'000, 0);
+  EXPECT_EQ(child.receive(30).line, "got slow");
+  sigaction(SIGALRM, &old, nullptr);
 }
 
 TEST(Child, ThatHangsIsEnded) {
