@@ -6,7 +6,7 @@
 #include "codegen/text.h"
 #include "dsl/allocation.h"
 #include "dsl/error.h"
-#include "dsl/function.h"
+#include "dsl/intrinsic.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -79,6 +79,10 @@ public:
       for (const Var &scalar : kernel.scalars)
         types_.insert(scalar->dtype);
       kernel::walk_exprs(kernel.body, [&](const Expr &e) { note(e); });
+      kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+        if (const auto *call = kernel::as<kernel::Call>(stmt))
+          functions_.insert(call->intrinsic.get().prelude);
+      });
       arrives_ |= !kernel::counters_of(kernel).empty();
     }
   }
@@ -166,6 +170,7 @@ private:
   }
   void loop(const kernel::Loop &loop);
   void store(const kernel::Store &store);
+  void call(const kernel::Call &call);
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
@@ -307,6 +312,13 @@ void KernelWriter::store(const kernel::Store &store) {
             store.note);
 }
 
+void KernelWriter::call(const kernel::Call &call) {
+  std::vector<std::string> operands;
+  for (const kernel::Place &place : call.places)
+    operands.push_back("&" + access(place.buffer, {place.offset}));
+  out_.call(call.intrinsic.get().name, operands, ";");
+}
+
 void KernelWriter::loop(const kernel::Loop &loop) {
   std::string extent = spell(loop.extent);
   NameTable::Nested scope(names_);
@@ -346,6 +358,7 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                                statement(child);
                            },
                            [&](const kernel::Store &node) { store(node); },
+                           [&](const kernel::Call &node) { call(node); },
                            [&](const kernel::Barrier &barrier) {
                              bool block = barrier.scope == kernel::SyncScope::block;
                              out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);

@@ -53,9 +53,15 @@ const kernel::Store *definition(const kernel::Stmt &scope, const Buffer &buffer)
 
 LocalScalars place_scalars(const kernel::Kernel &kernel) {
   LocalScalars result;
+  std::set<Buffer> called; // a call takes the address of an array
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    if (const auto *call = kernel::as<kernel::Call>(stmt))
+      for (const kernel::Place &place : call->places)
+        called.insert(place.buffer);
+  });
   for (const kernel::Allocation &allocation : kernel.local) {
     const Buffer &buffer = allocation.buffer;
-    if (as_int(buffer->shape.front()) != 1)
+    if (as_int(buffer->shape.front()) != 1 || called.contains(buffer))
       continue;
     result.scalars.insert(buffer);
     if (const kernel::Store *store = definition(kernel.body, buffer)) {

@@ -23,6 +23,16 @@ std::string to_string(const Nest &nest) {
                      to_string(nest.body.value));
 }
 
+std::vector<Expr> indices_of(const Nest &nest, const Buffer &buffer) {
+  std::vector<Expr> indices = nest.body.indices;
+  if (buffer != nest.body.buffer)
+    walk(nest.body.value, [&](const Expr &e) {
+      if (const auto *access = e.as<Load>(); access && access->buffer == buffer)
+        indices = access->indices;
+    });
+  return indices;
+}
+
 const Operand &Intrinsic::operand(const Buffer &formal) const {
   auto found = std::ranges::find(operands, formal, &Operand::formal);
   internal_check(found != operands.end(), "a buffer that is no operand of the intrinsic");
@@ -60,7 +70,7 @@ std::vector<Spot> spots_of(const Buffer &formal, const IndexMap &map, std::int64
 }
 
 /// Together, the replicas fill the registers that the first replica uses.
-std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Fragment &fragment) {
+std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const InRegisters &fragment) {
   std::vector<std::vector<Spot>> result(static_cast<std::size_t>(elements_of(formal)));
   std::int64_t replicas = 1;
   for (std::int64_t replica = 0; replica < replicas; ++replica) {
@@ -68,7 +78,7 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Fragment &fr
     for (std::size_t n = 0; n < spots.size(); ++n)
       result[n].push_back(spots[n]);
     if (replica == 0 && fragment.map.logical().size() > formal->shape.size())
-      replicas = lanes_of_warp * (std::ranges::max(spots, {}, &Spot::at).at + 1) / elements_of(formal);
+      replicas = lanes_per_warp * (std::ranges::max(spots, {}, &Spot::at).at + 1) / elements_of(formal);
   }
   return result;
 }
@@ -94,7 +104,7 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Rows &rows) 
 } // namespace
 
 std::vector<std::vector<Spot>> spots_of(const Operand &operand) {
-  if (const auto *fragment = operand.as<Fragment>())
+  if (const auto *fragment = operand.as<InRegisters>())
     return spots_of(operand.formal, *fragment);
   internal_check(operand.as<Rows>() != nullptr, "an operand by value has no lanes");
   return spots_of(operand.formal, *operand.as<Rows>());
@@ -126,7 +136,7 @@ public:
       return check_thread();
     for (const Operand &operand : intrinsic_.operands)
       check_place(operand);
-    if (!intrinsic_.result().as<Fragment>())
+    if (!intrinsic_.result().as<InRegisters>())
       fail("{} is written, so it must be a fragment", intrinsic_.result().formal->name);
   }
 
@@ -155,10 +165,13 @@ private:
     for (const NestLoop &loop : nest.loops)
       if (!loop.var || loop.extent < 2)
         fail("a loop of its meaning has {} iterations, expected at least 2", loop.extent);
-    std::set<Buffer> used;
+    std::map<Buffer, Expr> used;
     auto check_access = [&](const Buffer &buffer, const std::vector<Expr> &indices) {
       check_indices(buffer, indices);
-      used.insert(buffer);
+      Expr access = load(buffer, indices);
+      if (auto [other, first] = used.emplace(buffer, access); !first && !same(other->second, access))
+        fail("its meaning reads {} and {}, expected one element of each operand", to_string(other->second),
+             to_string(access));
     };
     check_access(nest.body.buffer, nest.body.indices);
     walk(nest.body.value, [&](const Expr &e) {
@@ -168,9 +181,11 @@ private:
       check_access(access->buffer, access->indices);
       if (access->mask.exists())
         fail("its meaning reads {} under a mask", access->buffer->name);
-      if (access->buffer == nest.body.buffer && !same(e, load(nest.body.buffer, nest.body.indices)))
-        fail("its meaning reads {}, which is not the element that it stores", to_string(e));
     });
+    Expr without_loads = replace_nodes(
+        nest.body.value, [](const Expr &e) { return e.as<Load>() ? constant(e.dtype(), 0) : Expr(); });
+    if (any_node(without_loads, [](const Expr &e) { return e.as<Var>() != nullptr; }))
+      fail("its meaning computes with a variable, expected only elements of its operands");
     if (nest.body.value.dtype() != nest.body.buffer->dtype)
       fail("its meaning stores a value of {} to {}, which has {}", name(nest.body.value.dtype()),
            nest.body.buffer->name, name(nest.body.buffer->dtype));
@@ -215,7 +230,7 @@ private:
     const std::string &name = operand.formal->name;
     if (operand.as<ByValue>())
       fail("the operand {} is by value, but a warp has fragments and rows in shared memory", name);
-    if (const auto *fragment = operand.as<Fragment>()) {
+    if (const auto *fragment = operand.as<InRegisters>()) {
       std::size_t rank = operand.formal->shape.size(), given = fragment->map.logical().size();
       if (given != rank && given != rank + 1)
         fail("the map {} of {} has {} indices, expected {}, or {} with a replica", to_string(fragment->map),
@@ -234,21 +249,21 @@ private:
   /// Each lane holds each of its registers once. Rows supply each element once.
   void check_spots(const Operand &operand) const {
     const std::string &name = operand.formal->name;
-    bool fragment = operand.as<Fragment>() != nullptr;
+    bool fragment = operand.as<InRegisters>() != nullptr;
     auto spots = spots_of(operand);
     if (spots.empty())
       fail("the rows of {} extend past its end", name);
     std::set<Spot> seen;
     for (const std::vector<Spot> &places : spots)
       for (const Spot &spot : places) {
-        if (spot.lane < 0 || spot.lane >= lanes_of_warp || spot.at < 0)
+        if (spot.lane < 0 || spot.lane >= lanes_per_warp || spot.at < 0)
           fail("the map of {} gives the lane {} and the register {}", name, spot.lane, spot.at);
         if (!seen.insert(spot).second)
           fail("two elements of {} are in register {} of lane {}", name, spot.at, spot.lane);
       }
     auto per_lane = static_cast<std::size_t>(elements_per_lane(operand));
-    if (fragment && seen.size() != per_lane * lanes_of_warp)
-      fail("{} fills {} of the {} registers of its lanes", name, seen.size(), per_lane * lanes_of_warp);
+    if (fragment && seen.size() != per_lane * lanes_per_warp)
+      fail("{} fills {} of the {} registers of its lanes", name, seen.size(), per_lane * lanes_per_warp);
     if (!fragment && std::ranges::any_of(spots, [](const auto &x) { return x.size() != 1; }))
       fail("the rows of {} do not supply each element once", name);
   }

@@ -20,8 +20,6 @@
 
 namespace nestsmith {
 
-inline constexpr std::int64_t lanes_of_warp = 32;
-
 struct NestLoop {
   Var var;
   std::int64_t extent;
@@ -31,8 +29,11 @@ struct Nest {
   std::vector<NestLoop> loops;
   Store body;
 };
-/// "sum + a[k]*b[k]" or, with the loops, "for k < 4: sum = sum + a[k]*b[k]".
+/// "for k < 4: sum = sum + a[k]*b[k]"
 std::string to_string(const Nest &nest);
+
+/// The indices with which the nest accesses the buffer, for a meaning: always the same ones.
+std::vector<Expr> indices_of(const Nest &nest, const Buffer &buffer);
 
 /// The threads that execute a call together.
 enum class Group : std::uint8_t { thread, warp };
@@ -41,7 +42,7 @@ enum class Group : std::uint8_t { thread, warp };
 struct ByValue {};
 /// An operand in the registers of a warp. The map goes from the indices of an element, and optionally the index
 /// of its replica, to the lane and to the register of this lane.
-struct Fragment {
+struct InRegisters {
   IndexMap map;
 };
 /// An operand in shared memory. Each of the first `lanes` lanes passes the address of the element `start`,
@@ -52,12 +53,12 @@ struct Rows {
   std::vector<Expr> start;
   std::size_t along;
   std::int64_t count;
-  std::int64_t lanes = lanes_of_warp;
+  std::int64_t lanes = lanes_per_warp;
 };
 
 struct Operand {
   Buffer formal; ///< constant shape: the elements that one call accesses
-  std::variant<ByValue, Fragment, Rows> place = ByValue{};
+  std::variant<ByValue, InRegisters, Rows> place = ByValue{};
   /// Bytes, of the address that a thread passes; 0: the alignment of one element is sufficient.
   std::int64_t alignment = 0;
 

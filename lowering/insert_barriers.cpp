@@ -59,6 +59,7 @@ private:
                              Accesses all = accesses_of(store);
                              return Segment{stmt, all, all};
                            },
+                           [&](const Call &) -> Segment { internal_error("a call before the pass vectorize"); },
                            [&](const Barrier &) { return barrier(stmt); },
                            [&](const Arrive &) { return barrier(stmt); },
                        });

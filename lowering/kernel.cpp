@@ -67,8 +67,8 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                             }
                             return changed ? make_seq(std::move(stmts)) : stmt;
                           },
-                          [&](const Store &) { return stmt; }, [&](const Barrier &) { return stmt; },
-                          [&](const Arrive &) { return stmt; }});
+                          [&](const Store &) { return stmt; }, [&](const Call &) { return stmt; },
+                          [&](const Barrier &) { return stmt; }, [&](const Arrive &) { return stmt; }});
 }
 
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
@@ -95,6 +95,16 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                   }
                                   return changed ? make(std::move(copy)) : stmt;
                                 },
+                                [&](const Call &call) {
+                                  Call copy = call;
+                                  bool changed = false;
+                                  for (Place &place : copy.places) {
+                                    Expr old = place.offset;
+                                    place.offset = f(old);
+                                    changed |= place.offset.get() != old.get();
+                                  }
+                                  return changed ? make(std::move(copy)) : stmt;
+                                },
                                 [&](const Barrier &) { return stmt; },
                                 [&](const Arrive &arrive) {
                                   Arrive copy = arrive;
@@ -108,17 +118,18 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
 
 void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
   f(stmt);
-  visit(stmt, Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
-                         [&](const If &branch) {
-                           walk(branch.body, f);
-                           if (branch.otherwise)
-                             walk(branch.otherwise, f);
-                         },
-                         [&](const Seq &seq) {
-                           for (const Stmt &child : seq.stmts)
-                             walk(child, f);
-                         },
-                         [](const Store &) {}, [](const Barrier &) {}, [](const Arrive &) {}});
+  visit(stmt,
+        Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
+                   [&](const If &branch) {
+                     walk(branch.body, f);
+                     if (branch.otherwise)
+                       walk(branch.otherwise, f);
+                   },
+                   [&](const Seq &seq) {
+                     for (const Stmt &child : seq.stmts)
+                       walk(child, f);
+                   },
+                   [](const Store &) {}, [](const Call &) {}, [](const Barrier &) {}, [](const Arrive &) {}});
 }
 
 void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
@@ -129,6 +140,10 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                      f(store.value);
                      for (const Expr &index : store.indices)
                        f(index);
+                   },
+                   [&](const Call &call) {
+                     for (const Place &place : call.places)
+                       f(place.offset);
                    },
                    [](const Barrier &) {},
                    [&](const Arrive &arrive) {
@@ -179,6 +194,27 @@ std::array<std::int64_t, 3> Kernel::block() const {
 std::int64_t Kernel::threads() const {
   auto [x, y, z] = block();
   return x * y * z;
+}
+
+const Place &Call::result() const {
+  const std::vector<Operand> &operands = intrinsic.get().operands;
+  auto found = std::ranges::find(operands, intrinsic.get().meaning.body.buffer, &Operand::formal);
+  return places.at(static_cast<std::size_t>(found - operands.begin()));
+}
+
+std::string to_string(const Call &call) {
+  std::string list;
+  for (const Place &place : call.places)
+    list += fmt::format("{}{}[{}]", list.empty() ? "" : ", ", place.buffer->name,
+                        nestsmith::to_string(place.offset));
+  return fmt::format("{}({})", call.intrinsic.get().name, list);
+}
+
+Buffer written_by(const Stmt &stmt) {
+  if (const auto *store = as<Store>(stmt))
+    return store->buffer;
+  const auto *call = as<Call>(stmt);
+  return call ? call->result().buffer : nullptr;
 }
 
 std::vector<Buffer> counters_of(const Kernel &kernel) {
@@ -361,6 +397,12 @@ void Printer::stmt(const Stmt &s, int depth) {
               line(depth,
                    fmt::format("{} = {}", access(store.buffer, store.indices, store.lanes), text(store.value)),
                    store.note);
+            },
+            [&](const Call &call) {
+              std::string list;
+              for (const Place &place : call.places)
+                list += (list.empty() ? "" : ", ") + access(place.buffer, {place.offset});
+              line(depth, fmt::format("{}({})", call.intrinsic.get().name, list));
             },
             [&](const Barrier &barrier) {
               line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);

@@ -1,7 +1,7 @@
 #pragma once
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
-///   stmt := declare | loop | if | seq | store | barrier | arrive
+///   stmt := declare | loop | if | seq | store | call | barrier | arrive
 ///
 /// Expressions are defined in dsl/expr.h. After lowering, every Load and every Store has exactly one index: an
 /// offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and logical_or
@@ -80,6 +80,23 @@ struct Store {
   int lanes = 1; ///< more than 1: a vector store of consecutive elements
 };
 
+/// An operand of a call: the elements that start at this offset.
+struct Place {
+  Buffer buffer;
+  Expr offset;
+};
+/// A call of an intrinsic (dsl/intrinsic.h) that all lanes of a warp execute together. The pass `vectorize`
+/// makes it. The offset of a fragment is the first of its registers, which is the same in all lanes, and known
+/// after unrolling. For rows, it is the address that the lane supplies.
+struct Call {
+  std::reference_wrapper<const Intrinsic> intrinsic;
+  std::vector<Place> places; ///< one for each operand, in order
+
+  const Place &result() const; ///< the operand that the call writes
+};
+
+std::string to_string(const Call &call); ///< "mma_m16n8k16(C[8], A[0], B[4])"
+
 /// The threads that a barrier synchronises: all threads of the block (`__syncthreads`) or of the warp
 /// (`__syncwarp`).
 enum class SyncScope : std::uint8_t { block, warp };
@@ -120,7 +137,7 @@ struct Arrive {
 };
 
 struct StmtNode {
-  std::variant<Declare, Loop, If, Seq, Store, Barrier, Arrive> kind;
+  std::variant<Declare, Loop, If, Seq, Store, Call, Barrier, Arrive> kind;
 };
 
 template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
@@ -219,6 +236,8 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Spe
 /// Throws UserError (usage) that names the first assumption that these sizes violate.
 void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes);
 
+/// The buffer to which the statement itself writes results; null for other statements than stores and calls.
+Buffer written_by(const Stmt &stmt);
 /// The counters of arrivals that the kernel uses, without duplicates.
 std::vector<Buffer> counters_of(const Kernel &kernel);
 

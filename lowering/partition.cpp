@@ -67,6 +67,7 @@ private:
                        return stmts.empty() ? nullptr : make_seq(std::move(stmts));
                      },
                      [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
+                     [&](const Call &) -> Stmt { internal_error("a call before the pass vectorize"); },
                      [&](const Barrier &) -> Stmt { return stmt; },
                      [&](const Arrive &x) -> Stmt {
                        Arrive copy = x;

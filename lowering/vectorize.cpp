@@ -47,6 +47,7 @@ private:
                              const auto *form = std::get_if<Tensorized>(&loop_.form);
                              return form ? call_for(form->intrinsic, x) : store(x);
                            },
+                           [&](const Call &) -> Stmt { internal_error("a call between lanes"); },
                            [&](const Barrier &) -> Stmt { internal_error("a barrier between lanes"); },
                            [&](const Arrive &) -> Stmt { internal_error("an arrival between lanes"); },
                        });

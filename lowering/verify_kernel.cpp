@@ -1,6 +1,6 @@
 #include "lowering/verify_kernel.h"
 
-#include "dsl/function.h"
+#include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
 #include "dsl/vector_access.h"
@@ -90,7 +90,7 @@ private:
         return widened(conversion->a);
       if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
         return wide_.count(*var) ? Expr(wide_.at(*var)) : cast(DType::i64, node);
-      const auto *made = node.as<Call>();
+      const auto *made = node.as<nestsmith::Call>();
       bool of_vectors = made && std::ranges::any_of(made->function->parameters,
                                                     [](const Var &parameter) { return parameter->lanes > 1; });
       if (made && !of_vectors && is_index(node.dtype()))
@@ -100,7 +100,7 @@ private:
     });
   }
   /// The meaning of the called function on these arguments.
-  Expr in_place(const Call &made) const {
+  Expr in_place(const nestsmith::Call &made) const {
     std::map<Var, Expr> arguments;
     for (std::size_t n = 0; n < made.arguments.size(); ++n)
       arguments[made.function->parameters[n]] = widened(made.arguments[n]);
@@ -171,7 +171,8 @@ private:
   bool is_data(const Expr &e) const {
     return any_node(e, [&](const Expr &node) {
       const Var *var = node.as<Var>();
-      return node.as<Load>() || node.as<Lane>() || node.as<Call>() || (var && data_.contains(var->get()));
+      return node.as<Load>() || node.as<Lane>() || node.as<nestsmith::Call>() ||
+             (var && data_.contains(var->get()));
     });
   }
 
@@ -191,6 +192,8 @@ private:
         fail("{} starts at byte {} of shared memory, expected a multiple of {}", tile.buffer->name,
              tile.byte_offset, tile.alignment);
     }
+    for (const Allocation &array : kernel.local)
+      check_alignment(array.buffer, array.alignment);
     for (const Buffer &param : kernel.params) {
       auto stated = kernel.aligned.find(param);
       check_alignment(param, stated == kernel.aligned.end() ? 0 : stated->second);
@@ -214,7 +217,7 @@ private:
     }
     if (const auto *access = e.as<Load>(); access && access->lanes > 1)
       check_access(access->buffer, access->lanes, "read");
-    if (const auto *made = e.as<Call>())
+    if (const auto *made = e.as<nestsmith::Call>())
       return check_call(*made);
     bool whole = e.as<Load>() || e.as<Pack>();
     for_each_child(e, [&](const Expr &child) {
@@ -224,7 +227,7 @@ private:
     });
   }
 
-  void check_call(const Call &made) {
+  void check_call(const nestsmith::Call &made) {
     const Function &function = *made.function;
     bool fits = made.arguments.size() == function.parameters.size();
     for (std::size_t n = 0; fits && n < made.arguments.size(); ++n)
@@ -232,6 +235,28 @@ private:
              made.arguments[n].dtype() == function.parameters[n]->dtype;
     if (!fits)
       fail("the arguments of {} do not fit its parameters", function.name);
+  }
+
+  /// Checks a call of a warp: who executes it, and its operands.
+  void check_call(const Call &call, bool divergent) {
+    const Intrinsic &intrinsic = call.intrinsic;
+    if (divergent)
+      fail("a call of {} stands below a guard that differs between the threads of a block", intrinsic.name);
+    if (intrinsic.group != Group::warp || call.places.size() != intrinsic.operands.size())
+      return fail("the call of {} does not fit its declaration", intrinsic.name);
+    for (std::size_t n = 0; n < call.places.size(); ++n) {
+      const auto &[buffer, offset] = call.places[n];
+      const Operand &operand = intrinsic.operands[n];
+      check(offset);
+      check_width(offset);
+      Scope scope = operand.as<InRegisters>() ? Scope::local : Scope::shared;
+      if (!buffers_.count(buffer) || buffer->scope != scope || buffer->dtype != operand.formal->dtype)
+        fail("{} does not fit the operand {} of {}: got {} memory of {}, expected {} memory of {}",
+             buffer->name, operand.formal->name, intrinsic.name, name(buffer->scope), name(buffer->dtype),
+             name(scope), name(operand.formal->dtype));
+      std::int64_t &widest = vector_bytes_[buffer];
+      widest = std::max(widest, operand.alignment);
+    }
   }
 
   void check_access(const Buffer &buffer, int lanes, const char *verb) {
@@ -302,6 +327,7 @@ private:
                       if (x.buffer->role == Role::input)
                         fail("the input {} is written", x.buffer->name);
                     },
+                    [&](const Call &x) { check_call(x, divergent); },
                     [&](const Barrier &) {
                       if (divergent)
                         fail("a barrier stands below a guard that differs between the threads of a block");

@@ -31,6 +31,7 @@ public:
                            },
                            [&](const Seq &) { return map_children(stmt, into()); },
                            [&](const Store &) { return followed(stmt); },
+                           [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
                            [&](const Barrier &) { return stmt; },
                            [&](const Arrive &) { return stmt; },
                        });

@@ -23,6 +23,7 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
       stmt, Overloaded{
                 [](const kernel::Declare &) { return std::int64_t{1}; },
                 [](const kernel::Store &) { return std::int64_t{1}; },
+                [](const kernel::Call &) { return std::int64_t{1}; },
                 [](const kernel::Barrier &) { return std::int64_t{1}; },
                 [](const kernel::Arrive &) { return std::int64_t{1}; },
                 [](const kernel::If &s) {
@@ -176,6 +177,7 @@ void Decoder::stmt(const kernel::Stmt &s) {
                            stmt(child);
                        },
                        [&](const kernel::Store &node) { store(node); },
+                       [&](const kernel::Call &node) { call(node); },
                        [&](const kernel::Barrier &node) { barrier(node); },
                        [&](const kernel::Arrive &node) { arrive(node); },
                    });
@@ -210,12 +212,23 @@ ValueId Decoder::keep(ValueId id) {
   return values_.given({.dtype = v.dtype, .uniform = v.uniform, .pinned = true, .scope = v.scope, .reg = reg});
 }
 
+/// Whether a call below the statement has registers that are not known before unrolling.
+static bool selects_registers(const kernel::Stmt &stmt) {
+  bool found = false;
+  kernel::walk(stmt, [&](const kernel::Stmt &inner) {
+    if (const auto *call = kernel::as<kernel::Call>(inner))
+      for (const kernel::Place &place : call->places)
+        found = found || (place.buffer->scope == Scope::local && !as_int(place.offset));
+  });
+  return found;
+}
+
 void Decoder::loop(const kernel::Loop &node) {
   ValueId extent = value(node.extent);
   internal_check(values_[extent].uniform, "a loop whose extent differs between the threads of a warp");
   needs(extent);
   if (auto constant = values_[extent].constant) {
-    bool indexes_local = false;
+    bool indexes_local = selects_registers(node.body);
     walk_exprs(node.body, [&](const Expr &e) {
       const Load *access = e.as<Load>();
       indexes_local = indexes_local ||

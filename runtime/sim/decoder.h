@@ -28,6 +28,7 @@ public:
   Program decode(std::span<const Scalar> scalars);
 
 private:
+  friend class CallDecoder;
   void shape();
   void bind_scalars(std::span<const Scalar> scalars);
   void place_shared();
@@ -47,6 +48,7 @@ private:
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void barrier(const kernel::Barrier &node);
   void arrive(const kernel::Arrive &node);
+  void call(const kernel::Call &node); ///< decode_calls.cpp
   void store_vector(const kernel::Store &node);
 
   /// A condition under which code executes; none: it always executes.

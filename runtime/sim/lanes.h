@@ -27,7 +27,8 @@ struct Lanes {
   Handler check_written;
   /// Marks the local element of `access` as written by the active lanes, after a direct load into it.
   Handler mark_written;
-  Handler block_index; ///< dst = blockIdx on axis imm
+  Handler (*gather)(DType dtype); ///< dst = in each lane, the element that `Program::gathers[imm]` gives it
+  Handler block_index;            ///< dst = blockIdx on axis imm
 
   Handler loop_begin; ///< dst = 0; jumps by imm unless dst < a. b: region
   Handler loop_next;  ///< dst += c; jumps by imm while dst < a. b: region

@@ -48,6 +48,21 @@ bool diverged(const Instr *ip, Warp &w) {
 
 } // namespace
 
+const Instr *check_whole_warp(const Instr *ip, Warp &w) {
+  if (w.active == ~std::uint32_t{0})
+    return ip + 1;
+  Machine &m = *w.machine;
+  auto site = static_cast<std::uint32_t>(ip->imm);
+  m.report_barrier(
+      ErrorKind::divergent_barrier, site,
+      fmt::format("{} of {} executes {} with {} of 32 lanes: every lane must execute a call of its "
+                  "warp, so its condition must not differ between lanes",
+                  warp_text(m.program, w.index), block_text(m.program, m.block),
+                  barrier_text(m.program.sites[site], m.iteration(w, site)), std::popcount(w.active)));
+  w.state = Warp::State::failed;
+  return nullptr;
+}
+
 const Instr *block_barrier(const Instr *ip, Warp &w) {
   if (diverged(ip, w))
     return nullptr;

@@ -107,5 +107,7 @@ const Instr *block_barrier(const Instr *ip, Warp &w);
 /// the index of the counter, `b` the number of arrivals, and `c` the index in `Program::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
+/// Reports lanes that do not take part in a call. `imm` is the index of its site.
+const Instr *check_whole_warp(const Instr *ip, Warp &w);
 
 } // namespace nestsmith::sim

@@ -106,6 +106,9 @@ struct Access {
   std::uint32_t first = 0, stride = 0, first_written = 0;
 };
 
+/// The elements that the lanes of a warp take from registers of all lanes: offsets in the frame, in bytes.
+using Gather = std::array<std::uint32_t, warp_size>;
+
 /// Numbers of operations that one thread executes in one execution of a region, without nested regions.
 struct RegionCounts {
   std::uint64_t multiply_adds = 0, loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
@@ -131,6 +134,8 @@ struct Program {
   std::vector<Instr> code;
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
+  std::vector<Gather> gathers;
+  std::vector<Expr> made; ///< loads that the decoder made, to which sites refer
   std::vector<Site> sites;
   /// Counts of each region: code that always executes together; region 0 is the outermost.
   std::vector<RegionCounts> regions;

@@ -58,6 +58,7 @@ std::string statement_text(const kernel::Stmt &stmt) {
                 [](const kernel::If &s) { return "if (" + to_string(s.condition) + ")"; },
                 [](const kernel::Seq &) { return std::string(); },
                 [](const kernel::Store &s) { return store_text(s); },
+                [](const kernel::Call &s) { return kernel::to_string(s); },
                 [](const kernel::Barrier &s) {
                   std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
                   return s.note.empty() ? call : call + " (" + s.note + ")";
@@ -97,8 +98,8 @@ std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &
     hazard.kind = Kind::write_after_write;
   } else {
     hazard.kind = first.access->is_store ? Kind::read_after_write : Kind::write_after_read;
-    const auto *reader = kernel::as<kernel::Store>((first.access->is_store ? at_second : at_first).stmt);
-    hazard.reader = reader ? reader->buffer->name : "";
+    Buffer reader = kernel::written_by((first.access->is_store ? at_second : at_first).stmt);
+    hazard.reader = reader ? reader->name : "";
   }
   for (std::size_t n = 0; n < std::min(at_first.loops.size(), at_second.loops.size()); ++n) {
     if (at_first.loops[n].loop != at_second.loops[n].loop)

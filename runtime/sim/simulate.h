@@ -26,7 +26,9 @@ namespace nestsmith::sim {
 /// unwritten_read     a read of an element that the kernel has not written, in shared or local memory, in an
 ///                    output, or in an argument that is not initialised
 /// misaligned         a vector whose address is not a multiple of its width; the access is performed
-/// divergent_barrier  threads of one warp or one block wait at different barriers
+/// divergent_barrier  threads of one warp or one block wait at different barriers, or some lanes of a warp miss
+/// a
+///                    call that all lanes must execute
 /// deadlock           warps wait for threads that have finished
 /// counter_left       a counter of arrivals is not zero at the end of the kernel
 enum class ErrorKind : std::uint8_t {

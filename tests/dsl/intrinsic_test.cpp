@@ -90,7 +90,7 @@ TEST(IntrinsicsRefuse, MalformedFragments) {
     return malformed([&](Pair &pair) {
       pair.x = formal("x", DType::f32, {64});
       pair.intrinsic.group = Group::warp;
-      pair.intrinsic.operands = {{pair.x, Fragment{x}}, {pair.sum, Fragment{sum}}};
+      pair.intrinsic.operands = {{pair.x, InRegisters{x}}, {pair.sum, InRegisters{sum}}};
       pair.intrinsic.meaning = {{{pair.k, 64}}, {pair.sum, {}, load(pair.sum, {}) + load(pair.x, {pair.k})}};
     });
   };
@@ -104,12 +104,12 @@ TEST(IntrinsicsRefuse, MalformedFragments) {
   EXPECT_EQ(with_maps("i -> i%16, i//16", "r -> r, 0"), begin + "x fills 64 of the 128 registers of its lanes");
   EXPECT_EQ(malformed([](Pair &x) { x.intrinsic.group = Group::warp; }),
             begin + "the operand x is by value, but a warp has fragments and rows in shared memory");
-  EXPECT_EQ(malformed([](Pair &x) { x.intrinsic.operands[0].place = Fragment{"i -> i, 0"}; }),
+  EXPECT_EQ(malformed([](Pair &x) { x.intrinsic.operands[0].place = InRegisters{"i -> i, 0"}; }),
             begin + "the operand x is in a fragment or in rows, but a thread passes its operands by value");
 }
 
 TEST(Fragments, HoldEveryReplicaOfAnElement) {
-  Operand row = {formal("m", DType::f32, {8}), Fragment{"i, r -> i*4 + r, 0"}};
+  Operand row = {formal("m", DType::f32, {8}), InRegisters{"i, r -> i*4 + r, 0"}};
   auto spots = spots_of(row);
   ASSERT_EQ(spots.size(), 8U);
   EXPECT_EQ(spots[2], (std::vector<Spot>{{8, 0}, {9, 0}, {10, 0}, {11, 0}}));
@@ -129,7 +129,9 @@ struct Products {
   Intrinsic intrinsic{
       .name = "product",
       .group = Group::warp,
-      .operands = {{a, Fragment{"i, j -> i, j"}}, {b, Fragment{"i, j -> i, j"}}, {c, Fragment{"i, j -> i, j"}}},
+      .operands = {{a, InRegisters{"i, j -> i, j"}},
+                   {b, InRegisters{"i, j -> i, j"}},
+                   {c, InRegisters{"i, j -> i, j"}}},
       .meaning = {{{i, 4}, {j, 8}, {k, 2}}, {c, {i, j}, load(c, {i, j}) + load(a, {i, k}) * load(b, {k, j})}}};
   Nest nest{{{z, 2}, {y, 8}, {x, 4}}, {C, {x, y}, load(C, {x, y}) + load(A, {x, z}) * load(B, {y, z})}};
 
@@ -171,7 +173,7 @@ TEST(Match, KeepsTheOrderOfSums) {
          A = formal("A", DType::f32, {4, 4, 4}), C = formal("C", DType::f32, {4});
   Intrinsic intrinsic{.name = "sums",
                       .group = Group::warp,
-                      .operands = {{a, Fragment{"i, j, k -> i, j*4 + k"}}, {c, Fragment{"i -> i, 0"}}},
+                      .operands = {{a, InRegisters{"i, j, k -> i, j*4 + k"}}, {c, InRegisters{"i -> i, 0"}}},
                       .meaning = {{{i, 4}, {k, 4}, {l, 4}}, {c, {i}, load(c, {i}) + load(a, {i, k, l})}}};
   auto matches = [&](const Var &stored) {
     return match(intrinsic, {{{x, 4}, {y, 4}, {z, 4}}, {C, {stored}, load(C, {stored}) + load(A, {x, y, z})}},

@@ -88,6 +88,7 @@ private:
                               if (store.buffer->name == param_)
                                 note(store.indices[0], store.lanes);
                             },
+                            [](const kernel::Call &) {},
                             [](const kernel::Barrier &) {},
                             [](const kernel::Arrive &) {},
                         });

@@ -67,6 +67,7 @@ private:
                               if (store.buffer == tile_)
                                 fills.push_back(access(store.indices[0]));
                             },
+                            [](const kernel::Call &) {},
                             [&](const kernel::Barrier &) { ++barriers_; },
                             [](const kernel::Arrive &) {},
                         });

@@ -182,6 +182,7 @@ std::string brief(const Stmt &stmt) {
           [](const kernel::Store &x) {
             return fmt::format("{}[{}] = {}", x.buffer->name, to_string(x.indices[0]), to_string(x.value));
           },
+          [](const kernel::Call &x) { return kernel::to_string(x); },
           [](const kernel::Barrier &x) { return "barrier (" + x.note + ")"; },
           [](const kernel::Arrive &x) {
             return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,

@@ -98,6 +98,7 @@ private:
                                 exec(child, mask);
                             },
                             [&](const kernel::Store &x) { store(x, mask); },
+                            [&](const kernel::Call &) { throw Undecided(); },
                             [&](const kernel::Barrier &) {},
                             [&](const kernel::Arrive &x) {
                               auto at = static_cast<std::size_t>(value(x.index, mask)[0]);

@@ -106,6 +106,13 @@ private:
                 check(x.value);
                 check_access(x.buffer, x.indices, x.lanes);
               },
+              [&](const kernel::Call &x) {
+                for (std::size_t n = 0; n < x.places.size(); ++n) {
+                  const Operand &operand = x.intrinsic.get().operands[n];
+                  check_access(x.places[n].buffer, {x.places[n].offset},
+                               static_cast<int>(elements_per_lane(operand)));
+                }
+              },
               [](const Barrier &) {},
               [&](const Arrive &x) {
                 check(x.index);

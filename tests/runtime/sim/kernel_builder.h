@@ -1,6 +1,7 @@
 #pragma once
 /// Kernels written down by hand, for the tests and benchmarks of the simulator.
 
+#include "dsl/intrinsic.h"
 #include "lowering/kernel.h"
 #include "runtime/sim/simulate.h"
 
@@ -77,6 +78,15 @@ public:
     add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(note)}));
   }
   void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp, ""})); }
+
+  void call(const Intrinsic &intrinsic, std::vector<kernel::Place> places) {
+    for (std::size_t n = 0; n < places.size(); ++n)
+      for (auto *list : {&kernel_.shared, &kernel_.local})
+        for (kernel::Allocation &allocation : *list)
+          if (allocation.buffer == places[n].buffer)
+            allocation.alignment = std::max(allocation.alignment, intrinsic.operands[n].alignment);
+    add(kernel::make(kernel::Call{intrinsic, std::move(places)}));
+  }
 
   /// The statements that only the last block to arrive at the counter executes.
   void last_block(kernel::Arrive arrive, const std::function<void()> &body) {

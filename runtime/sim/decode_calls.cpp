@@ -1,0 +1,231 @@
+/// Calls of intrinsics by a warp. A call runs its meaning: for each register of the result, and for each point
+/// of the loops over which the meaning sums, instructions on 32 lanes gather the operands from the lanes that
+/// hold them, evaluate the value and keep it. Rows in shared memory are loaded first, by the lanes that supply
+/// their addresses.
+
+#include "dsl/error.h"
+#include "dsl/interpret.h"
+#include "dsl/intrinsic.h"
+#include "runtime/sim/decoder.h"
+
+#include <algorithm>
+
+namespace nestsmith::sim {
+
+class CallDecoder {
+public:
+  CallDecoder(Decoder &decoder, const kernel::Call &call)
+      : d_(decoder), intrinsic_(call.intrinsic), values_(decoder.values_) {
+    for (std::size_t n = 0; n < call.places.size(); ++n)
+      operands_[intrinsic_.operands[n].formal] = operand(intrinsic_.operands[n], call.places[n]);
+  }
+
+  void run() {
+    const Operand &result = intrinsic_.result();
+    std::vector<ValueId> values;
+    for (std::int64_t n = 0; n < elements_per_lane(result); ++n)
+      values.push_back(computed(result, n));
+    for (std::size_t n = 0; d_.computes() && n < values.size(); ++n)
+      store(operands_.at(result.formal), static_cast<std::int64_t>(n), values[n]);
+  }
+
+private:
+  /// The registers of an operand, and the lanes that hold its elements.
+  struct Held {
+    kernel::Place place;
+    std::int64_t first = 0; ///< of a fragment: its first element in the local array
+    std::vector<std::uint32_t> registers;
+    std::vector<std::vector<Spot>> spots;
+  };
+  /// The indices of an element, one for each loop of the meaning.
+  using Point = std::map<Var, std::int64_t>;
+
+  Held operand(const Operand &operand, const kernel::Place &place) {
+    Held held{place, 0, {}, spots_of(operand)};
+    if (operand.as<InRegisters>())
+      hold_fragment(operand, held);
+    else
+      load_rows(*operand.as<Rows>(), held);
+    return held;
+  }
+
+  void hold_fragment(const Operand &operand, Held &held) {
+    auto first = values_[d_.value(held.place.offset)].constant;
+    internal_check(first.has_value(), "a fragment whose registers are not known after unrolling");
+    held.first = *first;
+    bool read = operand.formal != intrinsic_.meaning.body.buffer || reads(operand.formal);
+    for (std::int64_t n = 0; d_.computes() && n < elements_per_lane(operand); ++n)
+      held.registers.push_back(element(held.place.buffer, held.first + n, read));
+  }
+  bool reads(const Buffer &formal) const {
+    return any_node(intrinsic_.meaning.body.value, [&](const Expr &e) {
+      const auto *access = e.as<Load>();
+      return access && access->buffer == formal;
+    });
+  }
+
+  /// The register of an element of a local array. If it is read, reports lanes that have not written it.
+  std::uint32_t element(const Buffer &buffer, std::int64_t at, bool read) {
+    Access &access = d_.make_access(buffer, nullptr, values_.constant(DType::i64, at));
+    bool inside = at >= 0 && at < access.elements;
+    if (!inside) { // the load reports it
+      access.value = values_.allocate_temporary(buffer->dtype, false);
+      values_.emit({.run = d_.handlers_.load(access), .access = &access});
+      return access.value;
+    }
+    if (read && access.checked && !d_.written_.contains({buffer, at}))
+      values_.emit({.run = d_.handlers_.check_written, .access = &access});
+    return access.first + access.stride * static_cast<std::uint32_t>(at);
+  }
+
+  /// Each lane loads the elements that it supplies, as one vector.
+  void load_rows(const Rows &rows, Held &held) {
+    Expr all = load(held.place.buffer, {held.place.offset}, {}, {}, static_cast<int>(rows.count));
+    d_.program_.made.push_back(all);
+    Decoder::Guard guard;
+    if (rows.lanes < warp_size)
+      guard = values_.binary(BinaryOp::lt, lane(), values_.constant(DType::i64, rows.lanes));
+    for (int n = 0; n < (d_.computes() ? rows.count : 1); ++n) {
+      ValueId id = d_.load(*all.as<Load>(), guard, n);
+      if (d_.computes())
+        held.registers.push_back(values_.reg(values_.splat(id)));
+    }
+  }
+
+  ValueId lane() const {
+    auto constant = [&](std::int64_t n) { return values_.constant(DType::i64, n); };
+    const auto &block = d_.program_.block;
+    ValueId thread = values_.thread_index(2, DType::i64);
+    for (int axis : {1, 0})
+      thread = values_.binary(
+          BinaryOp::add, values_.binary(BinaryOp::mul, thread, constant(block[static_cast<std::size_t>(axis)])),
+          values_.thread_index(axis, DType::i64));
+    return values_.binary(BinaryOp::floormod, thread, constant(warp_size));
+  }
+
+  /// The new value of one register of the result, which holds another element in each lane.
+  ValueId computed(const Operand &result, std::int64_t number) {
+    const Held &held = operands_.at(result.formal);
+    std::array<Point, warp_size> points;
+    for (std::size_t n = 0; n < held.spots.size(); ++n)
+      for (const Spot &spot : held.spots[n])
+        if (spot.at == number)
+          points[static_cast<std::size_t>(spot.lane)] =
+              point(intrinsic_.meaning.body.indices, result.formal, n);
+    std::vector<NestLoop> sums;
+    std::int64_t count = 1;
+    for (const NestLoop &loop : intrinsic_.meaning.loops)
+      if (!points[0].contains(loop.var)) {
+        sums.push_back(loop);
+        count *= loop.extent;
+      }
+    DType dtype = result.formal->dtype;
+    ValueId value = d_.computes() ? in_register(dtype, held.registers[static_cast<std::size_t>(number)])
+                                  : d_.unknown(dtype);
+    for (std::int64_t n = 0; n < count; ++n) {
+      std::int64_t rest = n;
+      for (auto loop = sums.rbegin(); loop != sums.rend(); rest /= loop->extent, ++loop)
+        for (Point &at : points)
+          at[loop->var] = rest % loop->extent;
+      value = term(intrinsic_.meaning.body.value, points, value);
+    }
+    return value;
+  }
+
+  static Point point(const std::vector<Expr> &indices, const Buffer &formal, std::size_t element) {
+    Point at;
+    auto rest = static_cast<std::int64_t>(element);
+    for (std::size_t d = indices.size(); d-- > 0;) {
+      std::int64_t extent = *as_int(formal->shape[d]);
+      at[*indices[d].as<Var>()] = rest % extent;
+      rest /= extent;
+    }
+    return at;
+  }
+
+  ValueId in_register(DType dtype, std::uint32_t reg) const {
+    return values_.given({.dtype = dtype, .uniform = false, .pinned = true, .reg = reg});
+  }
+
+  /// The value of the meaning at one point for each lane, where `old` is the stored element. What depends on
+  /// one operand only, such as its conversion, is computed once for each choice of its elements.
+  ValueId term(const Expr &value, const std::array<Point, warp_size> &points, ValueId old) {
+    Expr e = replace_nodes(value, [&](const Expr &node) -> Expr {
+      const Load *only = only_load(node);
+      bool stored = only && only->buffer == intrinsic_.meaning.body.buffer;
+      if (!only || (stored && !node.as<Load>()))
+        return {};
+      Var var = make_data(only->buffer->name, node.dtype());
+      d_.variables_[var] = stored          ? old
+                           : d_.computes() ? of_operand(node, *only, points)
+                                           : d_.unknown(node.dtype());
+      return var;
+    });
+    return d_.value(e);
+  }
+
+  /// The load, if the expression consists of it and of conversions.
+  static const Load *only_load(const Expr &e) {
+    const auto *conversion = e.as<Cast>();
+    return conversion ? only_load(conversion->a) : e.as<Load>();
+  }
+
+  ValueId of_operand(const Expr &e, const Load &access, const std::array<Point, warp_size> &points) {
+    Gather from{};
+    const Held &held = operands_.at(access.buffer);
+    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      std::int64_t element = 0;
+      for (std::size_t d = 0; d < access.indices.size(); ++d)
+        element = element * *as_int(access.buffer->shape[d]) + points[lane].at(*access.indices[d].as<Var>());
+      const std::vector<Spot> &spots = held.spots[static_cast<std::size_t>(element)];
+      auto own = std::ranges::find(spots, static_cast<std::int64_t>(lane), &Spot::lane);
+      const Spot &spot = own == spots.end() ? spots.front() : *own;
+      from[lane] = held.registers[static_cast<std::size_t>(spot.at)] +
+                   static_cast<std::uint32_t>(spot.lane * byte_size(access.buffer->dtype));
+    }
+    auto [known, fresh] = gathered_.try_emplace({e.get(), from});
+    if (!fresh)
+      return known->second;
+    std::uint32_t reg = values_.allocate_temporary(access.buffer->dtype, false);
+    values_.emit({.run = d_.handlers_.gather(access.buffer->dtype),
+                  .dst = reg,
+                  .imm = static_cast<std::int64_t>(d_.program_.gathers.size())});
+    d_.program_.gathers.push_back(from);
+    ValueId id = in_register(access.buffer->dtype, reg);
+    for (std::vector<DType> types = conversions(e); !types.empty(); types.pop_back())
+      id = values_.cast(types.back(), id);
+    return gathered_.at({e.get(), from}) = id;
+  }
+
+  static std::vector<DType> conversions(const Expr &e) {
+    std::vector<DType> types; // the outermost first
+    for (const auto *x = e.as<Cast>(); x; x = x->a.as<Cast>())
+      types.push_back(x->dtype);
+    return types;
+  }
+
+  void store(const Held &held, std::int64_t number, ValueId value) {
+    std::int64_t at = held.first + number;
+    Access &access = d_.make_access(held.place.buffer, nullptr, values_.constant(DType::i64, at));
+    access.is_store = true;
+    value = values_.splat(value);
+    access.value = values_.reg(value);
+    access.value_uniform = false;
+    values_.emit({.run = d_.handlers_.store(access), .access = &access});
+    d_.written_.insert({held.place.buffer, at});
+  }
+
+  Decoder &d_;
+  const Intrinsic &intrinsic_;
+  Values &values_;
+  std::map<Buffer, Held> operands_;
+  std::map<std::pair<const ExprNode *, Gather>, ValueId> gathered_;
+};
+
+void Decoder::call(const kernel::Call &node) {
+  if (computes())
+    values_.emit({.run = check_whole_warp, .imm = static_cast<std::int64_t>(site(nullptr))});
+  CallDecoder(*this, node).run();
+}
+
+} // namespace nestsmith::sim

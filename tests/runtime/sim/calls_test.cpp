@@ -1,0 +1,267 @@
+/// Calls of intrinsics by a warp, in kernels made by hand.
+
+#include "lowering/verify_kernel.h"
+#include "tests/runtime/sim/kernel_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith::sim {
+namespace {
+
+using testing::HasSubstr;
+
+const Intrinsic &intrinsic(const std::string &name, DType result, DType operand) {
+  for (const Intrinsic *x : find_intrinsics(name, result))
+    for (const Operand &each : x->operands)
+      if (each.formal->dtype == operand)
+        return *x;
+  throw std::runtime_error("no such intrinsic");
+}
+
+Expr number(std::int64_t n) { return int_imm(n, DType::i32); }
+/// The row that a lane supplies, in 32 bits and for the lane `t`.
+Expr in_lane(const Expr &e, const Expr &t) {
+  return rebuild(e, [&](const Expr &node) {
+    const auto *imm = node.as<IntImm>();
+    return imm ? number(imm->value) : node.as<Var>() ? t : node;
+  });
+}
+
+/// A kernel of `threads` threads with the operands of one call. Each lane fills its registers with the elements
+/// that the table of the intrinsic gives it.
+struct OneCall {
+  KernelBuilder b{"call"};
+  Expr t;
+  const Intrinsic &x;
+  std::vector<Buffer> params;
+  std::vector<kernel::Place> places;
+
+  OneCall(const Intrinsic &called, std::int64_t threads = 32)
+      : t(b.axis(Axis::thread_x, "t", threads)), x(called) {
+    for (const Operand &operand : x.operands) {
+      std::int64_t elements = 1;
+      for (const Expr &extent : operand.formal->shape)
+        elements *= *as_int(extent);
+      DType dtype = operand.formal->dtype;
+      bool result = operand.formal == x.result().formal;
+      params.push_back(b.param("p_" + operand.formal->name, elements, result ? Role::inout : Role::input,
+                               dtype == DType::tf32 ? DType::f32 : dtype));
+      std::int64_t count = operand.as<Rows>() ? elements : elements_per_lane(operand);
+      places.push_back({operand.as<Rows>() ? b.shared(operand.formal->name, count, dtype)
+                                           : b.local(operand.formal->name, count, dtype),
+                        number(0)});
+    }
+  }
+
+  /// The element in this register of the lane, as an index expression: a chain of selects over the lanes.
+  Expr element(std::size_t operand, std::int64_t at) const {
+    auto spots = spots_of(x.operands[operand]);
+    Expr index = number(0);
+    for (std::size_t n = 0; n < spots.size(); ++n)
+      for (const Spot &spot : spots[n])
+        if (spot.at == at)
+          index = select(equal(t % number(32), number(spot.lane)), number(static_cast<std::int64_t>(n)), index);
+    return index;
+  }
+  void fill(std::size_t operand) {
+    const Operand &o = x.operands[operand];
+    for (std::int64_t r = 0; r < elements_per_lane(o); ++r)
+      b.store(places[operand].buffer, number(r),
+              cast(o.formal->dtype, at(params[operand], element(operand, r))));
+  }
+  void fill_all() {
+    for (std::size_t n = 0; n < places.size(); ++n)
+      if (x.operands[n].as<InRegisters>())
+        fill(n);
+  }
+  void keep(std::size_t operand) {
+    for (std::int64_t r = 0; r < elements_per_lane(x.operands[operand]); ++r)
+      b.store(params[operand], element(operand, r), at(places[operand].buffer, number(r)));
+  }
+};
+
+std::vector<Array> inputs(const kernel::Kernel &kernel) {
+  std::vector<Array> arrays;
+  std::uint32_t seed = 1;
+  for (const Buffer &buffer : kernel.params) {
+    arrays.emplace_back(buffer->dtype, std::vector<std::int64_t>{*as_int(buffer->shape[0])});
+    for (std::int64_t n = 0; n < arrays.back().size(); ++n) {
+      seed = seed * 1103515245 + 12345;
+      arrays.back().set(n, Scalar::from_double(buffer->dtype, static_cast<double>(seed >> 16 & 7) - 3));
+    }
+  }
+  return arrays;
+}
+
+Result simulate(const kernel::Kernel &kernel, std::vector<Array> &arrays) {
+  std::vector<Argument> arguments;
+  for (Array &array : arrays)
+    arguments.push_back({&array});
+  return run(kernel, arguments, {}, {});
+}
+
+double value(const Array &array, std::int64_t at) { return array.at(at).to_double(); }
+
+struct Product {
+  const char *name;
+  DType sum, operand;
+  std::int64_t k;
+};
+
+TEST(SimulateCall, ComputesTheProductsOfItsMeaning) {
+  for (auto [name, sum, operand, k] : {Product{"mma_m16n8k16", DType::f32, DType::f16, 16},
+                                       Product{"mma_m16n8k16", DType::f32, DType::bf16, 16},
+                                       Product{"mma_m16n8k8", DType::f32, DType::tf32, 8},
+                                       Product{"mma_m16n8k32", DType::i32, DType::i8, 32}}) {
+    OneCall call(intrinsic(name, sum, operand));
+    call.fill_all();
+    call.b.call(call.x, call.places);
+    call.keep(0);
+    kernel::Kernel kernel = call.b.build();
+    EXPECT_EQ(kernel::find_breach(kernel, true).value_or(""), "");
+    std::vector<Array> arrays = inputs(kernel), before = arrays;
+    Result result = simulate(kernel, arrays);
+    ASSERT_TRUE(result.good()) << result.diagnostics[0].message;
+    for (std::int64_t i = 0; i < 16; ++i)
+      for (std::int64_t j = 0; j < 8; ++j) {
+        double expected = value(before[0], i * 8 + j);
+        for (std::int64_t l = 0; l < k; ++l)
+          expected += value(before[1], i * k + l) * value(before[2], l * 8 + j);
+        ASSERT_EQ(value(arrays[0], i * 8 + j), expected) << name << " at " << i << ", " << j;
+      }
+  }
+}
+
+TEST(SimulateCall, SumsOverTheLanesIntoEachLane) {
+  OneCall call(intrinsic("warp_sum", DType::i32, DType::i32));
+  Buffer out = call.b.param("out", 32, Role::output, DType::i32);
+  call.fill_all();
+  call.b.call(call.x, call.places);
+  call.b.store(out, call.t, at(call.places[1].buffer, number(0)));
+  kernel::Kernel kernel = call.b.build();
+  std::vector<Array> arrays = inputs(kernel), before = arrays;
+  ASSERT_TRUE(simulate(kernel, arrays).good());
+  double expected = value(before[1], 0);
+  for (std::int64_t n = 0; n < 32; ++n)
+    expected += value(before[0], n);
+  for (std::int64_t n = 0; n < 32; ++n)
+    EXPECT_EQ(value(arrays[2], n), expected);
+}
+
+/// A tile in shared memory, read by ldmatrix.
+kernel::Kernel load_of_tile(const std::string &name, bool filled = true, bool barrier = true,
+                            const std::function<Expr(Expr)> &shift = {}) {
+  OneCall call(intrinsic(name, DType::f16, DType::f16));
+  const auto &rows = *call.x.operands[1].as<Rows>();
+  std::int64_t columns = *as_int(call.x.operands[1].formal->shape[1]), elements = columns * 16;
+  // The tile has its contiguous dimension last.
+  std::int64_t row_stride = rows.along == 1 ? columns : 1, column_stride = rows.along == 1 ? 1 : 16;
+  for (std::int64_t n = 0; n < elements / 32 && filled; ++n) {
+    Expr at_tile = call.t + number(32 * n);
+    Expr i = rows.along == 1 ? at_tile / number(columns) : at_tile % number(16);
+    Expr j = rows.along == 1 ? at_tile % number(columns) : at_tile / number(16);
+    call.b.store(call.places[1].buffer, at_tile, at(call.params[1], i * number(columns) + j));
+  }
+  if (barrier)
+    call.b.sync_warp();
+  call.places[1].offset = in_lane(rows.start[0], call.t) * number(row_stride) +
+                          in_lane(rows.start[1], call.t) * number(column_stride);
+  if (shift)
+    call.places[1].offset = call.places[1].offset + shift(call.t);
+  call.b.call(call.x, call.places);
+  call.keep(0);
+  return call.b.build();
+}
+
+const char *const loads[] = {"ldmatrix_a",       "ldmatrix_a_trans", "ldmatrix_b",
+                             "ldmatrix_b_trans", "ldmatrix_b2",      "ldmatrix_b2_trans"};
+
+TEST(SimulateCall, LoadsMatricesFromTheRowsThatTheLanesSupply) {
+  for (const char *name : loads) {
+    kernel::Kernel kernel = load_of_tile(name);
+    std::vector<Array> arrays = inputs(kernel);
+    Result result = simulate(kernel, arrays);
+    ASSERT_TRUE(result.good()) << name << ": " << result.diagnostics[0].message;
+    for (std::int64_t n = 0; n < arrays[0].size(); ++n)
+      ASSERT_EQ(value(arrays[0], n), value(arrays[1], n)) << name << " at " << n;
+  }
+}
+
+std::string first_message(const kernel::Kernel &kernel, ErrorKind kind) {
+  std::vector<Array> arrays = inputs(kernel);
+  Result result = simulate(kernel, arrays);
+  if (result.good())
+    return "good";
+  EXPECT_EQ(result.diagnostics[0].kind, kind) << result.diagnostics[0].message;
+  return result.diagnostics[0].message;
+}
+
+TEST(SimulateCall, ReportsWhatItsRowsRead) {
+  EXPECT_THAT(first_message(load_of_tile("ldmatrix_a", false), ErrorKind::unwritten_read),
+              HasSubstr("thread (0, 0, 0) of block (0, 0, 0) loads rows[0] (shared) in `ldmatrix_a(tile[0], "
+                        "rows[t%16*16 + t//16*8])`, which nothing has written yet"));
+  EXPECT_THAT(first_message(load_of_tile("ldmatrix_a", true, false), ErrorKind::race),
+              HasSubstr("and thread (1, 0, 0) of block (0, 0, 0) loads it in `ldmatrix_a(tile[0], "));
+  EXPECT_THAT(first_message(load_of_tile("ldmatrix_a", true, true, [](Expr) { return number(8); }),
+                            ErrorKind::out_of_bounds),
+              HasSubstr("but rows has 256 elements"));
+  EXPECT_THAT(first_message(load_of_tile("ldmatrix_b", true, true,
+                                         [](Expr t) { return select(t < number(3), number(4), number(0)); }),
+                            ErrorKind::misaligned),
+              HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
+}
+
+/// Lanes 16 to 31 supply no address.
+TEST(SimulateCall, IgnoresTheAddressesOfOtherLanes) {
+  kernel::Kernel kernel = load_of_tile(
+      "ldmatrix_b", true, true, [](Expr t) { return select(t < number(16), number(0), number(1 << 20)); });
+  std::vector<Array> arrays = inputs(kernel);
+  EXPECT_TRUE(simulate(kernel, arrays).good());
+}
+
+TEST(SimulateCall, ReportsRegistersThatNoLaneHasWritten) {
+  OneCall call(intrinsic("mma_m16n8k16", DType::f32, DType::f16));
+  call.fill(0);
+  call.fill(1);
+  call.b.call(call.x, call.places);
+  call.keep(0);
+  EXPECT_THAT(first_message(call.b.build(), ErrorKind::unwritten_read),
+              HasSubstr("loads b[0] (local) in `mma_m16n8k16(c[0], a[0], b[0])`, which it has not written"));
+}
+
+TEST(SimulateCall, ReportsLanesThatMissIt) {
+  OneCall call(intrinsic("mma_m16n8k16", DType::f32, DType::f16));
+  call.fill_all();
+  call.b.when(call.t < number(31), [&] { call.b.call(call.x, call.places); });
+  kernel::Kernel kernel = call.b.build();
+  EXPECT_EQ(kernel::find_breach(kernel, true).value_or(""),
+            "a call of mma_m16n8k16 stands below a guard that differs between the threads of a block");
+  EXPECT_THAT(
+      first_message(kernel, ErrorKind::divergent_barrier),
+      HasSubstr("executes mma_m16n8k16(c[0], a[0], b[0]) with 31 of 32 lanes: every lane must execute a "
+                "call of its warp"));
+  OneCall few(intrinsic("warp_sum", DType::i32, DType::i32), 16);
+  few.fill_all();
+  few.b.call(few.x, few.places);
+  EXPECT_THAT(first_message(few.b.build(), ErrorKind::divergent_barrier), HasSubstr("with 16 of 32 lanes"));
+}
+
+/// The registers are known once the loop is unrolled.
+TEST(SimulateCall, TakesTheRegistersOfALoop) {
+  const Intrinsic &sum = intrinsic("warp_sum", DType::i32, DType::i32);
+  OneCall call(sum);
+  Buffer x = call.b.local("many", 4, DType::i32), out = call.b.param("out", 1, Role::output, DType::i32);
+  call.fill(1);
+  call.b.loop("n", 4, [&](const Expr &n) { call.b.store(x, n, n); });
+  call.b.loop("n", 4, [&](const Expr &n) { call.b.call(sum, {{x, n}, call.places[1]}); });
+  call.b.when(equal(call.t, number(0)),
+              [&] { call.b.store(out, number(0), at(call.places[1].buffer, number(0))); });
+  kernel::Kernel kernel = call.b.build();
+  std::vector<Array> arrays = inputs(kernel), before = arrays;
+  ASSERT_TRUE(simulate(kernel, arrays).good());
+  EXPECT_EQ(value(arrays[2], 0), value(before[1], 0) + 32 * (0 + 1 + 2 + 3));
+}
+
+} // namespace
+} // namespace nestsmith::sim
