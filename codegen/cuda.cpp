@@ -66,6 +66,33 @@ static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsig
 }
 )";
 
+/// Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy". The last operand of
+/// `cp.async` is the number of bytes to read; the rest is filled with zeros.
+std::string copy_async(int bytes, bool masked) {
+  std::string mask = masked ? ", bool exists" : "";
+  return fmt::format(
+      R"(/// Starts to copy {0} bytes from global to shared memory{1}.
+static __device__ __forceinline__ void copy_async_{0}(void *to, const void *from{2}) {{
+  asm volatile("cp.async.{3}.shared.global [%0], [%1], {0}{4};" ::"r"((unsigned int)__cvta_generic_to_shared(to)),
+               "l"(__cvta_generic_to_global(from)){5}
+               : "memory");
+}}
+)",
+      bytes, masked ? ", or to fill them with zeros" : "", mask, bytes == 16 ? "cg" : "ca",
+      masked ? ", %2" : "", masked ? fmt::format(", \"r\"(exists ? {} : 0)", bytes) : "");
+}
+
+constexpr std::string_view group_of_copies =
+    R"(/// Ends the group of the copies that this thread has started.
+static __device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/// Waits until at most `pending` of this thread's latest groups have not arrived.
+template <int pending> static __device__ __forceinline__ void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+)";
+
 /// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
 class Prelude {
 public:
@@ -78,8 +105,8 @@ public:
           types_.insert(allocation.buffer->dtype);
       for (const Var &scalar : kernel.scalars)
         types_.insert(scalar->dtype);
-      kernel::walk_exprs(kernel.body, [&](const Expr &e) { note(e); });
       kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+        note(stmt);
         if (const auto *call = kernel::as<kernel::Call>(stmt))
           functions_.insert(call->intrinsic.get().prelude);
       });
@@ -106,10 +133,26 @@ public:
       helpers += function;
     if (arrives_)
       helpers += arrives_last;
+    for (const auto &[bytes, masked] : copies_)
+      helpers += copy_async(bytes, masked);
+    if (!copies_.empty())
+      helpers += group_of_copies;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
   }
 
 private:
+  void note(const kernel::Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    const auto *source = store && store->async ? store->value.as<Load>() : nullptr;
+    if (source) // the copied vector is no value of the text
+      copies_.emplace(store->lanes * byte_size(store->buffer->dtype), !is_true(source->mask));
+    kernel::each_expr(stmt, [&](const Expr &e) {
+      walk(e, [&](const Expr &node) {
+        if (!source || node.as<Load>() != source)
+          note(node);
+      });
+    });
+  }
   void note(const Expr &e) {
     types_.insert(e.dtype());
     if (e.lanes() > 1)
@@ -129,6 +172,7 @@ private:
   std::set<BinaryOp> operators_;
   std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
   std::set<std::string> functions_;         ///< a set, for a deterministic order
+  std::set<std::pair<int, bool>> copies_;   ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false;
 };
 
@@ -289,6 +333,14 @@ void KernelWriter::allocations() {
 
 void KernelWriter::store(const kernel::Store &store) {
   std::string target = access(store.buffer, store.indices);
+  if (store.async) {
+    const auto &source = *store.value.as<Load>();
+    std::string mask = is_true(source.mask) ? "" : ", " + spell(source.mask);
+    out_.line(fmt::format("copy_async_{}(&{}, &{}{});", store.lanes * byte_size(store.buffer->dtype), target,
+                          element(source), mask),
+              store.note);
+    return;
+  }
   auto defined = locals_.definitions.find(&store);
   if (defined != locals_.definitions.end()) {
     std::string_view qualifier = locals_.constants.count(store.buffer) ? "const " : "";
@@ -362,6 +414,10 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            [&](const kernel::Barrier &barrier) {
                              bool block = barrier.scope == kernel::SyncScope::block;
                              out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);
+                           },
+                           [&](const kernel::Commit &commit) { out_.line("commit_copies();", commit.note); },
+                           [&](const kernel::Wait &wait) {
+                             out_.line(fmt::format("wait_copies<{}>();", wait.pending), wait.note);
                            },
                            [&](const kernel::Arrive &arrive) {
                              internal_check(arrive.fence && arrive.barrier, "an arrival without its order");

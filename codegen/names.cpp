@@ -17,26 +17,27 @@ namespace {
 /// Names that CUDA and its headers declare in every translation unit, followed by names that codegen declares.
 const std::set<std::string> &reserved_words() {
   static const std::set<std::string> words = {
-      "threadIdx",    "blockIdx",   "blockDim",    "gridDim",      "warpSize",
-      "dim3",         "min",        "max",         "floorf",       "fabs",
-      "std",          "NULL",       "assert",      "errno",        "linux",
-      "unix",         "stdin",      "stdout",      "stderr",       "size_t",
-      "FILE",         "fpos_t",     "time_t",      "clock_t",      "div_t",
-      "ldiv_t",       "lldiv_t",    "wchar_t",     "ptrdiff_t",    "nullptr_t",
-      "max_align_t",  "va_list",    "va_start",    "va_end",       "va_arg",
-      "va_copy",      "offsetof",   "int8_t",      "int16_t",      "uint8_t",
-      "uint16_t",     "uint64_t",   "intptr_t",    "intmax_t",     "uintmax_t",
-      "uint",         "ushort",     "ulong",       "uchar",        "isnan",
-      "isinf",        "isfinite",   "isnormal",    "signbit",      "fpclassify",
-      "isgreater",    "isless",     "typeof",      "int32_t",      "int64_t",
-      "uint32_t",     "uintptr_t",  "min_f32",     "max_f32",      "floordiv_f32",
-      "floormod_f32", "round_tf32", "rounded_f16", "rounded_bf16", "rounded_tf32",
-      "overlap",      "stream",     "Real",        "BUFSIZ",       "L_ctermid",
-      "L_cuserid",    "L_tmpnam",   "MAXFLOAT",    "NFDBITS",      "NZERO",
-      "P_tmpdir",     "SNAN",       "SNANF",       "SNANF32",      "SNANF32X",
-      "SNANF64",      "SNANF64X",   "SNANL",       "WCONTINUED",   "WEXITED",
-      "WNOHANG",      "WNOWAIT",    "WSTOPPED",    "WUNTRACED",    "math_errhandling",
-      "EOF",          "NAN",        "INFINITY",    "arrives_last", "packed_word"};
+      "threadIdx",    "blockIdx",     "blockDim",      "gridDim",       "warpSize",
+      "dim3",         "min",          "max",           "floorf",        "fabs",
+      "std",          "NULL",         "assert",        "errno",         "linux",
+      "unix",         "stdin",        "stdout",        "stderr",        "size_t",
+      "FILE",         "fpos_t",       "time_t",        "clock_t",       "div_t",
+      "ldiv_t",       "lldiv_t",      "wchar_t",       "ptrdiff_t",     "nullptr_t",
+      "max_align_t",  "va_list",      "va_start",      "va_end",        "va_arg",
+      "va_copy",      "offsetof",     "int8_t",        "int16_t",       "uint8_t",
+      "uint16_t",     "uint64_t",     "intptr_t",      "intmax_t",      "uintmax_t",
+      "uint",         "ushort",       "ulong",         "uchar",         "isnan",
+      "isinf",        "isfinite",     "isnormal",      "signbit",       "fpclassify",
+      "isgreater",    "isless",       "typeof",        "int32_t",       "int64_t",
+      "uint32_t",     "uintptr_t",    "min_f32",       "max_f32",       "floordiv_f32",
+      "floormod_f32", "round_tf32",   "rounded_f16",   "rounded_bf16",  "rounded_tf32",
+      "overlap",      "stream",       "Real",          "BUFSIZ",        "L_ctermid",
+      "L_cuserid",    "L_tmpnam",     "MAXFLOAT",      "NFDBITS",       "NZERO",
+      "P_tmpdir",     "SNAN",         "SNANF",         "SNANF32",       "SNANF32X",
+      "SNANF64",      "SNANF64X",     "SNANL",         "WCONTINUED",    "WEXITED",
+      "WNOHANG",      "WNOWAIT",      "WSTOPPED",      "WUNTRACED",     "math_errhandling",
+      "EOF",          "NAN",          "INFINITY",      "arrives_last",  "packed_word",
+      "copy_async_4", "copy_async_8", "copy_async_16", "commit_copies", "wait_copies"};
   return words;
 }
 

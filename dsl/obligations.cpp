@@ -1,6 +1,7 @@
 /// The conditions that lowering requires of a schedule: capacity, ownership and placement.
 
 #include "dsl/allocation.h"
+#include "dsl/async_copy.h"
 #include "dsl/between_nests.h"
 #include "dsl/fill_tails.h"
 #include "dsl/fragment_rules.h"
@@ -45,8 +46,10 @@ public:
     }
     check_init_and_update();
     check_last_block();
-    if (is_complete()) // an incomplete nest already has an obligation
+    if (is_complete()) { // an incomplete nest already has an obligation
       check_vectors();
+      check_async_copies();
+    }
     check_shared_capacity();
     check_launch_bounds();
     return std::move(found_);
@@ -370,6 +373,17 @@ private:
         found_.push_back({std::move(breach->message), annotated(loop->var->name), loop->var->name});
       return false;
     });
+  }
+
+  void check_async_copies() {
+    std::vector<const Block *> blocks = blocks_of(program_.body);
+    if (std::ranges::none_of(blocks, &Block::async))
+      return;
+    Placements filled(with_filled_tails(program_));
+    for (const Block *block : blocks)
+      if (block->async)
+        if (auto message = async_obligation(filled, *find_block(filled.program().body, block->id)))
+          owe({"async_copy"}, block->id->name, std::move(*message));
   }
 
   /// The step that bound, vectorized or tensorized the loop of this name.

@@ -183,7 +183,8 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                                         proves(Expr(0) <= iter.binding, bounds) ? "" : "0 <= ", iter.var->name,
                                         text(iter.extent, 6));
                     }
-                    lines.push_back({fmt::format("{}block {}({}){}:", indent, block.id->name, bindings, guards),
+                    lines.push_back({fmt::format("{}block {}({}){}{}:", indent, block.id->name, bindings,
+                                                 block.async ? " async" : "", guards),
                                      block.id->name});
                     if (block.init)
                       lines.push_back({fmt::format("{}  init {}", indent, to_string(*block.init)), ""});

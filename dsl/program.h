@@ -6,7 +6,7 @@
 ///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined] [backwards in odd var]
 ///            | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///   seq   := stmt; stmt; …
-///   block := block name(v0 = binding, sum v1 = binding [from first], …) where v < extent …:
+///   block := block name(v0 = binding, sum v1 = binding [from first], …) [async] where v < extent …:
 ///              [init: store] store
 ///   store := buffer[expr, …] = expr
 ///
@@ -144,6 +144,9 @@ struct Block {
   std::vector<IterVar> iters;
   std::optional<Store> init;
   Store body;
+  /// The kernel copies asynchronously (dsl/async_copy.h). This requests a form of the kernel, and does not
+  /// affect the meaning.
+  bool async = false;
 };
 
 struct StmtNode {

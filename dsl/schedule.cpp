@@ -1,5 +1,6 @@
 #include "dsl/schedule.h"
 
+#include "dsl/primitives/async_copy.h"
 #include "dsl/primitives/bind.h"
 #include "dsl/primitives/cache_read.h"
 #include "dsl/primitives/cache_write.h"
@@ -218,6 +219,7 @@ void Schedule::compute_inline(BlockRef block) { primitives::compute_inline(*this
 void Schedule::reverse_compute_inline(BlockRef consumer) {
   primitives::reverse_compute_inline(*this, consumer);
 }
+void Schedule::async_copy(BlockRef copy) { primitives::async_copy(*this, copy); }
 void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
   primitives::pipeline(*this, loop, std::move(stages));
 }

@@ -105,6 +105,7 @@ public:
   void launch_bounds(std::int64_t min_blocks);
 
   // Time.
+  void async_copy(BlockRef copy);
   void pipeline(Loop loop, std::vector<Stage> stages);
   void double_buffer(Loop loop);
 

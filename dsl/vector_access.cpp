@@ -304,6 +304,18 @@ private:
 
 } // namespace
 
+bool is_vector_copy(Placements &filled, const For &loop, const Block &block) {
+  std::int64_t lanes = as_int(loop.extent).value();
+  auto is_one = [&](const Buffer &buffer, const std::vector<Expr> &indices) {
+    Expr offset = flat_offset(filled, buffer, indices, block);
+    auto motion = motion_along(offset, loop.var, lanes, filled.bounds());
+    return motion && motion->contiguous() && is_vector(buffer->dtype, lanes) &&
+           is_multiple(in_lane(offset, loop.var, 0, filled.bounds()), lanes, filled.bounds());
+  };
+  const auto *source = block.body.value.as<Load>();
+  return source && is_one(source->buffer, source->indices) && is_one(block.body.buffer, block.body.indices);
+}
+
 std::optional<VectorBreach> vector_breach(Placements &filled, const Var &var, const Intrinsic *intrinsic,
                                           bool lasting) {
   const For &loop = *find_loop(filled.program().body, var);

@@ -56,6 +56,10 @@ std::optional<VectorBreach> vector_breach(Placements &filled, const Var &loop, c
 /// The same with `lasting`, for a program before `with_filled_tails`. Primitives call this function.
 std::optional<VectorBreach> lasting_breach(const Program &program, const Var &loop, const Intrinsic *intrinsic);
 
+/// Whether the block copies along the vectorized loop from one vector to another: both are contiguous and
+/// aligned. `filled` is as for `vector_breach`.
+bool is_vector_copy(Placements &filled, const For &loop, const Block &block);
+
 /// The block below `loop`, if there is exactly one block, and no other loops than those of extent 1 and, if
 /// `loop` is tensorized, the serial loops of the nest. Otherwise null.
 const Block *only_block(const For &loop);

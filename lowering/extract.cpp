@@ -1,6 +1,8 @@
 #include "dsl/allocation.h"
+#include "dsl/async_copy.h"
 #include "dsl/error.h"
 #include "dsl/printer.h"
+#include "lowering/hazards.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -123,7 +125,8 @@ public:
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // global temporaries are parameters
         allocate(placements.of(buffer));
-    kernel::Stmt body = emit(program_.body);
+    const auto *seq = as<Seq>(program_.body);
+    kernel::Stmt body = seq ? emit_all(seq->stmts) : emit_all({&program_.body, 1});
     declared_.push_back(std::move(body));
     kernel_.body = kernel::make_seq(std::move(declared_));
     return std::move(kernel_);
@@ -189,8 +192,19 @@ private:
 
   kernel::Stmt emit_all(std::span<const Stmt> children) {
     std::vector<kernel::Stmt> stmts;
+    Copies copies;
     for (std::size_t n = 0; n < children.size(); ++n) {
+      bool issues = !issues_ && is_async_nest(children[n]);
+      if (!issues && copies.must_land_before(children[n]))
+        land(copies, children.subspan(n), stmts);
+      issues_ = issues_ || issues;
       stmts.push_back(emit(children[n]));
+      issues_ = issues_ && !issues;
+      if (issues) {
+        copies.add(children[n]);
+        if (n + 1 == children.size() || !is_async_nest(children[n + 1]))
+          stmts.push_back(kernel::make(kernel::Commit{copies.names()}));
+      }
       const auto *loop = as<For>(children[n]);
       if (!loop || !loop->last_block() || n + 1 == children.size())
         continue;
@@ -201,7 +215,61 @@ private:
           kernel::make(kernel::If{arrive.last, "all blocks of " + loop->var->name + " have arrived", rest}));
       break;
     }
+    land(copies, {}, stmts);
     return kernel::make_seq(std::move(stmts));
+  }
+
+  /// Asynchronous copies in flight, outside of a pipeline.
+  struct Copies {
+    std::vector<const Block *> blocks;
+
+    void add(const Stmt &nest) {
+      for (const Block *block : blocks_of(nest))
+        blocks.push_back(block);
+    }
+    std::string names() const { return names_of(blocks); }
+
+    /// Whether the statement uses a tile in flight, writes the source of a copy, or has groups of its own.
+    bool must_land_before(const Stmt &stmt) const {
+      if (blocks.empty())
+        return false;
+      const auto *loop = as<For>(stmt);
+      return (loop && loop->last_block()) || std::ranges::any_of(blocks_of(stmt), [&](const Block *block) {
+               return block->async || std::ranges::any_of(blocks, [&](const Block *copy) {
+                        return touches(*block, copy->body.buffer) ||
+                               block->body.buffer == copy->body.value.as<Load>()->buffer;
+                      });
+             });
+    }
+  };
+
+  static std::string names_of(const std::vector<const Block *> &copies) {
+    std::vector<std::string> names;
+    for (const Block *copy : copies)
+      if (std::ranges::find(names, copy->body.buffer->name) == names.end())
+        names.push_back(copy->body.buffer->name);
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  /// Waits for all copies, before the statements `rest`.
+  static void land(Copies &copies, std::span<const Stmt> rest, std::vector<kernel::Stmt> &stmts) {
+    if (copies.blocks.empty())
+      return;
+    std::vector<kernel::Hazard> hazards;
+    for (const Block *copy : copies.blocks)
+      for (const Stmt &stmt : rest)
+        add_reads(hazards, *copy, stmt);
+    stmts.push_back(kernel::make(kernel::Wait{0, kernel::describe(hazards, "copied"), hazards}));
+    copies.blocks.clear();
+  }
+
+  /// Adds the reads of the tile of `copy` below `stmt`.
+  static void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt) {
+    const Buffer &tile = copy.body.buffer;
+    for (const Block *reader : blocks_of(stmt))
+      if (reads(*reader, tile))
+        kernel::add_hazards(
+            hazards, {{kernel::Hazard::Kind::read_after_write, tile->name, reader->body.buffer->name, "", 0}});
   }
 
   /// The arrival after the loop. There is one counter for each iteration of the loops around it, which are
@@ -305,14 +373,59 @@ private:
       last = std::max(last, nest.stage);
     std::vector<kernel::Stmt> stmts, steady;
     for (std::int64_t step = 0; step < last; ++step)
-      for (const StagedNest &nest : nests)
-        if (nest.stage <= step)
-          stmts.push_back(emit_iteration(loop, nest.stmt, nullptr, step - nest.stage));
-    for (const StagedNest &nest : nests)
-      steady.push_back(emit_iteration(loop, nest.stmt, &made.var, last - nest.stage));
+      emit_step(loop, nests, nullptr, step, stmts);
+    emit_step(loop, nests, &made.var, last, steady);
     made.body = kernel::make_seq(std::move(steady));
     stmts.push_back(kernel::make(std::move(made)));
     return kernel::make_seq(std::move(stmts));
+  }
+
+  /// Step number `step` of the prologue, or step `*var + step` of the steady state. A step with asynchronous
+  /// copies first waits for the tiles that it reads. It ends one group, which is empty if there is no iteration
+  /// left to copy for: so the waits can count groups.
+  void emit_step(const For &loop, const std::vector<StagedNest> &nests, const Var *var, std::int64_t step,
+                 std::vector<kernel::Stmt> &stmts) {
+    std::vector<const Block *> copies;
+    const StagedNest *last = nullptr;
+    for (const StagedNest &nest : nests)
+      if (!issues_ && is_async_nest(nest.stmt)) {
+        std::ranges::copy(blocks_of(nest.stmt), std::back_inserter(copies));
+        last = &nest;
+      }
+    wait_for_stages(nests, step, stmts);
+    for (const StagedNest &nest : nests) {
+      bool issues = !issues_ && is_async_nest(nest.stmt);
+      issues_ = issues_ || issues;
+      if (nest.stage <= step)
+        stmts.push_back(emit_iteration(loop, nest.stmt, var, step - nest.stage));
+      issues_ = issues_ && !issues;
+      if (&nest == last)
+        stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}));
+    }
+  }
+
+  /// A copy of stage w for iteration i is in the group of step i + w. A nest of stage r reads it in step i + r.
+  /// At the begin of this step, r - w - 1 later groups exist.
+  void wait_for_stages(const std::vector<StagedNest> &nests, std::int64_t step,
+                       std::vector<kernel::Stmt> &stmts) {
+    kernel::Wait wait;
+    std::optional<std::int64_t> pending;
+    for (const StagedNest &copy : nests)
+      for (const StagedNest &reader : nests)
+        if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= step)
+          for (const Block *block : blocks_of(copy.stmt)) {
+            std::size_t known = wait.hazards.size();
+            add_reads(wait.hazards, *block, reader.stmt);
+            std::int64_t later = reader.stage - copy.stage - 1;
+            if (wait.hazards.size() != known)
+              pending = std::min(pending.value_or(later), later);
+          }
+    if (!pending)
+      return;
+    internal_check(*pending >= 0, "a tile is read in the step in which it is copied");
+    wait.pending = *pending;
+    wait.note = kernel::describe(wait.hazards, "copied");
+    stmts.push_back(kernel::make(std::move(wait)));
   }
 
   /// A nest of a pipelined loop for the iteration `ahead`, or for the iteration `*step + ahead`, guarded unless
@@ -355,9 +468,9 @@ private:
       guard = guard.exists() ? guard && inside : inside;
       guarded += (guarded.empty() ? "" : ", ") + iter.var->name;
     }
-    kernel::Stmt store = kernel::make(kernel::Store{storage(block.body.buffer),
-                                                    indices(block.body.buffer, block.body.indices, block, axes),
-                                                    value(block.body.value, block, axes, axes), ""});
+    kernel::Stmt store = kernel::make(
+        kernel::Store{storage(block.body.buffer), indices(block.body.buffer, block.body.indices, block, axes),
+                      value(block.body.value, block, axes, axes), "", 1, block.async});
     stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}) : store);
     return kernel::make_seq(std::move(stmts));
   }
@@ -424,6 +537,7 @@ private:
   const Program &program_;
   const Target &target_;
   Kernel kernel_;
+  bool issues_ = false; ///< inside of a nest that only issues asynchronous copies
   Values loops_;
   Bounds bounds_;
   std::map<Axis, Expr> parts_;         ///< variables of the warp and the lane

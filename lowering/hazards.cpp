@@ -98,7 +98,7 @@ std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &afte
                      const std::vector<SharedAccess> &then, bool first_reads) {
     for (const SharedAccess &a : earlier)
       for (const SharedAccess &b : then)
-        if (meet(a, b))
+        if (meet(a, b) && !b.landing)
           add_hazards(hazards, {{kind, a.buffer->name, first_reads ? a.by : b.by,
                                  later.loop ? later.loop->name : "", later.distance}});
   };
@@ -116,7 +116,7 @@ void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more) {
       known.push_back(hazard);
 }
 
-std::string describe(const std::vector<Hazard> &hazards) {
+std::string describe(const std::vector<Hazard> &hazards, std::string_view written) {
   struct Names {
     std::vector<std::string> buffers, readers;
   };
@@ -145,10 +145,10 @@ std::string describe(const std::vector<Hazard> &hazards) {
     if (kind == Hazard::Kind::write_after_read)
       text += fmt::format("read above{}, overwritten {}", by, loop.empty() ? "below" : "by " + iteration);
     else if (loop.empty())
-      text += fmt::format("written above, read below{}", by);
+      text += fmt::format("{} above, read below{}", written, by);
     else
-      text +=
-          fmt::format("written above, read{} {}", by, readers.empty() ? "by " + iteration : "of " + iteration);
+      text += fmt::format("{} above, read{} {}", written, by,
+                          readers.empty() ? "by " + iteration : "of " + iteration);
     subject = names.buffers;
     said = loop.empty() ? "" : when;
   }

@@ -33,6 +33,9 @@ struct SharedAccess {
   std::string by;
   /// The access occurs only in these iterations; none: in every iteration.
   std::optional<Until> until = std::nullopt;
+  /// A write by an asynchronous copy, at the wait for it. The copy may write from the moment when it is issued,
+  /// so a hazard with an earlier read is one of that store, and not of the wait.
+  bool landing = false;
   bool operator==(const SharedAccess &) const = default;
 };
 
@@ -69,6 +72,7 @@ void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more);
 
 /// Text for a comment: "A_shared, B_shared: written above, read below by AB". Omits a reader if its name begins
 /// with the name of the buffer, for example the registers to which a thread copies elements of the buffer.
-std::string describe(const std::vector<Hazard> &hazards);
+/// `written` is the word for a write.
+std::string describe(const std::vector<Hazard> &hazards, std::string_view written = "written");
 
 } // namespace nestsmith::kernel

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace nestsmith::kernel {
 
@@ -38,12 +39,22 @@ Reached *find(std::vector<Reached> &list, const Stmt &barrier) {
 
 class Inserter {
 public:
-  explicit Inserter(const Kernel &kernel) : uniform_(kernel) {
+  /// After each wait for asynchronous copies that is not in `lazy`, the pass inserts a barrier at once. So this
+  /// barrier also orders the reads of the step before before the copies that follow the wait.
+  Inserter(const Kernel &kernel, const std::set<Stmt> &lazy) : uniform_(kernel), lazy_(lazy) {
     for (const Allocation &allocation : kernel.shared)
       slots_[allocation.buffer] = allocation.slots;
   }
 
-  Stmt run(const Stmt &body) { return with_certificates(rewrite(body).stmt); }
+  Stmt run(const Stmt &body) {
+    Stmt all = rewrite(body).stmt;
+    for (const auto &[barrier, wait] : after_waits_)
+      if (certificates_[barrier].empty())
+        needless.insert(wait);
+    return needless.empty() ? with_certificates(all) : nullptr;
+  }
+  /// Waits whose barrier orders nothing, because other barriers follow. If there are any, `run` returns null.
+  std::set<Stmt> needless;
 
 private:
   Segment rewrite(const Stmt &stmt) {
@@ -61,12 +72,33 @@ private:
                            },
                            [&](const Call &) -> Segment { internal_error("a call before the pass vectorize"); },
                            [&](const Barrier &) { return barrier(stmt); },
+                           [&](const Commit &) {
+                             return Segment{stmt, {}, {}};
+                           },
+                           [&](const Wait &wait) { return rewrite_wait(stmt, wait); },
                            [&](const Arrive &) { return barrier(stmt); },
                        });
   }
 
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
   static Segment new_barrier() { return barrier(make(Barrier{})); }
+
+  Segment rewrite_wait(const Stmt &stmt, const Wait &wait) {
+    Accesses landing;
+    for (const Hazard &hazard : wait.hazards)
+      for (const auto &[buffer, count] : slots_)
+        if (buffer->name == hazard.buffer)
+          Accesses::add(landing.writes, {buffer, std::nullopt, "", std::nullopt, true});
+    Segment result{stmt, landing, landing};
+    if (landing.writes.empty() || lazy_.contains(stmt))
+      return result;
+    Segment at_once = new_barrier();
+    after_waits_[at_once.stmt] = stmt;
+    Stmt both = make_seq({stmt, at_once.stmt});
+    join(result, at_once);
+    result.stmt = std::move(both);
+    return result;
+  }
 
   SharedAccess access(const Buffer &buffer, const std::vector<Expr> &indices, const std::string &by) const {
     std::int64_t count = slots_.at(buffer);
@@ -291,13 +323,23 @@ private:
   UniformValues uniform_;
   std::map<Buffer, std::int64_t> slots_;
   std::map<Stmt, std::vector<Hazard>> certificates_;
+  const std::set<Stmt> &lazy_;
+  std::map<Stmt, Stmt> after_waits_; ///< for each barrier that was inserted at once: its wait
 };
 
 } // namespace
 
 void insert_barriers(Unit &unit) {
-  if (unit.kernel.threads() > 1)
-    unit.kernel.body = Inserter(unit.kernel).run(unit.kernel.body);
+  if (unit.kernel.threads() == 1)
+    return;
+  std::set<Stmt> lazy;
+  for (Stmt body; !body;) {
+    Inserter inserter(unit.kernel, lazy);
+    body = inserter.run(unit.kernel.body);
+    lazy.merge(inserter.needless);
+    if (body)
+      unit.kernel.body = body;
+  }
 }
 
 } // namespace nestsmith::kernel

@@ -68,7 +68,8 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                             return changed ? make_seq(std::move(stmts)) : stmt;
                           },
                           [&](const Store &) { return stmt; }, [&](const Call &) { return stmt; },
-                          [&](const Barrier &) { return stmt; }, [&](const Arrive &) { return stmt; }});
+                          [&](const Barrier &) { return stmt; }, [&](const Commit &) { return stmt; },
+                          [&](const Wait &) { return stmt; }, [&](const Arrive &) { return stmt; }});
 }
 
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
@@ -105,7 +106,8 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                   }
                                   return changed ? make(std::move(copy)) : stmt;
                                 },
-                                [&](const Barrier &) { return stmt; },
+                                [&](const Barrier &) { return stmt; }, [&](const Commit &) { return stmt; },
+                                [&](const Wait &) { return stmt; },
                                 [&](const Arrive &arrive) {
                                   Arrive copy = arrive;
                                   copy.index = f(arrive.index);
@@ -118,18 +120,18 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
 
 void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
   f(stmt);
-  visit(stmt,
-        Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
-                   [&](const If &branch) {
-                     walk(branch.body, f);
-                     if (branch.otherwise)
-                       walk(branch.otherwise, f);
-                   },
-                   [&](const Seq &seq) {
-                     for (const Stmt &child : seq.stmts)
-                       walk(child, f);
-                   },
-                   [](const Store &) {}, [](const Call &) {}, [](const Barrier &) {}, [](const Arrive &) {}});
+  visit(stmt, Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
+                         [&](const If &branch) {
+                           walk(branch.body, f);
+                           if (branch.otherwise)
+                             walk(branch.otherwise, f);
+                         },
+                         [&](const Seq &seq) {
+                           for (const Stmt &child : seq.stmts)
+                             walk(child, f);
+                         },
+                         [](const Store &) {}, [](const Call &) {}, [](const Barrier &) {},
+                         [](const Commit &) {}, [](const Wait &) {}, [](const Arrive &) {}});
 }
 
 void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
@@ -145,7 +147,7 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                      for (const Place &place : call.places)
                        f(place.offset);
                    },
-                   [](const Barrier &) {},
+                   [](const Barrier &) {}, [](const Commit &) {}, [](const Wait &) {},
                    [&](const Arrive &arrive) {
                      f(arrive.index);
                      f(arrive.arrivals);
@@ -395,7 +397,8 @@ void Printer::stmt(const Stmt &s, int depth) {
             },
             [&](const Store &store) {
               line(depth,
-                   fmt::format("{} = {}", access(store.buffer, store.indices, store.lanes), text(store.value)),
+                   fmt::format("{} = {}{}", access(store.buffer, store.indices, store.lanes),
+                               store.async ? "async " : "", text(store.value)),
                    store.note);
             },
             [&](const Call &call) {
@@ -406,6 +409,10 @@ void Printer::stmt(const Stmt &s, int depth) {
             },
             [&](const Barrier &barrier) {
               line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
+            },
+            [&](const Commit &commit) { line(depth, "commit copies", commit.note); },
+            [&](const Wait &wait) {
+              line(depth, fmt::format("wait for copies, {} pending", wait.pending), wait.note);
             },
             [&](const Arrive &arrive) {
               line(depth, fmt::format("let {}: bool = arrives as number {} at {}", distinct(arrive.last)->name,

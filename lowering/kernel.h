@@ -1,7 +1,7 @@
 #pragma once
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
-///   stmt := declare | loop | if | seq | store | call | barrier | arrive
+///   stmt := declare | loop | if | seq | store | call | barrier | commit | wait | arrive
 ///
 /// Expressions are defined in dsl/expr.h. After lowering, every Load and every Store has exactly one index: an
 /// offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and logical_or
@@ -78,6 +78,9 @@ struct Store {
   Expr value; ///< has `lanes` lanes
   std::string note;
   int lanes = 1; ///< more than 1: a vector store of consecutive elements
+  /// `cp.async`: the value is a load from global memory, the buffer is in shared memory, and the thread
+  /// continues before the data is there. Where the mask of the load is false, the copy writes zeros.
+  bool async = false;
 };
 
 /// An operand of a call: the elements that start at this offset.
@@ -120,6 +123,20 @@ struct Barrier {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
 };
 
+/// Ends a group: the asynchronous copies that the thread has issued since its previous commit. A group may be
+/// empty.
+struct Commit {
+  std::string note; ///< names of the tiles, for a comment in the CUDA text
+};
+
+/// Waits until at most `pending` of the thread's latest groups are in flight. Groups complete in order, so all
+/// older groups of the thread are then in shared memory. Other threads see their data only after a barrier.
+struct Wait {
+  std::int64_t pending = 0;
+  std::string note;                 ///< text of the hazards, for a comment in the CUDA text
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads for which the data must be there
+};
+
 /// `const bool last = …;`: the thread block arrives at `counters[index]`. `last` is true in all threads of the
 /// block that arrives as number `arrivals`, and false in all other blocks. It is visible like a declared
 /// variable. The counter returns to 0 with the last arrival.
@@ -137,7 +154,7 @@ struct Arrive {
 };
 
 struct StmtNode {
-  std::variant<Declare, Loop, If, Seq, Store, Call, Barrier, Arrive> kind;
+  std::variant<Declare, Loop, If, Seq, Store, Call, Barrier, Commit, Wait, Arrive> kind;
 };
 
 template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }

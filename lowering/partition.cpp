@@ -34,7 +34,8 @@ private:
   static bool does_something(const Stmt &stmt) {
     bool found = false;
     walk(stmt, [&](const Stmt &child) {
-      found = found || as<Store>(child) || as<Barrier>(child) || as<Arrive>(child);
+      found = found || as<Store>(child) || as<Barrier>(child) || as<Commit>(child) || as<Wait>(child) ||
+              as<Arrive>(child);
     });
     return found;
   }
@@ -69,6 +70,8 @@ private:
                      [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
                      [&](const Call &) -> Stmt { internal_error("a call before the pass vectorize"); },
                      [&](const Barrier &) -> Stmt { return stmt; },
+                     [](const Commit &x) { return make(x); }, // each part has statements of its own
+                     [](const Wait &x) { return make(x); },
                      [&](const Arrive &x) -> Stmt {
                        Arrive copy = x;
                        copy.last = fresh(x.last);

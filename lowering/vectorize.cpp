@@ -49,6 +49,8 @@ private:
                            },
                            [&](const Call &) -> Stmt { internal_error("a call between lanes"); },
                            [&](const Barrier &) -> Stmt { internal_error("a barrier between lanes"); },
+                           [&](const Commit &) -> Stmt { internal_error("a commit between lanes"); },
+                           [&](const Wait &) -> Stmt { internal_error("a wait between lanes"); },
                            [&](const Arrive &) -> Stmt { internal_error("an arrival between lanes"); },
                        });
   }
@@ -66,7 +68,36 @@ private:
     return make(Declare{first, value});
   }
 
+  /// One asynchronous copy of a vector, or one for each lane.
+  Stmt copy(const Store &x) {
+    const auto &source = *x.value.as<Load>();
+    auto is_vector_of = [&](const Buffer &buffer, const Expr &offset) {
+      auto motion = motion_of(offset);
+      return motion && motion->contiguous() && may_start(buffer, offset);
+    };
+    std::vector<Stmt> stmts;
+    Store made = x;
+    if (is_vector_of(x.buffer, x.indices[0]) && is_vector_of(source.buffer, source.indices[0])) {
+      made.indices = {at(x.indices[0], 0)};
+      made.lanes = static_cast<int>(lanes_);
+      made.value = load(source.buffer, {at(source.indices[0], 0)}, uniform(source.mask), uniform(source.fill),
+                        made.lanes);
+      align(x.buffer);
+      align(source.buffer);
+      return make(std::move(made));
+    }
+    for (std::int64_t n = 0; n < lanes_; ++n) {
+      made.indices = {at(x.indices[0], n)};
+      made.value = at(x.value, n);
+      stmts.push_back(make(made));
+      made.note.clear();
+    }
+    return make_seq(std::move(stmts));
+  }
+
   Stmt store(const Store &x) {
+    if (x.async)
+      return copy(x);
     std::vector<Stmt> stmts;
     Gathered gathered;
     gather(x.value, stmts, {}, gathered);

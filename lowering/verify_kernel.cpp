@@ -1,5 +1,6 @@
 #include "lowering/verify_kernel.h"
 
+#include "dsl/async_copy.h"
 #include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
@@ -268,6 +269,18 @@ private:
       fail("{} is {} by {} elements of {}, which is no vector", buffer->name, verb, lanes, name(buffer->dtype));
   }
 
+  /// Checks that one asynchronous copy can do the store.
+  void check_async(const Store &x) {
+    const auto *source = x.value.as<Load>();
+    if (x.buffer->scope != Scope::shared || !source || source->buffer->scope != Scope::global ||
+        source->buffer->dtype != x.buffer->dtype)
+      return fail("{} is written asynchronously by {}, which is no copy from global to shared memory",
+                  x.buffer->name, to_string(x.value));
+    std::int64_t bytes = std::int64_t{x.lanes} * byte_size(x.buffer->dtype);
+    if (finished_ && !is_async_piece(bytes))
+      fail("{} is written asynchronously by {} bytes, expected 4, 8 or 16", x.buffer->name, bytes);
+  }
+
   /// Checks the number of lanes of `e`.
   void check_lanes(const Expr &e, int lanes) {
     if (e.lanes() != lanes)
@@ -326,11 +339,23 @@ private:
                         fail("{} is written but not allocated", x.buffer->name);
                       if (x.buffer->role == Role::input)
                         fail("the input {} is written", x.buffer->name);
+                      if (x.async)
+                        check_async(x);
                     },
                     [&](const Call &x) { check_call(x, divergent); },
                     [&](const Barrier &) {
                       if (divergent)
                         fail("a barrier stands below a guard that differs between the threads of a block");
+                    },
+                    [&](const Commit &) {
+                      if (divergent)
+                        fail("a commit stands below a guard that differs between the threads of a block");
+                    },
+                    [&](const Wait &x) {
+                      if (divergent)
+                        fail("a wait stands below a guard that differs between the threads of a block");
+                      if (x.pending < 0)
+                        fail("a wait leaves {} groups pending", x.pending);
                     },
                     [&](const Arrive &x) {
                       if (divergent)

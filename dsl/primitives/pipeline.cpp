@@ -1,8 +1,10 @@
 #include "dsl/primitives/pipeline.h"
 
+#include "dsl/async_copy.h"
 #include "dsl/pipeline.h"
 #include "dsl/primitives/edit.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -33,18 +35,25 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
                               nests.size(), loop.var->name, nest.order, nests.size() - 1),
                   {blocks_of(nest.stmt).front()->id->name});
   }
+  auto only_issues = [&](std::int64_t stage) { // asynchronous copies continue in the stages after it
+    return std::ranges::all_of(
+        nests, [&](const StagedNest &nest) { return nest.stage != stage || is_async_nest(nest.stmt); });
+  };
   std::int64_t expected = 0;
+  bool copies = false; // the stage before `expected` only issues asynchronous copies
   for (std::int64_t stage : stages) {
-    if (stage != expected)
+    if (stage != expected && !(copies && stage > expected))
       edit.refuse(
           "pipeline.stages",
           fmt::format("got the stage {}, but no nest has the stage {}; number the stages from 0 without a gap: "
                       "the {} nests below {} have at most {} stages. For one more stage, fetch a tile through "
                       "registers with cache_read(…, Scope::local) and compute_at, and give the nest that reads "
-                      "the registers the next stage and a lower order",
+                      "the registers the next stage and a lower order; or use async_copy for all blocks of the "
+                      "stage before",
                       stage, expected, nests.size(), loop.var->name, nests.size()),
           {loop.var->name});
-    ++expected;
+    expected = stage + 1;
+    copies = only_issues(stage);
   }
   if (stages.size() < 2)
     edit.refuse("pipeline.stages",

@@ -23,7 +23,8 @@ namespace nestsmith::primitives {
 ///   block that reads a sum over k must not be below k, because the sum is complete only after the loop.
 /// Requires [pipeline.nests]: the body of k is a sequence of two or more nests.
 /// Requires [pipeline.together]: blocks of one nest have the same stage and order.
-/// Requires [pipeline.stages]: there are two or more stages, numbered from 0 without a gap.
+/// Requires [pipeline.stages]: there are two or more stages, numbered from 0. A gap follows only a stage whose
+///   blocks all copy asynchronously (`async_copy`).
 /// Requires [pipeline.orders]: the orders are distinct and range from 0 to the number of nests - 1.
 /// Requires [pipeline.order]: within an iteration, a temporary is written in an earlier stage than it is read,
 ///   or in the same stage with a lower order.

@@ -118,6 +118,7 @@ using Loops = std::vector<Loop>;
 
 const std::vector<Primitive> &all_primitives() {
   static const std::vector<Primitive> list = {
+      primitive("async_copy", &Schedule::async_copy),
       primitive("bind", &Schedule::bind),
       primitive("cache_read", &Schedule::cache_read),
       primitive("cache_write", &Schedule::cache_write),

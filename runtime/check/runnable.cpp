@@ -33,6 +33,8 @@ public:
                            [&](const Store &) { return followed(stmt); },
                            [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
                            [&](const Barrier &) { return stmt; },
+                           [&](const Commit &) { return stmt; },
+                           [&](const Wait &) { return barrier_after(stmt); },
                            [&](const Arrive &) { return stmt; },
                        });
   }
@@ -55,9 +57,10 @@ private:
     return found;
   }
 
-  static Stmt followed(const Stmt &stmt) {
-    return shares(stmt) ? make_seq({stmt, make(Barrier{SyncScope::block, "before the next store"})}) : stmt;
+  static Stmt barrier_after(const Stmt &stmt) {
+    return make_seq({stmt, make(Barrier{SyncScope::block, "before the next store"})});
   }
+  static Stmt followed(const Stmt &stmt) { return shares(stmt) ? barrier_after(stmt) : stmt; }
 
   UniformValues uniform_;
 };

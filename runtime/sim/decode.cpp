@@ -25,6 +25,8 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
                 [](const kernel::Store &) { return std::int64_t{1}; },
                 [](const kernel::Call &) { return std::int64_t{1}; },
                 [](const kernel::Barrier &) { return std::int64_t{1}; },
+                [](const kernel::Commit &) { return std::int64_t{1}; },
+                [](const kernel::Wait &) { return std::int64_t{1}; },
                 [](const kernel::Arrive &) { return std::int64_t{1}; },
                 [](const kernel::If &s) {
                   return 1 + unrolled_size(s.body) + (s.otherwise ? 1 + unrolled_size(s.otherwise) : 0);
@@ -135,6 +137,8 @@ void Decoder::find_uses() {
     places_[kernel_.params[n]] = {.slot = static_cast<std::uint32_t>(n), .elements = buffers_[n].elements};
   kernel::walk(kernel_.body, [&](const kernel::Stmt &s) {
     const auto *node = kernel::as<kernel::Store>(s);
+    if (node && node->async && std::ranges::find(copied_, node->buffer) == copied_.end())
+      copied_.push_back(node->buffer);
     if (node && node->buffer->scope == Scope::global)
       program_.stored[places_.at(node->buffer).slot] = true;
     if (const auto *arrive = kernel::as<kernel::Arrive>(s))
@@ -179,6 +183,8 @@ void Decoder::stmt(const kernel::Stmt &s) {
                        [&](const kernel::Store &node) { store(node); },
                        [&](const kernel::Call &node) { call(node); },
                        [&](const kernel::Barrier &node) { barrier(node); },
+                       [&](const kernel::Commit &) { commit(); },
+                       [&](const kernel::Wait &node) { wait(node); },
                        [&](const kernel::Arrive &node) { arrive(node); },
                    });
   // A declared value lives until the end of the sequence that contains it.
@@ -361,6 +367,54 @@ void Decoder::barrier(const kernel::Barrier &node) {
                   .imm = static_cast<std::int64_t>(site(nullptr))});
 }
 
+void Decoder::commit() {
+  if (computes())
+    values_.emit({.run = commit_copies});
+}
+
+void Decoder::wait(const kernel::Wait &node) {
+  ++epoch_;
+  if (!computes())
+    return;
+  std::uint32_t at = site(nullptr);
+  for (const Buffer &buffer : copied_) { // for explanations
+    Access &access = make_access(buffer, nullptr, values_.constant(DType::i64, 0));
+    access.site = at;
+    access.is_store = true;
+  }
+  values_.emit({.run = wait_copies, .c = static_cast<std::uint32_t>(node.pending), .imm = at});
+}
+
+/// The source is loaded at once, and the value is kept until the wait.
+void Decoder::copy(const kernel::Store &node) {
+  const auto &source = *node.value.as<Load>();
+  ValueId first = value(node.indices[0]);
+  std::uint64_t integer = program_.regions[region_].integer;
+  for (int n = 0; n < node.lanes; ++n) {
+    std::size_t before = program_.accesses.size();
+    ValueId loaded = load(source, {}, n);
+    bool tracked = program_.accesses.size() > before && program_.stored[places_.at(source.buffer).slot];
+    const Access *from = tracked ? program_.accesses.back().get() : nullptr;
+    if (n == 0)
+      integer = program_.regions[region_].integer;
+    program_.regions[region_].integer = integer;
+    ValueId step = values_.constant(values_[first].dtype, n);
+    Access &access = make_access(node.buffer, nullptr, values_.binary(BinaryOp::add, first, step));
+    access.is_store = true;
+    if (n == 0) {
+      access.bytes *= node.lanes;
+      count(access, false);
+    }
+    access.value = values_.reg(loaded);
+    access.value_uniform = values_[loaded].uniform;
+    if (n == 0 && node.lanes > 1)
+      first_of_vector(access, node.lanes);
+    values_.emit(
+        {.run = issue_copy, .c = static_cast<std::uint32_t>(program_.copies.size()), .access = &access});
+    program_.copies.push_back(from);
+  }
+}
+
 void Decoder::arrive(const kernel::Arrive &node) {
   program_.regions[region_].barriers += 2;
   ++epoch_;
@@ -387,6 +441,8 @@ void Decoder::arrive(const kernel::Arrive &node) {
 
 void Decoder::store(const kernel::Store &node) {
   internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
+  if (node.async && computes())
+    return copy(node);
   if (node.lanes > 1)
     return store_vector(node);
   ValueId index = value(node.indices[0]);

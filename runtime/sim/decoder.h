@@ -46,6 +46,9 @@ private:
                                                     bool is_else = false);
   void store(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
+  void copy(const kernel::Store &node);
+  void commit();
+  void wait(const kernel::Wait &node);
   void barrier(const kernel::Barrier &node);
   void arrive(const kernel::Arrive &node);
   void call(const kernel::Call &node); ///< decode_calls.cpp
@@ -95,6 +98,7 @@ private:
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;
+  std::vector<Buffer> copied_;   ///< destinations of asynchronous copies
   std::uint32_t epoch_ = 0;      ///< number of stores to shared memory and barriers that are decoded so far
   std::int64_t shadow_unit_ = 1; ///< bytes of shared memory per shadow entry
   const Pattern *one_address_ = nullptr;

@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::size_t frame_alignment = 64;
 
-/// The content of unwritten memory. As f32 it is a NaN.
-constexpr int poison = 0xFF;
-
 std::size_t frame_stride(const Program &program) {
   return (program.frame_bytes + frame_alignment - 1) / frame_alignment * frame_alignment;
 }
@@ -85,7 +82,8 @@ Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t, Obse
     : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1),
-      executions(p), observation(o), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      flights(p.copies.empty() ? 0 : p.warps), executions(p), observation(o),
+      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 
@@ -114,6 +112,7 @@ void Machine::reset_block() {
   std::fill(writes.begin(), writes.end(), 0);
   std::fill(reads.begin(), reads.end(), 0);
   std::fill(rows.begin(), rows.end(), 0);
+  std::ranges::fill(flights, Flights{});
   clock.start(program.warps);
   seen_arrivals_ = nullptr;
   for (Warp &w : warps_) {
@@ -173,8 +172,13 @@ bool Machine::release() {
     else if (w.pc != first->pc || !same_iteration(w, *first, site))
       other = &w;
   }
-  if (!first)
+  if (!first) {
+    for (const Flights &left : flights)
+      if (!left.list.empty() && left.list.front().access->checked)
+        report_in_flight({InFlight::How::at_exit, &left.list.front(),
+                          static_cast<std::uint32_t>(std::countr_zero(left.list.front().lanes))});
     return false;
+  }
   auto wait = [&](const Warp &w) {
     auto site = static_cast<std::uint32_t>(w.pc->imm);
     return fmt::format("{} waits at {}", warp_text(program, w.index),
@@ -258,6 +262,18 @@ void Machine::report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::
   if (seen_.insert({kind, program.sites[site].source, between_blocks}).second)
     events.push_back(
         {kind, site, element, block, warp.index * warp_size + lane, iteration(warp, site), other_block, {}});
+}
+
+void Machine::report_in_flight(const InFlight &error) {
+  if (tracer)
+    return;
+  std::uint32_t site = (error.access ? error.access : error.flight->access)->site;
+  bool at_exit = error.how == InFlight::How::at_exit;
+  if (!seen_.insert({ErrorKind::in_flight, program.sites[site].source, at_exit}).second)
+    return;
+  Event event{ErrorKind::in_flight, site, error.element, block, error.thread, error.iteration, block, {}};
+  describe_in_flight(program, error, event);
+  events.push_back(std::move(event));
 }
 
 void Machine::report_barrier(ErrorKind kind, std::uint32_t site, std::string message) {

@@ -1,6 +1,7 @@
 #pragma once
 /// The simulator for one host thread: executes blocks one after the other.
 
+#include "runtime/sim/copies.h"
 #include "runtime/sim/executions.h"
 #include "runtime/sim/program.h"
 
@@ -12,6 +13,22 @@ namespace nestsmith::sim {
 
 class Tracer;
 struct Observation;
+
+/// The content of unwritten memory. As f32 it is a NaN.
+inline constexpr int poison = 0xFF;
+
+/// An error that an asynchronous copy in flight makes of an access, or of the end of the kernel.
+struct InFlight {
+  enum class How : std::uint8_t { read, overwritten, source, at_exit };
+  How how;
+  const Flight *flight;
+  std::uint32_t lane; ///< of the copy
+  // The access; null at the end of the kernel.
+  const Access *access = nullptr;
+  std::uint32_t thread = 0;
+  std::int64_t element = 0;
+  std::vector<std::int64_t> iteration = {};
+};
 
 class Machine {
 public:
@@ -32,6 +49,7 @@ public:
   void report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::uint32_t lane, std::int64_t element,
               std::uint64_t other_block = 0);
   void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
+  void report_in_flight(const InFlight &error);
   std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const;
   /// Whether an arrival orders the access to global memory in this entry, of another block, before the current
   /// accesses.
@@ -59,6 +77,7 @@ public:
       rows[static_cast<std::size_t>(row)] = 0;
   }
   Clock clock;
+  std::vector<Flights> flights; ///< for each warp, if the kernel has asynchronous copies
 
   Executions executions;
   RegionCounts masked; ///< counts of the accesses that have their own mask

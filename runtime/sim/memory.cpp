@@ -30,6 +30,10 @@ void check_shared(const Single &s) {
   auto first = static_cast<std::size_t>(s.access.shadow_offset + s.at * s.access.units);
   for (std::size_t unit = first; unit < first + static_cast<std::size_t>(s.access.units); ++unit) {
     std::uint32_t &write = m.writes[unit], &read = m.reads[unit];
+    if (write == in_flight) {
+      meet_copy(s.w, s.access, s.lane, s.at, unit);
+      continue;
+    }
     if (!s.access.is_store && write == 0)
       s.report(ErrorKind::unwritten_read);
     if (now.conflicts(write) || (s.access.is_store && now.conflicts(read)))
@@ -64,6 +68,8 @@ void check_global(const Single &s, GlobalBuffer &buffer) {
   std::uint64_t block = s.machine().block;
   Now now = s.now();
   if (s.access.is_store) {
+    if (!s.machine().flights.empty())
+      overwrite_source(s.w, s.access, s.lane, s.at);
     check_global_entry(s, buffer.writes[at].exchange(global_entry(block, now.entry())));
     if (!buffer.reads.empty())
       check_global_entry(s, buffer.reads[at].load());

@@ -143,6 +143,8 @@ struct Program {
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
   std::vector<Arrival> arrivals;
+  /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
+  std::vector<const Access *> copies;
 
   std::uint32_t frame_bytes = 0;
   std::uint32_t locals_begin = 0, locals_end = 0;   ///< poisoned when a block starts
@@ -184,7 +186,8 @@ struct Event {
   std::uint32_t thread = 0;
   std::vector<std::int64_t> iteration;
   std::uint64_t other_block = 0; ///< for a race: number of the block of the earlier access
-  std::string detail;            ///< for a barrier error: the complete message
+  std::string detail;            ///< for an error of a barrier or a copy: the complete message
+  std::optional<kernel::Hazard> hazard = std::nullopt; ///< for an access in flight
 };
 
 class Machine;

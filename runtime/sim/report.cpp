@@ -15,6 +15,8 @@ const char *name(ErrorKind kind) {
     return "out of bounds";
   case ErrorKind::unwritten_read:
     return "unwritten read";
+  case ErrorKind::in_flight:
+    return "in flight";
   case ErrorKind::misaligned:
     return "misaligned";
   case ErrorKind::counter_left:
@@ -47,7 +49,8 @@ std::string store_text(const kernel::Store &store) {
     indices += (indices.empty() ? "" : ", ") + to_string(index);
   if (store.lanes > 1)
     indices += fmt::format(" +: {}", store.lanes);
-  return fmt::format("{}[{}] = {}", store.buffer->name, indices, to_string(store.value));
+  return fmt::format("{}[{}] = {}{}", store.buffer->name, indices, store.async ? "async " : "",
+                     to_string(store.value));
 }
 
 std::string statement_text(const kernel::Stmt &stmt) {
@@ -63,6 +66,8 @@ std::string statement_text(const kernel::Stmt &stmt) {
                   std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
                   return s.note.empty() ? call : call + " (" + s.note + ")";
                 },
+                [](const kernel::Commit &) { return std::string("commit copies"); },
+                [](const kernel::Wait &s) { return fmt::format("wait for copies, {} pending", s.pending); },
                 [](const kernel::Arrive &s) {
                   return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
                 },
@@ -85,20 +90,23 @@ const Access &access_of(const Program &program, std::uint32_t site) {
   internal_error("a site without an access");
 }
 
-/// The hazard that a barrier between the two accesses would remove.
-std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &pair) {
-  const auto &[first, second] = pair;
-  if (first.block != second.block)
-    return std::nullopt;
+/// An access, and the values of the loops around it.
+struct Side {
+  const Access &access;
+  const std::vector<std::int64_t> &iteration;
+};
+
+/// The hazard of two accesses in one block.
+kernel::Hazard hazard_of(const Program &program, const Side &first, const Side &second) {
   using Kind = kernel::Hazard::Kind;
   kernel::Hazard hazard;
-  hazard.buffer = second.access->buffer->name;
-  const Site &at_first = program.sites[first.access->site], &at_second = program.sites[second.access->site];
-  if (first.access->is_store && second.access->is_store) {
+  hazard.buffer = second.access.buffer->name;
+  const Site &at_first = program.sites[first.access.site], &at_second = program.sites[second.access.site];
+  if (first.access.is_store && second.access.is_store) {
     hazard.kind = Kind::write_after_write;
   } else {
-    hazard.kind = first.access->is_store ? Kind::read_after_write : Kind::write_after_read;
-    Buffer reader = kernel::written_by((first.access->is_store ? at_second : at_first).stmt);
+    hazard.kind = first.access.is_store ? Kind::read_after_write : Kind::write_after_read;
+    Buffer reader = kernel::written_by((first.access.is_store ? at_second : at_first).stmt);
     hazard.reader = reader ? reader->name : "";
   }
   for (std::size_t n = 0; n < std::min(at_first.loops.size(), at_second.loops.size()); ++n) {
@@ -111,6 +119,14 @@ std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &
     break;
   }
   return hazard;
+}
+
+/// The hazard that a barrier between the two accesses would remove.
+std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &pair) {
+  const auto &[first, second] = pair;
+  if (first.block != second.block)
+    return std::nullopt;
+  return hazard_of(program, {*first.access, first.iteration}, {*second.access, second.iteration});
 }
 
 std::string why_unordered(const Trace &a, const Trace &b) {
@@ -143,9 +159,33 @@ std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iter
   return statement_text(site.stmt) + iteration_text(site, iteration);
 }
 
+void describe_in_flight(const Program &program, const InFlight &error, Event &event) {
+  const Flight &flight = *error.flight;
+  const Access &copy = *flight.access;
+  std::string issued =
+      fmt::format("the asynchronous copy of {} in {}", thread_text(program, flight.thread(error.lane)),
+                  place(program.sites[copy.site], flight.iteration));
+  if (error.how == InFlight::How::at_exit) {
+    event.detail = fmt::format(
+        "{}: {} to {} is in flight at the end of the kernel: no wait of this thread covers it",
+        block_text(program, event.block), issued, element_text(copy.buffer, flight.element[error.lane]));
+    return;
+  }
+  const Access &access = *error.access;
+  bool source = error.how == InFlight::How::source;
+  event.detail = fmt::format("{} of {} {} {} in {}, but {} {}", thread_text(program, error.thread),
+                             block_text(program, event.block), access.is_store ? "stores" : "loads",
+                             element_text(access.buffer, error.element),
+                             place(program.sites[access.site], error.iteration), issued,
+                             source ? "still reads it: no wait of that thread lies between them"
+                                    : "has not arrived there: no wait of that thread lies between them");
+  event.hazard =
+      hazard_of(program, {source ? *flight.source : copy, flight.iteration}, {access, error.iteration});
+}
+
 Diagnostic describe(const Program &program, const Event &event) {
   if (!event.detail.empty())
-    return {event.kind, event.detail};
+    return {event.kind, event.detail, event.hazard};
   const Access &access = access_of(program, event.site);
   std::string who =
       fmt::format("{} of {}", thread_text(program, event.thread), block_text(program, event.block));

@@ -15,6 +15,9 @@ std::string warp_text(const Program &program,
 /// "__syncthreads() at k = 3"
 std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iteration);
 
+/// Sets the message and the hazard of the event.
+void describe_in_flight(const Program &program, const InFlight &error, Event &event);
+
 Diagnostic describe(const Program &program, const Event &event);
 Diagnostic describe(const Program &program, const RacePair &pair);
 

@@ -24,6 +24,9 @@ namespace nestsmith::sim {
 
 inline constexpr std::uint32_t many_lanes = 1u << 5, many_warps = 1u << 6, stamp_shift = 7;
 inline constexpr std::uint32_t max_stamp = (1u << 24) - 1;
+/// The write entry of an element whose asynchronous copy has not arrived. It is greater than the entry of each
+/// write, and so the fast paths of accesses, which accept only older entries, leave it to the slow ones.
+inline constexpr std::uint32_t in_flight = ~std::uint32_t{0} >> 1;
 
 /// The stamps of one block.
 class Clock {

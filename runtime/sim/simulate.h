@@ -25,6 +25,9 @@ namespace nestsmith::sim {
 /// out_of_bounds      an element offset outside of the buffer; the access is not performed, and a load gives 0
 /// unwritten_read     a read of an element that the kernel has not written, in shared or local memory, in an
 ///                    output, or in an argument that is not initialised
+/// in_flight          an access to an element whose asynchronous copy has not arrived, a store to the source of
+/// a copy
+///                    in flight, or a copy in flight at the end of the kernel
 /// misaligned         a vector whose address is not a multiple of its width; the access is performed
 /// divergent_barrier  threads of one warp or one block wait at different barriers, or some lanes of a warp miss
 /// a
@@ -35,6 +38,7 @@ enum class ErrorKind : std::uint8_t {
   race,
   out_of_bounds,
   unwritten_read,
+  in_flight,
   misaligned,
   divergent_barrier,
   deadlock,
@@ -46,7 +50,7 @@ struct Diagnostic {
   ErrorKind kind;
   /// States the buffer, the element, the threads, the loop iterations and the statements.
   std::string message;
-  /// For a race in one block: the violated order, in the form of a barrier's certificate.
+  /// For a race in one block, or an access in flight: the violated order, in the form of a certificate.
   std::optional<kernel::Hazard> hazard = std::nullopt;
 };
 

@@ -219,7 +219,17 @@ Outcome outcome(const Run &run, const std::string &results, std::size_t at) {
 
 std::string as_host_cpp(const std::string &cuda) {
   static const std::regex arena(R"(extern __shared__ __align__\(\d+\) unsigned char (\w+)\[\];)");
-  return std::regex_replace(without_launches(cuda), arena, "const ::host::Arena $1;");
+  // The instructions of asynchronous copies, which the prelude contains as assembly.
+  static const std::regex copy(
+      R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*;)re"),
+      masked(R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*;)re"),
+      commit(R"re(asm volatile\("cp\.async\.commit_group;"[^;]*;)re"),
+      wait(R"re(asm volatile\("cp\.async\.wait_group %0;"[^;]*;)re");
+  std::string text = std::regex_replace(without_launches(cuda), arena, "const ::host::Arena $1;");
+  text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
+  text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
+  text = std::regex_replace(text, commit, "::host::commit_copies();");
+  return std::regex_replace(text, wait, "::host::wait_copies(pending);");
 }
 
 const std::string &why_not() {

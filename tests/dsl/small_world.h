@@ -88,6 +88,7 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
   for (const Block *block : blocks_of(schedule.program().body)) {
     BlockRef ref{block->id};
     const std::string &at = block->id->name;
+    add("async_copy(" + at + ")", [=](Schedule &s) { s.async_copy(ref); });
     add("compute_inline(" + at + ")", [=](Schedule &s) { s.compute_inline(ref); });
     add("reverse_compute_inline(" + at + ")", [=](Schedule &s) { s.reverse_compute_inline(ref); });
     std::set<std::string> buffers;

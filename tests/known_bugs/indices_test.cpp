@@ -90,6 +90,8 @@ private:
                             },
                             [](const kernel::Call &) {},
                             [](const kernel::Barrier &) {},
+                            [](const kernel::Commit &) {},
+                            [](const kernel::Wait &) {},
                             [](const kernel::Arrive &) {},
                         });
   }

@@ -69,6 +69,8 @@ private:
                             },
                             [](const kernel::Call &) {},
                             [&](const kernel::Barrier &) { ++barriers_; },
+                            [](const kernel::Commit &) {},
+                            [](const kernel::Wait &) {},
                             [](const kernel::Arrive &) {},
                         });
   }

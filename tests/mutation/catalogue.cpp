@@ -5,9 +5,10 @@
 namespace nestsmith::mutation {
 
 const char *name(Error error) {
-  static constexpr const char *names[] = {"obligation",    "breach",         "refused",     "race",
-                                          "out of bounds", "unwritten read", "misaligned",  "divergent barrier",
-                                          "deadlock",      "counter left",   "wrong value", "crash"};
+  static constexpr const char *names[] = {
+      "obligation", "breach",     "refused",           "race",     "out of bounds", "unwritten read",
+      "in flight",  "misaligned", "divergent barrier", "deadlock", "counter left",  "wrong value",
+      "crash"};
   return names[static_cast<std::size_t>(error)];
 }
 

@@ -22,6 +22,7 @@ enum class Error : std::uint8_t {
   race,
   out_of_bounds,
   unwritten_read,
+  in_flight,
   misaligned,
   divergent_barrier,
   deadlock,

@@ -28,6 +28,8 @@ Error error_of(sim::ErrorKind kind) {
     return Error::out_of_bounds;
   case sim::ErrorKind::unwritten_read:
     return Error::unwritten_read;
+  case sim::ErrorKind::in_flight:
+    return Error::in_flight;
   case sim::ErrorKind::misaligned:
     return Error::misaligned;
   case sim::ErrorKind::divergent_barrier:

@@ -184,6 +184,8 @@ std::string brief(const Stmt &stmt) {
           },
           [](const kernel::Call &x) { return kernel::to_string(x); },
           [](const kernel::Barrier &x) { return "barrier (" + x.note + ")"; },
+          [](const kernel::Commit &x) { return "commit (" + x.note + ")"; },
+          [](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, x.note); },
           [](const kernel::Arrive &x) {
             return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
                                to_string(x.index));

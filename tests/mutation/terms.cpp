@@ -100,6 +100,8 @@ private:
                             [&](const kernel::Store &x) { store(x, mask); },
                             [&](const kernel::Call &) { throw Undecided(); },
                             [&](const kernel::Barrier &) {},
+                            [&](const kernel::Commit &) {},
+                            [&](const kernel::Wait &) {},
                             [&](const kernel::Arrive &x) {
                               auto at = static_cast<std::size_t>(value(x.index, mask)[0]);
                               auto most = static_cast<std::uint64_t>(value(x.arrivals, mask)[0]) - 1;

@@ -12,9 +12,9 @@ namespace nestsmith::proofs {
 
 namespace {
 
-using kernel::Allocation, kernel::Arrive, kernel::Assumption, kernel::Barrier, kernel::Declare, kernel::If,
-    kernel::Kernel, kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store,
-    kernel::ThreadIndex;
+using kernel::Allocation, kernel::Arrive, kernel::Assumption, kernel::Barrier, kernel::Commit, kernel::Declare,
+    kernel::If, kernel::Kernel, kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store,
+    kernel::Wait, kernel::ThreadIndex;
 
 template <class T> Formula fits_in(const Poly &p) {
   return all(
@@ -114,6 +114,8 @@ private:
                 }
               },
               [](const Barrier &) {},
+              [](const Commit &) {},
+              [](const Wait &) {},
               [&](const Arrive &x) {
                 check(x.index);
                 check(x.arrivals);

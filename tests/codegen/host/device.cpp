@@ -44,7 +44,16 @@ void switch_fiber(Fiber &from, Fiber &to, bool for_good = false) {
 
 enum class State { ready, at_block_barrier, at_warp_barrier, ended };
 
+/// A copy in flight.
+struct Copy {
+  unsigned char *to;
+  unsigned char data[16];
+  std::size_t bytes, group;
+};
+
 struct Thread : Fiber {
+  std::vector<Copy> copies;
+  std::size_t commits = 0;
   uint3 index = {};
   State state = State::ended;
   int line = 0; ///< of the barrier that it waits at
@@ -74,6 +83,7 @@ public:
     switch_fiber(self, scheduler_);
   }
   unsigned char *arena_array(std::size_t offset) const;
+  Thread &running() { return *running_; }
 
 private:
   static constexpr std::size_t stack_bytes = std::size_t{1} << 18;
@@ -102,6 +112,8 @@ void Device::enter() {
   if (__sanitizer_finish_switch_fiber)
     __sanitizer_finish_switch_fiber(nullptr, &device.scheduler_.stack, &device.scheduler_.bytes);
   device.call_(device.closure_);
+  if (!device.running_->copies.empty())
+    fail("a thread ends with a copy in flight");
   device.running_->state = State::ended;
   switch_fiber(*device.running_, device.scheduler_, true);
 }
@@ -271,6 +283,22 @@ bool any_in_block(bool value, int line) {
 void wait_for_warp(int line) { Device::get().wait(State::at_warp_barrier, line); }
 unsigned char *Arena::operator+(std::size_t offset) const { return Device::get().arena_array(offset); }
 void add_arena_array(const void *kernel, ArenaArray array) { Device::get().arenas[kernel].push_back(array); }
+void start_copy(void *to, const void *data, std::size_t bytes) {
+  Thread &self = Device::get().running();
+  Copy &copy = self.copies.emplace_back(Copy{static_cast<unsigned char *>(to), {}, bytes, self.commits});
+  std::copy_n(static_cast<const unsigned char *>(data), bytes, copy.data);
+}
+void commit_copies() { ++Device::get().running().commits; }
+void wait_copies(std::size_t pending) {
+  Thread &self = Device::get().running();
+  std::erase_if(self.copies, [&](const Copy &copy) {
+    bool arrives = copy.group + pending < self.commits;
+    if (arrives)
+      std::copy_n(copy.data, copy.bytes, copy.to);
+    return arrives;
+  });
+}
+
 void set_shared(unsigned char *begin, unsigned char *end) {
   Device::get().shared_begin = begin;
   Device::get().shared_end = end;

@@ -32,6 +32,24 @@ void wait_for_warp(int line);
 /// The same as `wait_for_block`. Returns whether `value` is true in any thread of the block.
 bool any_in_block(bool value, int line);
 
+/// The groups of asynchronous copies of the running thread. The data of a copy arrives when the thread waits
+/// for its group. A thread must not end with a copy in flight.
+void start_copy(void *to, const void *data, size_t bytes);
+void commit_copies();
+void wait_copies(size_t pending);
+/// Stands for `cp.async`. It reads the source here, in code under sanitizers.
+inline void copy_async(void *to, const void *from, size_t bytes, bool exists) {
+  unsigned char data[16] = {};
+  if ((reinterpret_cast<uintptr_t>(to) | (exists ? reinterpret_cast<uintptr_t>(from) : 0)) % bytes != 0)
+    fail("a copy of %zu bytes is misaligned", bytes);
+  for (size_t n = 0; n < bytes; ++n) {
+    if (exists)
+      data[n] = static_cast<const unsigned char *>(from)[n];
+    static_cast<unsigned char *>(to)[n] = unwritten;
+  }
+  start_copy(to, data, bytes);
+}
+
 /// Shared memory whose size the launch names: what stands for `extern __shared__ unsigned char NAME[]`. Each of
 /// its arrays lies alone, at its exact size.
 struct Arena {

@@ -68,4 +68,47 @@ inline int expect_certificates(const Program &source, const kernel::Kernel &kern
   }
 }
 
+/// The n-th wait leaves `more` groups more in flight; it is removed if `more` is negative. n counts down to -1
+/// where there is one.
+inline kernel::Stmt with_wait(const kernel::Stmt &stmt, int &n, std::int64_t more, kernel::Wait &changed) {
+  if (const auto *wait = kernel::as<kernel::Wait>(stmt); wait && n-- == 0) {
+    changed = *wait;
+    return more < 0 ? kernel::make_seq({}) : kernel::make(kernel::Wait{wait->pending + more, wait->note});
+  }
+  return kernel::map_children(stmt,
+                              [&](const kernel::Stmt &child) { return with_wait(child, n, more, changed); });
+}
+
+/// Removes each wait, and lets each wait leave one group more in flight. Then the simulator reports reads of
+/// data in flight: exactly the reads of the certificate. Without a wait, or if a tile has one copy, later
+/// copies may also overwrite this data. If the copies have several stages, a relaxed wait leaves only the
+/// latest ones in flight. Gives the number of waits.
+inline int expect_wait_certificates(const Program &source, const kernel::Kernel &kernel,
+                                    bool one_stage = true) {
+  using Read = std::pair<std::string, std::string>; // buffer, reader
+  bool one_copy = std::ranges::all_of(kernel.shared, [](const auto &tile) { return tile.slots == 1; });
+  for (int n = 0;; ++n)
+    for (std::int64_t more : {1, -1}) {
+      kernel::Kernel changed = kernel;
+      kernel::Wait wait;
+      int left = n;
+      changed.body = with_wait(changed.body, left, more, wait);
+      if (left >= 0)
+        return n;
+      std::set<Read> found, promised;
+      for (const Hazard &hazard : wait.hazards)
+        promised.emplace(hazard.buffer, hazard.reader);
+      for (const Hazard &hazard : hazards_found(source, changed))
+        if (hazard.kind == Hazard::Kind::read_after_write)
+          found.emplace(hazard.buffer, hazard.reader);
+        else
+          EXPECT_TRUE((more < 0 || one_copy) && hazard.kind == Hazard::Kind::write_after_write)
+              << name(hazard.kind);
+      if (more > 0 && !one_stage)
+        EXPECT_TRUE(!found.empty() && std::ranges::includes(promised, found)) << wait.note;
+      else
+        EXPECT_EQ(found, promised) << wait.note << (more < 0 ? ", removed" : ", relaxed");
+    }
+}
+
 } // namespace nestsmith::test

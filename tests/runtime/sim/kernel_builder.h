@@ -74,6 +74,12 @@ public:
     kernel::Stmt inner = nested(body), other = otherwise ? nested(otherwise) : nullptr;
     add(kernel::make(kernel::If{std::move(condition), "", inner, other}));
   }
+  void copy_async(const Buffer &to, Expr index, Expr value) {
+    int lanes = value.lanes();
+    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), "", lanes, true}));
+  }
+  void commit() { add(kernel::make(kernel::Commit{})); }
+  void wait(std::int64_t pending) { add(kernel::make(kernel::Wait{pending, ""})); }
   void sync_block(std::string note = {}) {
     add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(note)}));
   }

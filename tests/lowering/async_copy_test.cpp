@@ -1,0 +1,196 @@
+/// Asynchronous copies in the kernel: groups, waits, barriers. tests/runtime/sim/async_copy_test.cpp shows that
+/// each wait and each barrier is needed.
+
+#include "lowering/lower.h"
+#include "lowering/verify_kernel.h"
+
+#include "tests/lowering/tiled_gemm.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::TiledGemm;
+
+TiledGemm copied(std::int64_t k, std::int64_t stages) {
+  TiledGemm t(8, 8, k);
+  for (BlockRef tile : {t.A, t.B})
+    t.s.async_copy(tile);
+  if (stages > 1)
+    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, stages - 1, 2}});
+  return t;
+}
+
+TEST(AsyncCopy, OfTwoStagesReadsAsWrittenByHand) {
+  EXPECT_EQ("\n" + kernel::print(lower(copied(12, 2).s)), R"(
+kernel gemm(A[8, 12]: u32, B[12, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
+  let j_outer: i32 = blockIdx.x of 2
+  let i_outer: i32 = blockIdx.y of 2
+  let tid: i32 = threadIdx.x of 16
+  shared A_shared[32]: u32  # 4 x 4 tile of A, for 2 iterations in flight
+  shared B_shared[32]: u32 at byte 128  # 4 x 4 tile of B, for 2 iterations in flight
+  local AB[1]: u32  # 1 x 1 results of one thread
+  let i: i32 = i_outer*4 + tid//4
+  let j: i32 = j_outer*4 + tid%4
+  let A_k: i32 = tid%4
+  let B_k: i32 = tid//4
+  AB[0] = 0
+  A_shared[tid] = async A[i*12 + A_k]
+  B_shared[tid] = async B[B_k*8 + j]
+  commit copies  # A_shared, B_shared
+  for k_outer < 3:
+    let A_k'1: i32 = k_outer*4 + tid%4 + 4
+    let B_k'1: i32 = k_outer*4 + tid//4 + 4
+    wait for copies, 0 pending  # A_shared, B_shared: copied above, read below by AB
+    sync block  # A_shared, B_shared: written above, read below by AB; read above by AB, overwritten by the next k_outer
+    if k_outer + 1 < 3:  # not in the last iteration of k_outer
+      A_shared[(k_outer + 1)%2*16 + tid] = async A[i*12 + A_k'1]
+      B_shared[(k_outer + 1)%2*16 + tid] = async B[B_k'1*8 + j]
+    commit copies  # A_shared, B_shared
+    for k_inner < 4:
+      AB[0] = AB[0] + A_shared[k_outer%2*16 + tid//4*4 + k_inner]*B_shared[k_outer%2*16 + k_inner*4 + tid%4]
+  C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0 else 0)
+)");
+}
+
+TEST(AsyncCopy, WithoutAPipelineIsWaitedForAtOnce) {
+  EXPECT_EQ("\n" + kernel::print(lower(copied(12, 1).s)), R"(
+kernel gemm(A[8, 12]: u32, B[12, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
+  let j_outer: i32 = blockIdx.x of 2
+  let i_outer: i32 = blockIdx.y of 2
+  let tid: i32 = threadIdx.x of 16
+  shared A_shared[16]: u32  # 4 x 4 tile of A
+  shared B_shared[16]: u32 at byte 64  # 4 x 4 tile of B
+  local AB[1]: u32  # 1 x 1 results of one thread
+  let i: i32 = i_outer*4 + tid//4
+  let j: i32 = j_outer*4 + tid%4
+  AB[0] = 0
+  for k_outer < 3:
+    let A_k: i32 = k_outer*4 + tid%4
+    let B_k: i32 = k_outer*4 + tid//4
+    A_shared[tid] = async A[i*12 + A_k]
+    B_shared[tid] = async B[B_k*8 + j]
+    commit copies  # A_shared, B_shared
+    wait for copies, 0 pending  # A_shared, B_shared: copied above, read below by AB
+    sync block  # A_shared, B_shared: written above, read below by AB
+    for k_inner < 4:
+      AB[0] = AB[0] + A_shared[tid//4*4 + k_inner]*B_shared[k_inner*4 + tid%4]
+    sync block  # A_shared, B_shared: read above by AB, overwritten by the next k_outer
+  C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0 else 0)
+)");
+}
+
+struct Counts {
+  int commits = 0, barriers = 0;
+  std::vector<std::int64_t> waits;
+};
+
+Counts counts(const kernel::Stmt &body) {
+  Counts result;
+  kernel::walk(body, [&](const kernel::Stmt &stmt) {
+    result.commits += kernel::as<kernel::Commit>(stmt) != nullptr;
+    result.barriers += kernel::as<kernel::Barrier>(stmt) != nullptr;
+    if (const auto *wait = kernel::as<kernel::Wait>(stmt))
+      result.waits.push_back(wait->pending);
+  });
+  return result;
+}
+
+/// A pipeline of n stages ends n - 1 groups before the loop, and leaves n - 2 of them in flight.
+TEST(AsyncCopy, HasOneWaitOneBarrierAndOneCommitAStep) {
+  for (std::int64_t stages : {2, 3, 4})
+    for (std::int64_t k : {5, 8, 20, 37}) {
+      TiledGemm t = copied(k, stages);
+      kernel::Kernel kernel = lower(t.s).only();
+      SCOPED_TRACE(kernel::print(kernel));
+      Counts all = counts(kernel.body);
+      EXPECT_EQ(all.commits, stages);
+      EXPECT_EQ(all.waits, std::vector<std::int64_t>{stages - 2});
+      EXPECT_EQ(all.barriers, 1);
+    }
+}
+
+/// The commit of a step stays where a partition removes the copies of the step.
+TEST(AsyncCopy, EndsAGroupInStepsWithoutCopies) {
+  TiledGemm t = copied(21, 3);
+  t.s.partition(t.k_outer);
+  kernel::Kernel kernel = lower(t.s).only();
+  Counts all = counts(kernel.body);
+  EXPECT_EQ(all.waits.size() + 2, static_cast<std::size_t>(all.commits)) << kernel::print(kernel);
+}
+
+/// A tile of ordinary stores needs a barrier of its own, which also orders the asynchronous tile.
+TEST(AsyncCopy, SharesTheBarrierOfAnOrdinaryTile) {
+  TiledGemm t(8, 8, 12);
+  t.s.async_copy(t.A);
+  kernel::Kernel kernel = lower(t.s).only();
+  EXPECT_EQ(counts(kernel.body).barriers, 2) << kernel::print(kernel);
+}
+
+TEST(AsyncCopy, FillsTailsByItsMask) {
+  TiledGemm t(7, 6, 11);
+  for (BlockRef tile : {t.A, t.B})
+    t.s.async_copy(tile);
+  std::string text = kernel::print(lower(t.s));
+  EXPECT_TRUE(contains(text, "A_shared[tid] = async (A[i*11 + A_k] where i < 7 and A_k < 11 else 0)")) << text;
+}
+
+TEST(AsyncCopy, HasTheWidthOfItsVector) {
+  for (std::int64_t lanes : {2, 4}) {
+    Schedule s(test::gemm(8, 8, 8, DType::f32));
+    BlockRef tile = s.cache_read(s.block("AB"), "B", Scope::shared);
+    s.compute_at(tile, s.split(s.loop("i"), {infer, 8})[0]);
+    s.vectorize(s.split(s.loops(tile).back(), {infer, lanes})[1]);
+    s.async_copy(tile);
+    for (bool transposed : {false, true}) {
+      if (transposed)
+        s.transform_layout(tile, "k, j -> j, k");
+      int found = 0;
+      kernel::walk(lower(s).kernels.front().body, [&](const kernel::Stmt &stmt) {
+        const auto *store = kernel::as<kernel::Store>(stmt);
+        if (!store || !store->async)
+          return;
+        ++found;
+        EXPECT_EQ(store->lanes, transposed ? 1 : lanes);
+        EXPECT_EQ(store->value.as<Load>()->lanes, store->lanes);
+      });
+      EXPECT_EQ(found, transposed ? lanes : 1);
+    }
+  }
+}
+
+TEST(VerifyKernel, RefusesAsynchronousStoresThatAreNoCopies) {
+  kernel::Kernel kernel = lower(copied(12, 2).s).only();
+  auto with = [&](const auto &change) {
+    std::function<kernel::Stmt(const kernel::Stmt &)> rewrite = [&](const kernel::Stmt &stmt) {
+      const auto *store = kernel::as<kernel::Store>(stmt);
+      if (!store || !store->async)
+        return kernel::map_children(stmt, rewrite);
+      kernel::Store copy = *store;
+      change(copy);
+      return kernel::make(copy);
+    };
+    kernel::Kernel changed = kernel;
+    changed.body = rewrite(kernel.body);
+    return kernel::find_breach(changed, true).value_or("");
+  };
+  EXPECT_EQ(with([](kernel::Store &) {}), "");
+  EXPECT_TRUE(contains(with([](kernel::Store &x) { x.value = x.value + int_imm(1, DType::u32); }),
+                       "which is no copy from global to shared memory"));
+}
+
+TEST(VerifyKernel, RefusesWaitsThatOnlySomeThreadsReach) {
+  kernel::Kernel kernel = lower(copied(12, 2).s).only();
+  for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0, ""}), kernel::make(kernel::Commit{})}) {
+    kernel::Kernel changed = kernel;
+    Expr some = Expr(kernel.indices.back().var) < int_imm(1, DType::i32);
+    changed.body = kernel::make_seq({kernel::make(kernel::If{some, "", stmt}), kernel.body});
+    EXPECT_TRUE(contains(kernel::find_breach(changed, true).value_or(""),
+                         "stands below a guard that differs between the threads of a block"));
+  }
+}
+
+} // namespace
+} // namespace nestsmith
