@@ -2,6 +2,7 @@
 
 #include "dsl/fragment.h"
 #include "dsl/printer.h"
+#include "dsl/vector_access.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -65,7 +66,8 @@ private:
                                           const char *verb) const {
     std::vector<Expr> inside;
     for (std::size_t d = 0; d < indices.size(); ++d)
-      inside.push_back(simplify(in_loops(indices[d], block, bounds_) - placement_.region[d].min, bounds_));
+      inside.push_back(
+          without_single_loops(in_loops(indices[d], block, bounds_) - placement_.region[d].min, bounds_));
     if (fragment_.holds(lane.var, inside, bounds_))
       return std::nullopt;
     return fmt::format(

@@ -130,10 +130,6 @@ const Block *only_block(const For &loop) {
   return left == 0 ? as<Block>(inner->body) : nullptr;
 }
 
-namespace {
-
-/// Replaces loops of one iteration, which the kernel does not contain either. The digits of a swizzle add up
-/// again only if all of them belong to the same sum.
 Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   Expr result = substitute(e, [&](const Var &var) {
     auto range = bounds.find(var);
@@ -141,6 +137,8 @@ Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   });
   return simplify(result, bounds);
 }
+
+namespace {
 
 /// The offset of an access in terms of the loops: into a parameter, or into the live part of a temporary in its
 /// layout.

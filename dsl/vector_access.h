@@ -41,6 +41,10 @@ bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds);
 /// values of x - y in the lanes are consecutive, starting at a multiple of `lanes`.
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
+/// Replaces loops of one iteration, which the kernel does not contain either. The digits of a swizzle add up
+/// again only if all of them belong to the same sum.
+Expr without_single_loops(const Expr &e, const Bounds &bounds);
+
 struct VectorBreach {
   const char *requirement; ///< tag of a `Requires` line of dsl/primitives/vectorize.h or tensorize.h
   std::string message;     ///< states the actual and the expected value, and ends with the remedy
