@@ -1,5 +1,6 @@
 #include "dsl/vector_access.h"
 
+#include "dsl/call_rules.h"
 #include "dsl/fill_tails.h"
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
@@ -138,16 +139,8 @@ Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
-namespace {
-
-/// The offset of an access in terms of the loops: into a parameter, or into the live part of a temporary in its
-/// layout.
-Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector<Expr> &indices,
-                 const Block &block) {
+Expr offset_in_memory(Placements &placements, const Buffer &buffer, std::vector<Expr> inside) {
   const Bounds &bounds = placements.bounds();
-  std::vector<Expr> inside;
-  for (const Expr &index : indices)
-    inside.push_back(in_loops(index, block, bounds));
   if (buffer->role == Role::temporary && buffer->scope != Scope::global) {
     const Placement &placement = placements.of(buffer);
     for (std::size_t d = 0; d < inside.size(); ++d)
@@ -161,6 +154,8 @@ Expr flat_offset(Placements &placements, const Buffer &buffer, const std::vector
     offset = offset + inside[d] * strides[d];
   return simplify(offset, bounds);
 }
+
+namespace {
 
 /// Whether the buffer is in memory. Registers have no vector accesses.
 bool in_memory(const Buffer &buffer) { return !in_registers(buffer->scope); }
@@ -243,7 +238,10 @@ private:
     bool parameter = buffer->role != Role::temporary;
     if (lasting && !parameter)
       return;
-    Expr offset = flat_offset(placements_, buffer, indices, block_);
+    std::vector<Expr> inside;
+    for (const Expr &index : indices)
+      inside.push_back(in_loops(index, block_, bounds_));
+    Expr offset = offset_in_memory(placements_, buffer, std::move(inside));
     auto motion = motion_along(offset, loop_.var, lanes_, bounds_);
     if (!motion || !(motion->still() || motion->contiguous())) {
       if (intrinsic_)
@@ -317,6 +315,8 @@ bool is_vector_copy(Placements &filled, const For &loop, const Block &block) {
 std::optional<VectorBreach> vector_breach(Placements &filled, const Var &var, const Intrinsic *intrinsic,
                                           bool lasting) {
   const For &loop = *find_loop(filled.program().body, var);
+  if (intrinsic && intrinsic->group == Group::warp)
+    return call_breach(filled, loop, *intrinsic, lasting);
   return Inspector(filled, loop, *only_block(loop), intrinsic).run(lasting);
 }
 

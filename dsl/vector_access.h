@@ -45,6 +45,10 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
 /// again only if all of them belong to the same sum.
 Expr without_single_loops(const Expr &e, const Bounds &bounds);
 
+/// The offset of an access with these indices in terms of the loops: into a parameter, or into the live part of
+/// a temporary in its layout.
+Expr offset_in_memory(Placements &placements, const Buffer &buffer, std::vector<Expr> indices);
+
 struct VectorBreach {
   const char *requirement; ///< tag of a `Requires` line of dsl/primitives/vectorize.h or tensorize.h
   std::string message;     ///< states the actual and the expected value, and ends with the remedy

@@ -135,9 +135,11 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   check_meaning(edit, loop, block, nest, intrinsic);
   For copy = loop;
   copy.form = Tensorized{intrinsic};
-  if (auto breach = lasting_breach(edit.program(), loop.var, &intrinsic))
+  Program next = edit.program();
+  next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy)));
+  if (auto breach = lasting_breach(next, loop.var, &intrinsic))
     edit.refuse(breach->requirement, breach->message, {loop.var->name, block.id->name});
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(std::move(next));
 }
 
 } // namespace nestsmith::primitives

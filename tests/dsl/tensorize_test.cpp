@@ -231,6 +231,52 @@ TEST(ComputeInlineRefuses, OperandsWithoutWhichALoopIsNotItsIntrinsic) {
   EXPECT_TRUE(test::same_meaning(copies));
 }
 
+/// Products of f16 in f32, for 32 matrices.
+Schedule matrix_products(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Workload w("products");
+  Tensor a = w.placeholder("A", {32, m, k}, DType::f16), b = w.placeholder("B", {32, k, n}, DType::f16);
+  Reduce r = reduce_axis("k", k);
+  Tensor c = w.compute("C", {32, m, n}, {"b", "i", "j"}, [&](Expr batch, Expr i, Expr j) {
+    return sum(cast(DType::f32, a(batch, i, r)) * cast(DType::f32, b(batch, r, j)), r);
+  });
+  return Schedule(w.output({c}));
+}
+
+TEST(TensorizeRefuses, LoopsOfLanesAroundTheCallOfAWarp) {
+  Schedule s = matrix_products(16, 8, 16);
+  s.bind(s.loop("b"), Axis::lane);
+  expect_refused(
+      s, "tensorize.lanes", [&] { s.tensorize(s.loop("i"), "mma_m16n8k16"); },
+      "the call of mma_m16n8k16 at i is executed by all lanes of a warp, but it is below b, which is "
+      "bound to lane; bind only the loops of other blocks to it",
+      {"i", "C"});
+}
+
+TEST(TensorizeRefuses, NestsOfOtherExtents) {
+  Schedule s = matrix_products(16, 8, 8);
+  expect_refused(
+      s, "tensorize.extent", [&] { s.tensorize(s.loop("i"), "mma_m16n8k16"); },
+      "the nest of i has the loops i < 16, j < 8, k < 8, but mma_m16n8k16 takes the serial loops i < 16, "
+      "j < 8, k < 16 in any order; split and reorder the loops so that the innermost loops have these "
+      "extents",
+      {"i"});
+  Schedule lane_wise = matrix_products(16, 8, 16);
+  lane_wise.unroll(lane_wise.loop("j"));
+  expect_refused(lane_wise, "tensorize.extent",
+                 [&] { lane_wise.tensorize(lane_wise.loop("i"), "mma_m16n8k16"); },
+                 "the nest of i has loops that are not serial and constant, but mma_m16n8k16 takes", {"i"});
+}
+
+/// The loops of the nest may have another order, and nothing may change them afterwards.
+TEST(TensorizeRefuses, ChangesOfTheLoopsOfItsNest) {
+  Schedule s = matrix_products(16, 8, 16);
+  s.reorder({s.loop("k"), s.loop("i"), s.loop("j")});
+  s.tensorize(s.loop("k"), "mma_m16n8k16");
+  EXPECT_TRUE(test::same_meaning(s));
+  expect_refused(s, "any.lanes", [&] { s.split(s.loop("j"), {infer, 4}); }, "the loop k is tensorized", {"k"});
+  expect_refused(s, "any.lanes", [&] { s.unroll(s.loop("i")); }, "the loop k is tensorized", {"k"});
+}
+
 TEST(TensorizeOwes, TilesThatAreNotSideBySide) {
   Schedule s(product(4, 8, 16));
   auto C = s.block("C");

@@ -45,8 +45,8 @@ struct OneCall {
         elements *= *as_int(extent);
       DType dtype = operand.formal->dtype;
       bool result = operand.formal == x.result().formal;
-      params.push_back(b.param("p_" + operand.formal->name, elements, result ? Role::inout : Role::input,
-                               dtype == DType::tf32 ? DType::f32 : dtype));
+      params.push_back(
+          b.param("p_" + operand.formal->name, elements, result ? Role::inout : Role::input, dtype));
       std::int64_t count = operand.as<Rows>() ? elements : elements_per_lane(operand);
       places.push_back({operand.as<Rows>() ? b.shared(operand.formal->name, count, dtype)
                                            : b.local(operand.formal->name, count, dtype),
@@ -67,8 +67,7 @@ struct OneCall {
   void fill(std::size_t operand) {
     const Operand &o = x.operands[operand];
     for (std::int64_t r = 0; r < elements_per_lane(o); ++r)
-      b.store(places[operand].buffer, number(r),
-              cast(o.formal->dtype, at(params[operand], element(operand, r))));
+      b.store(places[operand].buffer, number(r), at(params[operand], element(operand, r)));
   }
   void fill_all() {
     for (std::size_t n = 0; n < places.size(); ++n)
@@ -86,9 +85,11 @@ std::vector<Array> inputs(const kernel::Kernel &kernel) {
   std::uint32_t seed = 1;
   for (const Buffer &buffer : kernel.params) {
     arrays.emplace_back(buffer->dtype, std::vector<std::int64_t>{*as_int(buffer->shape[0])});
+    bool is_unsigned = buffer->dtype == DType::u8 || buffer->dtype == DType::u32;
     for (std::int64_t n = 0; n < arrays.back().size(); ++n) {
       seed = seed * 1103515245 + 12345;
-      arrays.back().set(n, Scalar::from_double(buffer->dtype, static_cast<double>(seed >> 16 & 7) - 3));
+      arrays.back().set(
+          n, Scalar::from_double(buffer->dtype, static_cast<double>(seed >> 16 & 7) - (is_unsigned ? 0 : 3)));
     }
   }
   return arrays;
@@ -110,10 +111,11 @@ struct Product {
 };
 
 TEST(SimulateCall, ComputesTheProductsOfItsMeaning) {
-  for (auto [name, sum, operand, k] : {Product{"mma_m16n8k16", DType::f32, DType::f16, 16},
-                                       Product{"mma_m16n8k16", DType::f32, DType::bf16, 16},
-                                       Product{"mma_m16n8k8", DType::f32, DType::tf32, 8},
-                                       Product{"mma_m16n8k32", DType::i32, DType::i8, 32}}) {
+  for (auto [name, sum, operand, k] :
+       {Product{"mma_m16n8k16", DType::f32, DType::f16, 16},
+        Product{"mma_m16n8k16", DType::f32, DType::bf16, 16}, Product{"mma_m16n8k8", DType::f32, DType::f32, 8},
+        Product{"mma_m16n8k32", DType::i32, DType::i8, 32},
+        Product{"mma_m16n8k32", DType::u32, DType::u8, 32}}) {
     OneCall call(intrinsic(name, sum, operand));
     call.fill_all();
     call.b.call(call.x, call.places);

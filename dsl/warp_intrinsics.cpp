@@ -1,0 +1,201 @@
+#include "dsl/intrinsic_table.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+/// "%4, %5, %6" for `each` = "%{}", 3 numbers from 4 on.
+std::string listed(std::int64_t count, std::string_view each, std::int64_t first = 0) {
+  std::string text;
+  for (std::int64_t n = 0; n < count; ++n)
+    text += (n == 0 ? "" : ", ") + fmt::format(fmt::runtime(each), first + n);
+  return text;
+}
+
+// ---- the instruction `mma` (PTX ISA, "Matrix Fragments for mma.m16n8k16", and the same for k8 and k32)
+
+/// The operands of a matrix product.
+struct Factors {
+  DType dtype;
+  std::string_view type, suffix; ///< in CUDA C++ and in PTX
+  DType sum;
+  std::string_view sum_type;
+  std::int64_t k, per_register; ///< extent of the sum; elements in a register of 4 bytes
+  Feature feature;
+
+  std::int64_t words() const { return k / per_register / 2; } ///< registers of A in a lane; B has half
+};
+
+/// The registers of an operand as `unsigned int`. f32 is rounded to tf32 first.
+std::string registers_text(const Factors &x, char to, char from, std::int64_t words) {
+  if (x.dtype != DType::f32)
+    return fmt::format("  const unsigned int *{} = reinterpret_cast<const unsigned int *>({});\n", to, from);
+  std::string text = fmt::format("  unsigned int {}[{}];\n", to, words);
+  for (std::int64_t n = 0; n < words; ++n)
+    text +=
+        fmt::format("  asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"({0}[{2}]) : \"f\"({1}[{2}]));\n", to, from, n);
+  return text;
+}
+
+std::string mma_text(const std::string &name, const Factors &x) {
+  std::int64_t words = x.words();
+  std::string_view sum = is_float(x.sum) ? "f32" : "s32";
+  return fmt::format(
+      "/// c += a*b, for the 16 x {0} and {0} x 8 elements in the registers of a warp.\n"
+      "static __device__ __forceinline__ void {1}({2} *c, const {3} *a, const {3} *b) {{\n"
+      "{4}{5}"
+      "  asm volatile(\"mma.sync.aligned.m16n8k{0}.row.col.{6}.{7}.{7}.{6} {{{8}}}, {{{9}}}, {{{10}}}, \"\n"
+      "               \"{{{8}}};\"\n"
+      "               : {11}\n"
+      "               : {12}, {13});\n"
+      "}}\n",
+      x.k, name, x.sum_type, x.type, registers_text(x, 'x', 'a', words), registers_text(x, 'y', 'b', words / 2),
+      sum, x.suffix, listed(4, "%{}"), listed(words, "%{}", 4), listed(words / 2, "%{}", 4 + words),
+      listed(4, is_float(x.sum) ? "\"+f\"(c[{}])" : "\"+r\"(c[{}])"), listed(words, "\"r\"(x[{}])"),
+      listed(words / 2, "\"r\"(y[{}])"));
+}
+
+/// for i < 16, j < 8, k < K: c[i, j] = c[i, j] + a[i, k]*b[k, j]. Lane 4*g + t holds rows g and g + 8 of A and
+/// C, and column g of B. A product in tf32 rounds its operands, which are f32, as its meaning says.
+Intrinsic mma(const Factors &x) {
+  std::string name = fmt::format("mma_m16n8k{}", x.k);
+  Buffer c = formal_buffer("c", x.sum, {16, 8}), a = formal_buffer("a", x.dtype, {16, x.k}),
+         b = formal_buffer("b", x.dtype, {x.k, 8});
+  std::int64_t n = x.per_register,
+               half = 4 * n; // along k, the first registers of all lanes hold `half` elements
+  std::string lane = fmt::format("k%{}//{}", half, n);
+  InRegisters of_c{"i, j -> i%8*4 + j//2, i//8*2 + j%2"};
+  InRegisters of_a{fmt::format("i, k -> i%8*4 + {}, k//{}*{} + i//8*{} + k%{}", lane, half, 2 * n, n, n)};
+  InRegisters of_b{fmt::format("k, j -> j*4 + {}, k//{}*{} + k%{}", lane, half, n, n)};
+  auto factor = [&](const Expr &e) { return cast(x.sum, x.dtype == DType::f32 ? cast(DType::tf32, e) : e); };
+  Var i = make_var("i"), j = make_var("j"), k = make_var("k");
+  Expr product = factor(load(a, {i, k})) * factor(load(b, {k, j}));
+  return {.name = name,
+          .group = Group::warp,
+          .operands = {{c, of_c}, {a, of_a, 4}, {b, of_b, 4}},
+          .meaning = {{{i, 16}, {j, 8}, {k, x.k}}, {c, {i, j}, load(c, {i, j}) + product}},
+          .feature = x.feature,
+          .prelude = mma_text(name, x)};
+}
+
+// ---- the instruction `ldmatrix`
+
+/// How ldmatrix reads a tile: the operand in registers, and the addresses of the 8 x 8 matrices.
+struct Matrices {
+  const char *name;
+  std::int64_t rows, columns; ///< of the tile
+  const char *fragment;
+  std::vector<Expr> (*start)(const Expr &lane); ///< of the row that the lane supplies
+  std::size_t along;                            ///< the contiguous dimension of the tile
+  bool transposed;
+};
+
+/// for i < R, j < C: tile[i, j] = rows[i, j]
+Intrinsic ldmatrix(const Matrices &x, DType dtype, std::string_view type) {
+  Buffer tile = formal_buffer("tile", dtype, {x.rows, x.columns}),
+         rows = formal_buffer("rows", dtype, {x.rows, x.columns});
+  Var i = make_var("i"), j = make_var("j"), lane = make_var("lane");
+  std::int64_t words = x.rows * x.columns / 64;
+  std::string slots = listed(words, "%{}"), outputs = listed(words, "\"=r\"(x[{}])");
+  std::string prelude = fmt::format(
+      "/// A tile of {0} x {1} elements to the registers of a warp. Each lane supplies the address of a row.\n"
+      "static __device__ __forceinline__ void {2}({3} *tile, const {3} *row) {{\n"
+      "  unsigned int *x = reinterpret_cast<unsigned int *>(tile);\n"
+      "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x{4}{5}.shared.b16 {{{6}}}, [%{4}];\"\n"
+      "               : {7}\n"
+      "               : \"r\"((unsigned int)__cvta_generic_to_shared(row))\n"
+      "               : \"memory\");\n"
+      "}}\n",
+      x.rows, x.columns, x.name, type, words, x.transposed ? ".trans" : "", slots, outputs);
+  return {.name = x.name,
+          .group = Group::warp,
+          .operands = {{tile, InRegisters{x.fragment}, 4},
+                       {rows, Rows{lane, x.start(lane), x.along, 8, 8 * words}, 16}},
+          .meaning = {{{i, x.rows}, {j, x.columns}}, {tile, {i, j}, load(rows, {i, j})}},
+          .feature = Feature::ldmatrix,
+          .prelude = prelude};
+}
+
+std::vector<Matrices> matrices() {
+  constexpr const char *a = "i, k -> i%8*4 + k%8//2, k//8*4 + i//8*2 + k%2";
+  constexpr const char *b = "k, j -> j*4 + k%8//2, k//8*2 + k%2";
+  constexpr const char *b2 = "k, j -> j%8*4 + k%8//2, j//8*4 + k//8*2 + k%2";
+  using Indices = std::vector<Expr>;
+  return {
+      {"ldmatrix_a", 16, 16, a,
+       [](const Expr &lane) {
+         return Indices{lane % 16, lane / 16 * 8};
+       },
+       1, false},
+      {"ldmatrix_a_trans", 16, 16, a,
+       [](const Expr &lane) {
+         return Indices{lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8};
+       },
+       0, true},
+      {"ldmatrix_b", 16, 8, b,
+       [](const Expr &lane) {
+         return Indices{lane % 16, 0};
+       },
+       1, true},
+      {"ldmatrix_b_trans", 16, 8, b,
+       [](const Expr &lane) {
+         return Indices{lane / 8 * 8, lane % 8};
+       },
+       0, false},
+      {"ldmatrix_b2", 16, 16, b2,
+       [](const Expr &lane) {
+         return Indices{lane % 16, lane / 16 * 8};
+       },
+       1, true},
+      {"ldmatrix_b2_trans", 16, 16, b2,
+       [](const Expr &lane) {
+         return Indices{lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8};
+       },
+       0, false},
+  };
+}
+
+// ---- shuffles
+
+/// for i < 32: sum = sum + x[i], where lane i holds x[i] and every lane gets the sum
+Intrinsic warp_sum(DType dtype, std::string_view type) {
+  Buffer x = formal_buffer("x", dtype, {lanes_per_warp}), sum = formal_buffer("sum", dtype, {});
+  Var i = make_var("i");
+  return {.name = "warp_sum",
+          .group = Group::warp,
+          .operands = {{x, InRegisters{"i -> i, 0"}}, {sum, InRegisters{"r -> r, 0"}}},
+          .meaning = {{{i, lanes_per_warp}}, {sum, {}, load(sum, {}) + load(x, {i})}},
+          .prelude = fmt::format("/// *sum += the sum of *x over the lanes of the warp, in every lane\n"
+                                 "static __device__ __forceinline__ void warp_sum(const {0} *x, {0} *sum) {{\n"
+                                 "  {0} total = *x;\n"
+                                 "  for (int distance = 16; distance > 0; distance /= 2)\n"
+                                 "    total += __shfl_xor_sync(0xffffffffu, total, distance);\n"
+                                 "  *sum += total;\n"
+                                 "}}\n",
+                                 type)};
+}
+
+} // namespace
+
+std::vector<Intrinsic> warp_intrinsics() {
+  using enum DType;
+  std::vector<Intrinsic> all = {
+      mma({f16, "__half", "f16", f32, "float", 16, 2, Feature::mma_f16}),
+      mma({bf16, "__nv_bfloat16", "bf16", f32, "float", 16, 2, Feature::mma_bf16}),
+      mma({f32, "float", "tf32", f32, "float", 8, 1, Feature::mma_tf32}),
+      mma({i8, "signed char", "s8", i32, "int", 32, 4, Feature::mma_i8}),
+      mma({u8, "unsigned char", "u8", u32, "unsigned int", 32, 4, Feature::mma_i8}),
+      warp_sum(f32, "float"),
+      warp_sum(i32, "int"),
+      warp_sum(u32, "unsigned int"),
+  };
+  for (const Matrices &x : matrices()) {
+    all.push_back(ldmatrix(x, f16, "__half"));
+    all.push_back(ldmatrix(x, bf16, "__nv_bfloat16"));
+  }
+  return all;
+}
+
+} // namespace nestsmith

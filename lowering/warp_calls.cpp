@@ -1,0 +1,121 @@
+#include "lowering/warp_calls.h"
+
+#include "dsl/error.h"
+#include "dsl/match.h"
+
+#include <algorithm>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+class CallMaker {
+public:
+  CallMaker(Kernel &kernel, const Intrinsic &intrinsic, Bounds bounds)
+      : kernel_(kernel), intrinsic_(intrinsic), bounds_(std::move(bounds)) {}
+
+  Stmt run(const Loop &loop) {
+    read(loop);
+    auto found = match(intrinsic_, nest_, bounds_);
+    internal_check(found.has_value(), "a nest does not mean what its intrinsic means");
+    match_ = std::move(*found);
+    Call call{intrinsic_, {}};
+    for (const Operand &operand : intrinsic_.operands) {
+      const auto &access = *match_.operands.at(operand.formal).as<Load>();
+      align(access.buffer, operand.alignment);
+      call.places.push_back(
+          {access.buffer, operand.as<Rows>() ? row(operand, access) : start(operand, access)});
+    }
+    return make(std::move(call));
+  }
+
+private:
+  /// Collects the nest, with its own declarations expanded.
+  void read(const Loop &loop) {
+    nest_.loops.push_back({loop.var, as_int(loop.extent).value()});
+    bounds_.set_extent(loop.var, loop.extent);
+    read(loop.body);
+  }
+  void read(const Stmt &stmt) {
+    if (const auto *declare = as<Declare>(stmt)) {
+      definitions_[declare->var] = expanded(declare->value);
+    } else if (const auto *inner = as<Loop>(stmt)) {
+      read(*inner);
+    } else if (const auto *seq = as<Seq>(stmt)) {
+      for (const Stmt &child : seq->stmts)
+        read(child);
+    } else {
+      const auto *store = as<Store>(stmt);
+      internal_check(store && store->lanes == 1 && !nest_.body.buffer, "a call of a warp has one store");
+      nest_.body = {store->buffer, {expanded(store->indices[0])}, expanded(store->value)};
+    }
+  }
+  Expr expanded(const Expr &e) const { return substitute(e, definitions_); }
+
+  /// The first register. The obligations have shown the lanes, so the registers determine the layout.
+  Expr start(const Operand &operand, const Load &access) const {
+    std::map<Var, Expr> zero;
+    for (const NestLoop &loop : nest_.loops)
+      zero[loop.var] = Expr(0);
+    Expr first = simplify(substitute(access.indices[0], zero), bounds_);
+    std::vector<Expr> loops = loops_of(operand);
+    const IndexMap &map = operand.as<InRegisters>()->map;
+    if (map.logical().size() > loops.size())
+      loops.emplace_back(0);
+    Expr distance = simplify(access.indices[0] - first - map(loops)[1], bounds_);
+    internal_check(as_int(distance) == 0, "a fragment in other registers than its intrinsic takes");
+    return first;
+  }
+
+  /// The address that a lane supplies.
+  Expr row(const Operand &operand, const Load &access) const {
+    const auto &rows = *operand.as<Rows>();
+    std::vector<Expr> loops = loops_of(operand);
+    std::map<Var, Expr> values;
+    for (std::size_t d = 0; d < loops.size(); ++d)
+      values[*loops[d].as<Var>()] = substitute(rows.start[d], {{rows.lane, lane()}});
+    return simplify(substitute(access.indices[0], values), bounds_);
+  }
+
+  /// The loops of the nest that stand for the indices of the operand.
+  std::vector<Expr> loops_of(const Operand &operand) const {
+    std::vector<Expr> loops;
+    for (const Expr &index : indices_of(intrinsic_.meaning, operand.formal))
+      loops.emplace_back(match_.loops.at(*index.as<Var>()));
+    return loops;
+  }
+
+  Expr lane() const {
+    for (const ThreadIndex &index : kernel_.indices)
+      if (index.axis == Axis::thread_x)
+        return floormod(Expr(index.var), Expr(lanes_per_warp));
+    internal_error("a call of a warp in a kernel without threads");
+  }
+
+  void align(const Buffer &buffer, std::int64_t bytes) {
+    for (auto *list : {&kernel_.shared, &kernel_.local})
+      for (Allocation &allocation : *list)
+        if (allocation.buffer == buffer)
+          allocation.alignment = std::max(allocation.alignment, bytes);
+  }
+
+  Kernel &kernel_;
+  const Intrinsic &intrinsic_;
+  Bounds bounds_;
+  Nest nest_;
+  std::map<Var, Expr> definitions_; ///< declared in the nest
+  Match match_;
+};
+
+} // namespace
+
+Stmt warp_call(Kernel &kernel, const Loop &loop, Bounds bounds) {
+  walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *declare = as<Declare>(stmt);
+    if (auto range = declare ? range_of(declare->value, bounds) : std::nullopt)
+      bounds.set(declare->var, *range);
+  });
+  return CallMaker(kernel, std::get<Tensorized>(loop.form).intrinsic, std::move(bounds)).run(loop);
+}
+
+} // namespace nestsmith::kernel

@@ -1,0 +1,229 @@
+/// Nests that a warp executes as calls of intrinsics, in whole schedules.
+
+#include "codegen/cuda.h"
+#include "lowering/lower.h"
+#include "schedules/fetch.h"
+#include "schedules/workloads.h"
+#include "tests/dsl/support.h"
+#include "tests/gemm_sizes.h"
+#include "tests/runtime/check/right.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_right;
+
+/// The matrix instruction for operands of a dtype: its name, its extent along k, and the elements of a
+/// register.
+struct Unit {
+  const char *name;
+  std::int64_t k, per_register;
+};
+Unit unit_for(DType dtype) {
+  return byte_size(dtype) == 1  ? Unit{"mma_m16n8k32", 32, 4}
+         : dtype == DType::tf32 ? Unit{"mma_m16n8k8", 8, 1}
+                                : Unit{"mma_m16n8k16", 16, 2};
+}
+
+constexpr const char *accumulator = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2";
+
+/// The map of an operand with `rows` rows (A: 16, B: 8) along the loop that is not k.
+std::string map_of(const Unit &unit, std::int64_t rows, bool k_first) {
+  std::int64_t n = unit.per_register, half = 4 * n;
+  std::string lane = fmt::format("i%8*4 + k%{}//{}", half, n), words = fmt::format("k%{}//{}", unit.k, half);
+  std::string registers = rows == 16 ? fmt::format("{}*{} + i%16//8*{} + k%{}", words, 2 * n, n, n)
+                                     : fmt::format("{}*{} + k%{}", words, n, n);
+  return fmt::format("{} -> {}, i//{}, k//{}, {}", k_first ? "k, i" : "i, k", lane, rows, unit.k, registers);
+}
+
+/// Binds the loops over 16 x 8 tiles of results to the lanes that hold them.
+void bind_accumulator(Schedule &s, Loop i, Loop j) {
+  auto [i_tile, i_half, i_lane] = s.split(i, {infer, 2, 8});
+  auto [j_tile, j_lane, j_pair] = s.split(j, {infer, 4, 2});
+  s.reorder({i_lane, j_lane, i_tile, j_tile, i_half, j_pair});
+  s.bind(s.fuse(i_lane, j_lane), Axis::lane);
+  for (Loop loop : {i_tile, j_tile, i_half, j_pair})
+    s.unroll(loop);
+}
+
+/// Each lane loads its elements of an operand.
+void load_by_lanes(Schedule &s, BlockRef block, Loop at, const Unit &unit, bool k_first) {
+  s.compute_at(block, at);
+  auto loops = s.loops_below(block, at);
+  Loop row = loops[k_first ? 1 : 0], k = loops[k_first ? 0 : 1];
+  auto [row_outer, row_lane] = s.split(row, {infer, 8});
+  auto [k_word, k_lane, k_in] = s.split(k, {infer, 4, unit.per_register});
+  s.reorder({row_lane, k_lane, row_outer, k_word, k_in});
+  s.bind(s.fuse(row_lane, k_lane), Axis::lane);
+  for (Loop loop : {row_outer, k_word, k_in})
+    s.unroll(loop);
+}
+
+struct Options {
+  Transposed transposed = {};
+  bool ldmatrix = false;
+  bool other_intrinsic = false;       ///< ldmatrix for the other layout of A
+  std::int64_t padding = 0;           ///< elements after each row of the tile of A
+  std::string a_map = {}, b_map = {}; ///< instead of those of the unit
+};
+
+/// ldmatrix loads the tiles of 16 x 16 of A, or of 16 x 8 of B.
+void load_matrices(Schedule &s, BlockRef block, Loop at, bool is_a, bool k_first, const std::string &name) {
+  s.compute_at(block, at);
+  auto loops = s.loops_below(block, at);
+  Loop row = loops[k_first ? 1 : 0], k = loops[k_first ? 0 : 1];
+  auto [row_tile, row_in] = s.split(row, {infer, is_a ? 16 : 8});
+  auto [k_tile, k_in] = s.split(k, {infer, 16});
+  s.reorder({row_tile, k_tile, row_in, k_in});
+  s.unroll(row_tile);
+  s.unroll(k_tile);
+  s.tensorize(row_in, name);
+}
+
+/// Tiles of 64 x 32 in 4 warps of 32 x 16.
+Schedule product(const Shape &shape, DType dtype, const Options &options = {}) {
+  Unit unit = unit_for(dtype);
+  Schedule s(gemm(shape, dtype, options.transposed));
+  auto AB = s.block("AB"), C = s.block("C");
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_warp, i_tile, i_in] = s.split(i, {infer, 2, 2, 16});
+  auto [j_block, j_warp, j_tile, j_in] = s.split(j, {infer, 2, 2, 8});
+  auto [k_outer, k_step, k_in] = s.split(k, {infer, 2, unit.k});
+  s.reorder({i_block, j_block, i_warp, j_warp, k_outer, k_step, i_tile, j_tile, i_in, j_in, k_in});
+  s.set_scope(AB, Scope::warp);
+  auto warp = s.fuse(i_warp, j_warp);
+  s.reverse_compute_at(C, warp);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(warp, Axis::warp);
+  for (std::string operand : {"A", "B"}) {
+    bool is_a = operand == "A", k_first = is_a ? options.transposed.a : !options.transposed.b;
+    auto tile = s.cache_read(AB, operand, Scope::shared);
+    auto fragment = s.cache_read(AB, operand + "_shared", Scope::warp);
+    if (options.ldmatrix)
+      load_matrices(s, fragment, k_step, is_a, k_first,
+                    fmt::format("ldmatrix_{}{}", is_a ? "a" : "b",
+                                (is_a == k_first) != (is_a && options.other_intrinsic) ? "_trans" : ""));
+    else
+      load_by_lanes(s, fragment, k_step, unit, k_first);
+    fetch_tile(s, tile, k_outer, 128);
+    if (is_a && options.padding != 0)
+      s.storage_align(tile, 0, 32, options.padding);
+    const std::string &map = is_a ? options.a_map : options.b_map;
+    s.transform_layout(fragment, map.empty() ? map_of(unit, is_a ? 16 : 8, k_first) : map);
+  }
+  auto init = s.decompose_reduction(AB, k_outer);
+  auto zeros = s.loops_below(init, warp), out = s.loops_below(C, warp);
+  s.reorder({zeros[0], zeros[2], zeros[1], zeros[3]});
+  bind_accumulator(s, s.fuse(zeros[0], zeros[2]), s.fuse(zeros[1], zeros[3]));
+  bind_accumulator(s, out[0], out[1]);
+  s.transform_layout(AB, accumulator);
+  for (Loop loop : {k_step, i_tile, j_tile})
+    s.unroll(loop);
+  s.tensorize(i_in, unit.name);
+  return s;
+}
+
+constexpr Transposed layouts[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+
+TEST(WarpCalls, MultiplyEveryTypeInEveryLayout) {
+  for (DType dtype : {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8})
+    for (const Transposed &transposed : layouts)
+      expect_right(product({64, 32, 64}, dtype, {transposed}));
+}
+
+TEST(WarpCalls, AreRightAtEverySize) {
+  for (const Shape &shape : {Shape{1, 1, 1}, Shape{16, 8, 16}, Shape{65, 31, 33}, Shape{17, 64, 100}})
+    for (DType dtype : {DType::f16, DType::tf32, DType::i8})
+      expect_right(product(shape, dtype));
+}
+
+TEST(WarpCalls, LoadMatrices) {
+  for (DType dtype : {DType::f16, DType::bf16})
+    for (const Transposed &transposed : layouts)
+      for (const Shape &shape : {Shape{64, 32, 32}, Shape{70, 40, 50}})
+        expect_right(product(shape, dtype, {.transposed = transposed, .ldmatrix = true}));
+}
+
+TEST(WarpCalls, KeepTheMeaningAtEveryStep) {
+  EXPECT_TRUE(test::same_meaning(product({64, 32, 32}, DType::i8)));
+}
+
+std::string owed(const Schedule &s) {
+  std::string all;
+  for (const Obligation &obligation : s.obligations())
+    all += obligation.message + "\n";
+  return all;
+}
+
+TEST(WarpCallsOwe, TheFragmentsOfTheirOperands) {
+  std::string text =
+      owed(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .a_map = "i, k -> i%8*4 + k%4, i//8, k//4"}));
+  EXPECT_TRUE(contains(
+      text, "the layout of A_shared_warp (stored i, k -> i%8*4 + k%4, i//8, k//4) does not give the "
+            "lanes and registers of the operand a of the call of mma_m16n8k16 at i_3; use "
+            "transform_layout with the map \"i, j -> i%8*4 + j//2%4, i//16, j//8*4 + i//8%2*2 + j%2\""))
+      << text;
+  // The map of the message fits.
+  std::size_t begin = text.find("operand a"), first = text.find('"', begin) + 1;
+  std::string map = text.substr(first, text.find('"', first) - first);
+  EXPECT_EQ(owed(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .a_map = map})), "") << map;
+}
+
+TEST(WarpCallsOwe, RowsThatAreContiguousAndAligned) {
+  std::string across = owed(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .other_intrinsic = true}));
+  EXPECT_TRUE(contains(across,
+                       "the call of ldmatrix_a_trans at ax_A_shared_i_inner reads 8 consecutive elements of "
+                       "A_shared along ax_A_shared_i_inner in each row, but they are not contiguous"))
+      << across;
+  std::string padded = owed(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .padding = 4}));
+  EXPECT_TRUE(contains(padded, "which is not always a multiple of 8 elements (16 bytes); pad the rows with "
+                               "storage_align, or change the layout"))
+      << padded;
+  expect_right(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .padding = 8}));
+}
+
+/// C = A*B for one warp, after `change`.
+std::string owed_by_one_warp(const std::function<void(Schedule &, BlockRef)> &change) {
+  Schedule s(matmul({16, 8, 16}, DType::f16));
+  auto C = s.block("C");
+  auto sums = s.cache_write(C, Scope::warp);
+  (void)sums;
+  change(s, C);
+  return owed(s);
+}
+
+TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
+  auto tensorized = [](Schedule &s, BlockRef C) { s.tensorize(s.loops(C)[0], "mma_m16n8k16"); };
+  std::string init = owed_by_one_warp(tensorized);
+  EXPECT_TRUE(contains(init, "the init of block C is not part of the call of mma_m16n8k16 at i; use "
+                             "decompose_reduction, and bind its loops to the lanes that hold the elements"))
+      << init;
+  std::string scope = owed_by_one_warp([&](Schedule &s, BlockRef C) {
+    s.decompose_reduction(C, s.loops(C)[0]);
+    tensorized(s, C);
+  });
+  EXPECT_TRUE(contains(scope, "the operand ")) << scope;
+}
+
+TEST(WarpCalls, AreCallsOfTheKernel) {
+  Schedule s = product({64, 64, 64}, DType::f16, {.ldmatrix = true});
+  EXPECT_TRUE(contains(print(s.program()), "for i_3 < 16 tensorized by mma_m16n8k16:\n")) << print(s.program());
+  kernel::Kernel kernel = lower(s).only();
+  std::string text = kernel::print(kernel), cuda = cuda_kernel(kernel);
+  for (const char *call : {"mma_m16n8k16(AB[i_2*8 + j_2*4], A_shared_warp[i_2*8], B_shared_warp[j_2*4])\n",
+                           "ldmatrix_a(A_shared_warp[", "ldmatrix_b(B_shared_warp["})
+    EXPECT_TRUE(contains(text, call)) << text;
+  for (const char *line :
+       {"  __align__(4) __half A_shared_warp[2 * 8];\n", "  __shared__ __align__(16) __half A_shared[",
+        "mma_m16n8k16(&AB[i_2 * 8 + j_2 * 4], &A_shared_warp[i_2 * 8], &B_shared_warp[j_2 * 4]);\n",
+        "static __device__ __forceinline__ void ldmatrix_a(__half *tile, const __half *row) {\n"})
+    EXPECT_TRUE(contains(cuda, line)) << cuda;
+}
+
+} // namespace
+} // namespace nestsmith
