@@ -87,6 +87,8 @@ Instruction decoded(std::uint64_t low, std::uint64_t high, std::uint32_t sm, std
   result.unit = unit_of(low & 0x1FF);
   result.ffma = (low & 0x1FF) == 0x023;
   result.dp4a = (low & 0x1FF) == 0x026;
+  result.mma = (low & 0x1FF) == 0x03C || (low & 0x1FF) == 0x037;
+  result.ldmatrix = (low & 0x1FF) == 0x03B;
   result.predicated = (low >> 12 & 15) != 7;
   result.stall = static_cast<std::uint8_t>(std::max<std::uint64_t>(control & 15, 1));
   result.written = control >> 5 & 7;

@@ -31,6 +31,8 @@ struct Instruction {
   Unit unit = Unit::other;
   bool ffma = false;                    ///< FFMA, a part of `fp32`
   bool dp4a = false;                    ///< IDP.4A
+  bool mma = false;                     ///< HMMA or IMMA
+  bool ldmatrix = false;                ///< LDSM
   bool predicated = false;              ///< a branch or exit that some warps do not take
   std::uint8_t stall = 1;               ///< clocks before the next instruction of the warp
   std::uint8_t written = no_scoreboard; ///< scoreboard that is set until the result is in its register

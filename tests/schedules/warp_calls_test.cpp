@@ -2,12 +2,15 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/model/machine_code.h"
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
 #include "tests/gemm_sizes.h"
 #include "tests/runtime/check/right.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -208,6 +211,29 @@ TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
     tensorized(s, C);
   });
   EXPECT_TRUE(contains(scope, "the operand ")) << scope;
+}
+
+/// Eight products and eight loads of matrices in each tile along k.
+TEST(WarpCalls, CompileToInstructionsOfTheMatrixUnit) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  for (DType dtype : {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8})
+    for (bool ldmatrix : {false, true})
+      for (const char *arch : {"sm_80", "sm_90a"}) {
+        if (ldmatrix && unit_for(dtype).k != 16)
+          continue;
+        kernel::Kernel kernel = lower(product({129, 130, 131}, dtype, {.ldmatrix = ldmatrix})).only();
+        cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
+        EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0) << arch;
+        auto code = model::machine_code(compiled.cubin, entry_name(kernel));
+        EXPECT_EQ(std::ranges::count_if(code, &model::Instruction::mma), 8) << name(dtype) << " " << arch;
+        EXPECT_EQ(std::ranges::count_if(code, &model::Instruction::ldmatrix), ldmatrix ? 8 : 0)
+            << name(dtype) << " " << arch;
+      }
 }
 
 TEST(WarpCalls, AreCallsOfTheKernel) {
