@@ -303,7 +303,10 @@ private:
 bool is_vector_copy(Placements &filled, const For &loop, const Block &block) {
   std::int64_t lanes = as_int(loop.extent).value();
   auto is_one = [&](const Buffer &buffer, const std::vector<Expr> &indices) {
-    Expr offset = flat_offset(filled, buffer, indices, block);
+    std::vector<Expr> inside;
+    for (const Expr &index : indices)
+      inside.push_back(in_loops(index, block, filled.bounds()));
+    Expr offset = offset_in_memory(filled, buffer, std::move(inside));
     auto motion = motion_along(offset, loop.var, lanes, filled.bounds());
     return motion && motion->contiguous() && is_vector(buffer->dtype, lanes) &&
            is_multiple(in_lane(offset, loop.var, 0, filled.bounds()), lanes, filled.bounds());

@@ -1,0 +1,53 @@
+#pragma once
+/// Products by the matrix instructions of a warp (`mma.sync`), for operands of f16, bf16, tf32 or i8.
+
+#include "dsl/schedule.h"
+#include "schedules/rung.h"
+
+#include <array>
+
+namespace nestsmith::tensor {
+
+/// The layouts of the operands of one instruction, for boxes of any number of its tiles. Of the 32 lanes, 8
+/// count rows of A and C or columns of B, and 4 count groups of `width` elements along k, which fill a register
+/// of 4 bytes. In the accumulator, they count pairs of columns.
+struct Instruction {
+  std::string name;   ///< the argument of `tensorize`
+  std::int64_t width; ///< operand elements in a register
+  std::int64_t k() const { return 8 * width; }
+  std::string a_layout() const, b_layout() const;
+  static constexpr const char *c_layout = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2";
+};
+/// The instruction for this dtype of a product. Throws UserError (usage) if there is none.
+Instruction instruction_for(DType dtype);
+
+/// Splits the loops over the rows and columns of a fragment, and binds the part that counts lanes. A lane takes
+/// `width` consecutive columns. Returns the other loops, outermost first; the last one is over these columns.
+std::vector<Loop> to_lanes(Schedule &s, Loop row, Loop column, std::int64_t width);
+
+/// The source of the operands of a warp.
+enum class Source : std::uint8_t {
+  global,  ///< loads of each lane from global memory
+  shared,  ///< loads of each lane from tiles in shared memory
+  ldmatrix ///< tiles in shared memory, by `ldmatrix`; operands of 2 bytes only, others use loads
+};
+
+struct Tiles {
+  std::array<std::int64_t, 2> warps = {1, 1}; ///< of a thread block: rows, columns
+  std::array<std::int64_t, 2> results = {16,
+                                         8}; ///< of a warp: rows, a multiple of 16; columns, a multiple of 8
+  std::int64_t steps = 1;                    ///< instructions along k in one tile
+  Source source = Source::global;
+  bool swizzled = false;  ///< the tiles in shared memory
+  std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
+
+  std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }
+};
+
+/// The schedule of alpha*A*B + beta*C for these tiles.
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles);
+
+/// Vectors of 16 bytes need rows of A and B that start at multiples of 16 bytes.
+std::optional<Variant> variant(const Shape &shape, DType dtype);
+
+} // namespace nestsmith::tensor
