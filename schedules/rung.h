@@ -4,6 +4,7 @@
 #include "dsl/knobs.h"
 #include "dsl/schedule.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -82,11 +83,18 @@ struct Rung {
   /// may be empty.
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
 
+  /// The element types that `build` supports, the usual one first. Empty: all, and f32 is the usual one.
+  std::vector<DType> dtypes = {};
+
   /// The best knobs of the rung `tuned`, which has the same schedule function, as `tune export` writes them.
   /// The command line takes the values of knobs from this table, by the GPU, the element type and the shape.
   /// Without the command line, `build` takes the defaults. Empty: no table.
   std::string table = {}, tuned = {};
 
+  /// `wanted` if the rung supports it, otherwise its usual element type.
+  DType dtype(DType wanted = DType::f32) const {
+    return dtypes.empty() || std::ranges::find(dtypes, wanted) != dtypes.end() ? wanted : dtypes.front();
+  }
   std::string full_name() const { return tutorial.empty() ? name : tutorial + "/" + name; }
 };
 

@@ -28,6 +28,8 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "operands stored transposed, a batch of products, and a bias with relu in the same kernel"},
       {"worklog", "CUDA matrix multiplication, kernels 1 to 6", "S. Boehm's worklog, measured on an A6000",
        "the way from a naive kernel to one near cuBLAS, with the tile sizes of the worklog"},
+      {"tensor", "products by matrix units", "nestsmith",
+       "fragments in the lanes of a warp, ldmatrix, swizzled tiles, and asynchronous copies in several stages"},
       {"fast", "schedules to tune", "nestsmith",
        "the choices of a product, as knobs: the best values depend on the GPU and on the shape"},
   };

@@ -1,5 +1,6 @@
 #include "tools/command.h"
 #include "tools/explain_text.h"
+#include "tools/fragment_picture.h"
 #include "tools/heatmap.h"
 #include "tools/machine.h"
 
@@ -43,6 +44,10 @@ ExitCode explain(const Context &context) {
   Choice choice = given_rung(context);
   ChosenGpu chosen = choose_gpu(context);
   Prepared prepared = prepare(context, choice, chosen.gpu);
+  if (context.arguments.has("heatmap"))
+    if (Buffer fragment =
+            find_fragment(prepared.scheduled.schedule.program(), *context.arguments.value("heatmap")))
+      return show_fragment(context, prepared.scheduled, fragment);
   if (context.arguments.has("heatmap"))
     return show_heatmap(context, analyse(std::move(prepared), chosen.gpu), *context.arguments.value("heatmap"));
   std::string note;
@@ -107,7 +112,8 @@ Command explain_command() {
            {"against", "RUNG", "compare with this rung; default: the previous rung of the tutorial"},
            {.name = "heatmap",
             .value = "ACCESS",
-            .help = "draw the banks or sectors of one access, given by number or buffer; default: the most "
+            .help = "draw the banks or sectors of one access, given by number or buffer, or the "
+                    "lanes and registers of a fragment; default: the most "
                     "expensive access",
             .optional_value = true},
            {"metrics", "", "also print every metric with its profiler name"},

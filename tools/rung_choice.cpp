@@ -126,6 +126,7 @@ Choice from_rung(const Rung &rung) {
   choice.name = rung.full_name();
   choice.summary = rung.summary;
   choice.default_shape = rung.default_shape;
+  choice.default_dtype = rung.dtype();
   // A rung of a different rank than a matrix product need not define all three shapes.
   bool own = rung.gpu_shape.size() == rung.default_shape.size();
   choice.gpu_shape = own ? rung.gpu_shape : rung.default_shape;

@@ -2,12 +2,52 @@
 
 #include "schedules/tensor/tiles.h"
 
+#include <string>
+
 namespace nestsmith::tensor {
 
 namespace {
 
 /// 16 warps, one instruction each for a step of k: 64 x 32 results.
 constexpr Tiles sixteen_warps = {.warps = {4, 4}, .results = {16, 8}, .steps = 2, .source = Source::shared};
+
+Tiles by_ldmatrix() {
+  Tiles tiles = sixteen_warps;
+  tiles.source = Source::ldmatrix;
+  return tiles;
+}
+
+Tiles without_conflicts() {
+  Tiles tiles = by_ldmatrix();
+  tiles.swizzled = true;
+  return tiles;
+}
+
+Tiles in_flight(std::int64_t stages) {
+  Tiles tiles = without_conflicts();
+  tiles.stages = stages;
+  return tiles;
+}
+
+/// 8 warps of 64 x 32 results.
+Tiles large_warps() {
+  Tiles tiles = in_flight(3);
+  tiles.warps = {2, 4};
+  tiles.results = {64, 32};
+  return tiles;
+}
+
+Tiles with_ahead() {
+  Tiles tiles = large_warps();
+  tiles.ahead = true;
+  return tiles;
+}
+
+/// "2x4" as two numbers.
+std::array<std::int64_t, 2> grid(const std::string &text) {
+  std::size_t cross = text.find('x');
+  return {std::stoll(text.substr(0, cross)), std::stoll(text.substr(cross + 1))};
+}
 
 } // namespace
 
@@ -20,23 +60,54 @@ Schedule shared(const Shape &shape, DType dtype, const Target &target) {
 }
 
 Schedule ldmatrix(const Shape &shape, DType dtype, const Target &target) {
-  Tiles tiles = sixteen_warps;
-  tiles.source = Source::ldmatrix;
-  return product(shape, dtype, target, tiles);
+  return product(shape, dtype, target, by_ldmatrix());
 }
 
 Schedule swizzled(const Shape &shape, DType dtype, const Target &target) {
-  Tiles tiles = sixteen_warps;
-  tiles.source = Source::ldmatrix;
-  tiles.swizzled = true;
+  return product(shape, dtype, target, without_conflicts());
+}
+
+Schedule async2(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, in_flight(2));
+}
+
+Schedule async3(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, in_flight(3));
+}
+
+Schedule async4(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, in_flight(4));
+}
+
+Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, large_warps());
+}
+
+Schedule ahead(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, with_ahead());
+}
+
+Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
+  Tiles tiles = with_ahead();
+  tiles.group = 8;
   return product(shape, dtype, target, tiles);
 }
 
-/// 8 warps of 64 x 32 results: an operand in registers is used by several instructions.
-Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target) {
-  return product(
-      shape, dtype, target,
-      {.warps = {2, 4}, .results = {64, 32}, .steps = 2, .source = Source::ldmatrix, .swizzled = true});
+Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  Tiles tiles;
+  tiles.warps = grid(knobs.choose("warps", std::vector<std::string>{"2x4", "2x2", "4x2", "1x4", "4x4"}));
+  tiles.results = grid(knobs.choose("results", std::vector<std::string>{"64x32", "64x64", "32x32", "32x64",
+                                                                        "64x128", "128x64", "16x32", "16x16"}));
+  tiles.steps = knobs.choose("steps", {2, 1, 4});
+  tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
+  tiles.swizzled = knobs.flag("swizzled", true);
+  tiles.stages = knobs.choose("stages", {3, 1, 2, 4, 5});
+  tiles.ahead = knobs.flag("ahead", true);
+  tiles.group = knobs.choose("group", {8, 1, 4, 16});
+  Schedule s = product(shape, dtype, target, tiles);
+  if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))
+    s.launch_bounds(blocks);
+  return s;
 }
 
 } // namespace nestsmith::tensor

@@ -11,6 +11,12 @@ Schedule mma(const Shape &shape, DType dtype, const Target &target);
 Schedule shared(const Shape &shape, DType dtype, const Target &target);
 Schedule ldmatrix(const Shape &shape, DType dtype, const Target &target);
 Schedule swizzled(const Shape &shape, DType dtype, const Target &target);
+Schedule async2(const Shape &shape, DType dtype, const Target &target);
+Schedule async3(const Shape &shape, DType dtype, const Target &target);
+Schedule async4(const Shape &shape, DType dtype, const Target &target);
 Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target);
+Schedule ahead(const Shape &shape, DType dtype, const Target &target);
+Schedule grouped(const Shape &shape, DType dtype, const Target &target);
+Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::tensor

@@ -143,6 +143,8 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
 
   std::int64_t threads = lanes_per_warp * tiles.warps[0] * tiles.warps[1], bytes = byte_size(dtype);
   std::int64_t depth = tiles.steps * instruction.k();
+  std::vector<BlockRef> copies, fragments;
+  bool async = tiles.stages > 1;
   for (char operand : {'A', 'B'}) {
     std::string source(1, operand);
     std::int64_t columns = operand == 'A' ? depth : tiles.tile(1);
@@ -156,6 +158,7 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
     s.transform_layout(fragment, operand == 'A' ? instruction.a_layout() : instruction.b_layout());
     s.compute_at(fragment, k_step);
     load_fragment(s, fragment, operand, k_step, tiles, instruction);
+    fragments.push_back(fragment);
     if (!tile)
       continue;
     std::int64_t width = variant(shape, dtype) ? 1 : 16 / bytes;
@@ -164,6 +167,8 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
     fetch(s, *tile, k_outer, threads, width);
     if (tiles.swizzled)
       swizzle_rows(s, *tile, columns, bytes);
+    copies.push_back(*tile);
+    async = async && width * bytes >= 4; // no asynchronous copy is shorter
   }
   auto init = s.decompose_reduction(AB, k_outer);
   auto cleared = s.loops_below(init, warp);
@@ -171,6 +176,18 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
   unroll_all(s, to_lanes(s, s.fuse(cleared[0], cleared[2]), s.fuse(cleared[1], cleared[3]), 2));
   s.tensorize(i_inside, instruction.name);
   unroll_all(s, {k_step, i_tile, j_tile});
+  if (tiles.ahead && tiles.steps > 1)
+    s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
+  if (async) {
+    std::int64_t last = tiles.stages - 1;
+    for (BlockRef copy : copies)
+      s.async_copy(copy);
+    s.pipeline(k_outer, {{copies[0], 0, 0},
+                         {copies[1], 0, 1},
+                         {fragments[0], last, 2},
+                         {fragments[1], last, 2},
+                         {AB, last, 2}});
+  }
   auto out = s.loops_below(C, warp);
   by_vectors(s, to_lanes(s, out[0], out[1], 2), shape.is_multiple(1, 2));
   return s;

@@ -18,6 +18,8 @@ struct Instruction {
   std::string a_layout() const, b_layout() const;
   static constexpr const char *c_layout = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2";
 };
+/// The dtypes of a product for which there is an instruction.
+inline const std::vector<DType> dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8};
 /// The instruction for this dtype of a product. Throws UserError (usage) if there is none.
 Instruction instruction_for(DType dtype);
 
@@ -38,7 +40,9 @@ struct Tiles {
                                          8}; ///< of a warp: rows, a multiple of 16; columns, a multiple of 8
   std::int64_t steps = 1;                    ///< instructions along k in one tile
   Source source = Source::global;
-  bool swizzled = false;  ///< the tiles in shared memory
+  bool swizzled = false;   ///< the tiles in shared memory
+  std::int64_t stages = 1; ///< more than 1: asynchronous copies of stages - 1 tiles are in flight
+  bool ahead = false;     ///< loads the operands of the next step while the matrix units use those of this step
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
 
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }
