@@ -85,7 +85,7 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const InRegisters 
 
 std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Rows &rows) {
   std::vector<std::vector<Spot>> spots(static_cast<std::size_t>(elements_of(formal)));
-  for (std::int64_t lane = 0; lane < rows.lanes; ++lane)
+  for (std::int64_t lane = 0; lane < lanes_per_warp; ++lane) // the ignored addresses are valid too
     for (std::int64_t n = 0; n < rows.count; ++n) {
       LaneValues environment = {{rows.lane, Scalar::of(DType::i64, lane)}};
       std::int64_t element = 0;
@@ -96,7 +96,8 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Rows &rows) 
           return {};
         element = element * extent + index;
       }
-      spots[static_cast<std::size_t>(element)].push_back({lane, n});
+      if (lane < rows.lanes)
+        spots[static_cast<std::size_t>(element)].push_back({lane, n});
     }
   return spots;
 }
@@ -331,20 +332,24 @@ Table &table() {
 
 const Intrinsic &register_intrinsic(Intrinsic intrinsic) { return table().add(std::move(intrinsic)); }
 
-std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType result) {
+std::vector<const Intrinsic *> all_intrinsics() {
   Table &all = table();
   std::scoped_lock lock(all.mutex);
-  std::vector<const Intrinsic *> found;
+  std::vector<const Intrinsic *> list;
   for (const Intrinsic &intrinsic : all.entries)
-    if (intrinsic.name == name && intrinsic.meaning.body.buffer->dtype == result)
-      found.push_back(&intrinsic);
+    list.push_back(&intrinsic);
+  return list;
+}
+
+std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType result) {
+  std::vector<const Intrinsic *> found = all_intrinsics();
+  std::erase_if(found,
+                [&](const Intrinsic *x) { return x->name != name || x->meaning.body.buffer->dtype != result; });
   return found;
 }
 
 bool is_intrinsic(std::string_view name) {
-  Table &all = table();
-  std::scoped_lock lock(all.mutex);
-  return std::ranges::any_of(all.entries, [&](const Intrinsic &x) { return x.name == name; });
+  return std::ranges::any_of(all_intrinsics(), [&](const Intrinsic *x) { return x->name == name; });
 }
 
 std::string signature(const Intrinsic &intrinsic) {
@@ -356,11 +361,9 @@ std::string signature(const Intrinsic &intrinsic) {
 }
 
 std::vector<std::string> intrinsic_signatures() {
-  Table &all = table();
-  std::scoped_lock lock(all.mutex);
   std::vector<std::string> signatures;
-  for (const Intrinsic &intrinsic : all.entries)
-    signatures.push_back(signature(intrinsic));
+  for (const Intrinsic *intrinsic : all_intrinsics())
+    signatures.push_back(signature(*intrinsic));
   return signatures;
 }
 

@@ -47,7 +47,7 @@ struct InRegisters {
 };
 /// An operand in shared memory. Each of the first `lanes` lanes passes the address of the element `start`,
 /// which depends on `lane`. The call reads `count` consecutive elements from there, along the dimension
-/// `along`.
+/// `along`. The addresses of the other lanes are ignored, but they are valid too.
 struct Rows {
   Var lane;
   std::vector<Expr> start;
@@ -87,6 +87,8 @@ struct Intrinsic {
 /// malformed.
 const Intrinsic &register_intrinsic(Intrinsic intrinsic);
 
+/// The table, in the order of registration.
+std::vector<const Intrinsic *> all_intrinsics();
 /// The intrinsics of this name whose result has this dtype.
 std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType result);
 bool is_intrinsic(std::string_view name);

@@ -141,7 +141,7 @@ std::vector<Matrices> matrices() {
        1, true},
       {"ldmatrix_b_trans", 16, 8, b,
        [](const Expr &lane) {
-         return Indices{lane / 8 * 8, lane % 8};
+         return Indices{lane / 8 % 2 * 8, lane % 8};
        },
        0, false},
       {"ldmatrix_b2", 16, 16, b2,

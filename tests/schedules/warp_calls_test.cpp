@@ -6,9 +6,10 @@
 #include "runtime/model/machine_code.h"
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
+#include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
-#include "tests/gemm_sizes.h"
 #include "tests/runtime/check/right.h"
+#include "tests/schedules/host_compare.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -211,6 +212,24 @@ TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
     tensorized(s, C);
   });
   EXPECT_TRUE(contains(scope, "the operand ")) << scope;
+}
+
+/// The text is run with the meaning of each intrinsic in place of its prelude.
+TEST(WarpCalls, RunOnTheHost) {
+  if (!host::why_not().empty())
+    GTEST_SKIP() << host::why_not();
+  std::vector<Subject> subjects;
+  auto add = [&](DType dtype, const Options &options) {
+    Schedule s = product({65, 40, 50}, dtype, options);
+    kernel::Plan plan = lower(s);
+    subjects.push_back({std::string(name(dtype)), std::move(s), std::move(plan)});
+  };
+  for (DType dtype : {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8})
+    add(dtype, {});
+  for (const Transposed &transposed : layouts)
+    add(DType::f16, {.transposed = transposed, .ldmatrix = true});
+  for (const std::string &problem : differences_on_host(subjects))
+    ADD_FAILURE() << problem;
 }
 
 /// Eight products and eight loads of matrices in each tile along k.

@@ -65,6 +65,7 @@ inline long long __float2ll_rz(float x) {
 inline unsigned long long __float2ull_rz(float x) {
   return x == x ? nestsmith::convert<unsigned long long>(x) : 1ULL << 63;
 }
+inline float host_round_tf32(float x) { return nestsmith::to_float(nestsmith::convert<nestsmith::TF32>(x)); }
 // Four products of bytes, and their sum modulo 2^32.
 template <class Byte, class Word> Word host_dp4a(Word a, Word b, Word sum) {
   unsigned result = static_cast<unsigned>(sum);

@@ -1,0 +1,89 @@
+#include "tests/codegen/host_functions.h"
+
+#include "codegen/spell.h"
+#include "dsl/intrinsic.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::host {
+namespace {
+
+/// `element_a(i * 16 + k)` is an element of the operand a.
+class MeaningSpeller : public ExprSpeller {
+public:
+  std::string element(const Load &load) const override {
+    std::string index = "0";
+    for (std::size_t d = 0; d < load.indices.size(); ++d)
+      index = fmt::format("({}) * {} + {}", index, *as_int(load.buffer->shape[d]), (*this)(load.indices[d]));
+    return fmt::format("element_{}({})", load.buffer->name, index);
+  }
+
+private:
+  std::string variable(const Var &var) const override { return var->name; }
+};
+
+/// A table of the lane and the position of each element, in its first replica, and a function of the element.
+std::string element_text(const Operand &operand, std::size_t number) {
+  std::vector<std::string> spots;
+  for (const std::vector<Spot> &places : spots_of(operand))
+    spots.push_back(fmt::format("{{{}, {}}}", places.front().lane, places.front().at));
+  std::string_view type = c_type(operand.formal->dtype);
+  return fmt::format("    static const int spots_{0}[][2] = {{{1}}};\n"
+                     "    auto element_{0} = [&](int n) -> {2} & {{\n"
+                     "      return (({2} *)operands[spots_{0}[n][0]][{3}])[spots_{0}[n][1]];\n"
+                     "    }};\n",
+                     operand.formal->name, fmt::join(spots, ", "), type, number);
+}
+
+/// Copies the result to its other replicas.
+std::string replica_text(const Operand &result, std::size_t number) {
+  std::string text;
+  for (const std::vector<Spot> &places : spots_of(result))
+    for (const Spot &spot : places)
+      text += fmt::format("    (({0} *)operands[{1}][{2}])[{3}] = (({0} *)operands[{4}][{2}])[{5}];\n",
+                          c_type(result.formal->dtype), spot.lane, number, spot.at, places.front().lane,
+                          places.front().at);
+  return text;
+}
+
+/// Each lane publishes its pointers. The first lane then executes the meaning for all lanes.
+std::string host_function(const Intrinsic &x) {
+  std::string parameters, pointers, elements, loops, replicas;
+  for (std::size_t n = 0; n < x.operands.size(); ++n) {
+    const Operand &operand = x.operands[n];
+    bool result = operand.formal == x.result().formal;
+    parameters += fmt::format("{}{}{} *p{}", n == 0 ? "" : ", ", result ? "" : "const ",
+                              c_type(operand.formal->dtype), n);
+    pointers += fmt::format("  operands[threadIdx.x % 32][{0}] = (void *)p{0};\n", n);
+    elements += element_text(operand, n);
+    if (result)
+      replicas = replica_text(operand, n);
+  }
+  for (const NestLoop &loop : x.meaning.loops)
+    loops += fmt::format("    for (int {0} = 0; {0} < {1}; ++{0})\n", loop.var->name, loop.extent);
+  MeaningSpeller spell;
+  const Store &body = x.meaning.body;
+  return fmt::format("[[maybe_unused]] static void {}({}) {{\n"
+                     "  static void *operands[32][{}];\n{}"
+                     "  __syncwarp();\n"
+                     "  if (threadIdx.x % 32 == 0) {{\n"
+                     "    [[maybe_unused]] auto round_tf32 = host_round_tf32;\n{}{}      {} = {};\n{}"
+                     "  }}\n"
+                     "  __syncwarp();\n"
+                     "}}\n",
+                     x.name, parameters, x.operands.size(), pointers, elements, loops,
+                     spell(load(body.buffer, body.indices)), spell(body.value), replicas);
+}
+
+} // namespace
+
+std::string with_host_functions(std::string cuda) {
+  for (const Intrinsic *x : all_intrinsics())
+    if (std::size_t at = x->prelude.empty() ? std::string::npos : cuda.find(x->prelude);
+        x->group == Group::warp && at != std::string::npos)
+      cuda.replace(at, x->prelude.size(), host_function(*x));
+  return cuda;
+}
+
+} // namespace nestsmith::host
