@@ -74,6 +74,9 @@ struct Intrinsic {
   Nest meaning; ///< over the formal buffers
   /// The feature that an architecture must have for the function. None: all architectures have it.
   std::optional<Feature> feature = {};
+  /// The error of floating-point sums: a sum of T terms counts as up to `rounding_scale`*(T + 2) roundings of
+  /// 2^-24, relative to the sum of the magnitudes of its terms. 1: each addition rounds to nearest.
+  std::int64_t rounding_scale = 1;
   std::string prelude = {}; ///< definition of the function in CUDA C++; empty: CUDA has it
   /// Group thread: the function with its meaning as an expression. `register_intrinsic` sets it.
   Function function = {};

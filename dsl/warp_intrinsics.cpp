@@ -57,6 +57,14 @@ std::string mma_text(const std::string &name, const Factors &x) {
       listed(words / 2, "\"r\"(y[{}])"));
 }
 
+/// The PTX ISA leaves the order, the rounding and the subnormals of the sums unspecified. Measured units align
+/// the products, which are exact, and the old value to the largest of them, and cut off what is below its last
+/// bit. So each of the K + 1 terms of a call loses less than 2^-23 of the largest one, and the result less than
+/// 2^-23 of the total. Relative to the sum S of the magnitudes, a sum of T terms in T/K calls is off by at most
+/// (T/K)*(K + 2)*2^-23*S: by 2*T*(1 + 2/K) roundings of 2^-24, which is at most 3*T for K >= 8. If T < K, it is
+/// one call with zeros, which lose nothing: 2*(T + 2) <= 3*(T + 2).
+constexpr std::int64_t rounding_of_matrix_units = 3;
+
 /// for i < 16, j < 8, k < K: c[i, j] = c[i, j] + a[i, k]*b[k, j]. Lane 4*g + t holds rows g and g + 8 of A and
 /// C, and column g of B. A product in tf32 rounds its operands, which are f32, as its meaning says.
 Intrinsic mma(const Factors &x) {
@@ -77,6 +85,7 @@ Intrinsic mma(const Factors &x) {
           .operands = {{c, of_c}, {a, of_a, 4}, {b, of_b, 4}},
           .meaning = {{{i, 16}, {j, 8}, {k, x.k}}, {c, {i, j}, load(c, {i, j}) + product}},
           .feature = x.feature,
+          .rounding_scale = is_float(x.sum) ? rounding_of_matrix_units : 1,
           .prelude = mma_text(name, x)};
 }
 

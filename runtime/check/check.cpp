@@ -4,6 +4,7 @@
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
+#include "runtime/check/roundings.h"
 #include "runtime/check/stored_array.h"
 
 #include <algorithm>
@@ -120,7 +121,9 @@ CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Ex
     }
     return execution;
   };
-  return check(source, compute, options);
+  CheckOptions scaled = options;
+  scaled.rounding_scale = rounding_scale(plan);
+  return check(source, compute, scaled);
 }
 
 CheckResult Checker::check(const Program &source, const Compute &compute, const CheckOptions &options) {
@@ -172,7 +175,8 @@ CheckResult Checker::check(const Program &source, const Compute &compute, const 
                  "are exact",
                  param->name)});
       else
-        compare_output(expected, given->inputs.arrays[n], arrays[n], given->expected.roundings, one);
+        compare_output(expected, given->inputs.arrays[n], arrays[n],
+                       roundings_of(given->expected, options.rounding_scale), one);
     }
     count_wrong(one);
     if (one.without_bound > 0)

@@ -43,6 +43,8 @@ struct CheckOptions {
   bool exact_only = false; ///< skip `random`
   bool to_first = false;   ///< stop after the first failed run
   bool infinite = false;   ///< add the runs with infinities, for floating-point elements
+  /// The roundings of the matrix unit for each addition, in units of 2^-24; `check` of a plan sets it.
+  std::int64_t rounding_scale = 1;
 };
 
 /// Checks lowered schedules. Caches references for schedules of the same computation.

@@ -362,6 +362,7 @@ private:
       }
     // A product of a sum takes part in at most terms - 1 additions; of the operations of the body one is
     // the accumulating addition and the rest make the term.
+    result.additions += terms - 1;
     result.roundings += reduces ? terms - 1 + std::max<std::int64_t>(operations - 1, 0) : operations;
   }
 

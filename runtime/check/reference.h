@@ -39,6 +39,9 @@ struct Reference {
   /// as K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1), and every other operation
   /// counts as 1. For alpha * A * B + beta * C, the number is K + 3.
   std::int64_t roundings = 0;
+  /// The part of them that are additions of sums: K - 1 for a sum of K terms. A matrix unit rounds these in
+  /// another way (`roundings_of` in roundings.h).
+  std::int64_t additions = 0;
   /// The largest magnitude of any element of any stage, and of any operand of a division, in units of its last
   /// fraction bit. If it is below 2^24, the program computes exact results in single precision for integer
   /// inputs.

@@ -1,5 +1,6 @@
 #include "runtime/check/roundings.h"
 
+#include "dsl/intrinsic.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/reference.h"
 
@@ -48,6 +49,20 @@ std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counte
     for_each_child(e, [&](const Expr &child) { operations += count_operations(child, counted); });
     return std::min(operations, std::int64_t{1} << 40);
   });
+}
+
+std::int64_t rounding_scale(const kernel::Plan &plan) {
+  std::int64_t scale = 1;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      if (const auto *call = kernel::as<kernel::Call>(stmt))
+        scale = std::max(scale, call->intrinsic.get().rounding_scale);
+    });
+  return scale;
+}
+
+std::int64_t roundings_of(const Reference &reference, std::int64_t scale) {
+  return scale == 1 ? reference.roundings : reference.roundings + (scale - 1) * (reference.additions + 3);
 }
 
 } // namespace nestsmith

@@ -2,6 +2,8 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "runtime/check/reference.h"
+#include "runtime/check/roundings.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/model/machine_code.h"
 #include "schedules/fetch.h"
@@ -212,6 +214,18 @@ TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
     tensorized(s, C);
   });
   EXPECT_TRUE(contains(scope, "the operand ")) << scope;
+}
+
+/// A sum of 64 terms has 67 roundings, and 3 for each addition on a matrix unit.
+TEST(WarpCalls, HaveTheErrorBoundOfTheMatrixUnit) {
+  Schedule s = product({64, 32, 64}, DType::f16);
+  EXPECT_EQ(rounding_scale(lower(s)), 3);
+  EXPECT_EQ(rounding_scale(lower(product({64, 32, 64}, DType::i8))), 1);
+  Reference sums;
+  sums.roundings = 64 + 3;
+  sums.additions = 63;
+  EXPECT_EQ(roundings_of(sums, 1), 67);
+  EXPECT_EQ(roundings_of(sums, 3), 67 + 2 * 66);
 }
 
 /// The text is run with the meaning of each intrinsic in place of its prelude.
