@@ -125,7 +125,8 @@ OpCounts Counters::instructions() const {
   for (const OpCounts &ops : {multiply_adds, floating, integer, barriers, branches})
     all += ops;
   for (const AccessCounts &access : accesses)
-    all += {access.requests, access.threads};
+    if (!access.is_async_store())
+      all += {access.requests, access.threads};
   return all;
 }
 

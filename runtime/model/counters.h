@@ -68,6 +68,11 @@ struct AccessCounts : RequestSums {
   RequestSums merged;
 
   bool is_store() const { return load == nullptr; }
+  /// Whether it is the store of an asynchronous copy. One instruction makes both accesses of the copy.
+  bool is_async_store() const {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    return is_store() && store && store->async;
+  }
 };
 
 /// Executed operations, per warp and per thread.
@@ -96,7 +101,7 @@ struct Counters {
   RequestSums total(Scope scope, bool stores) const;
   /// The same for `AccessCounts::merged`.
   RequestSums merged(Scope scope, bool stores) const;
-  /// All operations: accesses, arithmetic, branches and barriers.
+  /// All operations: accesses, arithmetic, branches and barriers. An asynchronous copy is one operation.
   OpCounts instructions() const;
 };
 

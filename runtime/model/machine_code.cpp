@@ -68,6 +68,8 @@ Unit unit_of(std::uint64_t opcode) {
   case 0x186:
   case 0x187:
     return Unit::global_store;
+  case 0x1AE:
+    return Unit::async_copy;
   case 0x11D:
     return Unit::barrier;
   case 0x147:
@@ -94,7 +96,7 @@ Instruction decoded(std::uint64_t low, std::uint64_t high, std::uint32_t sm, std
   result.written = control >> 5 & 7;
   result.read = control >> 8 & 7;
   result.waits = control >> 11 & 63;
-  if (result.unit >= Unit::shared_load && result.unit <= Unit::global_store)
+  if (result.unit >= Unit::shared_load && result.unit <= Unit::async_copy)
     result.bytes = access_bytes[high >> 9 & 7];
   if (result.ffma) {
     result.operands[0] = low >> 24 & 0xFF;

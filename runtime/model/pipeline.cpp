@@ -22,7 +22,7 @@ constexpr double line_clocks = 20;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-bool is_memory(Unit unit) { return unit >= Unit::shared_load && unit <= Unit::global_store; }
+bool is_memory(Unit unit) { return unit >= Unit::shared_load && unit <= Unit::async_copy; }
 
 /// The instruction cache of a scheduler. A new line replaces an arbitrary one.
 class CodeCache {
