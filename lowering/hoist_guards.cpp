@@ -81,10 +81,16 @@ Stmt hoisted(const Stmt &stmt) {
   return guarded(outside, make(std::move(copy)));
 }
 
-/// The loop of a condition `loop + n < extent`, which tests whether a later iteration exists.
-const Var *ahead_of(const Binary &less) {
+/// The note for a condition `loop + n < extent`, which tests whether a later iteration exists; else empty.
+std::string note_on_later(const Binary &less) {
   const auto *sum = less.a.as<Binary>();
-  return sum && sum->op == BinaryOp::add && as_int(sum->b) && as_int(less.b) ? sum->a.as<Var>() : nullptr;
+  const Var *loop =
+      sum && sum->op == BinaryOp::add && as_int(sum->b) && as_int(less.b) ? sum->a.as<Var>() : nullptr;
+  if (!loop)
+    return "";
+  std::int64_t last = *as_int(sum->b);
+  std::string iterations = last == 1 ? "iteration" : std::to_string(last) + " iterations";
+  return "not in the last " + iterations + " of " + (*loop)->name;
 }
 
 /// Adds notes to guards: "tail of i", "not in the last iteration of k".
@@ -97,8 +103,8 @@ Stmt annotate(const Stmt &stmt) {
   std::string list, next;
   for (const Expr &e : conjuncts_of(branch->condition))
     if (const auto *less = e.as<Binary>()) {
-      if (const Var *loop = ahead_of(*less))
-        next = "not in the last iteration of " + (*loop)->name;
+      if (std::string later = note_on_later(*less); !later.empty())
+        next = later;
       if (const Var *var = less->a.as<Var>(); var && names.insert((*var)->name).second)
         list += (list.empty() ? "" : ", ") + (*var)->name;
     }
