@@ -47,6 +47,13 @@ Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads) {
   return lane;
 }
 
+/// Each row of a tile of A gets one k. The stride of these rows distributes the stores of a warp over the
+/// banks.
+static void transpose(Schedule &s, BlockRef tile) {
+  s.transform_layout(tile, "i, k -> k, i");
+  s.storage_align(tile, 0, 32, 4);
+}
+
 void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
                              std::int64_t threads, bool vectors) {
   bool transposed = operand == "A";
@@ -59,10 +66,24 @@ void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &oper
     fetch_tile(s, tile, at, threads);
     fetch_tile(s, registers, at, threads);
   }
-  if (transposed) {
-    s.transform_layout(tile, "i, k -> k, i");
-    s.storage_align(tile, 0, 32, 4);
-  }
+  if (transposed)
+    transpose(s, tile);
+}
+
+bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
+                 DType dtype, bool vectors) {
+  bool narrow = byte_size(dtype) < 4, transposed = operand == "A" && !narrow;
+  bool by_four = vectors && !transposed;
+  if (by_four)
+    s.vectorize(fetch_by_four(s, tile, at, threads));
+  else
+    fetch_tile(s, tile, at, threads);
+  if (transposed)
+    transpose(s, tile);
+  bool possible = by_four || !narrow;
+  if (possible)
+    s.async_copy(tile);
+  return possible;
 }
 
 } // namespace nestsmith

@@ -26,4 +26,10 @@ Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
 void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
                              std::int64_t threads, bool vectors);
 
+/// Copies a tile of `operand` with asynchronous copies: four elements at a time if `vectors` is set and the
+/// layout permits it. Stores A transposed, as `fetch_through_registers`, if one element has 4 bytes or more.
+/// Returns false if elements are too narrow: then the copies are not asynchronous.
+bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
+                 DType dtype, bool vectors);
+
 } // namespace nestsmith

@@ -85,6 +85,9 @@ struct Rung {
 
   /// The element types that `build` supports, the usual one first. Empty: all, and f32 is the usual one.
   std::vector<DType> dtypes = {};
+  /// A feature that the target must have. Without it, `build` throws the error of the first directive that
+  /// needs it.
+  std::optional<Feature> needs = std::nullopt;
 
   /// The best knobs of the rung `tuned`, which has the same schedule function, as `tune export` writes them.
   /// The command line takes the values of knobs from this table, by the GPU, the element type and the shape.

@@ -25,7 +25,7 @@ if [ "${1:-}" = --one ]; then
   log=$folder/$(echo "$rung" | tr / .).$arch.$form.$shape.log
   "$binary" "$@" >"$log" 2>&1 || code=$?
   status=good
-  if [ $code -eq 3 ] && [ "$form" = f16 ]; then
+  if [ $code -eq 3 ] && { [ "$form" = f16 ] || grep -q ' needs sm_' "$log"; }; then
     status=not_taken
   elif [ $code -ne 0 ]; then
     status=refused

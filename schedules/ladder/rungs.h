@@ -11,6 +11,7 @@ namespace nestsmith::ladder {
 Schedule coalesced(const Shape &shape, DType dtype, const Target &target);
 Schedule prefetch(const Shape &shape, DType dtype, const Target &target);
 Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule async(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// Rows of A have K elements; rows of B and C have N.
 std::optional<Variant> vector_variant(const Shape &shape, DType dtype);
 

@@ -20,14 +20,23 @@ void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
       s.unroll(loop);
 }
 
-} // namespace
+/// Copies the tile of one operand. Returns whether it is copied asynchronously.
+bool fetch(Schedule &s, BlockRef tile, const std::string &operand, Loop k_outer, DType dtype, bool vectors,
+           bool async) {
+  if (async)
+    return fetch_async(s, tile, operand, k_outer, threads, dtype, vectors);
+  fetch_through_registers(s, tile, operand, k_outer, threads, vectors);
+  return false;
+}
 
-/// Tiles of 128 x 128 in 8 warps of 32 x 64. A warp is 4 x 8 lanes. A lane has 4 + 4 rows and 4 + 4 columns,
-/// half a tile apart, so that neighbouring lanes access neighbouring words in each 128-bit read of shared
-/// memory. Knobs choose other grids of warps and lanes, and the depth of a tile.
-Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+/// The tiles of `warps` and `async`. With asynchronous copies, the tiles of the iterations up to `stages - 1`
+/// ahead are in flight.
+Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool async) {
   auto warp_grid = knobs.factors("warps", {4, 2}), lane_grid = knobs.factors("lanes", {4, 8});
   std::int64_t bk = knobs.choose("bk", {8, 16, 32});
+  std::optional<std::int64_t> stages;
+  if (async)
+    stages = knobs.choose("stages", {3, 2, 4});
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vector_variant(shape, dtype);
   auto AB = s.block("AB"), C = s.block("C");
@@ -45,16 +54,30 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   s.bind(i_block, Axis::block_y);
   s.bind(j_block, Axis::block_x);
   s.bind(thread, Axis::thread_x);
+  std::vector<Stage> copies, uses;
+  bool all_async = true;
   for (const char *operand : {"A", "B"}) {
     auto tile = s.cache_read(AB, operand, Scope::shared);
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
-    fetch_through_registers(s, tile, operand, k_outer, threads, vectors);
+    all_async &= fetch(s, tile, operand, k_outer, dtype, vectors, async);
     auto loops = s.loops_below(fragment, k_inner);
     std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
-    write_out(s, loops, true); // rows of tiles are aligned for any shape
+    bool contiguous = !async || operand[0] == 'B' || byte_size(dtype) >= 4;
+    write_out(s, loops, contiguous); // rows of tiles are aligned for any shape
+    copies.push_back({tile, 0, static_cast<std::int64_t>(copies.size())});
+    uses.push_back({fragment, 0, 2});
   }
-  s.double_buffer(k_outer);
+  if (async) {
+    uses.push_back({AB, 0, 2});
+    for (Stage use : uses) {
+      use.stage = all_async ? *stages - 1 : 1;
+      copies.push_back(use);
+    }
+    s.pipeline(k_outer, copies);
+  } else {
+    s.double_buffer(k_outer);
+  }
   write_out(s, {k_inner, i_half, i_elem, j_half, j_elem}, false);
   write_out(s, s.loops_below(C, thread), vectors);
   if (!shape.is_multiple(2, bk))
@@ -65,6 +88,21 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   if (!shape.stated) // index arithmetic in sizes takes too many registers for two blocks
     s.launch_bounds(knobs.choose("blocks", {2, 1}));
   return s;
+}
+
+} // namespace
+
+/// Tiles of 128 x 128 in 8 warps of 32 x 64. A warp is 4 x 8 lanes. A lane has 4 + 4 rows and 4 + 4 columns,
+/// half a tile apart, so that neighbouring lanes access neighbouring words in each 128-bit read of shared
+/// memory. Knobs choose other grids of warps and lanes, and the depth of a tile.
+Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return warp_tiles(shape, dtype, target, knobs, false);
+}
+
+/// The same tiles, copied asynchronously: the tiles of the next two iterations are in flight while these are
+/// used, and no register holds them.
+Schedule async(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return warp_tiles(shape, dtype, target, knobs, true);
 }
 
 } // namespace nestsmith::ladder

@@ -27,6 +27,8 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
       continue;
     int barriers = test::expect_certificates(schedule.source(), plan.only());
     EXPECT_EQ(barriers > 0, !plan.only().shared.empty());
+    int waits = test::expect_wait_certificates(schedule.source(), plan.only());
+    EXPECT_EQ(waits > 0, rung.needs == Feature::cp_async);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace nestsmith {
 namespace {
@@ -69,8 +70,34 @@ std::string share_name(const testing::TestParamInfo<Share> &info) {
 INSTANTIATE_TEST_SUITE_P(Rungs, Dense,
                          testing::Values(Share{"worklog/2", 22}, Share{"worklog/3", 37}, Share{"worklog/4", 60},
                                          Share{"worklog/5", 79}, Share{"worklog/6", 84},
-                                         Share{"ladder/warps", 87, 128}),
+                                         Share{"ladder/warps", 87, 128}, Share{"ladder/async", 86, 128}),
                          share_name);
+
+/// No data of an asynchronous copy passes through registers.
+TEST(AsyncCopies, AreInstructionsOfTheirOwn) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  const auto &rungs = builtin_rungs();
+  auto rung = std::ranges::find(rungs, "ladder/async", &Rung::full_name);
+  ASSERT_NE(rung, rungs.end());
+  for (const char *arch : {"sm_80", "sm_90a"}) {
+    kernel::Kernel kernel = lower(rung->build({1024, 1024, 1024}, DType::f32, make_target(arch))).only();
+    cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
+    EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
+    std::map<int, int> copies; // by bytes
+    for (const model::Instruction &x : model::machine_code(compiled.cubin, entry_name(kernel))) {
+      EXPECT_NE(x.unit, model::Unit::shared_store);
+      if (x.unit == model::Unit::async_copy)
+        ++copies[x.bytes];
+    }
+    // Two steps of the prologue and one of the loop, each with four copies of A and one of B.
+    EXPECT_EQ(copies, (std::map<int, int>{{4, 12}, {16, 3}})) << arch;
+  }
+}
 
 } // namespace
 } // namespace nestsmith

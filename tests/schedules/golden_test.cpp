@@ -90,6 +90,15 @@ TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
   }
 }
 
+/// Asynchronous copies in three stages: groups, waits, and tails that the copies fill.
+TEST(Golden, the_asynchronous_kernel_reads_as_if_written_by_hand) {
+  const Rung &async = rung("ladder/async");
+  for (const Shape &shape : {Shape{1024, 1024, 1024}, Shape{1000, 1024, 20}}) {
+    Schedule schedule = async.build(shape, DType::f32, Target{});
+    EXPECT_TRUE(matches_golden(file_name(async, shape, ".cu"), cuda_kernel(lower(schedule).only())));
+  }
+}
+
 TEST(Emit, the_file_that_is_shipped) {
   const Rung &shared = rung("deep_dive/shared");
   Shape shape{1000, 777, 333};

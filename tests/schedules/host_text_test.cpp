@@ -88,8 +88,8 @@ TEST(EmittedText, OfFloatsAndBytesIsWhatTheSimulatorRuns) {
   NEEDS_SANITIZERS();
   const std::set<std::string> in_f32 = {"deep_dive/shared", "transposed/float4", "tiling/naive",
                                         "tvm_steps/step5",  "gemm/tn",           "ladder/warps",
-                                        "principles/fused"};
-  const std::set<std::string> in_narrow_types = {"transposed/float4", "gemm/tn"};
+                                        "principles/fused", "ladder/async"};
+  const std::set<std::string> in_narrow_types = {"transposed/float4", "gemm/tn", "ladder/async"};
   std::vector<Subject> subjects;
   for (const Rung &rung : builtin_rungs()) {
     if (in_f32.contains(rung.full_name()))
