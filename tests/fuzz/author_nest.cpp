@@ -267,6 +267,8 @@ void Author::fetch(const std::string &reader, const std::string &operand, const 
     go(any_storage(s_, tile, random_));
   if (chance(35) && go("cache_read", {BlockName{reader}, Word{tile}, Word{"local"}}))
     bring(results().front(), place({&roles.k_inner, &roles.k_outer}), false);
+  if (chance(byte_size(block(tile).body.buffer->dtype) >= 4 ? 30 : 8) && go("async_copy", {BlockName{tile}}))
+    return;
   if (chance(15) && go("cache_read", {BlockName{tile}, Word{operand}, Word{"local"}}))
     bring(results().front(), place({&roles.k_outer}), true);
 }

@@ -58,16 +58,26 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
   }
 }
 
-/// The text is the same for every architecture; what a schedule's own has are limits.
+bool copies_asynchronously(const kernel::Plan &plan) {
+  bool found = false;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    kernel::walk(kernel.body,
+                 [&](const kernel::Stmt &stmt) { found = found || kernel::as<kernel::Commit>(stmt); });
+  return found;
+}
+
+/// The text is the same for every architecture that has its instructions; what a schedule's own has are limits.
 void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> turn, Verdict &verdict) {
   if (cuda_kernels(plan).size() > longest_text)
     return;
   try {
     const cuda::Nvrtc &nvrtc = cuda::Nvrtc::get();
-    std::vector<Arch> arches = nvrtc.arches();
+    std::vector<Arch> all = nvrtc.arches(), arches = all;
+    if (copies_asynchronously(plan))
+      std::erase_if(arches, [](Arch each) { return !each.has(Feature::cp_async); });
     if (turn)
       arch = arches[*turn % arches.size()];
-    verdict.architecture = static_cast<std::size_t>(std::ranges::find(arches, arch) - arches.begin());
+    verdict.architecture = static_cast<std::size_t>(std::ranges::find(all, arch) - all.begin());
     for (const kernel::Kernel &kernel : plan.kernels)
       nvrtc.compile(cuda_kernel(kernel), entry_name(kernel), to_string(arch));
     verdict.texts = plan.kernels.size();
