@@ -15,8 +15,9 @@ const char *name(Error error) {
 const std::vector<Kind> &catalogue() {
   static const std::vector<Kind> all = [] {
     std::vector<Kind> kinds;
-    for (auto *group : {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds,
-                        vector_kinds, launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds})
+    for (auto *group :
+         {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds, vector_kinds,
+          launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds, copy_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
     std::stable_partition(kinds.begin(), kinds.end(), [](const Kind &k) { return k.stage == Stage::final; });

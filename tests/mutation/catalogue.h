@@ -65,5 +65,6 @@ std::vector<Kind> launch_kinds();
 std::vector<Kind> dependence_kinds();
 std::vector<Kind> wrapping_kinds();
 std::vector<Kind> arrival_kinds();
+std::vector<Kind> copy_kinds();
 
 } // namespace nestsmith::mutation

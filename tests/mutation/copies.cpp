@@ -1,0 +1,73 @@
+/// Asynchronous copies: their waits, their groups and their tails.
+
+#include "tests/mutation/catalogue.h"
+
+namespace nestsmith::mutation {
+
+using kernel::Commit;
+using kernel::Kernel;
+using kernel::Stmt;
+using kernel::Wait;
+
+namespace {
+
+void relax(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser, [](const Stmt &stmt) {
+    const auto *wait = kernel::as<Wait>(stmt);
+    return wait ? std::vector{kernel::make(Wait{wait->pending + 1, wait->note})} : std::vector<Stmt>{};
+  });
+}
+
+template <class T> void drop(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser,
+           [](const Stmt &stmt) { return kernel::as<T>(stmt) ? std::vector{nothing()} : std::vector<Stmt>{}; });
+}
+
+/// Exchanges the statement with its neighbour.
+template <class T> void move(Kernel &kernel, Chooser &chooser, int by) {
+  on_seqs(kernel, chooser, [&](const std::vector<Stmt> &stmts, std::size_t at) {
+    std::vector<std::vector<Stmt>> result;
+    std::size_t to = at + static_cast<std::size_t>(by);
+    if (kernel::as<T>(stmts[at]) && to < stmts.size() && !kernel::as<kernel::Declare>(stmts[to])) {
+      result.push_back(stmts);
+      std::swap(result[0][at], result[0][to]);
+    }
+    return result;
+  });
+}
+
+/// Elements past the end of the source are copied, too.
+void without_mask(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser, [](const Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    const auto *source = store && store->async ? store->value.as<Load>() : nullptr;
+    if (!source || !source->mask.exists())
+      return std::vector<Stmt>{};
+    kernel::Store copy = *store;
+    copy.value = load(source->buffer, source->indices, {}, {}, source->lanes);
+    return std::vector{kernel::make(std::move(copy))};
+  });
+}
+
+} // namespace
+
+std::vector<Kind> copy_kinds() {
+  using enum Error;
+  const Errors flight = {in_flight}, late = {in_flight, race};
+  return {
+      {"copies", "wait_relaxed", "a wait leaves one group more in flight", flight, relax},
+      {"copies", "wait_dropped", "a wait is dropped", flight, drop<Wait>},
+      {"copies", "wait_later", "a wait follows the barrier that it must precede", late,
+       [](Kernel &k, Chooser &c) { move<Wait>(k, c, 1); }},
+      {"copies", "commit_dropped", "the copies of a step are in no group", flight, drop<Commit>},
+      {"copies", "commit_earlier", "a group ends before its last copy", flight,
+       [](Kernel &k, Chooser &c) { move<Commit>(k, c, -1); }},
+      {"copies",
+       "copy_without_mask",
+       "the tail of a tile is not filled",
+       {out_of_bounds, wrong_value},
+       without_mask},
+  };
+}
+
+} // namespace nestsmith::mutation
