@@ -32,14 +32,14 @@ Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::s
 
 /// The knobs. A tile has warps * lanes * results rows, and columns.
 struct Choices {
-  Choices(Knobs &knobs, const Shape &shape);
+  Choices(Knobs &knobs, const Shape &shape, DType dtype, const Target &target);
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
   std::vector<std::int64_t> blocks(const Target &target, DType dtype, std::int64_t usual) const;
 
   Grid warps, lanes, results;
-  bool zigzag, prefetch, fragments, columns, snake;
-  std::int64_t bk, group, split_k;
+  bool zigzag, async, prefetch, fragments, columns, snake;
+  std::int64_t bk, group, stages, split_k;
 };
 
 /// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
@@ -49,15 +49,24 @@ std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t bk) {
   return candidates;
 }
 
-Choices::Choices(Knobs &knobs, const Shape &shape)
+/// Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
+bool may_copy_async(DType dtype, const Target &target) {
+  return byte_size(dtype) >= 4 && target.arch.has(Feature::cp_async);
+}
+
+Choices::Choices(Knobs &knobs, const Shape &shape, DType dtype, const Target &target)
     : warps(choose_grid(knobs, "warps",
                         first<std::string>(shape.stated ? "4x2" : "2x2", {"2x2", "4x2", "2x4", "1x1", "1x2",
                                                                           "2x1", "1x4", "4x1", "1x8", "8x1"}))),
       lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
       results(choose_grid(knobs, "results", {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8"})),
-      zigzag(knobs.flag("zigzag", true)), prefetch(knobs.flag("prefetch", true)),
-      fragments(knobs.flag("fragments")), columns(knobs.flag("columns")), snake(knobs.flag("snake")),
-      bk(knobs.choose("bk", {16, 8, 32})), group(knobs.choose("group", {1, 4, 8})), split_k(1) {
+      zigzag(knobs.flag("zigzag", true)), async(may_copy_async(dtype, target) && knobs.flag("async")),
+      prefetch(async || knobs.flag("prefetch", true)), fragments(knobs.flag("fragments")),
+      columns(knobs.flag("columns")), snake(knobs.flag("snake")), bk(knobs.choose("bk", {16, 8, 32})),
+      group(knobs.choose("group", {1, 4, 8})), stages(async      ? knobs.choose("stages", {3, 2, 4})
+                                                      : prefetch ? 2
+                                                                 : 1),
+      split_k(1) {
   if (std::vector<std::int64_t> parts = parts_of_k(shape, bk); parts.size() > 1)
     split_k = knobs.choose("split_k", parts);
 }
@@ -67,7 +76,7 @@ Choices::Choices(Knobs &knobs, const Shape &shape)
 /// an SM has 65536 registers.
 std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype, std::int64_t usual) const {
   std::int64_t registers = threads() * (results[0] * results[1] + 24);
-  std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = (prefetch ? 2 : 1) * bk * row;
+  std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = stages * bk * row;
   std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
   std::vector<std::int64_t> candidates = first<std::int64_t>(usual, {3, 2, 0, 1, 4, 5, 6, 8});
   std::erase_if(candidates, [&](std::int64_t n) {
@@ -134,9 +143,9 @@ void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, std::int
 /// this number of blocks shares a tile, and each multiplies a part of k.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
-  Choices choice(knobs, shape);
-  const auto &[warps, lanes, results, zigzag, prefetch, fragments, by_columns, snake, bk, group, split_k] =
-      choice;
+  Choices choice(knobs, shape, dtype, target);
+  const auto &[warps, lanes, results, zigzag, async, prefetch, fragments, by_columns, snake, bk, group, stages,
+               split_k] = choice;
   std::int64_t low = zigzag ? 2 : 1;
   bool vectors = !ladder::vector_variant(shape, dtype);
   auto AB = s.block("AB"), C = s.block("C");
@@ -169,15 +178,19 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   s.reverse_compute_at(written, thread);
   auto tiles = bind_tiles(s, i_block, j_block, group);
   s.bind(thread, Axis::thread_x);
-  std::vector<BlockRef> copies;
+  std::vector<BlockRef> copies, tiles_of_k;
   for (const char *operand : {"A", "B"}) {
     auto tile = s.cache_read(product, operand, Scope::shared);
     auto fragment = s.cache_read(product, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
     bool by_four = choice.tile(operand[0] == 'B') * bk % (4 * choice.threads()) == 0;
-    fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors && by_four);
+    if (async)
+      fetch_async(s, tile, operand, k_outer, choice.threads(), dtype, vectors && by_four);
+    else
+      fetch_through_registers(s, tile, operand, k_outer, choice.threads(), vectors && by_four);
     by_vectors(s, s.loops_below(fragment, k_inner), true);
     copies.push_back(fragment);
+    tiles_of_k.push_back(tile);
   }
   s.unroll(k_inner);
   unroll_all(s, results_of_thread);
@@ -186,7 +199,13 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
       s.snake(results_of_thread[1], results_of_thread[inner]);
   if (fragments) // loads the operands of the next k while this one is used
     s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
-  if (prefetch)
+  if (async)
+    s.pipeline(k_outer, {{tiles_of_k[0], 0, 0},
+                         {tiles_of_k[1], 0, 1},
+                         {copies[0], stages - 1, 2},
+                         {copies[1], stages - 1, 2},
+                         {product, stages - 1, 2}});
+  else if (prefetch)
     s.double_buffer(k_outer);
   by_vectors(s, s.loops_below(written, thread), vectors);
   if (split_k > 1)

@@ -55,6 +55,39 @@ TEST(FastGemm, SharesTilesAmongBlocksWithoutAnotherResult) {
     }
 }
 
+TEST(FastGemm, CopiesAsynchronouslyWithoutAnotherResult) {
+  const Rung &gemm = test::rung("fast/gemm");
+  struct Case {
+    Shape shape;
+    const char *point;
+  };
+  for (const Case &x :
+       {Case{{64, 128, 64}, "stages=2"}, Case{{64, 128, 80}, "stages=3"}, Case{{67, 130, 81}, "stages=4"},
+        Case{{33, 100, 70}, "stages=3,fragments=true,columns=true,bk=8"},
+        Case{{64, 256, 512}, "stages=3,split_k=8"}, Case{{130, 260, 40}, "results=8x16,warps=1x1,bk=8"}})
+    for (DType dtype : {DType::u32, DType::f32}) {
+      Knobs knobs(parse_knobs(std::string("async=true,") + x.point));
+      Schedule schedule = gemm.build(x.shape, dtype, Target{}, knobs);
+      ASSERT_TRUE(schedule.obligations().empty()) << schedule.obligations().front().message;
+      kernel::Plan plan = lower(schedule);
+      SimExecutor simulator;
+      CheckResult result = check(schedule, plan, simulator);
+      EXPECT_TRUE(result.passed) << x.point << "\n" << test::all_messages(result);
+    }
+}
+
+TEST(FastGemm, OffersAsynchronousCopiesWhereTheyArePossible) {
+  const Rung &gemm = test::rung("fast/gemm");
+  auto offers = [&](DType dtype, const char *arch) {
+    Knobs knobs;
+    (void)gemm.build({64, 64, 64}, dtype, make_target(arch), knobs);
+    return std::ranges::any_of(knobs.asked(), [](const Knob &knob) { return knob.name == "async"; });
+  };
+  EXPECT_TRUE(offers(DType::f32, "sm_80"));
+  EXPECT_FALSE(offers(DType::f32, "sm_75"));
+  EXPECT_FALSE(offers(DType::f16, "sm_80"));
+}
+
 TEST(FastGemm, OffersPartsOfKOnlyWhereEachHasTwoTiles) {
   const Rung &gemm = test::rung("fast/gemm");
   auto parts = [&](std::int64_t k) {
@@ -74,7 +107,8 @@ TEST(FastGemm, OffersPartsOfKOnlyWhereEachHasTwoTiles) {
 TEST(FastGemm, HasTheKnownGoodPoints) {
   const Rung &gemm = test::rung("fast/gemm");
   for (const char *point : {"warps=2x1,lanes=4x8,results=4x4,zigzag=false,bk=32,blocks=8",
-                            "warps=2x2,lanes=4x8,results=8x8,bk=16,blocks=3", "warps=4x2,bk=16,blocks=2"}) {
+                            "warps=2x2,lanes=4x8,results=8x8,bk=16,blocks=3", "warps=4x2,bk=16,blocks=2",
+                            "warps=4x2,results=8x16,bk=8,async=true,stages=3,blocks=1"}) {
     Knobs knobs(parse_knobs(point));
     Schedule schedule = gemm.build({1024, 1024, 1024}, DType::f32, Target{}, knobs);
     EXPECT_TRUE(schedule.obligations().empty()) << point;

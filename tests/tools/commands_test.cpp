@@ -73,9 +73,10 @@ TEST(Run, ShowsThePublishedFiguresBesideOurs) {
 TEST(Run, ClimbsAndEveryRungPasses) {
   Ran ran = nestsmith("run --shape 65x33x17 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_TRUE(contains(ran.err, "1 of 8: ladder/naive …\n2 of 8: ladder/coalesced …\n")) << "no terminal";
+  EXPECT_TRUE(contains(ran.err, "1 of 9: ladder/naive …\n2 of 9: ladder/coalesced …\n")) << "no terminal";
   EXPECT_FALSE(contains(ran.err, "\r"));
-  for (const char *rung : {"naive", "coalesced", "shared", "tile1d", "tile2d", "vectors", "prefetch", "warps"})
+  for (const char *rung :
+       {"naive", "coalesced", "shared", "tile1d", "tile2d", "vectors", "prefetch", "warps", "async"})
     EXPECT_TRUE(matches(ran.out, std::string("ladder/") + rung +
                                      " .*(L1|shared memory|FP32 pipe|issue slots|L2|DRAM) .*exact.*PASSED"));
   EXPECT_TRUE(contains(ran.out, "f32 65x33x17 on the simulator, as A100 would run it"));
