@@ -20,7 +20,7 @@ void count_and_follow(benchmark::State &state, const Rung &rung) {
   Shape shape(rung.default_shape.size(), 4096);
   if (shape.size() == 4)
     shape[0] = 4;
-  Schedule schedule = rung.build(shape, DType::f32, Target{});
+  Schedule schedule = rung.build(shape, rung.dtype(), Target{});
   kernel::Plan plan = lower(schedule);
   std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 1)};
   double bytes = 0;

@@ -13,7 +13,7 @@ using namespace nestsmith;
 
 /// The rung's shape with every extent 4096.
 Schedule scheduled(const Rung &rung) {
-  return rung.build(Shape(rung.default_shape.size(), 4096), DType::f32, Target{});
+  return rung.build(Shape(rung.default_shape.size(), 4096), rung.dtype(), Target{});
 }
 
 void whole(benchmark::State &state, const Rung &rung) {

@@ -91,22 +91,23 @@ Intrinsic mma(const Factors &x) {
 
 // ---- the instruction `ldmatrix`
 
-/// How ldmatrix reads a tile: the operand in registers, and the addresses of the 8 x 8 matrices.
+/// How ldmatrix reads a tile: the operand in registers, and the addresses of the 8 x 8 matrices of 16-bit
+/// words. A row of such a matrix has 16 bytes, and a lane gets 4 of them.
 struct Matrices {
   const char *name;
   std::int64_t rows, columns; ///< of the tile
-  const char *fragment;
-  std::vector<Expr> (*start)(const Expr &lane); ///< of the row that the lane supplies
-  std::size_t along;                            ///< the contiguous dimension of the tile
+  std::string fragment;
+  std::vector<Expr> start; ///< of the row that the lane supplies
+  std::size_t along;       ///< the contiguous dimension of the tile
   bool transposed;
 };
 
 /// for i < R, j < C: tile[i, j] = rows[i, j]
-Intrinsic ldmatrix(const Matrices &x, DType dtype, std::string_view type) {
+Intrinsic ldmatrix(const Matrices &x, const Var &lane, DType dtype, std::string_view type) {
   Buffer tile = formal_buffer("tile", dtype, {x.rows, x.columns}),
          rows = formal_buffer("rows", dtype, {x.rows, x.columns});
-  Var i = make_var("i"), j = make_var("j"), lane = make_var("lane");
-  std::int64_t words = x.rows * x.columns / 64;
+  Var i = make_var("i"), j = make_var("j");
+  std::int64_t words = x.rows * x.columns * byte_size(dtype) / 128;
   std::string slots = listed(words, "%{}"), outputs = listed(words, "\"=r\"(x[{}])");
   std::string prelude = fmt::format(
       "/// A tile of {0} x {1} elements to the registers of a warp. Each lane supplies the address of a row.\n"
@@ -121,49 +122,35 @@ Intrinsic ldmatrix(const Matrices &x, DType dtype, std::string_view type) {
   return {.name = x.name,
           .group = Group::warp,
           .operands = {{tile, InRegisters{x.fragment}, 4},
-                       {rows, Rows{lane, x.start(lane), x.along, 8, 8 * words}, 16}},
+                       {rows, Rows{lane, x.start, x.along, 16 / byte_size(dtype), 8 * words}, 16}},
           .meaning = {{{i, x.rows}, {j, x.columns}}, {tile, {i, j}, load(rows, {i, j})}},
           .feature = Feature::ldmatrix,
           .prelude = prelude};
 }
 
-std::vector<Matrices> matrices() {
-  constexpr const char *a = "i, k -> i%8*4 + k%8//2, k//8*4 + i//8*2 + k%2";
-  constexpr const char *b = "k, j -> j*4 + k%8//2, k//8*2 + k%2";
-  constexpr const char *b2 = "k, j -> j%8*4 + k%8//2, j//8*4 + k//8*2 + k%2";
-  using Indices = std::vector<Expr>;
-  return {
-      {"ldmatrix_a", 16, 16, a,
-       [](const Expr &lane) {
-         return Indices{lane % 16, lane / 16 * 8};
-       },
-       1, false},
-      {"ldmatrix_a_trans", 16, 16, a,
-       [](const Expr &lane) {
-         return Indices{lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8};
-       },
-       0, true},
-      {"ldmatrix_b", 16, 8, b,
-       [](const Expr &lane) {
-         return Indices{lane % 16, 0};
-       },
-       1, true},
-      {"ldmatrix_b_trans", 16, 8, b,
-       [](const Expr &lane) {
-         return Indices{lane / 8 % 2 * 8, lane % 8};
-       },
-       0, false},
-      {"ldmatrix_b2", 16, 16, b2,
-       [](const Expr &lane) {
-         return Indices{lane % 16, lane / 16 * 8};
-       },
-       1, true},
-      {"ldmatrix_b2_trans", 16, 16, b2,
-       [](const Expr &lane) {
-         return Indices{lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8};
-       },
-       0, false},
+/// The tiles for elements of which a register holds `width`. Elements that are contiguous across k can be
+/// transposed only if they have 16 bits.
+std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
+  std::int64_t k = 8 * width, half = 4 * width; // of a tile; in 16 bytes
+  std::string group = width == 1 ? "k%4" : fmt::format("k%{}//{}", half, width);
+  std::string high = fmt::format("k//{}", half), in_word = width == 1 ? "" : fmt::format(" + k%{}", width);
+  auto times = [](std::int64_t factor) { return factor == 1 ? std::string() : fmt::format("*{}", factor); };
+  std::string a =
+      fmt::format("i, k -> i%8*4 + {}, {}*{} + i//8{}{}", group, high, 2 * width, times(width), in_word);
+  std::string b = fmt::format("k, j -> j*4 + {}, {}{}{}", group, high, times(width), in_word);
+  std::string b2 =
+      fmt::format("k, j -> j%8*4 + {}, j//8*{} + {}{}{}", group, 2 * width, high, times(width), in_word);
+  std::vector<Matrices> all = {
+      {"ldmatrix_a", 16, k, a, {lane % 16, lane / 16 * half}, 1, false},
+      {"ldmatrix_b_trans", k, 8, b, {lane / 8 % 2 * half, lane % 8}, 0, false},
+      {"ldmatrix_b2_trans", k, 16, b2, {lane / 8 % 2 * half, lane % 8 + lane / 16 * 8}, 0, false},
   };
+  if (width != 2)
+    return all;
+  all.push_back({"ldmatrix_a_trans", 16, 16, a, {lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8}, 0, true});
+  all.push_back({"ldmatrix_b", 16, 8, b, {lane % 16, 0}, 1, true});
+  all.push_back({"ldmatrix_b2", 16, 16, b2, {lane % 16, lane / 16 * 8}, 1, true});
+  return all;
 }
 
 // ---- shuffles
@@ -200,9 +187,12 @@ std::vector<Intrinsic> warp_intrinsics() {
       warp_sum(i32, "int"),
       warp_sum(u32, "unsigned int"),
   };
-  for (const Matrices &x : matrices()) {
-    all.push_back(ldmatrix(x, f16, "__half"));
-    all.push_back(ldmatrix(x, bf16, "__nv_bfloat16"));
+  const std::pair<DType, std::string_view> loaded[] = {
+      {f16, "__half"}, {bf16, "__nv_bfloat16"}, {f32, "float"}, {i8, "signed char"}, {u8, "unsigned char"}};
+  for (const auto &[dtype, type] : loaded) {
+    Var lane = make_var("lane");
+    for (const Matrices &x : matrices(4 / byte_size(dtype), lane))
+      all.push_back(ldmatrix(x, lane, dtype, type));
   }
   return all;
 }

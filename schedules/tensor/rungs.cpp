@@ -9,10 +9,10 @@ namespace nestsmith::tensor {
 namespace {
 
 /// 16 warps, one instruction each for a step of k: 64 x 32 results.
-constexpr Tiles sixteen_warps = {.warps = {4, 4}, .results = {16, 8}, .steps = 2, .source = Source::shared};
+Tiles sixteen_warps() { return {.warps = {4, 4}, .results = {16, 8}, .steps = 2, .source = Source::shared}; }
 
 Tiles by_ldmatrix() {
-  Tiles tiles = sixteen_warps;
+  Tiles tiles = sixteen_warps();
   tiles.source = Source::ldmatrix;
   return tiles;
 }
@@ -49,6 +49,23 @@ std::array<std::int64_t, 2> grid(const std::string &text) {
   return {std::stoll(text.substr(0, cross)), std::stoll(text.substr(cross + 1))};
 }
 
+Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
+  Tiles tiles{.b_transposed = b_transposed};
+  tiles.warps = grid(knobs.choose("warps", std::vector<std::string>{"2x4", "2x2", "4x2", "1x4", "4x4"}));
+  tiles.results = grid(knobs.choose("results", std::vector<std::string>{"64x32", "64x64", "32x32", "32x64",
+                                                                        "64x128", "128x64", "16x32", "16x16"}));
+  tiles.steps = knobs.choose("steps", {2, 1, 4});
+  tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
+  tiles.swizzled = knobs.flag("swizzled", true);
+  tiles.stages = knobs.choose("stages", {3, 1, 2, 4, 5});
+  tiles.ahead = knobs.flag("ahead", true);
+  tiles.group = knobs.choose("group", {8, 1, 4, 16});
+  Schedule s = product(shape, dtype, target, tiles);
+  if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))
+    s.launch_bounds(blocks);
+  return s;
+}
+
 } // namespace
 
 Schedule mma(const Shape &shape, DType dtype, const Target &target) {
@@ -56,7 +73,7 @@ Schedule mma(const Shape &shape, DType dtype, const Target &target) {
 }
 
 Schedule shared(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, sixteen_warps);
+  return product(shape, dtype, target, sixteen_warps());
 }
 
 Schedule ldmatrix(const Shape &shape, DType dtype, const Target &target) {
@@ -94,20 +111,11 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
 }
 
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  Tiles tiles;
-  tiles.warps = grid(knobs.choose("warps", std::vector<std::string>{"2x4", "2x2", "4x2", "1x4", "4x4"}));
-  tiles.results = grid(knobs.choose("results", std::vector<std::string>{"64x32", "64x64", "32x32", "32x64",
-                                                                        "64x128", "128x64", "16x32", "16x16"}));
-  tiles.steps = knobs.choose("steps", {2, 1, 4});
-  tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
-  tiles.swizzled = knobs.flag("swizzled", true);
-  tiles.stages = knobs.choose("stages", {3, 1, 2, 4, 5});
-  tiles.ahead = knobs.flag("ahead", true);
-  tiles.group = knobs.choose("group", {8, 1, 4, 16});
-  Schedule s = product(shape, dtype, target, tiles);
-  if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))
-    s.launch_bounds(blocks);
-  return s;
+  return chosen(shape, dtype, target, knobs, false);
+}
+
+Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return chosen(shape, dtype, target, knobs, true);
 }
 
 } // namespace nestsmith::tensor

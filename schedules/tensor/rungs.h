@@ -18,5 +18,7 @@ Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target);
 Schedule ahead(const Shape &shape, DType dtype, const Target &target);
 Schedule grouped(const Shape &shape, DType dtype, const Target &target);
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same with B stored transposed.
+Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::tensor

@@ -57,15 +57,16 @@ void swizzle_rows(Schedule &s, BlockRef tile, std::int64_t columns, std::int64_t
 void load_fragment(Schedule &s, BlockRef fragment, char operand, Loop k_step, const Tiles &tiles,
                    const Instruction &instruction) {
   auto loops = s.loops_below(fragment, k_step);
-  bool a = operand == 'A';
-  Loop along = loops[a ? 0 : 1]; // the dimension that is not k
-  if (tiles.source != Source::ldmatrix || instruction.width != 2)
-    return unroll_all(s, to_lanes(s, a ? loops[0] : loops[1], a ? loops[1] : loops[0], instruction.width));
+  bool a = operand == 'A', along_k = a || tiles.b_transposed; // k is the last dimension
+  Loop along = loops[along_k ? 0 : 1], k = loops[along_k ? 1 : 0];
+  if (tiles.source != Source::ldmatrix || (instruction.width != 2 && !along_k))
+    return by_vectors(s, to_lanes(s, along, k, instruction.width), along_k && tiles.source != Source::global);
   bool two = !a && s.extent(along) % 16 == 0;
   auto [tile, inside] = s.split(along, {infer, a || two ? 16 : 8});
-  Loop k = loops[a ? 1 : 0];
-  s.reorder({tile, a ? inside : k, a ? k : inside});
-  s.tensorize(a ? inside : k, a ? "ldmatrix_a" : two ? "ldmatrix_b2" : "ldmatrix_b");
+  Loop first = a ? inside : k, second = a ? k : inside; // in the order of the indices of the intrinsic
+  s.reorder({tile, first, second});
+  std::string name = a ? "ldmatrix_a" : two ? "ldmatrix_b2" : "ldmatrix_b";
+  s.tensorize(first, !a && along_k ? name + "_trans" : name);
   unroll_all(s, {tile});
 }
 
@@ -93,11 +94,12 @@ Instruction instruction_for(DType dtype) {
   case DType::tf32:
     return {"mma_m16n8k8", 1};
   case DType::i8:
+  case DType::u8:
     return {"mma_m16n8k32", 4};
   default:
     throw UserError(
         ExitCode::usage,
-        fmt::format("got the dtype {}, but matrix instructions multiply f16, bf16, tf32 and i8; use "
+        fmt::format("got the dtype {}, but matrix instructions multiply f16, bf16, tf32, i8 and u8; use "
                     "--dtype f16",
                     name(dtype)));
   }
@@ -108,9 +110,10 @@ std::string Instruction::a_layout() const {
                      8 * width, 4 * width, width == 1 ? "" : fmt::format(", k%{}", width));
 }
 
-std::string Instruction::b_layout() const {
-  return fmt::format("k, j -> j%8*4 + {}, k//{}, j//8, k%{}//{}{}", group_of_lane(width), 8 * width, 8 * width,
-                     4 * width, width == 1 ? "" : fmt::format(", k%{}", width));
+std::string Instruction::b_layout(bool transposed) const {
+  return fmt::format("{} -> j%8*4 + {}, k//{}, j//8, k%{}//{}{}", transposed ? "j, k" : "k, j",
+                     group_of_lane(width), 8 * width, 8 * width, 4 * width,
+                     width == 1 ? "" : fmt::format(", k%{}", width));
 }
 
 std::vector<Loop> to_lanes(Schedule &s, Loop row, Loop column, std::int64_t width) {
@@ -121,13 +124,17 @@ std::vector<Loop> to_lanes(Schedule &s, Loop row, Loop column, std::int64_t widt
   return {row_tile, column_tile, element};
 }
 
+std::optional<Variant> variant_nt(const Shape &shape, DType dtype) {
+  return scalar_unless_multiples(shape, {{"K", 2}}, 16 / byte_size(dtype));
+}
+
 std::optional<Variant> variant(const Shape &shape, DType dtype) {
   return scalar_unless_multiples(shape, {{"K", 2}, {"N", 1}}, 16 / byte_size(dtype));
 }
 
 Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles) {
   Instruction instruction = instruction_for(dtype);
-  Schedule s(gemm(shape, dtype), target);
+  Schedule s(gemm(shape, dtype, {.b = tiles.b_transposed}), target);
   auto AB = s.block("AB"), C = s.block("C");
   auto [i, j, k] = s.loops<3>(AB);
   auto [i_block, i_warp, i_tile, i_inside] = s.split(i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
@@ -147,21 +154,22 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
   bool async = tiles.stages > 1;
   for (char operand : {'A', 'B'}) {
     std::string source(1, operand);
-    std::int64_t columns = operand == 'A' ? depth : tiles.tile(1);
-    std::int64_t rows = operand == 'A' ? tiles.tile(0) : depth;
+    bool a = operand == 'A', along_k = a || tiles.b_transposed;
+    std::int64_t side = tiles.tile(a ? 0 : 1);
+    std::int64_t columns = along_k ? depth : side, rows = along_k ? side : depth;
     std::optional<BlockRef> tile;
     if (tiles.source != Source::global) {
       tile = s.cache_read(AB, source, Scope::shared);
       source = s.name(*tile);
     }
     auto fragment = s.cache_read(AB, source, Scope::warp);
-    s.transform_layout(fragment, operand == 'A' ? instruction.a_layout() : instruction.b_layout());
+    s.transform_layout(fragment, a ? instruction.a_layout() : instruction.b_layout(tiles.b_transposed));
     s.compute_at(fragment, k_step);
     load_fragment(s, fragment, operand, k_step, tiles, instruction);
     fragments.push_back(fragment);
     if (!tile)
       continue;
-    std::int64_t width = variant(shape, dtype) ? 1 : 16 / bytes;
+    std::int64_t width = (tiles.b_transposed ? variant_nt : variant)(shape, dtype) ? 1 : 16 / bytes;
     while (width > 1 && rows * columns % (threads * width) != 0)
       width /= 2;
     fetch(s, *tile, k_outer, threads, width);

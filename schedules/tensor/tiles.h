@@ -1,5 +1,5 @@
 #pragma once
-/// Products by the matrix instructions of a warp (`mma.sync`), for operands of f16, bf16, tf32 or i8.
+/// Products by the matrix instructions of a warp (`mma.sync`), for operands of f16, bf16, tf32, i8 or u8.
 
 #include "dsl/schedule.h"
 #include "schedules/rung.h"
@@ -15,11 +15,12 @@ struct Instruction {
   std::string name;   ///< the argument of `tensorize`
   std::int64_t width; ///< operand elements in a register
   std::int64_t k() const { return 8 * width; }
-  std::string a_layout() const, b_layout() const;
+  std::string a_layout() const;
+  std::string b_layout(bool transposed) const; ///< the indices of a transposed B are j, k
   static constexpr const char *c_layout = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2";
 };
 /// The dtypes of a product for which there is an instruction.
-inline const std::vector<DType> dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8};
+inline const std::vector<DType> dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8};
 /// The instruction for this dtype of a product. Throws UserError (usage) if there is none.
 Instruction instruction_for(DType dtype);
 
@@ -31,10 +32,11 @@ std::vector<Loop> to_lanes(Schedule &s, Loop row, Loop column, std::int64_t widt
 enum class Source : std::uint8_t {
   global,  ///< loads of each lane from global memory
   shared,  ///< loads of each lane from tiles in shared memory
-  ldmatrix ///< tiles in shared memory, by `ldmatrix`; operands of 2 bytes only, others use loads
+  ldmatrix ///< tiles in shared memory, by `ldmatrix`; loads if B is not transposed and has not 2 bytes
 };
 
 struct Tiles {
+  bool b_transposed = false; ///< B is stored N x K, so that both operands are contiguous along k
   std::array<std::int64_t, 2> warps = {1, 1}; ///< of a thread block: rows, columns
   std::array<std::int64_t, 2> results = {16,
                                          8}; ///< of a warp: rows, a multiple of 16; columns, a multiple of 8
@@ -53,5 +55,7 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
 
 /// Vectors of 16 bytes need rows of A and B that start at multiples of 16 bytes.
 std::optional<Variant> variant(const Shape &shape, DType dtype);
+/// The same if B is transposed.
+std::optional<Variant> variant_nt(const Shape &shape, DType dtype);
 
 } // namespace nestsmith::tensor

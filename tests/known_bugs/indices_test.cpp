@@ -237,7 +237,7 @@ TEST(KnownBugs, NoRungShadowsAName) {
     Shape shape = rung.tile;
     for (std::int64_t &extent : shape)
       extent += 1;
-    std::string text = cuda_kernels(lower(rung.build(shape, DType::f32, Target{})));
+    std::string text = cuda_kernels(lower(rung.build(shape, rung.dtype(), Target{})));
     EXPECT_THAT(shadowed(text), testing::IsEmpty()) << rung.full_name() << "\n" << text;
   }
 }

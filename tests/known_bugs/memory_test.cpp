@@ -37,7 +37,7 @@ TEST(KnownBugs, EveryOutputElementIsWrittenExactlyOnceWithRaggedColumns) {
   for (const Rung *rung : products())
     for (std::int64_t columns : {rung->tile[1] + 1, std::int64_t{1}}) {
       Shape shape = {5, columns, 3};
-      Schedule s = rung->build(shape, DType::u32, Target{});
+      Schedule s = rung->build(shape, rung->dtype(DType::u32), Target{});
       test::Values values = test::make_values(s.source());
       SimExecutor simulator;
       EXPECT_THAT(simulator.run(lower(s), values.arrays, values.scalars).diagnostics, testing::IsEmpty());
@@ -140,7 +140,7 @@ TEST(KnownBugs, RegisterStorageUsedAcrossThreads) {
 TEST(KnownBugs, AccumulationIntoANonzeroCWithMoreThreadsThanWork) {
   for (const Rung *rung : products())
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{1, 3, 2}, Shape{3, 1, 5}})
-      expect_right(rung->build(shape, DType::f32, Target{}));
+      expect_right(rung->build(shape, rung->dtype(), Target{}));
 }
 
 /// The inputs of a run with beta = 0 and C full of NaN; none where the source has no beta.
@@ -162,7 +162,7 @@ TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
   int tried = 0;
   for (const Rung *rung : products())
     for (const Shape &shape : {Shape{33, 35, 17}, rung->tile}) {
-      Schedule s = rung->build(shape, DType::f32, Target{});
+      Schedule s = rung->build(shape, rung->dtype(), Target{});
       kernel::Plan plan = lower(s);
       for (CheckRun run : {CheckRun::integers, CheckRun::random}) {
         std::optional<Inputs> inputs = inputs_over_nan(s.source(), run);

@@ -36,7 +36,7 @@ std::vector<std::vector<std::int64_t>> launch_sizes(const Schedule &schedule, co
 } // namespace
 
 Lowered::Lowered(const Rung &rung, const Shape &shape, DType dtype)
-    : schedule_(rung.build(shape, dtype, Target{})), sizes_(launch_sizes(schedule_, rung, shape)),
+    : schedule_(rung.build(shape, rung.dtype(dtype), Target{})), sizes_(launch_sizes(schedule_, rung, shape)),
       seed_(std::make_shared<Seed>()), extracted_(schedule_, [&] {
         std::vector<Pass> passes = standard_passes();
         auto after =

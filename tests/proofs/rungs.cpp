@@ -60,7 +60,7 @@ Lowered::Lowered(const Schedule &schedule) {
 
 std::optional<Lowered> lowered(const Rung &rung, const Case &at) {
   try {
-    return Lowered(rung.build(at.shape, DType::f32, Target{}));
+    return Lowered(rung.build(at.shape, rung.dtype(), Target{}));
   } catch (const UserError &) {
     if (!at.shape.stated)
       throw;

@@ -18,7 +18,7 @@ using testing::Contains;
 
 Build build_of(const Rung &rung) {
   return [&rung](const std::vector<std::int64_t> &extents, DType dtype) {
-    return rung.build(Shape(extents), dtype, Target{});
+    return rung.build(Shape(extents), rung.dtype(dtype), Target{});
   };
 }
 

@@ -21,7 +21,7 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
       extent += more;
     if (rung.tile.size() == 3)
       shape[2] += 2 * rung.tile[2];
-    Schedule schedule = rung.build(shape, DType::u32, Target{});
+    Schedule schedule = rung.build(shape, rung.dtype(DType::u32), Target{});
     kernel::Plan plan = lower(schedule);
     if (plan.kernels.size() != 1)
       continue;

@@ -33,7 +33,7 @@ struct Rungs : testing::TestWithParam<std::size_t> {
 
 TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
   for (const Shape &at : {shape(1, 1), shape(2, 0), shape(1, 7)}) {
-    Schedule schedule = rung().build(at, DType::f32, {});
+    Schedule schedule = rung().build(at, rung().dtype(), {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
     model::Counting counting(false);
@@ -48,7 +48,7 @@ TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
 
 TEST_P(Rungs, AreCountedByAFewBlocksAsByAll) {
   for (const Shape &at : {shape(6, 0), shape(6, 5)}) {
-    Schedule schedule = rung().build(at, DType::f32, {});
+    Schedule schedule = rung().build(at, rung().dtype(), {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
     for (const kernel::Kernel &kernel : plan.kernels) {

@@ -61,8 +61,8 @@ TEST(EmittedText, OfEveryRungIsWhatTheSimulatorRuns) {
   NEEDS_SANITIZERS();
   std::vector<Subject> subjects;
   for (const Rung &rung : builtin_rungs()) {
-    add(subjects, rung, whole_tiles(rung), DType::u32);
-    add(subjects, rung, ragged(rung, rung.variant ? 4 : 1), DType::u32);
+    add(subjects, rung, whole_tiles(rung), rung.dtype(DType::u32));
+    add(subjects, rung, ragged(rung, rung.variant ? 4 : 1), rung.dtype(DType::u32));
   }
   expect_same(subjects);
 }
@@ -73,13 +73,13 @@ TEST(EmittedText, OfOneKernelForEveryShapeIsWhatTheSimulatorRuns) {
   for (const Rung &rung : builtin_rungs()) {
     for (Shape shape : {rung.tile, ragged(rung, 1)}) {
       shape.stated = Size{};
-      add(subjects, rung, shape, DType::u32);
+      add(subjects, rung, shape, rung.dtype(DType::u32));
     }
     if (!rung.variant)
       continue;
     Shape shape = ragged(rung, 4); // in the form that takes vectors
     shape.stated = Size{.multiple_of = 4};
-    add(subjects, rung, shape, DType::u32);
+    add(subjects, rung, shape, rung.dtype(DType::u32));
   }
   expect_same(subjects);
 }

@@ -69,7 +69,7 @@ TEST_P(Architecture, TakesEveryRungWithoutSpills) {
       shapes = {shapes[turn++ % shapes.size()]};
     for (const Shape &shape : shapes) {
       SCOPED_TRACE(rung.full_name() + " " + to_string(shape));
-      for (const kernel::Kernel &kernel : lower(rung.build(shape, DType::f32, make_target(arch))).kernels)
+      for (const kernel::Kernel &kernel : lower(rung.build(shape, rung.dtype(), make_target(arch))).kernels)
         if (std::string text = cuda_kernel(kernel); compiled.insert(text).second)
           expect_compiled(*nvrtc, kernel, text, arch);
     }

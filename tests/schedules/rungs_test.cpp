@@ -59,12 +59,15 @@ class EveryRung : public testing::TestWithParam<Case> {};
 TEST_P(EveryRung, IsRightInTheSimulator) {
   const auto &[rung, shape] = GetParam();
   SimExecutor simulator;
-  for (DType dtype : {DType::u32, DType::f32}) {
+  std::vector<DType> dtypes = {DType::u32, DType::f32};
+  if (!rung->dtypes.empty())
+    dtypes = {rung->dtypes.front(), rung->dtypes.back()};
+  for (DType dtype : dtypes) {
     Schedule schedule = rung->build(shape, dtype, Target{});
     CheckResult result = check(schedule, lower(schedule), simulator);
     EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
     EXPECT_EQ(result.exact(), true);
-    EXPECT_EQ(result.find(CheckRun::random) != nullptr, dtype == DType::f32);
+    EXPECT_EQ(result.find(CheckRun::random) != nullptr, is_float(dtype));
     EXPECT_EQ(all_messages(result), "");
   }
 }
@@ -95,7 +98,7 @@ TEST(Floors, OfNegativesAreRightInTheKernel) {
 TEST(Rungs, KeepTheirMeaningAtEveryStep) {
   const std::set<std::string> annotations = {"bind", "unroll", "vectorize", "tensorize"};
   for (const Rung &rung : builtin_rungs()) {
-    Schedule schedule = rung.build(ragged_shape(rung), DType::u32, Target{});
+    Schedule schedule = rung.build(ragged_shape(rung), rung.dtype(DType::u32), Target{});
     std::vector<Array> expected = test::results_of(schedule.source());
     for (std::size_t n = 1; n <= schedule.trace().size(); ++n) {
       const Directive &directive = schedule.trace()[n - 1];
@@ -112,15 +115,15 @@ TEST(Rungs, ReplayFromTheirTraces) {
     Shape symbolic = ragged_shape(rung);
     symbolic.stated = Size{};
     for (const Shape &shape : {Shape(rung.tile.size(), 1), ragged_shape(rung), symbolic}) {
-      Schedule schedule = rung.build(shape, DType::f32, Target{});
-      std::string json = to_json(trace_file(schedule, shape, DType::f32));
+      Schedule schedule = rung.build(shape, rung.dtype(), Target{});
+      std::string json = to_json(trace_file(schedule, shape, rung.dtype()));
       TraceFile file = parse_trace(json, "trace");
       ASSERT_TRUE(file.computation.has_value()) << rung.full_name();
       Schedule again = replay(file, *file.computation, Target{}, "trace");
       EXPECT_EQ(again.trace(), schedule.trace());
       EXPECT_EQ(print(again.source()), print(schedule.source())) << rung.full_name();
       EXPECT_EQ(print(again.program()), print(schedule.program()));
-      EXPECT_EQ(to_json(trace_file(again, shape, DType::f32)), json);
+      EXPECT_EQ(to_json(trace_file(again, shape, rung.dtype())), json);
       EXPECT_EQ(trace_to_cpp(again), trace_to_cpp(schedule));
     }
   }
@@ -128,7 +131,7 @@ TEST(Rungs, ReplayFromTheirTraces) {
 
 TEST(Rungs, OweNothing) {
   for (const Rung &rung : builtin_rungs())
-    for (const Obligation &owed : rung.build(ragged_shape(rung), DType::f32, Target{}).obligations())
+    for (const Obligation &owed : rung.build(ragged_shape(rung), rung.dtype(), Target{}).obligations())
       ADD_FAILURE() << rung.full_name() << ": " << owed.message;
 }
 
@@ -148,7 +151,7 @@ TEST(Rungs, RefuseShapesThatAreNoProduct) {
   for (const Rung &rung : builtin_rungs()) {
     if (!is_product(rung))
       continue;
-    auto build = [&](const Shape &shape) { return rung.build(shape, DType::f32, Target{}); };
+    auto build = [&](const Shape &shape) { return rung.build(shape, rung.dtype(), Target{}); };
     test::expect_user_error(
         [&] {
           build({4, 4});
@@ -182,7 +185,7 @@ TEST(Rungs, RefuseShapesThatAreNoProduct) {
 TEST(Rungs, OfVectorsRefuseShapesOfOtherRanks) {
   for (const Rung &rung : builtin_rungs())
     if (rung.tile.size() == 1) {
-      auto build = [&](const Shape &shape) { return rung.build(shape, DType::f32, Target{}); };
+      auto build = [&](const Shape &shape) { return rung.build(shape, rung.dtype(), Target{}); };
       test::expect_user_error(
           [&] {
             build({4, 4});

@@ -25,7 +25,7 @@ std::string checked(const Schedule &s) {
   return result.passed ? "" : result.messages().front();
 }
 
-constexpr DType multiplied[] = {DType::f16, DType::bf16, DType::tf32, DType::i8};
+constexpr DType multiplied[] = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8};
 
 TEST(Tensor, MultipliesEachDTypeAtEdgeSizes) {
   for (DType dtype : multiplied)
@@ -38,10 +38,11 @@ TEST(Tensor, MultipliesEachDTypeAtEdgeSizes) {
 
 TEST(Tensor, ReadsTilesByLdmatrix) {
   for (DType dtype : multiplied)
-    for (bool swizzled : {false, true})
+    for (auto [swizzled, transposed] : {std::pair{false, false}, {true, false}, {true, true}})
       for (const Shape &shape : {Shape{64, 64, 64}, Shape{65, 63, 33}})
         EXPECT_EQ(checked(tensor::product(shape, dtype, {},
-                                          {.warps = {2, 1},
+                                          {.b_transposed = transposed,
+                                           .warps = {2, 1},
                                            .results = {32, 32},
                                            .steps = 2,
                                            .source = Source::ldmatrix,

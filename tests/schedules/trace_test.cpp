@@ -19,7 +19,7 @@ TEST(CompiledTraces, MakeTheProgramsOfAllRungs) {
     const Rung &rung = rungs[n];
     const auto &[name, apply] = test::traces[n];
     EXPECT_EQ(name, rung.full_name());
-    Schedule original = rung.build(rung.default_shape, DType::f32, Target{});
+    Schedule original = rung.build(rung.default_shape, rung.dtype(), Target{});
     Schedule again(original.source(), original.target());
     apply(again);
     EXPECT_EQ(print(again.program()), print(original.program())) << name;
