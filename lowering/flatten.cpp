@@ -2,6 +2,7 @@
 #include "dsl/error.h"
 #include "dsl/layout.h"
 #include "lowering/unit.h"
+#include "lowering/warp_calls.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -137,6 +138,7 @@ void flatten(Unit &unit) {
     kernel.shared_bytes = allocation.byte_offset + bytes;
   }
   kernel.body = flattener.rewrite(kernel.body);
+  make_warp_calls(kernel); // without the lane in their indices, nests over fragments have no meaning
 }
 
 } // namespace nestsmith::kernel

@@ -70,7 +70,7 @@ private:
                              Accesses all = accesses_of(store);
                              return Segment{stmt, all, all};
                            },
-                           [&](const Call &) -> Segment { internal_error("a call before the pass vectorize"); },
+                           [&](const Call &) -> Segment { internal_error("a call before the pass flatten"); },
                            [&](const Barrier &) { return barrier(stmt); },
                            [&](const Commit &) {
                              return Segment{stmt, {}, {}};

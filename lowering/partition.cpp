@@ -68,7 +68,7 @@ private:
                        return stmts.empty() ? nullptr : make_seq(std::move(stmts));
                      },
                      [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
-                     [&](const Call &) -> Stmt { internal_error("a call before the pass vectorize"); },
+                     [&](const Call &) -> Stmt { internal_error("a call before the pass flatten"); },
                      [&](const Barrier &) -> Stmt { return stmt; },
                      [](const Commit &x) { return make(x); }, // each part has statements of its own
                      [](const Wait &x) { return make(x); },

@@ -55,9 +55,10 @@ void place_declarations(Unit &unit);
 void hoist_guards(Unit &unit);
 
 /// Replaces the indices of each access by one offset, and assigns shared buffers their offsets in the arena.
+/// Replaces nests that a warp executes by calls.
 void flatten(Unit &unit);
 
-/// Replaces vectorized loops by vector accesses, and tensorized nests by calls of intrinsics. Proves contiguity
+/// Replaces vectorized loops by vector accesses, and tensorized loops of a thread by calls of functions. Proves contiguity
 /// and alignment again for the final offsets. Then places the declarations again.
 void vectorize(Unit &unit);
 

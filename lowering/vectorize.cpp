@@ -3,7 +3,6 @@
 #include "dsl/error.h"
 #include "dsl/match.h"
 #include "lowering/unit.h"
-#include "lowering/warp_calls.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -285,9 +284,6 @@ void vectorize(Unit &unit) {
   });
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
     const auto *loop = as<Loop>(stmt);
-    const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
-    if (form && form->intrinsic.get().group == Group::warp)
-      return warp_call(kernel, *loop, bounds);
     if (loop && loop->over_lanes())
       return Vectorizer(kernel, definitions, bounds, *loop).run();
     return map_children(stmt, rewrite);

@@ -109,13 +109,25 @@ private:
 
 } // namespace
 
-Stmt warp_call(Kernel &kernel, const Loop &loop, Bounds bounds) {
+void make_warp_calls(Kernel &kernel) {
+  Bounds bounds;
+  for (const ThreadIndex &index : kernel.indices)
+    set_range(bounds, index);
   walk(kernel.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<Loop>(stmt))
+      bounds.set_extent(loop->var, loop->extent);
     const auto *declare = as<Declare>(stmt);
     if (auto range = declare ? range_of(declare->value, bounds) : std::nullopt)
       bounds.set(declare->var, *range);
   });
-  return CallMaker(kernel, std::get<Tensorized>(loop.form).intrinsic, std::move(bounds)).run(loop);
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
+    const auto *loop = as<Loop>(stmt);
+    const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
+    if (form && form->intrinsic.get().group == Group::warp)
+      return CallMaker(kernel, form->intrinsic, bounds).run(*loop);
+    return map_children(stmt, rewrite);
+  };
+  kernel.body = rewrite(kernel.body);
 }
 
 } // namespace nestsmith::kernel

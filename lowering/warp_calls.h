@@ -5,8 +5,8 @@
 
 namespace nestsmith::kernel {
 
-/// The call that replaces a loop tensorized with an intrinsic of a warp. The kernel must have flat offsets; its
-/// arrays get the alignment that the call needs. `bounds` has the ranges of the variables around the loop.
-Stmt warp_call(Kernel &kernel, const Loop &loop, Bounds bounds);
+/// Replaces each loop that is tensorized with an intrinsic of a warp by a call. The kernel must have flat
+/// offsets. Its arrays get the alignment that the calls need.
+void make_warp_calls(Kernel &kernel);
 
 } // namespace nestsmith::kernel

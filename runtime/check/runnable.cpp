@@ -2,6 +2,7 @@
 
 #include "dsl/allocation.h"
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 #include "lowering/share_values.h"
 #include "lowering/uniform.h"
 
@@ -65,6 +66,67 @@ private:
   UniformValues uniform_;
 };
 
+/// Fragments in shared memory, with one copy for each warp. Before the pass `flatten`, an access of a fragment
+/// has no lane, so the first lane of a warp executes a call for all of them.
+class SharedFragments {
+public:
+  explicit SharedFragments(Kernel &kernel) : kernel_(kernel) {
+    for (const ThreadIndex &index : kernel.indices)
+      if (index.axis == Axis::thread_x)
+        thread_ = index.var;
+    std::erase_if(kernel.local, [&](const Allocation &allocation) { return move(allocation); });
+    if (!moved_.empty())
+      kernel.body = rewrite(kernel.body);
+  }
+
+private:
+  bool move(const Allocation &allocation) {
+    if (allocation.buffer->scope != Scope::warp)
+      return false;
+    BufferNode copy = *allocation.buffer;
+    copy.scope = Scope::shared;
+    copy.layout = nullptr;
+    copy.shape.insert(copy.shape.begin(), Expr(ceildiv(kernel_.extent(Axis::thread_x), lanes_per_warp)));
+    copy.serial = {};
+    kernel_.shared.push_back({std::make_shared<const BufferNode>(std::move(copy)), 0, "", {}});
+    moved_[allocation.buffer] = kernel_.shared.back().buffer;
+    return true;
+  }
+
+  std::vector<Expr> in_copy(std::vector<Expr> indices) const {
+    indices.insert(indices.begin(), thread_ / lanes_per_warp);
+    return indices;
+  }
+  Expr rewrite(const Expr &e) const {
+    return rebuild(e, [&](const Expr &node) {
+      const auto *access = node.as<Load>();
+      auto found = access ? moved_.find(access->buffer) : moved_.end();
+      return found == moved_.end() ? node
+                                   : load(found->second, in_copy(access->indices), access->mask, access->fill);
+    });
+  }
+  Stmt rewrite(const Stmt &stmt) const {
+    const auto *loop = as<Loop>(stmt);
+    const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
+    Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
+    result = map_children(result, [&](const Stmt &child) { return rewrite(child); });
+    if (const auto *store = as<Store>(result); store && moved_.contains(store->buffer)) {
+      Store copy = *store;
+      copy.indices = in_copy(store->indices);
+      copy.buffer = moved_.at(store->buffer);
+      return make(std::move(copy));
+    }
+    if (!form || form->intrinsic.get().group != Group::warp)
+      return result;
+    Stmt fence = make(Barrier{SyncScope::warp, "around a call"});
+    return make_seq({fence, make(If{equal(thread_ % lanes_per_warp, 0), "", result}), fence});
+  }
+
+  Kernel &kernel_;
+  Expr thread_;
+  std::map<Buffer, Buffer> moved_;
+};
+
 Expr row_major(const Buffer &buffer, const std::vector<Expr> &indices) {
   std::vector<Expr> strides = strides_of(*buffer);
   Expr offset = 0;
@@ -110,8 +172,10 @@ void place_shared(Kernel &kernel) {
 kernel::Kernel runnable(const kernel::Kernel &given, Form form) {
   internal_check(form != Form::program, "a program is run as a kernel");
   kernel::Kernel result = given;
+  if (form != Form::flat)
+    kernel::SharedFragments{result};
   if (form == Form::threads && given.threads() > 1)
-    result.body = kernel::Lockstep(given).rewrite(given.body);
+    result.body = kernel::Lockstep(result).rewrite(result.body);
   if (form != Form::flat) {
     result.body = kernel::with_offsets(result.body);
     kernel::place_shared(result);
