@@ -55,7 +55,7 @@ private:
   }
 
   void check_block() {
-    if (block_.init)
+    if (block_.init && !result_is_in_all_lanes())
       fail("tensorize.operands",
            "the init of block {} is not part of {}; use decompose_reduction, and bind its loops to the lanes "
            "that hold the elements",
@@ -67,6 +67,12 @@ private:
             "block {} has the guard {} < {}, but {} has no guard; pad its operands to whole tiles with caches, "
             "or choose tiles that divide the extent",
             block_.id->name, iter.var->name, to_string(iter.extent), call_);
+  }
+
+  /// Whether the kernel may execute the init in all lanes, each on its own copy.
+  bool result_is_in_all_lanes() const {
+    return std::ranges::all_of(spots_of(intrinsic_.result()),
+                               [](const auto &spots) { return spots.size() == lanes_per_warp; });
   }
 
   void check_operand(const Operand &operand) {

@@ -44,6 +44,8 @@ private:
       if (loop->axis() && overlap(*loop->axis(), Axis::lane))
         lane = loop;
     }
+    if (!lane && fragment_.replicas() == lanes_per_warp)
+      return std::nullopt; // every lane executes the block on its own copy
     if (!lane || lane->axis() != Axis::lane)
       return fmt::format(
           "{} is a fragment, spread over the lanes of a warp, but block {} {} it {}; bind a loop of "

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "runtime/check/blame.h"
 #include "runtime/check/reference.h"
 #include "runtime/check/roundings.h"
 #include "runtime/cuda/nvrtc.h"
@@ -60,6 +61,7 @@ void bind_accumulator(Schedule &s, Loop i, Loop j) {
 void load_by_lanes(Schedule &s, BlockRef block, Loop at, const Unit &unit, bool k_first) {
   s.compute_at(block, at);
   auto loops = s.loops_below(block, at);
+  loops.erase(loops.begin(), loops.end() - 2); // a batch has one iteration here
   Loop row = loops[k_first ? 1 : 0], k = loops[k_first ? 0 : 1];
   auto [row_outer, row_lane] = s.split(row, {infer, 8});
   auto [k_word, k_lane, k_in] = s.split(k, {infer, 4, unit.per_register});
@@ -267,6 +269,120 @@ TEST(WarpCalls, CompileToInstructionsOfTheMatrixUnit) {
         EXPECT_EQ(std::ranges::count_if(code, &model::Instruction::ldmatrix), ldmatrix ? 8 : 0)
             << name(dtype) << " " << arch;
       }
+}
+
+/// D = (A*B rounded to f16)*W for one warp and matrices of 16 x 16, 16 x 16 and 16 x 8. The sums of the first
+/// product are operands of the second one, in the same registers.
+Schedule chain(std::int64_t batch) {
+  Workload w("chain");
+  Tensor a = w.placeholder("A", {batch, 16, 16}, DType::f16),
+         b = w.placeholder("B", {batch, 16, 16}, DType::f16),
+         v = w.placeholder("W", {batch, 16, 8}, DType::f16);
+  auto product = [](Expr x, Expr y) { return cast(DType::f32, std::move(x)) * cast(DType::f32, std::move(y)); };
+  Reduce k = reduce_axis("k", 16), l = reduce_axis("l", 16);
+  Tensor first = w.compute("S", {batch, 16, 16}, {"b", "i", "j"},
+                           [&](Expr n, Expr i, Expr j) { return sum(product(a(n, i, k), b(n, k, j)), k); });
+  Tensor rounded = w.compute("P", {batch, 16, 16}, {"b", "i", "j"}, [&](Expr n, Expr i, Expr j) -> Definition {
+    return cast(DType::f16, first(n, i, j));
+  });
+  Tensor second = w.compute("D", {batch, 16, 8}, {"b", "i", "j"}, [&](Expr n, Expr i, Expr j) {
+    return sum(product(rounded(n, i, l), v(n, l, j)), l);
+  });
+  Schedule s(w.output({second}));
+  auto S = s.block("S"), P = s.block("P"), D = s.block("D");
+  auto out = s.cache_write(D, Scope::warp);
+  Loop at = s.loops(D)[0];
+  s.reverse_compute_at(out, at);
+  s.bind(at, Axis::block_x);
+  s.set_scope(P, Scope::warp);
+  s.compute_at(P, at);
+  s.set_scope(S, Scope::warp);
+  s.compute_at(S, at);
+  Unit unit = unit_for(DType::f16);
+  auto load = [&](BlockRef reader, const char *operand, bool k_first, const char *map) {
+    auto fragment = s.cache_read(reader, operand, Scope::warp);
+    load_by_lanes(s, fragment, at, unit, k_first);
+    s.transform_layout(fragment, map);
+  };
+  constexpr const char *of_a = "b, i, k -> i%8*4 + k%8//2, k//8*4 + i//8*2 + k%2";
+  constexpr const char *of_b = "b, k, i -> i%8*4 + k%8//2, i//8, k//8*2 + k%2";
+  constexpr const char *of_c = "b, i, j -> i%8*4 + j%8//2, j//8, i//8*2 + j%2";
+  load(S, "A", false, of_a);
+  load(S, "B", true, of_b);
+  load(D, "W", true, of_b);
+  s.transform_layout(S, of_c);
+  s.transform_layout(P, of_a);
+  s.transform_layout(D, of_c);
+  for (BlockRef block : {P, out}) {
+    auto loops = s.loops_below(block, at);
+    bind_accumulator(s, loops[loops.size() - 2], loops.back());
+  }
+  for (BlockRef block : {S, D}) {
+    auto loops = s.loops_below(block, at);
+    Loop i_in = loops[loops.size() - 3], sums = loops.back();
+    auto [j_tile, j_in] = s.split(loops[loops.size() - 2], {infer, 8});
+    s.reorder({j_tile, i_in, j_in, sums});
+    auto zeros = s.loops_below(s.decompose_reduction(block, j_tile), at);
+    std::size_t n = zeros.size();
+    s.reorder({zeros[n - 2], zeros[n - 3], zeros[n - 1]});
+    bind_accumulator(s, zeros[n - 2], s.fuse(zeros[n - 3], zeros[n - 1]));
+    s.unroll(j_tile);
+    s.tensorize(i_in, unit.name);
+  }
+  return s;
+}
+
+TEST(WarpCalls, ChainProductsWithoutSharedMemory) {
+  Schedule s = chain(3);
+  ASSERT_EQ(owed(s), "");
+  kernel::Kernel kernel = lower(s).only();
+  EXPECT_TRUE(kernel.shared.empty());
+  EXPECT_EQ(kernel.threads(), 32);
+  EXPECT_TRUE(contains(kernel::print(kernel), "mma_m16n8k16(D_warp[0], P[0], W_warp[0])"))
+      << kernel::print(kernel);
+  expect_right(s);
+}
+
+/// y[i] = sum of x[i, k] over k, one row for each warp. In each step, the lanes load one element each.
+Schedule row_sums(std::int64_t rows, std::int64_t columns, DType dtype) {
+  Workload w("row_sums");
+  Tensor x = w.placeholder("X", {rows, columns}, dtype);
+  Reduce k = reduce_axis("k", columns);
+  Schedule s(w.output({w.compute("Y", {rows}, {"i"}, [&](Expr i) { return sum(x(i, k), k); })}));
+  auto Y = s.block("Y");
+  auto out = s.cache_write(Y, Scope::warp);
+  auto [i_block, warp] = s.split(s.loops(Y)[0], {infer, 4});
+  auto [step, lane] = s.split(s.loops(Y)[2], {infer, 32});
+  s.reverse_compute_at(out, warp);
+  s.bind(i_block, Axis::block_x);
+  s.bind(warp, Axis::warp);
+  auto fragment = s.cache_read(Y, "X", Scope::warp);
+  s.compute_at(fragment, step);
+  s.transform_layout(fragment, "i, k -> k%32, i");
+  s.bind(s.loops_below(fragment, step).back(), Axis::lane);
+  s.transform_layout(Y, "i, r -> r, i"); // a copy in each lane
+  s.bind(s.split(s.loops_below(out, warp)[0], {infer, 32})[1], Axis::lane);
+  s.tensorize(lane, "warp_sum");
+  return s;
+}
+
+TEST(WarpCalls, SumOverTheLanes) {
+  for (DType dtype : {DType::f32, DType::i32, DType::u32})
+    for (std::int64_t columns : {32, 96}) {
+      Schedule s = row_sums(7, columns, dtype);
+      ASSERT_EQ(owed(s), "");
+      expect_right(s);
+    }
+  std::string text = kernel::print(lower(row_sums(8, 64, DType::f32)).only());
+  EXPECT_TRUE(contains(text, "warp_sum(X_warp[0], Y_warp[0])")) << text;
+}
+
+/// The interpreter runs the computation and the last program only.
+TEST(WarpCalls, AreTheSameAfterEveryPass) {
+  Blame blame = find_blame(product({64, 32, 32}, DType::f16, {.ldmatrix = true}),
+                           {.exact_only = true, .most_instances = 1});
+  EXPECT_FALSE(blame.fault.has_value()) << to_string(blame);
+  EXPECT_EQ(blame.refusal, "");
 }
 
 TEST(WarpCalls, AreCallsOfTheKernel) {
