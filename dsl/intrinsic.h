@@ -56,6 +56,9 @@ struct Rows {
   std::int64_t lanes = lanes_per_warp;
 };
 
+/// A buffer that stands for an operand in a meaning: a constant shape, or no dimension for one element.
+Buffer formal_buffer(std::string name, DType dtype, std::vector<Expr> shape);
+
 struct Operand {
   Buffer formal; ///< constant shape: the elements that one call accesses
   std::variant<ByValue, InRegisters, Rows> place = ByValue{};

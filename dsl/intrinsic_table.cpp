@@ -4,11 +4,6 @@
 
 namespace nestsmith {
 
-Buffer formal_buffer(std::string name, DType dtype, std::vector<Expr> shape) {
-  return std::make_shared<const BufferNode>(
-      BufferNode{std::move(name), dtype, std::move(shape), Scope::local, Role::temporary});
-}
-
 namespace {
 
 /// for k < 4: sum = sum + a[k]*b[k]. The operands are converted to the dtype of the sum.

@@ -11,7 +11,4 @@ std::vector<Intrinsic> standard_intrinsics();
 /// Those that a whole warp executes.
 std::vector<Intrinsic> warp_intrinsics();
 
-/// A formal buffer of an operand.
-Buffer formal_buffer(std::string name, DType dtype, std::vector<Expr> shape);
-
 } // namespace nestsmith

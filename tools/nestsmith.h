@@ -3,6 +3,7 @@
 /// CHANGELOG.md announces any change. The headers behind them may change at any time.
 ///
 ///   computations, schedules   Workload, Tensor, Schedule, Target
+///   instructions              Intrinsic, register_intrinsic, formal_buffer
 ///   programs as text          print, trace_to_cpp, to_json, replay
 ///   kernels                   lower, emit, emit_header, emit_standalone
 ///   tests of kernels          check, SimExecutor
@@ -12,6 +13,7 @@
 #include "codegen/emit.h"
 #include "codegen/standalone.h"
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 #include "dsl/math.h"
 #include "dsl/printer.h"
 #include "dsl/schedule.h"

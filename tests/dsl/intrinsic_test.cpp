@@ -50,6 +50,18 @@ TEST(Intrinsics, OfAProgramAreUsedLikeOurs) {
   EXPECT_TRUE(s.obligations().empty());
 }
 
+TEST(Intrinsics, OfTheTableAreWellFormed) {
+  for (const Intrinsic *intrinsic : all_intrinsics())
+    try {
+      register_intrinsic(*intrinsic);
+      ADD_FAILURE() << signature(*intrinsic);
+    } catch (const UserError &error) {
+      EXPECT_EQ(error.what(), "the intrinsic " + signature(*intrinsic) +
+                                  " is registered already; an intrinsic of the same name needs operands of "
+                                  "other dtypes");
+    }
+}
+
 std::string malformed(const std::function<void(Pair &)> &change) {
   Pair pair;
   change(pair);

@@ -1,6 +1,8 @@
 /// Nests that a warp executes as calls of intrinsics, in whole schedules.
 
 #include "codegen/cuda.h"
+#include "dsl/intrinsic.h"
+#include "dsl/math.h"
 #include "lowering/lower.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/reference.h"
@@ -93,9 +95,9 @@ void load_matrices(Schedule &s, BlockRef block, Loop at, bool is_a, bool k_first
 }
 
 /// Tiles of 64 x 32 in 4 warps of 32 x 16.
-Schedule product(const Shape &shape, DType dtype, const Options &options = {}) {
+Schedule product(Program program, DType dtype, const Options &options = {}) {
   Unit unit = unit_for(dtype);
-  Schedule s(gemm(shape, dtype, options.transposed));
+  Schedule s(std::move(program));
   auto AB = s.block("AB"), C = s.block("C");
   auto [i, j, k] = s.loops<3>(AB);
   auto [i_block, i_warp, i_tile, i_in] = s.split(i, {infer, 2, 2, 16});
@@ -136,6 +138,10 @@ Schedule product(const Shape &shape, DType dtype, const Options &options = {}) {
   return s;
 }
 
+Schedule product(const Shape &shape, DType dtype, const Options &options = {}) {
+  return product(gemm(shape, dtype, options.transposed), dtype, options);
+}
+
 constexpr Transposed layouts[] = {{false, false}, {true, false}, {false, true}, {true, true}};
 
 TEST(WarpCalls, MultiplyEveryTypeInEveryLayout) {
@@ -148,6 +154,28 @@ TEST(WarpCalls, AreRightAtEverySize) {
   for (const Shape &shape : {Shape{1, 1, 1}, Shape{16, 8, 16}, Shape{65, 31, 33}, Shape{17, 64, 100}})
     for (DType dtype : {DType::f16, DType::tf32, DType::i8})
       expect_right(product(shape, dtype));
+}
+
+/// C = relu(A*B + bias), rounded to the type of the output.
+Program narrow_result(std::int64_t m, std::int64_t n, std::int64_t k, DType operand, DType result) {
+  Workload w("narrow_result");
+  Tensor a = w.placeholder("A", {m, k}, operand), b = w.placeholder("B", {k, n}, operand),
+         bias = w.placeholder("bias", {n}, DType::f32);
+  Reduce r = reduce_axis("k", k);
+  Tensor ab = w.compute("AB", {m, n}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::f32, a(i, r)) * cast(DType::f32, b(r, j)), r);
+  });
+  Tensor c = w.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    return cast(result, max(ab(i, j) + bias(j), Expr(0.0F)));
+  });
+  return w.output({c});
+}
+
+TEST(WarpCalls, HaveEpiloguesOnFragments) {
+  expect_right(product(gemm_bias_relu({70, 40, 50}, DType::f16), DType::f16, {.ldmatrix = true}));
+  for (DType operand : {DType::f16, DType::bf16})
+    for (DType result : {DType::f16, DType::bf16})
+      expect_right(product(narrow_result(64, 40, 32, operand, result), operand));
 }
 
 TEST(WarpCalls, LoadMatrices) {
@@ -343,12 +371,18 @@ TEST(WarpCalls, ChainProductsWithoutSharedMemory) {
   expect_right(s);
 }
 
-/// y[i] = sum of x[i, k] over k, one row for each warp. In each step, the lanes load one element each.
-Schedule row_sums(std::int64_t rows, std::int64_t columns, DType dtype) {
+/// y[i] = sum of x[i, k], or of x[i, k]*z[i, k], over k, one row for each warp. In each step, the lanes load
+/// one element of each operand.
+Schedule row_sums(std::int64_t rows, std::int64_t columns, DType dtype,
+                  const std::string &intrinsic = "warp_sum") {
   Workload w("row_sums");
-  Tensor x = w.placeholder("X", {rows, columns}, dtype);
+  std::vector<Tensor> operands = {w.placeholder("X", {rows, columns}, dtype)};
+  if (intrinsic != "warp_sum")
+    operands.push_back(w.placeholder("Z", {rows, columns}, dtype));
   Reduce k = reduce_axis("k", columns);
-  Schedule s(w.output({w.compute("Y", {rows}, {"i"}, [&](Expr i) { return sum(x(i, k), k); })}));
+  Schedule s(w.output({w.compute("Y", {rows}, {"i"}, [&](Expr i) {
+    return sum(operands.size() == 1 ? operands[0](i, k) : operands[0](i, k) * operands[1](i, k), k);
+  })}));
   auto Y = s.block("Y");
   auto out = s.cache_write(Y, Scope::warp);
   auto [i_block, warp] = s.split(s.loops(Y)[0], {infer, 4});
@@ -356,14 +390,53 @@ Schedule row_sums(std::int64_t rows, std::int64_t columns, DType dtype) {
   s.reverse_compute_at(out, warp);
   s.bind(i_block, Axis::block_x);
   s.bind(warp, Axis::warp);
-  auto fragment = s.cache_read(Y, "X", Scope::warp);
-  s.compute_at(fragment, step);
-  s.transform_layout(fragment, "i, k -> k%32, i");
-  s.bind(s.loops_below(fragment, step).back(), Axis::lane);
+  for (const Tensor &operand : operands) {
+    auto fragment = s.cache_read(Y, operand.buffer()->name, Scope::warp);
+    s.compute_at(fragment, step);
+    s.transform_layout(fragment, "i, k -> k%32, i");
+    s.bind(s.loops_below(fragment, step).back(), Axis::lane);
+  }
   s.transform_layout(Y, "i, r -> r, i"); // a copy in each lane
   s.bind(s.split(s.loops_below(out, warp)[0], {infer, 32})[1], Axis::lane);
-  s.tensorize(lane, "warp_sum");
+  s.tensorize(lane, intrinsic);
   return s;
+}
+
+/// The products of 32 elements, one in each lane, added in each lane.
+void register_warp_dot() {
+  Buffer x = formal_buffer("x", DType::f32, {32}), y = formal_buffer("y", DType::f32, {32}),
+         total = formal_buffer("total", DType::f32, {});
+  Var i = make_var("i");
+  register_intrinsic({.name = "warp_dot",
+                      .group = Group::warp,
+                      .operands = {{x, InRegisters{"i -> i, 0"}},
+                                   {y, InRegisters{"i -> i, 0"}},
+                                   {total, InRegisters{"r -> r, 0"}}},
+                      .meaning = {{{i, 32}}, {total, {}, load(total, {}) + load(x, {i}) * load(y, {i})}},
+                      .prelude = R"(
+static __device__ __forceinline__ void warp_dot(const float *x, const float *y, float *total) {
+  float sum = *x * *y;
+  for (int distance = 16; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  *total += sum;
+}
+)"});
+}
+
+TEST(WarpCalls, OfAProgramsOwnIntrinsic) {
+  register_warp_dot();
+  Schedule s = row_sums(7, 96, DType::f32, "warp_dot");
+  ASSERT_EQ(owed(s), "");
+  expect_right(s);
+  kernel::Kernel kernel = lower(s).only();
+  EXPECT_TRUE(contains(cuda_kernel(kernel), "warp_dot(&X_warp[0], &Z_warp[0], &Y_warp[0]);"))
+      << cuda_kernel(kernel);
+  try {
+    cuda::Compiled compiled = cuda::Nvrtc::get().compile(cuda_kernel(kernel), entry_name(kernel), "sm_80");
+    EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
 }
 
 TEST(WarpCalls, SumOverTheLanes) {
