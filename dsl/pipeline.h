@@ -11,6 +11,18 @@
 /// ascending `order`. The program itself keeps its sequential form (left). The lowering pass `extract`
 /// generates the pipelined form (right).
 
+///
+/// A pipelined loop inside of a nest of the last stage can be *joined* with the loop around it: then the steps
+/// of both are one sequence. The last steps of one iteration of the outer loop execute the prologue of the
+/// inner loop for the next iteration:
+///
+///     for k < n pipelined […]:                          …; F of 0, 0
+///       A_shared: …                                     for k < n:
+///       for j < m pipelined [F: 0, P: 1] joined:          A_shared of a later iteration
+///         F: … A_shared …                         =>      for j < m - 1: F of k, j + 1; P of k, j
+///         P: … F …                                        if (k + 1 < n) F of k + 1, 0
+///                                                         P of k, m - 1
+
 #include "dsl/program.h"
 
 #include <optional>
@@ -48,6 +60,13 @@ struct PipelineBreach {
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const For &loop);
 /// Checks all pipelined loops of a program.
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program);
+
+/// Checks a joined loop, and returns the first breach, with a tag of dsl/primitives/join_pipelines.h:
+///   - It is a direct child of a pipelined loop, in which its nest has the last stage and the last order.
+///   - It has more iterations than stages - 1, and whole rounds of the copies of its registers.
+///   - A nest before its last stage writes registers that only this loop uses. What it reads is written in this
+///     loop, or by an earlier stage of the outer loop, or by no block.
+std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner);
 
 /// The copies of a temporary. Iteration i of the pipelined loop `loop` uses copy i % count.
 struct Slots {

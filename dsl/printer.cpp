@@ -142,7 +142,7 @@ std::string text(const LoopForm &form) {
                                  (x.copies > 1 ? fmt::format(" unrolled by {}", x.copies) : "");
                         },
                         [](const Unrolled &x) {
-                          return " unrolled" + text(x.pipeline) +
+                          return " unrolled" + text(x.pipeline) + (x.joined ? " joined" : "") +
                                  (x.reversed_by ? " backwards in odd " + x.reversed_by->name : "");
                         },
                         [](const Vectorized &) { return std::string(" vectorized"); },

@@ -90,6 +90,11 @@ const std::vector<Staged> &For::pipeline() const {
   return serial ? serial->pipeline : none;
 }
 
+bool For::joined() const {
+  const auto *unrolled = std::get_if<Unrolled>(&form);
+  return unrolled && unrolled->joined;
+}
+
 Var For::reversed_by() const {
   const auto *unrolled = std::get_if<Unrolled>(&form);
   return unrolled ? unrolled->reversed_by : nullptr;

@@ -3,7 +3,8 @@
 ///
 ///   stmt  := for | seq | block
 ///   for   := for var in extent form: stmt
-///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined] [backwards in odd var]
+///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined [joined]] [backwards in
+///   odd var]
 ///            | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///   seq   := stmt; stmt; …
 ///   block := block name(v0 = binding, sum v1 = binding [from first], …) [async] where v < extent …:
@@ -68,9 +69,11 @@ struct Serial {
 };
 /// If `reversed_by` is set, the loop executes its iterations in descending order where the value of this outer
 /// loop is odd.
+/// `joined`: the pipeline is one with that of the loop directly around it (dsl/pipeline.h).
 struct Unrolled {
   std::vector<Staged> pipeline = {};
   Var reversed_by = {};
+  bool joined = false;
 };
 /// The iterations become the lanes of vector accesses.
 struct Vectorized {};
@@ -107,6 +110,7 @@ struct For {
   const std::vector<Staged> &pipeline() const; ///< empty if the loop is not pipelined
   bool partitioned() const;
   bool last_block() const;
+  bool joined() const;
   Var reversed_by() const; ///< null if the direction of the loop does not depend on another loop
   bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
 };

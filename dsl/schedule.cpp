@@ -9,6 +9,7 @@
 #include "dsl/primitives/decompose_reduction.h"
 #include "dsl/primitives/double_buffer.h"
 #include "dsl/primitives/fuse.h"
+#include "dsl/primitives/join_pipelines.h"
 #include "dsl/primitives/last_block.h"
 #include "dsl/primitives/launch_bounds.h"
 #include "dsl/primitives/partition.h"
@@ -224,6 +225,7 @@ void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
   primitives::pipeline(*this, loop, std::move(stages));
 }
 void Schedule::double_buffer(Loop loop) { primitives::double_buffer(*this, loop); }
+void Schedule::join_pipelines(Loop inner) { primitives::join_pipelines(*this, inner); }
 void Schedule::snake(Loop outer, Loop inner) { primitives::snake(*this, outer, inner); }
 void Schedule::partition(Loop loop) { primitives::partition(*this, loop); }
 void Schedule::last_block(Loop loop) { primitives::last_block(*this, loop); }

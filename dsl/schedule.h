@@ -108,6 +108,7 @@ public:
   void async_copy(BlockRef copy);
   void pipeline(Loop loop, std::vector<Stage> stages);
   void double_buffer(Loop loop);
+  void join_pipelines(Loop inner);
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop);

@@ -368,12 +368,12 @@ private:
   /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
   kernel::Stmt emit_pipeline(const For &loop, kernel::Loop made) {
     std::vector<StagedNest> nests = staged_nests(loop);
-    std::int64_t last = 0;
-    for (const StagedNest &nest : nests)
-      last = std::max(last, nest.stage);
+    std::int64_t last = last_stage(nests);
     std::vector<kernel::Stmt> stmts, steady;
     for (std::int64_t step = 0; step < last; ++step)
       emit_step(loop, nests, nullptr, step, stmts);
+    if (const StagedNest *joined = find_joined(nests))
+      emit_begin_of_joined(loop, nests, *joined, stmts);
     emit_step(loop, nests, &made.var, last, steady);
     made.body = kernel::make_seq(std::move(steady));
     stmts.push_back(kernel::make(std::move(made)));
@@ -392,11 +392,15 @@ private:
         std::ranges::copy(blocks_of(nest.stmt), std::back_inserter(copies));
         last = &nest;
       }
-    wait_for_stages(nests, step, stmts);
+    const StagedNest *joined = find_joined(nests);
+    wait_for_stages(
+        nests, step, [&](const StagedNest &reader) { return &reader != joined; }, stmts);
     for (const StagedNest &nest : nests) {
       bool issues = !issues_ && is_async_nest(nest.stmt);
       issues_ = issues_ || issues;
-      if (nest.stage <= step)
+      if (&nest == joined && var)
+        emit_joined(loop, nests, nest, *var, stmts);
+      else if (nest.stage <= step)
         stmts.push_back(emit_iteration(loop, nest.stmt, var, step - nest.stage));
       issues_ = issues_ && !issues;
       if (&nest == last)
@@ -404,15 +408,72 @@ private:
     }
   }
 
-  /// A copy of stage w for iteration i is in the group of step i + w. A nest of stage r reads it in step i + r.
-  /// At the begin of this step, r - w - 1 later groups exist.
+  /// The nest of a loop that is joined with the pipeline; null if there is none.
+  static const StagedNest *find_joined(const std::vector<StagedNest> &nests) {
+    for (const StagedNest &nest : nests)
+      if (const auto *inner = as<For>(nest.stmt); inner && inner->joined())
+        return &nest;
+    return nullptr;
+  }
+
+  /// The prologue of the joined loop for the first iteration of the loop around it.
+  void emit_begin_of_joined(const For &loop, const std::vector<StagedNest> &nests, const StagedNest &joined,
+                            std::vector<kernel::Stmt> &stmts) {
+    const For &inner = *as<For>(joined.stmt);
+    std::vector<StagedNest> steps = staged_nests(inner);
+    wait_for_stages(
+        nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
+    for (std::int64_t step = 0; step < last_stage(steps); ++step)
+      for (const StagedNest &nest : steps)
+        if (nest.stage <= step) {
+          loops_[inner.var] = Expr(step - nest.stage);
+          stmts.push_back(emit_iteration(loop, nest.stmt, nullptr, 0));
+        }
+  }
+
+  /// The steps of the joined loop in iteration `var` of the loop around it. The last steps execute nests of the
+  /// next iteration, and so wait for the tiles of that iteration.
+  void emit_joined(const For &loop, const std::vector<StagedNest> &nests, const StagedNest &joined,
+                   const Var &var, std::vector<kernel::Stmt> &stmts) {
+    const For &inner = *as<For>(joined.stmt);
+    std::vector<StagedNest> steps = staged_nests(inner);
+    std::int64_t ahead = last_stage(steps), extent = as_int(inner.extent).value(), whole = extent - ahead;
+    kernel::Loop made{make_var(inner.var->name), Expr(whole), kernel::Unrolled{}, nullptr};
+    bounds_.set_extent(made.var, made.extent);
+    std::vector<kernel::Stmt> body;
+    for (const StagedNest &nest : steps) {
+      loops_[inner.var] = (whole == 1 ? Expr(0) : Expr(made.var)) + Expr(ahead - nest.stage);
+      body.push_back(emit_iteration(loop, nest.stmt, &var, 0));
+    }
+    made.body = kernel::make_seq(std::move(body));
+    stmts.push_back(whole == 1 ? made.body : kernel::make(std::move(made)));
+    wait_for_stages(
+        nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
+    for (std::int64_t step = whole; step < extent; ++step)
+      for (const StagedNest &nest : steps) {
+        std::int64_t at = step + ahead - nest.stage;
+        loops_[inner.var] = Expr(at % extent);
+        stmts.push_back(emit_iteration(loop, nest.stmt, &var, at / extent));
+      }
+  }
+
+  static std::int64_t last_stage(const std::vector<StagedNest> &nests) {
+    std::int64_t last = 0;
+    for (const StagedNest &nest : nests)
+      last = std::max(last, nest.stage);
+    return last;
+  }
+
+  /// Waits for the tiles that the nests read for which `reads` is true. A copy of stage w for iteration i is in
+  /// the group of step i + w. A nest of stage r reads it in step i + r. At the begin of this step, r - w - 1
+  /// later groups exist.
   void wait_for_stages(const std::vector<StagedNest> &nests, std::int64_t step,
-                       std::vector<kernel::Stmt> &stmts) {
+                       FunctionRef<bool(const StagedNest &)> reads, std::vector<kernel::Stmt> &stmts) {
     kernel::Wait wait;
     std::optional<std::int64_t> pending;
     for (const StagedNest &copy : nests)
       for (const StagedNest &reader : nests)
-        if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= step)
+        if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= step && reads(reader))
           for (const Block *block : blocks_of(copy.stmt)) {
             std::size_t known = wait.hazards.size();
             add_reads(wait.hazards, *block, reader.stmt);

@@ -127,6 +127,7 @@ const std::vector<Primitive> &all_primitives() {
       primitive("decompose_reduction", &Schedule::decompose_reduction),
       primitive("double_buffer", &Schedule::double_buffer),
       primitive("fuse", &Schedule::fuse),
+      primitive("join_pipelines", &Schedule::join_pipelines),
       primitive("last_block", &Schedule::last_block),
       primitive("launch_bounds", &Schedule::launch_bounds),
       primitive("partition", &Schedule::partition),

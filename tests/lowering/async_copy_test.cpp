@@ -4,6 +4,7 @@
 #include "lowering/lower.h"
 #include "lowering/verify_kernel.h"
 
+#include "tests/lowering/fragment_gemm.h"
 #include "tests/lowering/tiled_gemm.h"
 
 #include <gtest/gtest.h>
@@ -159,6 +160,47 @@ TEST(AsyncCopy, HasTheWidthOfItsVector) {
       EXPECT_EQ(found, transposed ? lanes : 1);
     }
   }
+}
+
+/// The operands of the first step of the next tile are loaded before the last step of this one.
+TEST(JoinPipelines, ReadsAsWrittenByHand) {
+  test::FragmentGemm t(8, 8, 20);
+  t.join(3, true);
+  std::string text = kernel::print(lower(t.s));
+  std::size_t loop = text.find("  for k_outer < 5:");
+  ASSERT_NE(loop, std::string::npos) << text;
+  EXPECT_EQ("\n" + text.substr(loop), R"(
+  for k_outer < 5:
+    let A_k'2: i32 = k_outer*4 + tid%4 + 8
+    let B_k'2: i32 = k_outer*4 + tid//4 + 8
+    if k_outer + 2 < 5:  # not in the last 2 iterations of k_outer
+      A_shared[(k_outer + 2)%3*16 + tid] = async A[i*20 + A_k'2]
+      B_shared[(k_outer + 2)%3*16 + tid] = async B[B_k'2*8 + j]
+    commit copies  # A_shared, B_shared
+    for k_inner < 3 unrolled:
+      A_shared_local[(k_inner + 1)%2] = A_shared[k_outer%3*16 + tid//4*4 + k_inner + 1]
+      B_shared_local[(k_inner + 1)%2] = B_shared[k_outer%3*16 + k_inner*4 + tid%4 + 4]
+      AB[0] = AB[0] + A_shared_local[k_inner%2]*B_shared_local[k_inner%2]
+    wait for copies, 1 pending  # A_shared, B_shared: copied above, read below
+    sync block  # A_shared, B_shared: written above, read below; read above, overwritten by the next k_outer
+    if k_outer + 1 < 5:  # not in the last iteration of k_outer
+      A_shared_local[0] = A_shared[(k_outer + 1)%3*16 + tid//4*4]
+      B_shared_local[0] = B_shared[(k_outer + 1)%3*16 + tid%4]
+    AB[0] = AB[0] + A_shared_local[1]*B_shared_local[1]
+  C[i*8 + j] = alpha*AB[0] + beta*(C[i*8 + j] where beta != 0 else 0)
+)");
+}
+
+TEST(JoinPipelines, HasOneBarrierATile) {
+  for (std::int64_t stages : {2, 3, 4})
+    for (std::int64_t k : {8, 20, 37}) {
+      test::FragmentGemm t(8, 8, k);
+      t.join(stages, true);
+      kernel::Kernel kernel = lower(t.s).only();
+      Counts all = counts(kernel.body);
+      EXPECT_EQ(all.waits, (std::vector<std::int64_t>{stages - 2, stages - 2})) << kernel::print(kernel);
+      EXPECT_EQ(all.barriers, 2) << kernel::print(kernel);
+    }
 }
 
 TEST(VerifyKernel, RefusesAsynchronousStoresThatAreNoCopies) {

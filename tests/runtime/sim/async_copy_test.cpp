@@ -1,6 +1,7 @@
 /// Asynchronous copies on the simulator: right for all shapes and stages, and each wait, each group and each
 /// barrier is needed for what it says.
 
+#include "tests/lowering/fragment_gemm.h"
 #include "tests/lowering/tiled_gemm.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
@@ -88,6 +89,32 @@ TEST(AsyncCopies, RunBesideOrdinaryTiles) {
       expect_right(t.s);
       test::expect_certificates(t.s.source(), lower(t.s).only());
       test::expect_wait_certificates(t.s.source(), lower(t.s).only());
+    }
+}
+
+TEST(JoinedPipelines, AreRightForEveryNumberOfIterations) {
+  for (bool async : {false, true})
+    for (std::int64_t stages : {2, 3, 4})
+      for (std::int64_t k : {1, 3, 4, 5, 8, 9, 13, 20, 22}) {
+        if (!async && stages > 2)
+          continue;
+        test::FragmentGemm t(5, 9, k);
+        t.join(stages, async);
+        expect_right(t.s);
+        if (k % 4 != 0)
+          t.s.partition(t.k_outer);
+        t.s.partition(t.s.loop("i_outer"));
+        expect_right(t.s);
+      }
+}
+
+TEST(JoinedPipelines, NeedEachOfTheirBarriersAndWaits) {
+  for (bool async : {false, true})
+    for (std::int64_t k : {20, 37}) {
+      test::FragmentGemm t(8, 8, k);
+      t.join(async ? 3 : 2, async);
+      EXPECT_GE(test::expect_certificates(t.s.source(), lower(t.s).only()), 2);
+      EXPECT_EQ(test::expect_wait_certificates(t.s.source(), lower(t.s).only()), async ? 2 : 0);
     }
 }
 

@@ -1,0 +1,139 @@
+#include "dsl/allocation.h"
+#include "dsl/pipeline.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+/// Checks the loop `inner`, which is directly below `outer`.
+class JoinChecker {
+public:
+  JoinChecker(const Program &program, const For &outer, const For &inner)
+      : outer_(outer), inner_(inner), nests_(staged_nests(outer)), steps_(staged_nests(inner)),
+        all_(blocks_of(program.body)), inside_(blocks_of(inner.body)) {
+    for (const StagedNest &nest : steps_)
+      last_ = std::max(last_, nest.stage);
+  }
+
+  std::optional<PipelineBreach> run() {
+    check_place();
+    check_steps();
+    for (const StagedNest &nest : steps_)
+      if (nest.stage < last_)
+        for (const Block *block : blocks_of(nest.stmt))
+          check_early(*block);
+    return breach_;
+  }
+
+private:
+  void fail(const char *requirement, std::string message, std::vector<std::string> culprits) {
+    if (!breach_)
+      breach_ = {requirement, std::move(message), std::move(culprits), false};
+  }
+  const std::string &name() const { return inner_.var->name; }
+
+  const StagedNest &own() const {
+    return *std::ranges::find_if(nests_, [&](const StagedNest &nest) { return as<For>(nest.stmt) == &inner_; });
+  }
+
+  void check_place() {
+    for (const StagedNest &nest : nests_)
+      if (&nest != &own() && (nest.stage >= own().stage || nest.order >= own().order))
+        fail("join_pipelines.last",
+             fmt::format(
+                 "in the pipeline of {}, the nest of {} has the stage {} and the order {}, and block {} has {} "
+                 "and {}; give {} the last stage and the last order",
+                 outer_.var->name, name(), own().stage, own().order, blocks_of(nest.stmt).front()->id->name,
+                 nest.stage, nest.order, name()),
+             {name(), blocks_of(nest.stmt).front()->id->name});
+  }
+
+  void check_steps() {
+    std::int64_t extent = *as_int(inner_.extent), copies = 1;
+    for (const Block *block : inside_)
+      if (block->body.buffer->scope == Scope::local && is_private(block->body.buffer))
+        copies = std::max(copies, slots_of(block->body.buffer, {&inner_}).count);
+    if (extent <= last_ || extent % copies != 0)
+      fail("join_pipelines.steps",
+           fmt::format(
+               "the loop {} has {} iterations, {} stages and {} cop{} of its registers; expected at least {} "
+               "iterations, and a multiple of {}",
+               name(), extent, last_ + 1, copies, copies == 1 ? "y" : "ies", last_ + 1, copies),
+           {name()});
+  }
+
+  bool is_private(const Buffer &buffer) const {
+    return std::ranges::all_of(all_, [&](const Block *block) {
+      return !touches(*block, buffer) || std::ranges::find(inside_, block) != inside_.end();
+    });
+  }
+
+  /// The block runs ahead, in the iteration of the outer loop before its own.
+  void check_early(const Block &block) {
+    const Buffer &buffer = block.body.buffer;
+    if (buffer->scope != Scope::local || !is_private(buffer))
+      fail("join_pipelines.early",
+           fmt::format(
+               "block {} would write {} ({} memory) for the next iteration of {} while this one may use it; "
+               "expected registers that only blocks below {} use",
+               block.id->name, buffer->name, nestsmith::name(buffer->scope), outer_.var->name, name()),
+           {block.id->name});
+    for (const Load *access : loads_of(block))
+      if (const Block *writer = late_writer(access->buffer))
+        fail("join_pipelines.early",
+             fmt::format(
+                 "block {} would read {} for the next iteration of {} before block {} writes it; give {} an "
+                 "earlier stage of {} than {}",
+                 block.id->name, access->buffer->name, outer_.var->name, writer->id->name, writer->id->name,
+                 outer_.var->name, name()),
+             {block.id->name, writer->id->name});
+  }
+
+  /// A block that may write the buffer too late, or null.
+  const Block *late_writer(const Buffer &buffer) const {
+    for (const Block *writer : all_) {
+      if (writer->body.buffer != buffer)
+        continue;
+      bool inside = std::ranges::find(inside_, writer) != inside_.end();
+      bool before = std::ranges::any_of(nests_, [&](const StagedNest &nest) {
+        return nest.stage < own().stage && find_block(nest.stmt, writer->id);
+      });
+      bool private_copy = buffer->role == Role::temporary && buffer->scope != Scope::global;
+      if (!(private_copy && (before || (inside && is_private(buffer)))))
+        return writer;
+    }
+    return nullptr;
+  }
+
+  const For &outer_, &inner_;
+  std::vector<StagedNest> nests_, steps_; ///< of the outer loop; of the inner loop
+  std::vector<const Block *> all_, inside_;
+  std::int64_t last_ = 0; ///< stage of the inner loop
+  std::optional<PipelineBreach> breach_;
+};
+
+} // namespace
+
+std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner) {
+  Path path = path_to(program.body, inner.var);
+  std::vector<const For *> around = loops_of(path);
+  around.pop_back();
+  const For *outer = around.empty() ? nullptr : around.back();
+  bool direct =
+      outer && !outer->pipeline().empty() &&
+      std::ranges::any_of(nests_of(outer->body), [&](const Stmt &nest) { return as<For>(nest) == &inner; });
+  if (!direct)
+    return PipelineBreach{
+        "join_pipelines.nested",
+        fmt::format("the loop {} is not directly below a pipelined loop; use pipeline for the loop "
+                    "around it first",
+                    inner.var->name),
+        {inner.var->name},
+        false};
+  return JoinChecker(program, *outer, inner).run();
+}
+
+} // namespace nestsmith

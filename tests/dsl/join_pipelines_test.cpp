@@ -1,0 +1,106 @@
+/// join_pipelines: the mark in the program, and what it refuses.
+
+#include "dsl/trace.h"
+#include "tests/lowering/fragment_gemm.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_refused;
+using test::FragmentGemm;
+
+TEST(JoinPipelines, MarksTheLoopAndChangesNothing) {
+  for (bool async : {false, true}) {
+    FragmentGemm t(7, 6, 11);
+    t.join(2, async);
+    EXPECT_TRUE(contains(print(t.s.program()),
+                         "unrolled pipelined [A_shared_local: 0, B_shared_local: 0, AB: 1] joined:"))
+        << print(t.s.program());
+    EXPECT_TRUE(test::same_meaning(t.s));
+    EXPECT_TRUE(t.s.obligations().empty());
+    EXPECT_EQ(to_cpp(t.s.trace().back()), "s.join_pipelines(k_inner);");
+  }
+}
+
+TEST(JoinPipelinesRefuses, LoopsThatAreNoNestedPipelines) {
+  FragmentGemm t(8, 8, 12);
+  auto join = [&] { t.s.join_pipelines(t.k_inner); };
+  expect_refused(
+      t.s, "join_pipelines.nested", join,
+      "the loop k_inner is serial and not pipelined, expected an unrolled and pipelined loop; use unroll and "
+      "pipeline first",
+      {"k_inner"});
+  t.pipeline_inner();
+  expect_refused(
+      t.s, "join_pipelines.nested", join,
+      "the loop k_inner is not directly below a pipelined loop; use pipeline for the loop around it first",
+      {"k_inner"});
+  t.pipeline_outer(2, true);
+  t.s.join_pipelines(t.k_inner);
+  expect_refused(t.s, "join_pipelines.nested", join, "the loop k_inner is unrolled and joined already",
+                 {"k_inner"});
+}
+
+TEST(JoinPipelinesRefuses, ComputationsBeforeTheCopies) {
+  FragmentGemm t(8, 8, 12);
+  t.pipeline_inner();
+  t.pipeline_outer(2, true, 0);
+  expect_refused(
+      t.s, "join_pipelines.last", [&] { t.s.join_pipelines(t.k_inner); },
+      "in the pipeline of k_outer, the nest of k_inner has the stage 1 and the order 0, and block A_shared "
+      "has 0 and 1; give k_inner the last stage and the last order",
+      {"k_inner", "A_shared"});
+}
+
+/// Registers have no dynamic index, so each iteration of the outer loop must start with the same copy.
+TEST(JoinPipelinesRefuses, BrokenRoundsOfRegisters) {
+  FragmentGemm t(8, 8, 12, 3);
+  t.pipeline_inner();
+  t.pipeline_outer(2, true);
+  expect_refused(
+      t.s, "join_pipelines.steps", [&] { t.s.join_pipelines(t.k_inner); },
+      "the loop k_inner has 3 iterations, 2 stages and 2 copies of its registers; expected at least 2 "
+      "iterations, and a multiple of 2",
+      {"k_inner"});
+}
+
+TEST(JoinPipelinesRefuses, WritesToSharedMemoryAhead) {
+  FragmentGemm t(8, 8, 12, 4, Scope::shared);
+  t.pipeline_inner();
+  t.pipeline_outer(2, true);
+  expect_refused(
+      t.s, "join_pipelines.early", [&] { t.s.join_pipelines(t.k_inner); },
+      "block A_shared_shared would write A_shared_shared (shared memory) for the next iteration of k_outer "
+      "while this one may use it; expected registers that only blocks below k_inner use",
+      {"A_shared_shared"});
+}
+
+/// X is read ahead, and a later block of the same nest overwrites it.
+TEST(JoinPipelinesRefuses, ReadsOfWhatIsWrittenLater) {
+  Workload w("in_place");
+  Tensor x = w.inout("X", {4, 4}, DType::u32);
+  Tensor y = w.placeholder("Y", {4, 4}, DType::u32);
+  Tensor g = w.compute("G", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return y(i, j) + 1; });
+  Tensor f = w.compute("F", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  w.update(x, {"i", "j"},
+           [&](const std::vector<Expr> &at) -> Definition { return f(at[0], at[1]) * g(at[0], at[1]); });
+  Schedule s(w.output());
+  BlockRef G = s.block("G"), F = s.block("F"), X = s.block("X");
+  auto [i, j] = s.loops<2>(F);
+  s.set_scope(G, Scope::shared);
+  s.set_scope(F, Scope::local);
+  s.reverse_compute_at(X, j);
+  s.compute_at(G, i);
+  s.unroll(j);
+  s.pipeline(j, {{F, 0, 0}, {X, 1, 1}});
+  s.pipeline(i, {{G, 0, 0}, {F, 1, 1}, {X, 1, 1}});
+  expect_refused(
+      s, "join_pipelines.early", [&, j = j] { s.join_pipelines(j); },
+      "block F would read X for the next iteration of F_i before block X writes it; give X an earlier stage of "
+      "F_i than F_j",
+      {"F", "X"});
+}
+
+} // namespace
+} // namespace nestsmith
