@@ -207,6 +207,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                          {product, stages - 1, 2}});
   else if (prefetch)
     s.double_buffer(k_outer);
+  if (async && fragments && knobs.flag("joined")) // also the first operands of the next tile
+    s.join_pipelines(k_inner);
   by_vectors(s, s.loops_below(written, thread), vectors);
   if (split_k > 1)
     add_parts(s, tiles.back(), part, choice.threads(), std::gcd(choice.tile(1) / elements, choice.threads()),
