@@ -259,14 +259,14 @@ void Author::fetch(const std::string &reader, const std::string &operand, const 
   if (!go("cache_read", {BlockName{reader}, Word{operand}, Word{shared ? "shared" : "local"}}))
     return;
   std::string tile = results().front();
+  if (shared && chance(35) && go("cache_read", {BlockName{reader}, Word{tile}, Word{"local"}}))
+    bring(results().front(), place({&roles.k_inner, &roles.k_outer}), false);
   bring(tile, shared ? place({&roles.k_outer, &roles.blocks}) : place({&roles.k_inner, &roles.k_outer}),
         shared);
   if (!shared)
     return;
   if (chance(40))
     go(any_storage(s_, tile, random_));
-  if (chance(35) && go("cache_read", {BlockName{reader}, Word{tile}, Word{"local"}}))
-    bring(results().front(), place({&roles.k_inner, &roles.k_outer}), false);
   if (chance(byte_size(block(tile).body.buffer->dtype) >= 4 ? 30 : 8) && go("async_copy", {BlockName{tile}}))
     return;
   if (chance(15) && go("cache_read", {BlockName{tile}, Word{operand}, Word{"local"}}))
@@ -342,11 +342,31 @@ void Author::overlap(const Roles &roles) {
   for (const std::string &loop : roles.k_outer) {
     if (!has_loop(loop) || !chance(75) || !as<Seq>(find_loop(body(), s_.loop(loop).var)->body))
       continue;
+    if (chance(85) && join(loop))
+      continue;
     if (chance(60))
       go("double_buffer", {LoopName{loop}});
     else
       go(any_pipeline(*find_loop(body(), s_.loop(loop).var), random_));
   }
+}
+
+/// Two pipelines of two stages: the last nest below the loop computes, and so does the last nest in it.
+bool Author::join(const std::string &loop) {
+  auto in_two_stages = [&](const std::string &at) {
+    std::vector<Stmt> nests = nests_of(find_loop(body(), s_.loop(at).var)->body);
+    std::vector<StageName> list;
+    for (std::size_t n = 0; n < nests.size(); ++n)
+      for (const Block *each : blocks_of(nests[n]))
+        list.push_back({each->id->name, n + 1 == nests.size() ? 1 : 0, static_cast<std::int64_t>(n)});
+    return go("pipeline", {LoopName{at}, list});
+  };
+  const auto *inner = as<For>(nests_of(find_loop(body(), s_.loop(loop).var)->body).back());
+  if (!inner || !inner->is<Serial>() || !as<Seq>(inner->body))
+    return false;
+  std::string at = inner->var->name;
+  return go("unroll", {LoopName{at}}) && in_two_stages(at) && in_two_stages(loop) &&
+         go("join_pipelines", {LoopName{at}});
 }
 
 bool Author::reads_bytes(const std::string &name) {

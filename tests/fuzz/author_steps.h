@@ -98,6 +98,7 @@ private:
   // ---- time and annotations
 
   void overlap(const Roles &roles);
+  bool join(const std::string &loop);
   void annotate(const std::string &name, const Roles &roles);
   /// Reverses the innermost loop of a block in odd iterations of the loop around it.
   void snake(const std::string &name);
