@@ -54,7 +54,7 @@ private:
   void check_steps() {
     std::int64_t extent = *as_int(inner_.extent), copies = 1;
     for (const Block *block : inside_)
-      if (block->body.buffer->scope == Scope::local && is_private(block->body.buffer))
+      if (in_registers(block->body.buffer->scope) && is_private(block->body.buffer))
         copies = std::max(copies, slots_of(block->body.buffer, {&inner_}).count);
     if (extent <= last_ || extent % copies != 0)
       fail("join_pipelines.steps",
@@ -74,7 +74,7 @@ private:
   /// The block runs ahead, in the iteration of the outer loop before its own.
   void check_early(const Block &block) {
     const Buffer &buffer = block.body.buffer;
-    if (buffer->scope != Scope::local || !is_private(buffer))
+    if (!in_registers(buffer->scope) || !is_private(buffer))
       fail("join_pipelines.early",
            fmt::format(
                "block {} would write {} ({} memory) for the next iteration of {} while this one may use it; "

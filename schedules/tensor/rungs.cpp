@@ -43,6 +43,12 @@ Tiles with_ahead() {
   return tiles;
 }
 
+Tiles with_joined() {
+  Tiles tiles = with_ahead();
+  tiles.joined = true;
+  return tiles;
+}
+
 /// "2x4" as two numbers.
 std::array<std::int64_t, 2> grid(const std::string &text) {
   std::size_t cross = text.find('x');
@@ -59,6 +65,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.swizzled = knobs.flag("swizzled", true);
   tiles.stages = knobs.choose("stages", {3, 1, 2, 4, 5});
   tiles.ahead = knobs.flag("ahead", true);
+  tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
   tiles.group = knobs.choose("group", {8, 1, 4, 16});
   Schedule s = product(shape, dtype, target, tiles);
   if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))
@@ -104,8 +111,12 @@ Schedule ahead(const Shape &shape, DType dtype, const Target &target) {
   return product(shape, dtype, target, with_ahead());
 }
 
+Schedule joined(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, with_joined());
+}
+
 Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
-  Tiles tiles = with_ahead();
+  Tiles tiles = with_joined();
   tiles.group = 8;
   return product(shape, dtype, target, tiles);
 }

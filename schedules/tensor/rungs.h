@@ -16,6 +16,7 @@ Schedule async3(const Shape &shape, DType dtype, const Target &target);
 Schedule async4(const Shape &shape, DType dtype, const Target &target);
 Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target);
 Schedule ahead(const Shape &shape, DType dtype, const Target &target);
+Schedule joined(const Shape &shape, DType dtype, const Target &target);
 Schedule grouped(const Shape &shape, DType dtype, const Target &target);
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same with B stored transposed.

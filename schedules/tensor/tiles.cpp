@@ -184,7 +184,8 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
   unroll_all(s, to_lanes(s, s.fuse(cleared[0], cleared[2]), s.fuse(cleared[1], cleared[3]), 2));
   s.tensorize(i_inside, instruction.name);
   unroll_all(s, {k_step, i_tile, j_tile});
-  if (tiles.ahead && tiles.steps > 1)
+  bool ahead = tiles.ahead && tiles.steps > 1;
+  if (ahead)
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
   if (async) {
     std::int64_t last = tiles.stages - 1;
@@ -195,6 +196,8 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
                          {fragments[0], last, 2},
                          {fragments[1], last, 2},
                          {AB, last, 2}});
+    if (ahead && tiles.joined)
+      s.join_pipelines(k_step);
   }
   auto out = s.loops_below(C, warp);
   by_vectors(s, to_lanes(s, out[0], out[1], 2), shape.is_multiple(1, 2));
