@@ -13,16 +13,16 @@ void register_sad4() {
          total = formal_buffer("total", DType::u32, {});
   Var k = make_var("k");
   Expr x = cast(DType::u32, load(a, {k})), y = cast(DType::u32, load(b, {k}));
-  register_intrinsic({
-      .name = "sad4",
-      .operands = {{a}, {b}, {total}},
-      .meaning = {{{k, 4}}, {total, {}, load(total, {}) + (max(x, y) - min(x, y))}},
-      .prelude = R"(/// total + the sum of absolute differences of the bytes of a and b
+  Intrinsic sad4;
+  sad4.name = "sad4";
+  sad4.operands = {{a}, {b}, {total}};
+  sad4.meaning = {{{k, 4}}, {total, {}, load(total, {}) + (max(x, y) - min(x, y))}};
+  sad4.prelude = R"(/// total + the sum of absolute differences of the bytes of a and b
 static __device__ __forceinline__ unsigned int sad4(unsigned int a, unsigned int b, unsigned int total) {
   return total + __vsadu4(a, b);
 }
-)",
-  });
+)";
+  register_intrinsic(sad4);
 }
 
 // D[i, j] is the distance of row i of X and row j of Y, in steps of four bytes.
