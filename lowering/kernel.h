@@ -89,8 +89,8 @@ struct Place {
   Expr offset;
 };
 /// A call of an intrinsic (dsl/intrinsic.h) that all lanes of a warp execute together. The pass `flatten`
-/// makes it. The offset of a fragment is the first of its registers, which is the same in all lanes, and known
-/// after unrolling. For rows, it is the address that the lane supplies.
+/// makes it. The offset of a fragment is the first of its registers, which is the same in all lanes. For rows,
+/// it is the address that the lane supplies.
 struct Call {
   std::reference_wrapper<const Intrinsic> intrinsic;
   std::vector<Place> places; ///< one for each operand, in order

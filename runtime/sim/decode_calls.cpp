@@ -33,7 +33,7 @@ private:
   /// The registers of an operand, and the lanes that hold its elements.
   struct Held {
     kernel::Place place;
-    std::int64_t first = 0; ///< of a fragment: its first element in the local array
+    ValueId first = 0; ///< of a fragment: its first element in the local array
     std::vector<std::uint32_t> registers;
     std::vector<std::vector<Spot>> spots;
   };
@@ -50,18 +50,32 @@ private:
   }
 
   void hold_fragment(const Operand &operand, Held &held) {
-    auto first = values_[d_.value(held.place.offset)].constant;
-    internal_check(first.has_value(), "a fragment whose registers are not known after unrolling");
-    held.first = *first;
+    held.first = d_.value(held.place.offset);
+    if (!d_.computes())
+      return;
     bool read = operand.formal != intrinsic_.meaning.body.buffer || reads(operand.formal);
-    for (std::int64_t n = 0; d_.computes() && n < elements_per_lane(operand); ++n)
-      held.registers.push_back(element(held.place.buffer, held.first + n, read));
+    for (std::int64_t n = 0; n < elements_per_lane(operand); ++n)
+      if (auto at = values_[element_of(held, n)].constant)
+        held.registers.push_back(element(held.place.buffer, *at, read));
+      else if (read)
+        held.registers.push_back(loaded(held, n));
   }
   bool reads(const Buffer &formal) const {
     return any_node(intrinsic_.meaning.body.value, [&](const Expr &e) {
       const auto *access = e.as<Load>();
       return access && access->buffer == formal;
     });
+  }
+
+  ValueId element_of(const Held &held, std::int64_t n) const {
+    return values_.binary(BinaryOp::add, held.first, values_.constant(values_[held.first].dtype, n));
+  }
+
+  /// A copy of an element whose register is known only when the kernel runs.
+  std::uint32_t loaded(const Held &held, std::int64_t n) {
+    Expr all = load(held.place.buffer, {held.place.offset + int_imm(n, held.place.offset.dtype())});
+    d_.program_.made.push_back(all);
+    return values_.reg(values_.splat(d_.load(*all.as<Load>(), {})));
   }
 
   /// The register of an element of a local array. If it is read, reports lanes that have not written it.
@@ -120,8 +134,9 @@ private:
         count *= loop.extent;
       }
     DType dtype = result.formal->dtype;
-    ValueId value = d_.computes() ? in_register(dtype, held.registers[static_cast<std::size_t>(number)])
-                                  : d_.unknown(dtype);
+    ValueId value = d_.computes() && reads(result.formal)
+                        ? in_register(dtype, held.registers[static_cast<std::size_t>(number)])
+                        : d_.unknown(dtype);
     for (std::int64_t n = 0; n < count; ++n) {
       std::int64_t rest = n;
       for (auto loop = sums.rbegin(); loop != sums.rend(); rest /= loop->extent, ++loop)
@@ -205,14 +220,15 @@ private:
   }
 
   void store(const Held &held, std::int64_t number, ValueId value) {
-    std::int64_t at = held.first + number;
-    Access &access = d_.make_access(held.place.buffer, nullptr, values_.constant(DType::i64, at));
+    ValueId index = element_of(held, number);
+    Access &access = d_.make_access(held.place.buffer, nullptr, index);
     access.is_store = true;
     value = values_.splat(value);
     access.value = values_.reg(value);
     access.value_uniform = false;
     values_.emit({.run = d_.handlers_.store(access), .access = &access});
-    d_.written_.insert({held.place.buffer, at});
+    if (auto at = values_[index].constant)
+      d_.written_.insert({held.place.buffer, *at});
   }
 
   Decoder &d_;

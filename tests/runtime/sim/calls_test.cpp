@@ -249,6 +249,31 @@ TEST(SimulateCall, ReportsLanesThatMissIt) {
   EXPECT_THAT(first_message(few.b.build(), ErrorKind::divergent_barrier), HasSubstr("with 16 of 32 lanes"));
 }
 
+/// The registers depend on what the kernel loads.
+TEST(SimulateCall, TakesRegistersThatAreNotKnownBefore) {
+  const Intrinsic &sum = intrinsic("warp_sum", DType::i32, DType::i32);
+  OneCall call(sum);
+  Buffer x = call.b.local("many", 4, DType::i32), totals = call.b.local("totals", 4, DType::i32),
+         choice = call.b.param("choice", 1, Role::input, DType::i32),
+         out = call.b.param("out", 4, Role::output, DType::i32);
+  for (std::int64_t n = 0; n < 4; ++n) {
+    call.b.store(x, number(n), number(n + 1));
+    call.b.store(totals, number(n), number(0));
+  }
+  Expr at_choice = call.b.let("c", at(choice, number(0)));
+  call.b.call(sum, {{x, at_choice}, {totals, number(3) - at_choice}});
+  call.b.when(call.t < number(4), [&] { call.b.store(out, call.t, at(totals, call.t)); });
+  kernel::Kernel kernel = call.b.build();
+  std::vector<Array> arrays = inputs(kernel);
+  arrays[2].set(0, Scalar::from_double(DType::i32, 1));
+  Result result = simulate(kernel, arrays);
+  ASSERT_TRUE(result.good()) << result.diagnostics[0].message;
+  for (std::int64_t n = 0; n < 4; ++n)
+    EXPECT_EQ(value(arrays[3], n), n == 2 ? 32 * 2 : 0);
+  arrays[2].set(0, Scalar::from_double(DType::i32, 4));
+  EXPECT_EQ(simulate(kernel, arrays).diagnostics[0].kind, ErrorKind::out_of_bounds);
+}
+
 /// The registers are known once the loop is unrolled.
 TEST(SimulateCall, TakesTheRegistersOfALoop) {
   const Intrinsic &sum = intrinsic("warp_sum", DType::i32, DType::i32);
