@@ -11,4 +11,7 @@ std::vector<Intrinsic> standard_intrinsics();
 /// Those that a whole warp executes.
 std::vector<Intrinsic> warp_intrinsics();
 
+/// Throws UserError (usage) if the declaration is malformed.
+void check_declaration(const Intrinsic &intrinsic);
+
 } // namespace nestsmith

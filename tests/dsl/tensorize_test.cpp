@@ -232,14 +232,20 @@ TEST(ComputeInlineRefuses, OperandsWithoutWhichALoopIsNotItsIntrinsic) {
 }
 
 /// Products of f16 in f32, for 32 matrices.
-Schedule matrix_products(std::int64_t m, std::int64_t n, std::int64_t k) {
+Schedule matrix_products(std::int64_t m, std::int64_t n, std::int64_t k, Target target = {}) {
   Workload w("products");
   Tensor a = w.placeholder("A", {32, m, k}, DType::f16), b = w.placeholder("B", {32, k, n}, DType::f16);
   Reduce r = reduce_axis("k", k);
   Tensor c = w.compute("C", {32, m, n}, {"b", "i", "j"}, [&](Expr batch, Expr i, Expr j) {
     return sum(cast(DType::f32, a(batch, i, r)) * cast(DType::f32, b(batch, r, j)), r);
   });
-  return Schedule(w.output({c}));
+  return Schedule(w.output({c}), std::move(target));
+}
+
+TEST(TensorizeRefuses, MatrixUnitsThatTheTargetLacks) {
+  Schedule s = matrix_products(16, 8, 16, Target{.arch = {75}});
+  expect_refused(s, "tensorize.arch", [&] { s.tensorize(s.loop("i"), "mma_m16n8k16"); },
+                 "the target lacks the intrinsic mma_m16n8k16: mma_f16 needs sm_80, sm_86, ", {});
 }
 
 TEST(TensorizeRefuses, LoopsOfLanesAroundTheCallOfAWarp) {
