@@ -79,6 +79,7 @@ struct Options {
   bool other_intrinsic = false;       ///< ldmatrix for the other layout of A
   std::int64_t padding = 0;           ///< elements after each row of the tile of A
   std::string a_map = {}, b_map = {}; ///< instead of those of the unit
+  std::int64_t stages = 1;            ///< more: of asynchronous copies to the tiles
 };
 
 /// ldmatrix loads the tiles of 16 x 16 of A, or of 16 x 8 of B.
@@ -110,6 +111,7 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
   s.bind(i_block, Axis::block_y);
   s.bind(j_block, Axis::block_x);
   s.bind(warp, Axis::warp);
+  std::vector<Stage> copies, uses;
   for (std::string operand : {"A", "B"}) {
     bool is_a = operand == "A", k_first = is_a ? options.transposed.a : !options.transposed.b;
     auto tile = s.cache_read(AB, operand, Scope::shared);
@@ -120,7 +122,14 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
                                 (is_a == k_first) != (is_a && options.other_intrinsic) ? "_trans" : ""));
     else
       load_by_lanes(s, fragment, k_step, unit, k_first);
-    fetch_tile(s, tile, k_outer, 128);
+    if (options.stages > 1) {
+      s.vectorize(fetch_by_four(s, tile, k_outer, 128));
+      s.async_copy(tile);
+    } else {
+      fetch_tile(s, tile, k_outer, 128);
+    }
+    copies.push_back({tile, 0, is_a ? 0 : 1});
+    uses.push_back({fragment, options.stages - 1, 2});
     if (is_a && options.padding != 0)
       s.storage_align(tile, 0, 32, options.padding);
     const std::string &map = is_a ? options.a_map : options.b_map;
@@ -135,11 +144,23 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
   for (Loop loop : {k_step, i_tile, j_tile})
     s.unroll(loop);
   s.tensorize(i_in, unit.name);
+  if (options.stages > 1) {
+    uses.push_back({AB, options.stages - 1, 2});
+    copies.insert(copies.end(), uses.begin(), uses.end());
+    s.pipeline(k_outer, copies);
+  }
   return s;
 }
 
 Schedule product(const Shape &shape, DType dtype, const Options &options = {}) {
   return product(gemm(shape, dtype, options.transposed), dtype, options);
+}
+
+std::string owed(const Schedule &s) {
+  std::string all;
+  for (const Obligation &obligation : s.obligations())
+    all += obligation.message + "\n";
+  return all;
 }
 
 constexpr Transposed layouts[] = {{false, false}, {true, false}, {false, true}, {true, true}};
@@ -185,15 +206,17 @@ TEST(WarpCalls, LoadMatrices) {
         expect_right(product(shape, dtype, {.transposed = transposed, .ldmatrix = true}));
 }
 
-TEST(WarpCalls, KeepTheMeaningAtEveryStep) {
-  EXPECT_TRUE(test::same_meaning(product({64, 32, 32}, DType::i8)));
+TEST(WarpCalls, ReadTilesOfAsynchronousCopies) {
+  for (std::int64_t stages : {2, 3})
+    for (std::int64_t k : {32, 64, 160}) {
+      Schedule s = product({64, 32, k}, DType::f16, {.ldmatrix = true, .stages = stages});
+      ASSERT_EQ(owed(s), "");
+      expect_right(s);
+    }
 }
 
-std::string owed(const Schedule &s) {
-  std::string all;
-  for (const Obligation &obligation : s.obligations())
-    all += obligation.message + "\n";
-  return all;
+TEST(WarpCalls, KeepTheMeaningAtEveryStep) {
+  EXPECT_TRUE(test::same_meaning(product({64, 32, 32}, DType::i8)));
 }
 
 TEST(WarpCallsOwe, TheFragmentsOfTheirOperands) {
