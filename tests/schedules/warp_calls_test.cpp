@@ -79,6 +79,7 @@ struct Options {
   bool other_intrinsic = false;       ///< ldmatrix for the other layout of A
   std::int64_t padding = 0;           ///< elements after each row of the tile of A
   std::string a_map = {}, b_map = {}; ///< instead of those of the unit
+  bool ahead = false;                 ///< loads fragments one step before they are used
   std::int64_t stages = 1;            ///< more: of asynchronous copies to the tiles
 };
 
@@ -144,6 +145,8 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
   for (Loop loop : {k_step, i_tile, j_tile})
     s.unroll(loop);
   s.tensorize(i_in, unit.name);
+  if (options.ahead)
+    s.pipeline(k_step, {{uses[0].block, 0, 0}, {uses[1].block, 0, 1}, {AB, 1, 2}});
   if (options.stages > 1) {
     uses.push_back({AB, options.stages - 1, 2});
     copies.insert(copies.end(), uses.begin(), uses.end());
@@ -213,6 +216,15 @@ TEST(WarpCalls, ReadTilesOfAsynchronousCopies) {
       ASSERT_EQ(owed(s), "");
       expect_right(s);
     }
+}
+
+/// Two copies of each fragment, in registers that are known once the loop is unrolled.
+TEST(WarpCalls, TakeFragmentsThatAreLoadedAhead) {
+  for (bool ldmatrix : {false, true}) {
+    Schedule s = product({64, 32, 96}, DType::f16, {.ldmatrix = ldmatrix, .ahead = true});
+    ASSERT_EQ(owed(s), "");
+    expect_right(s);
+  }
 }
 
 TEST(WarpCalls, KeepTheMeaningAtEveryStep) {
