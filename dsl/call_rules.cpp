@@ -160,15 +160,17 @@ private:
     for (std::size_t d = 0; d < access.indices.size(); ++d) {
       Var var = make_var(names[d % 6]);
       logical += (d == 0 ? "" : ", ") + var->name;
-      if (placement.elements != 0)
-        bounds.set_extent(var, Expr(placement.box()[d]));
+      std::int64_t whole = placement.elements != 0 ? placement.box()[d] : 0;
       Expr tile = var;
       for (std::size_t n = 0; n < loops.size(); ++n)
         if (uses(access.indices[d], *loops[n].as<Var>())) {
           const Expr &extent = operand.formal->shape[n];
+          whole = std::max(whole, *as_int(extent)); // one nest may use a part of a tile
           in_tile[n] = floormod(var, extent);
           tile = floordiv(var, extent);
         }
+      if (placement.elements != 0)
+        bounds.set_extent(var, Expr(whole));
       tiles.push_back(simplify(tile, bounds));
     }
     if (formal.logical().size() > loops.size()) {
