@@ -79,6 +79,7 @@ struct Options {
   bool other_intrinsic = false;       ///< ldmatrix for the other layout of A
   std::int64_t padding = 0;           ///< elements after each row of the tile of A
   std::string a_map = {}, b_map = {}; ///< instead of those of the unit
+  bool bare_a = false;                ///< no fragment of A
   bool ahead = false;                 ///< loads fragments one step before they are used
   std::int64_t stages = 1;            ///< more: of asynchronous copies to the tiles
 };
@@ -116,6 +117,10 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
   for (std::string operand : {"A", "B"}) {
     bool is_a = operand == "A", k_first = is_a ? options.transposed.a : !options.transposed.b;
     auto tile = s.cache_read(AB, operand, Scope::shared);
+    if (is_a && options.bare_a) {
+      fetch_tile(s, tile, k_outer, 128);
+      continue;
+    }
     auto fragment = s.cache_read(AB, operand + "_shared", Scope::warp);
     if (options.ldmatrix)
       load_matrices(s, fragment, k_step, is_a, k_first,
@@ -259,11 +264,10 @@ TEST(WarpCallsOwe, RowsThatAreContiguousAndAligned) {
 }
 
 /// C = A*B for one warp, after `change`.
-std::string owed_by_one_warp(const std::function<void(Schedule &, BlockRef)> &change) {
-  Schedule s(matmul({16, 8, 16}, DType::f16));
+std::string owed_by_one_warp(const std::function<void(Schedule &, BlockRef)> &change, std::int64_t m = 16) {
+  Schedule s(matmul({m, 8, 16}, DType::f16));
   auto C = s.block("C");
-  auto sums = s.cache_write(C, Scope::warp);
-  (void)sums;
+  s.cache_write(C, Scope::warp);
   change(s, C);
   return owed(s);
 }
@@ -274,11 +278,22 @@ TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
   EXPECT_TRUE(contains(init, "the init of block C is not part of the call of mma_m16n8k16 at i; use "
                              "decompose_reduction, and bind its loops to the lanes that hold the elements"))
       << init;
-  std::string scope = owed_by_one_warp([&](Schedule &s, BlockRef C) {
-    s.decompose_reduction(C, s.loops(C)[0]);
-    tensorized(s, C);
-  });
-  EXPECT_TRUE(contains(scope, "the operand ")) << scope;
+  std::string scope = owed(product({64, 32, 32}, DType::f16, {.bare_a = true}));
+  EXPECT_TRUE(contains(scope,
+                       "the operand a of the call of mma_m16n8k16 at i_3 is A_shared, in shared memory, but it "
+                       "must be a fragment of the scope warp; use cache_read, cache_write or set_scope"))
+      << scope;
+  std::string guard = owed_by_one_warp(
+      [&](Schedule &s, BlockRef C) {
+        auto [outer, inner] = s.split(s.loops(C)[0], {infer, 16});
+        s.decompose_reduction(C, outer);
+        s.tensorize(inner, "mma_m16n8k16");
+      },
+      20);
+  EXPECT_TRUE(contains(guard,
+                       "block C has the guard i < 20, but the call of mma_m16n8k16 at i_inner has no guard; "
+                       "pad its operands to whole tiles with caches, or choose tiles that divide the extent"))
+      << guard;
 }
 
 /// A sum of 64 terms has 67 roundings, and 3 for each addition on a matrix unit.
