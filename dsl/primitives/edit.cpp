@@ -96,11 +96,14 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
   if (auto breach = find_snake_breach(next))
     refuse(breach->requirement, breach->message, breach->culprits);
   if (const For *lanes = find_crowded_lanes(next))
-    refuse("any.lanes",
-           fmt::format("the loop {0} is {1} and must contain exactly one block, but this directive would add "
-                       "loops or blocks below it; apply it before {0} is {1}, or choose a loop outside of {0}",
-                       lanes->var->name, nestsmith::name(lanes->form)),
-           {lanes->var->name});
+    refuse(
+        "any.lanes",
+        fmt::format("the loop {0} is {1} and must contain exactly one block{2}, but this directive would {3} "
+                    "loops or blocks below it; apply it before {0} is {1}, or choose a loop outside of {0}",
+                    lanes->var->name, nestsmith::name(lanes->form),
+                    lanes->intrinsic() ? " and the serial loops of its nest" : "",
+                    lanes->intrinsic() ? "change" : "add"),
+        {lanes->var->name});
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
   schedule_.trace_.push_back(std::move(directive_));

@@ -16,7 +16,8 @@ namespace nestsmith {
 /// ScheduleError and leaves the schedule unchanged.
 ///
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
-/// Requires [any.lanes]: a vectorized or tensorized loop still contains exactly one block and no other loop.
+/// Requires [any.lanes]: a vectorized loop still contains exactly one block and no other loop, and a tensorized
+///   loop exactly one block and the serial loops of its nest.
 class Schedule::Edit {
 public:
   Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments);

@@ -279,7 +279,14 @@ TEST(TensorizeRefuses, ChangesOfTheLoopsOfItsNest) {
   s.reorder({s.loop("k"), s.loop("i"), s.loop("j")});
   s.tensorize(s.loop("k"), "mma_m16n8k16");
   EXPECT_TRUE(test::same_meaning(s));
-  expect_refused(s, "any.lanes", [&] { s.split(s.loop("j"), {infer, 4}); }, "the loop k is tensorized", {"k"});
+  expect_refused(
+      s, "any.lanes",
+      [&] {
+        s.split(s.loop("j"), {infer, 4});
+      },
+      "the loop k is tensorized and must contain exactly one block and the serial loops of its nest, but "
+      "this directive would change loops or blocks below it",
+      {"k"});
   expect_refused(s, "any.lanes", [&] { s.unroll(s.loop("i")); }, "the loop k is tensorized", {"k"});
 }
 
