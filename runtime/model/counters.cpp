@@ -112,6 +112,22 @@ RequestSums Counters::total(Scope scope, bool stores) const {
   return result;
 }
 
+RequestSums Counters::ordinary(Scope scope, bool stores) const {
+  RequestSums result;
+  for (const AccessCounts &access : accesses)
+    if (access.buffer->scope == scope && access.is_store() == stores && !access.is_async())
+      result += access;
+  return result;
+}
+
+RequestSums Counters::copied(Scope scope) const {
+  RequestSums result;
+  for (const AccessCounts &access : accesses)
+    if (access.buffer->scope == scope && access.is_async())
+      result += access;
+  return result;
+}
+
 RequestSums Counters::merged(Scope scope, bool stores) const {
   RequestSums result;
   for (const AccessCounts &access : accesses)
@@ -125,7 +141,7 @@ OpCounts Counters::instructions() const {
   for (const OpCounts &ops : {multiply_adds, floating, integer, barriers, branches})
     all += ops;
   for (const AccessCounts &access : accesses)
-    if (!access.is_async_store())
+    if (!(access.is_async() && access.is_store()))
       all += {access.requests, access.threads};
   return all;
 }

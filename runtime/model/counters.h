@@ -68,10 +68,10 @@ struct AccessCounts : RequestSums {
   RequestSums merged;
 
   bool is_store() const { return load == nullptr; }
-  /// Whether it is the store of an asynchronous copy. One instruction makes both accesses of the copy.
-  bool is_async_store() const {
-    const auto *store = kernel::as<kernel::Store>(stmt);
-    return is_store() && store && store->async;
+  /// Whether it is the load or the store of an asynchronous copy. One instruction makes both.
+  bool is_async() const {
+    const auto *store = stmt ? kernel::as<kernel::Store>(stmt) : nullptr;
+    return store && store->async && (is_store() || store->value.as<Load>() == load);
   }
 };
 
@@ -99,6 +99,10 @@ struct Counters {
   bool sampled() const { return counted < blocks; }
   /// The sums over all loads, or all stores, in global or in shared memory.
   RequestSums total(Scope scope, bool stores) const;
+  /// The same without asynchronous copies, and of asynchronous copies only: loads from global memory, and
+  /// stores to shared memory.
+  RequestSums ordinary(Scope scope, bool stores) const;
+  RequestSums copied(Scope scope) const;
   /// The same for `AccessCounts::merged`.
   RequestSums merged(Scope scope, bool stores) const;
   /// All operations: accesses, arithmetic, branches and barriers. An asynchronous copy is one operation.

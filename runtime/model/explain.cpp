@@ -88,6 +88,10 @@ Section memory_workload(const KernelAnalysis &analysis) {
                    bytes_text(static_cast<double>(moved.dram_writes) * model::sector_bytes)),
        Known::modelled},
   };
+  if (model::RequestSums copied = counts.copied(Scope::shared); copied.requests > 0)
+    section.facts.push_back(
+        {"Asynchronous copies", fmt::format("{} requests; the loads and stores above contain them",
+                                            count_text(static_cast<double>(copied.requests)))});
   model::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
   if (merged.requests < text.requests)
     section.facts.push_back({"Shared loads, merged",

@@ -20,7 +20,7 @@ enum class Unit : std::uint8_t {
   global_load, ///< also of local memory
   global_store,
   async_copy, ///< LDGSTS, from global to shared memory
-  barrier, ///< of the block
+  barrier,    ///< of the block
   branch,
   exit,
   other

@@ -97,17 +97,18 @@ Compute ratio(Compute top, Compute bottom, double factor, const char *nothing) {
 Entries global_memory(bool stores) {
   auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
   Compute requests =
-      counted([=](const Counters &c) { return number(c.total(Scope::global, stores).requests); });
-  Compute sectors = counted([=](const Counters &c) { return number(c.total(Scope::global, stores).sectors); });
+      counted([=](const Counters &c) { return number(c.ordinary(Scope::global, stores).requests); });
+  Compute sectors =
+      counted([=](const Counters &c) { return number(c.ordinary(Scope::global, stores).sectors); });
   return {{named("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"), "request", requests},
           {named("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"), "sector", sectors},
           {named("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio"), "sector/request",
            ratio(sectors, requests, 1, "the kernel makes no such request")},
           {named("l1tex__t_bytes_pipe_lsu_mem_global_op_{}.sum"), "byte",
-           counted([=](const Counters &c) { return number(c.total(Scope::global, stores).bytes_moved()); })},
+           counted([=](const Counters &c) { return number(c.ordinary(Scope::global, stores).bytes_moved()); })},
           {named("smsp__sass_data_bytes_mem_global_op_{}.sum"), "byte",
            counted_by("the bytes of each lane; an H200 counts bytes that lanes share only once",
-                      [=](const Counters &c) { return number(c.total(Scope::global, stores).asked); })}};
+                      [=](const Counters &c) { return number(c.ordinary(Scope::global, stores).asked); })}};
 }
 
 /// Wavefronts and the figures derived from them. They are modelled if an access of a lane is wider than one
@@ -116,9 +117,9 @@ Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
   return [=](const Measured &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
       return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
-             access.bytes > model::bank_bytes;
+             !access.is_async() && access.bytes > model::bank_bytes;
     });
-    double value = number(m.counters.total(Scope::shared, stores).*field);
+    double value = number(m.counters.ordinary(Scope::shared, stores).*field);
     return wide ? Figure{MetricKind::modelled, value,
                          "accesses of 8 bytes by half a warp at a time, of 16 by a quarter"}
                 : Figure{MetricKind::exact, value, ""};
@@ -129,7 +130,7 @@ Entries shared_memory(bool stores) {
   auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
   Entries entries = {
       {named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
-       counted([=](const Counters &c) { return number(c.total(Scope::shared, stores).requests); })},
+       counted([=](const Counters &c) { return number(c.ordinary(Scope::shared, stores).requests); })},
       {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
        of_banks(stores, &model::RequestSums::wavefronts)},
       {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
@@ -146,6 +147,19 @@ Entries shared_memory(bool stores) {
   entries.push_back({"nestsmith__merged_wavefronts_mem_shared_op_ld.sum", "wavefront",
                      merged(&model::RequestSums::wavefronts), MetricOrigin::ours});
   return entries;
+}
+
+/// One instruction loads from global memory and stores to shared memory.
+Entries asynchronous_copies() {
+  auto copied = [](std::uint64_t model::RequestSums::*field, Scope scope) {
+    return counted([=](const Counters &c) { return number(c.copied(scope).*field); });
+  };
+  using Sums = model::RequestSums;
+  return {{"smsp__inst_executed_op_ldgsts.sum", "instruction", copied(&Sums::requests, Scope::shared)},
+          {"sm__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum", "request",
+           copied(&Sums::requests, Scope::global)},
+          {"sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", "sector",
+           copied(&Sums::sectors, Scope::global)}};
 }
 
 Entries instructions() {
@@ -256,7 +270,7 @@ const Entries &all_entries() {
   static const Entries all = [] {
     Entries entries;
     for (Entries part : {global_memory(false), global_memory(true), shared_memory(false), shared_memory(true),
-                         instructions(), caches_and_dram(), launch(), only_on_a_gpu()})
+                         asynchronous_copies(), instructions(), caches_and_dram(), launch(), only_on_a_gpu()})
       std::ranges::move(part, std::back_inserter(entries));
     return entries;
   }();
