@@ -380,10 +380,16 @@ private:
     if (std::ranges::none_of(blocks, &Block::async))
       return;
     Placements filled(with_filled_tails(program_));
-    for (const Block *block : blocks)
-      if (block->async)
-        if (auto message = async_obligation(filled, *find_block(filled.program().body, block->id)))
-          owe({"async_copy"}, block->id->name, std::move(*message));
+    bool by_directive =
+        std::ranges::find(schedule_.trace(), "async_copy", &Directive::op) != schedule_.trace().end();
+    for (const Block *block : blocks) {
+      auto message =
+          block->async ? async_obligation(filled, *find_block(filled.program().body, block->id)) : std::nullopt;
+      if (message && by_directive)
+        owe({"async_copy"}, block->id->name, std::move(*message));
+      else if (message) // the program had the mark before the first directive
+        owe(block->id->name, std::move(*message));
+    }
   }
 
   /// The step that bound, vectorized or tensorized the loop of this name.

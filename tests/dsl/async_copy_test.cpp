@@ -228,6 +228,19 @@ TEST(AsyncCopyOwes, ASourceThatNobodyWrites) {
       << owed(s);
 }
 
+/// A program may have the mark without a directive.
+TEST(AsyncCopyOwes, TheSameWithoutADirective) {
+  TiledGemm t(8, 8, 8);
+  t.s.async_copy(t.A);
+  Program marked = t.s.program();
+  marked.body = replace_buffer(marked.body, find_block(marked.body, t.A.id)->body.buffer, [&] {
+    BufferNode local = *find_block(marked.body, t.A.id)->body.buffer;
+    local.scope = Scope::local;
+    return std::make_shared<const BufferNode>(std::move(local));
+  }());
+  EXPECT_TRUE(contains(owed(Schedule(marked)), "block A_shared writes A_shared in local memory"));
+}
+
 TEST(AsyncCopy, LetsAPipelineHaveAnyNumberOfStages) {
   for (std::int64_t stages : {2, 3, 4, 9}) {
     TiledGemm t(8, 8, 21);
