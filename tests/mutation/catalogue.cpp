@@ -20,6 +20,10 @@ const std::vector<Kind> &catalogue() {
           launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds, copy_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
+    // An access that is not ordered, or to an element that is not written, may meet an asynchronous copy.
+    for (Kind &kind : kinds)
+      if (kind.right.contains(Error::race) || kind.right.contains(Error::unwritten_read))
+        kind.right.insert(Error::in_flight);
     std::stable_partition(kinds.begin(), kinds.end(), [](const Kind &k) { return k.stage == Stage::final; });
     return kinds;
   }();

@@ -70,7 +70,11 @@ std::vector<Kind> value_kinds() {
        on_data(BinaryOp::mul, one_operand)},
       {"values", "relu_dropped", "an operand of max is dropped", wrong, on_data(BinaryOp::max, one_operand)},
       {"values", "constant_plus_1", "a constant is one larger: a sum starts at 1", wrong, constant_plus_1},
-      {"values", "wrong_cast", "an element passes through bf16, or u16", wrong, rounded},
+      {"values",
+       "wrong_cast",
+       "an element passes through bf16, or u16",
+       {Error::wrong_value, Error::breach}, // an asynchronous copy does not convert
+       rounded},
       {"values", "select_swapped", "the sides of a select are swapped", wrong, sides_swapped},
   };
 }
