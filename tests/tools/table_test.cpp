@@ -154,8 +154,8 @@ TEST_F(GivenTable, ReplacesTheTableOfTheRung) {
   EXPECT_EQ(best.code, 2) << "show takes no --gpu";
   best = nestsmith("show fast/best --shape 64x64x64 --table " + mine);
   EXPECT_EQ(best.code, 0) << best.err;
-  EXPECT_TRUE(contains(best.out,
-                       "as 64x64x64 on NVIDIA H200: bk=16, blocks=3, columns=false, fragments=false, group=1"));
+  EXPECT_TRUE(contains(best.out, "as 64x64x64 on NVIDIA H200: async=false, bk=16, blocks=3, columns=false, "
+                                 "fragments=false, group=1"));
   EXPECT_TRUE(contains(best.out, "results=4x4"));
   Ran warps = nestsmith("run ladder/warps --device sim --shape 70x64x64 --table " + mine);
   EXPECT_EQ(warps.code, 0) << warps.out << warps.err;
@@ -176,8 +176,9 @@ TEST_F(GivenTable, EmitsTheKernelsOfItsShapes) {
   EXPECT_EQ(ran.err, "");
   for (const char *part :
        {"Kernels for 16x20x16, 40x80x24, and for any other shape",
-        "\n// 16x20x16: as 16x20x16 on NVIDIA H200; bk=8,", "\n// 40x80x24: as 40x80x24 on NVIDIA H200; bk=16,",
-        "gemm_symbolic_16x20x16<<<", "gemm_symbolic_40x80x24<<<",
+        "\n// 16x20x16: as 16x20x16 on NVIDIA H200; async=false, bk=8,",
+        "\n// 40x80x24: as 40x80x24 on NVIDIA H200; async=false, bk=16,", "gemm_symbolic_16x20x16<<<",
+        "gemm_symbolic_40x80x24<<<",
         "///   any other shape nearest to 40x80x24, and rows with gaps: gemm_symbolic_40x80x24",
         "{{16, 20, 16}, 3},"})
     EXPECT_TRUE(contains(ran.out, part));
