@@ -55,15 +55,24 @@ std::array<std::int64_t, 2> grid(const std::string &text) {
   return {std::stoll(text.substr(0, cross)), std::stoll(text.substr(cross + 1))};
 }
 
+/// Candidates for the number of stages, for which the tiles fit in shared memory; 3 first, if it fits.
+std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const Target &target) {
+  std::int64_t k = tiles.steps * instruction_for(dtype).k();
+  std::int64_t stage = (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype);
+  std::vector<std::int64_t> candidates = {3, 2, 4, 5, 1};
+  std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && n * stage > target.shared_bytes_per_block; });
+  return candidates;
+}
+
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles{.b_transposed = b_transposed};
   tiles.warps = grid(knobs.choose("warps", std::vector<std::string>{"2x4", "2x2", "4x2", "1x4", "4x4"}));
-  tiles.results = grid(knobs.choose("results", std::vector<std::string>{"64x32", "64x64", "32x32", "32x64",
+  tiles.results = grid(knobs.choose("results", std::vector<std::string>{"64x64", "64x32", "32x32", "32x64",
                                                                         "64x128", "128x64", "16x32", "16x16"}));
-  tiles.steps = knobs.choose("steps", {2, 1, 4});
+  tiles.steps = knobs.choose("steps", {4, 1, 2});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
-  tiles.stages = knobs.choose("stages", {3, 1, 2, 4, 5});
+  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
   tiles.ahead = knobs.flag("ahead", true);
   tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
   tiles.group = knobs.choose("group", {8, 1, 4, 16});

@@ -1,5 +1,6 @@
 #include "tests/proofs/kernel_proof.h"
 
+#include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 #include "tests/proofs/translate.h"
 
