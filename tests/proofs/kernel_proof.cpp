@@ -109,9 +109,12 @@ private:
               },
               [&](const kernel::Call &x) {
                 for (std::size_t n = 0; n < x.places.size(); ++n) {
+                  const auto &[buffer, offset] = x.places[n];
                   const Operand &operand = x.intrinsic.get().operands[n];
-                  check_access(x.places[n].buffer, {x.places[n].offset},
-                               static_cast<int>(elements_per_lane(operand)));
+                  std::int64_t count = elements_per_lane(operand);
+                  check_access(buffer, {offset}, operand.as<Rows>() ? static_cast<int>(count) : 1);
+                  if (!operand.as<Rows>()) // the last register
+                    check_access(buffer, {offset + int_imm(count - 1, offset.dtype())}, 1);
                 }
               },
               [](const Barrier &) {},
