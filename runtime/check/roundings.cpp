@@ -54,10 +54,11 @@ std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counte
 std::int64_t rounding_scale(const kernel::Plan &plan) {
   std::int64_t scale = 1;
   for (const kernel::Kernel &kernel : plan.kernels)
-    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-      if (const auto *call = kernel::as<kernel::Call>(stmt))
-        scale = std::max(scale, call->intrinsic.get().rounding_scale);
-    });
+    if (kernel.body)
+      kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+        if (const auto *call = kernel::as<kernel::Call>(stmt))
+          scale = std::max(scale, call->intrinsic.get().rounding_scale);
+      });
   return scale;
 }
 

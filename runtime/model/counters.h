@@ -60,6 +60,7 @@ struct RequestSums {
 struct AccessCounts : RequestSums {
   kernel::Stmt stmt;
   const Load *load = nullptr; ///< null: the store `stmt`
+  Expr made = {};             ///< keeps `load` alive if the kernel does not contain it
   Buffer buffer;              ///< the accessed buffer, in global or shared memory
   std::int64_t bytes = 4;     ///< access size of one lane: 2 to 16
   /// Modelled: the requests that remain after the compiler's optimisations. In unrolled loops, the model merges

@@ -119,6 +119,7 @@ Counters Evaluation::run() {
     const sim::Site &site = program_.sites[access.site];
     to.stmt = site.stmt;
     to.load = site.load;
+    to.made = site.made;
     to.buffer = access.buffer;
     to.bytes = access.bytes;
     add_all(to, counted[n]);

@@ -62,6 +62,7 @@ struct Site {
     std::int64_t plus; ///< the loop variable is the value of `reg` plus this constant
   };
   std::vector<Iteration> loops; ///< outermost first
+  Expr made = {};               ///< `load`, if the decoder made it and the kernel does not contain it
 };
 
 enum class AddressKind : std::uint8_t { uniform, pattern, lanes };

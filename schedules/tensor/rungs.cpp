@@ -29,10 +29,10 @@ Tiles in_flight(std::int64_t stages) {
   return tiles;
 }
 
-/// 8 warps of 64 x 32 results.
+/// 4 warps of 64 x 32 results.
 Tiles large_warps() {
   Tiles tiles = in_flight(3);
-  tiles.warps = {2, 4};
+  tiles.warps = {2, 2};
   tiles.results = {64, 32};
   return tiles;
 }
@@ -47,6 +47,12 @@ Tiles with_joined() {
   Tiles tiles = with_ahead();
   tiles.joined = true;
   return tiles;
+}
+
+/// The largest group of at most `most` tiles that has no more rows of tiles than the result. If M is known only
+/// at launch, 1: the blocks of a group that begins in the last rows would need guards.
+std::int64_t rows_of_tiles(const Shape &shape, const Tiles &tiles, std::int64_t most) {
+  return shape.stated ? 1 : std::min(most, (shape.at(0) + tiles.tile(0) - 1) / tiles.tile(0));
 }
 
 /// "2x4" as two numbers.
@@ -66,16 +72,21 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles{.b_transposed = b_transposed};
-  tiles.warps = grid(knobs.choose("warps", std::vector<std::string>{"2x4", "2x2", "4x2", "1x4", "4x4"}));
-  tiles.results = grid(knobs.choose("results", std::vector<std::string>{"64x64", "64x32", "32x32", "32x64",
-                                                                        "64x128", "128x64", "16x32", "16x16"}));
-  tiles.steps = knobs.choose("steps", {4, 1, 2});
+  // A small result needs small tiles, so that there are enough blocks for all SMs.
+  bool small = shape.stated || shape.size() != 3 || shape[0] * shape[1] < 2048 * 2048;
+  using Words = std::vector<std::string>;
+  tiles.warps = grid(knobs.choose("warps", small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"}
+                                                 : Words{"2x4", "2x2", "4x2", "1x4", "4x4"}));
+  tiles.results =
+      grid(knobs.choose("results", small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
+                                         : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"}));
+  tiles.steps = small ? knobs.choose("steps", {2, 1, 4}) : knobs.choose("steps", {4, 1, 2});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
   tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
   tiles.ahead = knobs.flag("ahead", true);
   tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
-  tiles.group = knobs.choose("group", {8, 1, 4, 16});
+  tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   Schedule s = product(shape, dtype, target, tiles);
   if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))
     s.launch_bounds(blocks);
@@ -85,7 +96,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
 } // namespace
 
 Schedule mma(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, {});
+  return product(shape, dtype, target, {.warps = {1, 8}});
 }
 
 Schedule shared(const Shape &shape, DType dtype, const Target &target) {
@@ -126,7 +137,7 @@ Schedule joined(const Shape &shape, DType dtype, const Target &target) {
 
 Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
   Tiles tiles = with_joined();
-  tiles.group = 8;
+  tiles.group = rows_of_tiles(shape, tiles, 8);
   return product(shape, dtype, target, tiles);
 }
 

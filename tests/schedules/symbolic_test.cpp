@@ -79,7 +79,7 @@ TEST_P(OneKernel, IsTakenByEveryArchitecture) {
   } catch (const UserError &error) {
     GTEST_SKIP() << "needs NVRTC: " << error.what();
   }
-  kernel::Plan plan = lower(GetParam()->build(symbolic(GetParam()->tile), DType::f32, Target{}));
+  kernel::Plan plan = lower(GetParam()->build(symbolic(GetParam()->tile), GetParam()->dtype(), Target{}));
   for (const char *arch : {"sm_75", "sm_90"}) {
     if (GetParam()->needs && !Arch::parse(arch)->has(*GetParam()->needs))
       continue;
