@@ -2,6 +2,7 @@
 
 #include "schedules/tensor/tiles.h"
 
+#include <algorithm>
 #include <string>
 
 namespace nestsmith::tensor {
@@ -52,7 +53,9 @@ Tiles with_joined() {
 /// The largest group of at most `most` tiles that has no more rows of tiles than the result. If M is known only
 /// at launch, 1: the blocks of a group that begins in the last rows would need guards.
 std::int64_t rows_of_tiles(const Shape &shape, const Tiles &tiles, std::int64_t most) {
-  return shape.stated ? 1 : std::min(most, (shape.at(0) + tiles.tile(0) - 1) / tiles.tile(0));
+  if (shape.stated || shape.size() != 3) // `product` refuses other shapes
+    return 1;
+  return std::clamp<std::int64_t>((shape[0] - 1) / tiles.tile(0) + 1, 1, most);
 }
 
 /// "2x4" as two numbers.

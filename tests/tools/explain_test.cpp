@@ -123,6 +123,18 @@ TEST(Heatmap, ShowsSectors) {
   EXPECT_EQ(json.getAsObject()->getArray("addresses")->size(), 32U);
 }
 
+TEST(Heatmap, ShowsTheLanesAndRegistersOfAFragment) {
+  Ran ran = nestsmith("explain tensor/shared --heatmap AB --shape 64x64x64");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "AB: 16 x 8 elements of f32, 4 registers in each of 32 lanes"));
+  EXPECT_TRUE(matches(ran.out, "^ +0 +0:0 +0:1 +1:0 +1:1 +2:0 +2:1 +3:0 +3:1$"));
+  EXPECT_TRUE(matches(ran.out, "^ +9 +4:2 +4:3 +5:2 "));
+  const llvm::json::Value json =
+      parsed(nestsmith("explain tensor/shared --heatmap AB --shape 64x64x64 --json"));
+  EXPECT_EQ(json.getAsObject()->getArray("elements")->size(), 128U);
+  EXPECT_EQ(json.getAsObject()->getInteger("replicas"), std::int64_t{1});
+}
+
 TEST(CompareCommand, PutsTwoSideBySide) {
   Ran ran = nestsmith("compare deep_dive/naive deep_dive/coalesced --gpu A100 --shape 128x128x64");
   EXPECT_EQ(ran.code, 0) << ran.err;
