@@ -62,6 +62,28 @@ void check_complete(const Schedule::Edit &edit, const For &loop, const Buffer &l
   }
 }
 
+/// A writer may have a guard on an axis that indexes nothing. If the guard depends on the loops around the new
+/// place, the writer writes nothing in some of their iterations, but the consumer would run in all of them.
+void check_guards(const Schedule::Edit &edit, const For &loop, const Buffer &link, const Bounds &bounds) {
+  std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
+  for (const Block *writer : writers_of(loop.body, link))
+    for (const IterVar &iter : writer->iters) {
+      bool indexes =
+          std::ranges::any_of(writer->body.indices, [&](const Expr &index) { return uses(index, iter.var); });
+      bool depends =
+          std::ranges::any_of(around, [&](const For *outer) { return uses(iter.binding, outer->var); });
+      bool holds = proves(Expr(0) <= iter.binding, bounds) && proves(iter.binding < iter.extent, bounds);
+      if (iter.guarded && !indexes && depends && !holds)
+        edit.refuse(
+            "reverse_compute_at.complete",
+            fmt::format("block {} runs only where {} < {}, so it writes nothing to {} in some iterations of "
+                        "{}; choose a loop outside of the loops in {}",
+                        writer->id->name, to_string(iter.binding), to_string(iter.extent), link->name,
+                        loop.var->name, to_string(iter.binding)),
+            {loop.var->name, writer->id->name});
+    }
+}
+
 /// Every temporary that is not in `links` must be complete before the nest of the loop.
 void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &loop,
                   const std::vector<Buffer> &links) {
@@ -156,6 +178,8 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   check_inputs(edit, consumer, loop, links);
 
   Bounds bounds = loop_bounds(edit.body());
+  for (const Buffer &link : links)
+    check_guards(edit, loop, link, bounds);
   auto [box, zeros] = common_instances(edit, consumer, loop, links, bounds);
   Stmt nest = nest_over(edit, with_guards(consumer, zeros), box, bounds);
 

@@ -230,6 +230,26 @@ TEST(KnownBugs, NameShadowingAfterRepeatedSplits) {
   }
 }
 
+/// The tile of X[2*j] has one element. A split of its loop by 2 leaves a guard, so the second iteration writes
+/// nothing.
+TEST(KnownBugs, AReaderOfAGuardedTileIsNotMovedIntoItsLoop) {
+  Workload w("strided");
+  Tensor x = w.placeholder("X", {34}, DType::u32);
+  Tensor y = w.compute("Y", {17, 17}, {"i", "j"}, [&](Expr, Expr j) { return x(j * 2); });
+  Schedule s(w.output({y}));
+  auto Y = s.block("Y");
+  auto [i, j] = s.loops<2>(Y);
+  s.reorder({j, i});
+  auto shared = s.cache_read(Y, "X", Scope::shared), local = s.cache_read(Y, "X_shared", Scope::local);
+  s.compute_at(local, i);
+  s.compute_at(shared, j);
+  auto [outer, inner] = s.split(s.loops(shared).back(), {infer, 2});
+  test::expect_refused(s, "reverse_compute_at.complete", [&] { s.reverse_compute_at(local, inner); },
+                       "so it writes nothing to X_shared in some iterations of " + s.name(inner),
+                       {s.name(inner)});
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
 TEST(KnownBugs, NoRungShadowsAName) {
   EXPECT_THAT(shadowed("{ for (int k = 0; k < 4; ++k) { int k = 3; } }"), testing::ElementsAre("k"));
   EXPECT_THAT(shadowed("{ for (int k = 0; k < 4; ++k) { } int k = 3; }"), testing::IsEmpty());
