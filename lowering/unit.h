@@ -58,8 +58,8 @@ void hoist_guards(Unit &unit);
 /// Replaces nests that a warp executes by calls.
 void flatten(Unit &unit);
 
-/// Replaces vectorized loops by vector accesses, and tensorized loops of a thread by calls of functions. Proves contiguity
-/// and alignment again for the final offsets. Then places the declarations again.
+/// Replaces vectorized loops by vector accesses, and tensorized loops of a thread by calls of functions. Proves
+/// contiguity and alignment again for the final offsets. Then places the declarations again.
 void vectorize(Unit &unit);
 
 /// Narrows index arithmetic from i64 to i32 if every value provably fits.

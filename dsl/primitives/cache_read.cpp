@@ -51,9 +51,8 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
   const Load &access = find_read(edit, reader, buffer_name);
   Buffer buffer = access.buffer;
   if (scope == Scope::global)
-    edit.refuse(
-        "cache_read.scope",
-        "got the scope global, expected shared, local or warp: a cache must be in faster memory than its source");
+    edit.refuse("cache_read.scope", "got the scope global, expected shared, local or warp: a cache must be in "
+                                    "faster memory than its source");
   if (reader.body.buffer == buffer)
     edit.refuse("cache_read.unwritten",
                 fmt::format("block {} also writes {}, so a copy made before it would be stale; use cache_write",

@@ -58,7 +58,7 @@ void load_fragment(Schedule &s, BlockRef fragment, char operand, Loop k_step, co
                    const Instruction &instruction) {
   auto loops = s.loops_below(fragment, k_step);
   bool a = operand == 'A', along_k = a || tiles.b_transposed; // k is the last dimension
-  Loop along = loops[along_k ? 0 : 1], k = loops[along_k ? 1 : 0];
+  const Loop &along = loops[along_k ? 0 : 1], &k = loops[along_k ? 1 : 0];
   if (tiles.source != Source::ldmatrix || (instruction.width != 2 && !along_k))
     return by_vectors(s, to_lanes(s, along, k, instruction.width), along_k && tiles.source != Source::global);
   bool two = !a && s.extent(along) % 16 == 0;
@@ -189,7 +189,7 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
   if (async) {
     std::int64_t last = tiles.stages - 1;
-    for (BlockRef copy : copies)
+    for (const BlockRef &copy : copies)
       s.async_copy(copy);
     s.pipeline(k_outer, {{copies[0], 0, 0},
                          {copies[1], 0, 1},

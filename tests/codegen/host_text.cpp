@@ -226,7 +226,8 @@ std::string as_host_cpp(const std::string &cuda) {
       masked(R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*;)re"),
       commit(R"re(asm volatile\("cp\.async\.commit_group;"[^;]*;)re"),
       wait(R"re(asm volatile\("cp\.async\.wait_group %0;"[^;]*;)re");
-  std::string text = std::regex_replace(without_launches(with_host_functions(cuda)), arena, "const ::host::Arena $1;");
+  std::string text =
+      std::regex_replace(without_launches(with_host_functions(cuda)), arena, "const ::host::Arena $1;");
   text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
   text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
