@@ -8,7 +8,7 @@
 namespace nestsmith {
 
 std::vector<Intrinsic> standard_intrinsics();
-/// Those that a whole warp executes.
+/// The intrinsics that a whole warp executes.
 std::vector<Intrinsic> warp_intrinsics();
 
 /// Throws UserError (usage) if the declaration is malformed.
