@@ -73,7 +73,7 @@ void check_guards(const Schedule::Edit &edit, const For &loop, const Buffer &lin
       bool depends =
           std::ranges::any_of(around, [&](const For *outer) { return uses(iter.binding, outer->var); });
       bool holds = proves(Expr(0) <= iter.binding, bounds) && proves(iter.binding < iter.extent, bounds);
-      if (iter.guarded && !indexes && depends && !holds)
+      if (iter.guarded && !iter.is_summed() && !indexes && depends && !holds)
         edit.refuse(
             "reverse_compute_at.complete",
             fmt::format("block {} runs only where {} < {}, so it writes nothing to {} in some iterations of "
