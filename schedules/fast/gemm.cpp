@@ -1,9 +1,9 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/fetch.h"
+#include "schedules/grids.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/workloads.h"
 
-#include <array>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -14,20 +14,11 @@ namespace {
 
 constexpr std::int64_t elements = 4; ///< consecutive rows, or columns, of one 128-bit access
 
-/// One number for the rows, and one for the columns.
-using Grid = std::array<std::int64_t, 2>;
-
 /// The candidates with `one` before the others: the first candidate is the default.
 template <class T> std::vector<T> first(const T &one, std::vector<T> candidates) {
   std::erase(candidates, one);
   candidates.insert(candidates.begin(), one);
   return candidates;
-}
-
-/// A knob with candidates such as "2x4".
-Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates) {
-  std::string chosen = knobs.choose(name, candidates);
-  return {std::stoll(chosen), std::stoll(chosen.substr(chosen.find('x') + 1))};
 }
 
 /// The knobs. A tile has warps * lanes * results rows, and columns.
@@ -98,21 +89,6 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
     loops.pop_back();
   }
   unroll_all(s, loops);
-}
-
-/// Binds the loops over tiles to blocks, and returns the bound loops. If `group` is more than 1, consecutive
-/// blocks compute a column of `group` tiles, so that they share a tile of B and few tiles of A in the L2 cache.
-std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group) {
-  if (group == 1) {
-    s.bind(i_block, Axis::block_y);
-    s.bind(j_block, Axis::block_x);
-    return {i_block, j_block};
-  }
-  auto [i_outer, i_inner] = s.split(i_block, {infer, group});
-  s.reorder({i_outer, j_block, i_inner});
-  Loop block = s.fuse(s.fuse(i_outer, j_block), i_inner);
-  s.bind(block, Axis::block_x);
-  return {block};
 }
 
 /// The last of the blocks that share a tile adds their parts of AB, and computes C from the sum. A thread takes

@@ -58,12 +58,6 @@ std::int64_t rows_of_tiles(const Shape &shape, const Tiles &tiles, std::int64_t 
   return std::clamp<std::int64_t>((shape[0] - 1) / tiles.tile(0) + 1, 1, most);
 }
 
-/// "2x4" as two numbers.
-std::array<std::int64_t, 2> grid(const std::string &text) {
-  std::size_t cross = text.find('x');
-  return {std::stoll(text.substr(0, cross)), std::stoll(text.substr(cross + 1))};
-}
-
 /// Candidates for the number of stages, for which the tiles fit in shared memory; 3 first, if it fits.
 std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const Target &target) {
   std::int64_t k = tiles.steps * instruction_for(dtype).k();
@@ -78,11 +72,12 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   // A small result needs small tiles, so that there are enough blocks for all SMs.
   bool small = shape.stated || shape.size() != 3 || shape[0] * shape[1] < 2048 * 2048;
   using Words = std::vector<std::string>;
-  tiles.warps = grid(knobs.choose("warps", small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"}
-                                                 : Words{"2x4", "2x2", "4x2", "1x4", "4x4"}));
-  tiles.results =
-      grid(knobs.choose("results", small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
-                                         : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"}));
+  tiles.warps =
+      choose_grid(knobs, "warps",
+                  small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"});
+  tiles.results = choose_grid(knobs, "results",
+                              small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
+                                    : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"});
   tiles.steps = small ? knobs.choose("steps", {2, 1, 4}) : knobs.choose("steps", {4, 1, 2});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);

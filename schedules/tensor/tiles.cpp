@@ -1,6 +1,7 @@
 #include "schedules/tensor/tiles.h"
 
 #include "dsl/error.h"
+#include "schedules/grids.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 
@@ -68,20 +69,6 @@ void load_fragment(Schedule &s, BlockRef fragment, char operand, Loop k_step, co
   std::string name = a ? "ldmatrix_a" : two ? "ldmatrix_b2" : "ldmatrix_b";
   s.tensorize(first, !a && along_k ? name + "_trans" : name);
   unroll_all(s, {tile});
-}
-
-/// Binds the loops over tiles to blocks. Consecutive blocks compute a column of `group` tiles.
-std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group) {
-  if (group == 1) {
-    s.bind(i_block, Axis::block_y);
-    s.bind(j_block, Axis::block_x);
-    return {i_block, j_block};
-  }
-  auto [i_outer, i_inner] = s.split(i_block, {infer, group});
-  s.reorder({i_outer, j_block, i_inner});
-  Loop block = s.fuse(s.fuse(i_outer, j_block), i_inner);
-  s.bind(block, Axis::block_x);
-  return {block};
 }
 
 } // namespace

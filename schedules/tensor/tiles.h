@@ -2,6 +2,7 @@
 /// Products by the matrix instructions of a warp (`mma.sync`), for operands of f16, bf16, tf32, i8 or u8.
 
 #include "dsl/schedule.h"
+#include "schedules/grids.h"
 #include "schedules/rung.h"
 
 #include <array>
@@ -20,7 +21,7 @@ struct Instruction {
   static constexpr const char *c_layout = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2";
 };
 /// The dtypes of a product for which there is an instruction.
-inline const std::vector<DType> dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8};
+inline constexpr std::array dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8};
 /// The instruction for this dtype of a product. Throws UserError (usage) if there is none.
 Instruction instruction_for(DType dtype);
 
@@ -37,10 +38,9 @@ enum class Source : std::uint8_t {
 
 struct Tiles {
   bool b_transposed = false; ///< B is stored N x K, so that both operands are contiguous along k
-  std::array<std::int64_t, 2> warps = {1, 1}; ///< of a thread block: rows, columns
-  std::array<std::int64_t, 2> results = {16,
-                                         8}; ///< of a warp: rows, a multiple of 16; columns, a multiple of 8
-  std::int64_t steps = 1;                    ///< instructions along k in one tile
+  Grid warps = {1, 1};       ///< of a thread block
+  Grid results = {16, 8};    ///< of a warp: multiples of 16 and of 8
+  std::int64_t steps = 1;    ///< instructions along k in one tile
   Source source = Source::global;
   bool swizzled = false;   ///< the tiles in shared memory
   std::int64_t stages = 1; ///< more than 1: asynchronous copies of stages - 1 tiles are in flight

@@ -1,0 +1,23 @@
+#include "schedules/grids.h"
+
+namespace nestsmith {
+
+Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates) {
+  std::string chosen = knobs.choose(name, candidates);
+  return {std::stoll(chosen), std::stoll(chosen.substr(chosen.find('x') + 1))};
+}
+
+std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group) {
+  if (group == 1) {
+    s.bind(i_block, Axis::block_y);
+    s.bind(j_block, Axis::block_x);
+    return {i_block, j_block};
+  }
+  auto [i_outer, i_inner] = s.split(i_block, {infer, group});
+  s.reorder({i_outer, j_block, i_inner});
+  Loop block = s.fuse(s.fuse(i_outer, j_block), i_inner);
+  s.bind(block, Axis::block_x);
+  return {block};
+}
+
+} // namespace nestsmith

@@ -1,0 +1,24 @@
+#pragma once
+/// Grids of two dimensions: of the warps of a block, and of the tiles of a matrix.
+
+#include "dsl/knobs.h"
+#include "dsl/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// One number for the rows, and one for the columns.
+using Grid = std::array<std::int64_t, 2>;
+
+/// A knob with candidates such as "2x4".
+Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates);
+
+/// Binds the loops over tiles to blocks, and returns the bound loops. If `group` is more than 1, consecutive
+/// blocks compute a column of `group` tiles, so that they share a tile of B and few tiles of A in the L2 cache.
+std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group);
+
+} // namespace nestsmith
