@@ -53,20 +53,11 @@ std::optional<std::string> FragmentLayout::breach() const {
   return not_invertible(map_, extents);
 }
 
-std::vector<Expr> FragmentLayout::physical(const std::vector<Expr> &indices, const Expr &replica) const {
+Expr FragmentLayout::lane(const std::vector<Expr> &indices, const Expr &replica) const {
   std::vector<Expr> logical = indices;
   if (map_.logical().size() > box_.size())
     logical.push_back(replica);
-  return map_(logical);
-}
-
-Expr FragmentLayout::lane(const std::vector<Expr> &indices, const Expr &replica) const {
-  return physical(indices, replica)[0];
-}
-
-std::vector<Expr> FragmentLayout::registers(const std::vector<Expr> &indices) const {
-  std::vector<Expr> all = physical(indices, Expr(0));
-  return {all.begin() + 1, all.end()};
+  return map_(logical)[0];
 }
 
 /// The lanes of the replicas are first, first + step, …, so the distance from the first decides.

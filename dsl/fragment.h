@@ -32,14 +32,10 @@ public:
   std::int64_t replicas() const { return replicas_; }
   /// The lane that holds the replica of an element. Indices count from the start of the box.
   Expr lane(const std::vector<Expr> &indices, const Expr &replica) const;
-  /// The physical indices of the register, without the lane.
-  std::vector<Expr> registers(const std::vector<Expr> &indices) const;
   /// Whether `lane` provably holds a replica of the element.
   bool holds(const Expr &lane, const std::vector<Expr> &indices, const Bounds &bounds) const;
 
 private:
-  std::vector<Expr> physical(const std::vector<Expr> &indices, const Expr &replica) const;
-
   IndexMap map_;
   std::vector<std::int64_t> box_;
   Bounds bounds_; ///< ranges of the logical indices of the map
