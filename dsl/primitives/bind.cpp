@@ -1,10 +1,10 @@
 #include "dsl/primitives/bind.h"
 
+#include "dsl/allocation.h"
 #include "dsl/primitives/edit.h"
 #include "dsl/printer.h"
 
 #include <fmt/format.h>
-#include <map>
 
 namespace nestsmith::primitives {
 
@@ -108,20 +108,15 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                               loop.var->name, to_string(loop.extent), other->var->name, name(axis),
                               to_string(other->extent)),
                   {loop.var->name, other->var->name});
-  if (!is_thread(axis))
-    return;
-  check_warps(edit, loop, axis, bound);
-  std::map<Axis, std::int64_t> extents{{axis, as_int(loop.extent).value()}};
-  for (const For *other : bound)
-    if (is_thread(*other->axis()))
-      extents[*other->axis()] = as_int(other->extent).value();
-  if (extents.count(Axis::warp))
-    extents[Axis::lane] = lanes_per_warp;
-  if (extents.count(Axis::lane))
-    extents.erase(Axis::thread_x);
-  std::int64_t threads = 1;
-  for (auto [other, value] : extents)
-    threads *= value;
+  if (is_thread(axis))
+    check_warps(edit, loop, axis, bound);
+}
+
+/// Checks the number of threads of the nest in which the loop is bound.
+void check_threads(const Schedule::Edit &edit, const For &loop, Stmt nest) {
+  Program bound = edit.program();
+  bound.body = std::move(nest);
+  std::int64_t threads = threads_of(bound);
   const Target &target = edit.schedule().target();
   if (threads > target.threads_per_block)
     edit.refuse(
@@ -164,16 +159,20 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   const For &loop = edit.loop(handle);
   edit.require_serial("bind.serial", loop);
   check_reductions(edit, loop);
-  check_limits(edit, loop, axis, bound_loops(nest_of(edit.body(), loop)));
+  Stmt nest = nest_of(edit.body(), loop), old = path_to(edit.body(), loop.var).back();
+  For copy = loop;
+  copy.form = BoundTo{axis};
+  Stmt made = make_for(std::move(copy));
+  check_limits(edit, loop, axis, bound_loops(nest));
+  if (is_thread(axis))
+    check_threads(edit, loop, replace(nest, old, made));
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     if (outer->axis() && overlap(*outer->axis(), axis))
       check_nested(edit, *outer, loop, axis);
   for (const For *inner : bound_loops(loop.body))
     if (overlap(*inner->axis(), axis))
       check_nested(edit, loop, *inner, axis);
-  For copy = loop;
-  copy.form = BoundTo{axis};
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(replace(edit.body(), old, made));
 }
 
 } // namespace nestsmith::primitives
