@@ -16,6 +16,22 @@ std::string listed(std::int64_t count, std::string_view each, std::int64_t first
 
 // ---- the instruction `mma` (PTX ISA, "Matrix Fragments for mma.m16n8k16", and the same for k8 and k32)
 
+/// The lanes and registers of the operands of one instruction. A register of 4 bytes holds `width` consecutive
+/// elements along k.
+struct OperandMaps {
+  std::string a, b, b2; ///< 16 rows; 8 columns; 16 columns, for two instructions
+
+  explicit OperandMaps(std::int64_t width) {
+    std::int64_t half = 4 * width; // the first registers of all lanes hold this part of k
+    std::string group = width == 1 ? "k%4" : fmt::format("k%{}//{}", half, width);
+    std::string high = fmt::format("k//{}", half), in_word = width == 1 ? "" : fmt::format(" + k%{}", width);
+    std::string times = width == 1 ? "" : fmt::format("*{}", width);
+    a = fmt::format("i, k -> i%8*4 + {}, {}*{} + i//8{}{}", group, high, 2 * width, times, in_word);
+    b = fmt::format("k, j -> j*4 + {}, {}{}{}", group, high, times, in_word);
+    b2 = fmt::format("k, j -> j%8*4 + {}, j//8*{} + {}{}{}", group, 2 * width, high, times, in_word);
+  }
+};
+
 /// The operands of a matrix product.
 struct Factors {
   DType dtype;
@@ -71,12 +87,8 @@ Intrinsic mma(const Factors &x) {
   std::string name = fmt::format("mma_m16n8k{}", x.k);
   Buffer c = formal_buffer("c", x.sum, {16, 8}), a = formal_buffer("a", x.dtype, {16, x.k}),
          b = formal_buffer("b", x.dtype, {x.k, 8});
-  std::int64_t n = x.per_register,
-               half = 4 * n; // along k, the first registers of all lanes hold `half` elements
-  std::string lane = fmt::format("k%{}//{}", half, n);
-  InRegisters of_c{"i, j -> i%8*4 + j//2, i//8*2 + j%2"};
-  InRegisters of_a{fmt::format("i, k -> i%8*4 + {}, k//{}*{} + i//8*{} + k%{}", lane, half, 2 * n, n, n)};
-  InRegisters of_b{fmt::format("k, j -> j*4 + {}, k//{}*{} + k%{}", lane, half, n, n)};
+  OperandMaps maps(x.per_register);
+  InRegisters of_a{maps.a}, of_b{maps.b}, of_c{"i, j -> i%8*4 + j//2, i//8*2 + j%2"};
   auto factor = [&](const Expr &e) { return cast(x.sum, x.dtype == DType::f32 ? cast(DType::tf32, e) : e); };
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
   Expr product = factor(load(a, {i, k})) * factor(load(b, {k, j}));
@@ -132,14 +144,7 @@ Intrinsic ldmatrix(const Matrices &x, const Var &lane, DType dtype, std::string_
 /// transposed only if they have 16 bits.
 std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
   std::int64_t k = 8 * width, half = 4 * width; // of a tile; in 16 bytes
-  std::string group = width == 1 ? "k%4" : fmt::format("k%{}//{}", half, width);
-  std::string high = fmt::format("k//{}", half), in_word = width == 1 ? "" : fmt::format(" + k%{}", width);
-  auto times = [](std::int64_t factor) { return factor == 1 ? std::string() : fmt::format("*{}", factor); };
-  std::string a =
-      fmt::format("i, k -> i%8*4 + {}, {}*{} + i//8{}{}", group, high, 2 * width, times(width), in_word);
-  std::string b = fmt::format("k, j -> j*4 + {}, {}{}{}", group, high, times(width), in_word);
-  std::string b2 =
-      fmt::format("k, j -> j%8*4 + {}, j//8*{} + {}{}{}", group, 2 * width, high, times(width), in_word);
+  const auto &[a, b, b2] = OperandMaps(width);
   std::vector<Matrices> all = {
       {"ldmatrix_a", 16, k, a, {lane % 16, lane / 16 * half}, 1, false},
       {"ldmatrix_b_trans", k, 8, b, {lane / 8 % 2 * half, lane % 8}, 0, false},
