@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/printer.h"
 #include "lowering/hazards.h"
+#include "lowering/launch_axes.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -17,90 +18,6 @@ namespace {
 
 using kernel::Kernel;
 
-/// One variable for each axis with an extent other than 1. It has the name of its loop; if several loops share
-/// the axis, it has the usual CUDA name (tid, tx, …).
-class Indices {
-public:
-  Indices(const Program &program, const Target &target) {
-    for (std::size_t n = 0; n < 3; ++n)
-      limits_[static_cast<Axis>(n)] = target.grid_extent[n];
-    walk(program.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis())
-        bound_[*loop->axis()].push_back(loop);
-      return true;
-    });
-    if (!bound_.count(Axis::warp) && !bound_.count(Axis::lane))
-      return;
-    for (Axis axis : {Axis::thread_x, Axis::warp, Axis::lane})
-      bound_.erase(axis);
-    threads_ = threads_of(program);
-  }
-
-  std::vector<kernel::ThreadIndex> make() const {
-    std::vector<kernel::ThreadIndex> indices;
-    if (threads_)
-      indices.push_back({Axis::thread_x, make_var("tid"), Expr(*threads_), *threads_, false});
-    for (const auto &[axis, loops] : bound_)
-      if (const Expr &extent = loops.front()->extent; as_int(extent) != 1)
-        indices.push_back({axis, make_var(name_of(axis, loops)), extent,
-                           limits_.count(axis) ? limits_.at(axis) : as_int(extent).value(),
-                           loops.front()->partitioned()});
-    return indices;
-  }
-
-private:
-  std::string name_of(Axis axis, const std::vector<const For *> &loops) const {
-    if (loops.size() == 1)
-      return loops.front()->var->name;
-    bool flat = !bound_.count(Axis::thread_y) && !bound_.count(Axis::thread_z);
-    if (axis == Axis::thread_x && flat)
-      return "tid";
-    static constexpr const char *names[] = {"bx", "by", "bz", "tx", "ty", "tz"};
-    return names[static_cast<std::size_t>(axis)];
-  }
-
-  std::map<Axis, std::vector<const For *>> bound_;
-  std::map<Axis, std::int64_t> limits_;
-  std::optional<std::int64_t> threads_; ///< on threadIdx.x, if the kernel has loops on warps or lanes
-};
-
-/// The conditions on sizes under which the kernel is correct: the stated ranges and multiples, leading
-/// dimensions no smaller than the row length, and a grid that the device can launch.
-std::vector<kernel::Assumption> assumptions_of(const Program &program, const Kernel &kernel) {
-  std::vector<kernel::Assumption> result;
-  for (const Var &var : program.sizes) {
-    const Size &size = *var->size;
-    Expr value(var);
-    result.push_back({Expr(size.min) <= value, value, var->name, fmt::format("at least {}", size.min)});
-    result.push_back({value <= Expr(size.max), value, var->name, fmt::format("at most {}", size.max)});
-    if (size.multiple_of != 1)
-      result.push_back({equal(floormod(value, size.multiple_of), 0), value, var->name,
-                        fmt::format("a multiple of {}", size.multiple_of)});
-  }
-  for (const Buffer &buffer : program.params) {
-    std::size_t rank = buffer->shape.size();
-    if (!buffer->strides)
-      continue;
-    Expr leading = (*buffer->strides)[rank - 2], holds = buffer->shape[rank - 1] <= leading;
-    if (proves(holds, {}))
-      continue;
-    if (as_int(leading)) // the requirement is one on the length of a row
-      result.push_back(
-          {holds, buffer->shape[rank - 1],
-           fmt::format("{}, the length of a row of {},", to_string(buffer->shape[rank - 1]), buffer->name),
-           fmt::format("at most {}, its leading dimension", to_string(leading))});
-    else
-      result.push_back({holds, leading,
-                        fmt::format("{}, the leading dimension of {},", to_string(leading), buffer->name),
-                        fmt::format("at least {}", to_string(buffer->shape[rank - 1]))});
-  }
-  for (const kernel::ThreadIndex &index : kernel.indices)
-    if (Expr holds = index.extent <= Expr(index.most); !proves(holds, {}))
-      result.push_back({holds, index.extent, fmt::format("the grid's extent on {}", name(index.axis)),
-                        fmt::format("at most {}", index.most)});
-  return result;
-}
-
 class Extractor {
 public:
   Extractor(const Program &program, const Target &target) : program_(program), target_(target) {}
@@ -112,8 +29,8 @@ public:
     kernel_.min_blocks = program_.min_blocks;
     for (const Var &size : program_.sizes)
       kernel_.sizes.push_back({size, size});
-    kernel_.indices = Indices(program_, target_).make();
-    kernel_.assumptions = assumptions_of(program_, kernel_);
+    kernel_.indices = indices_of(program_, target_);
+    kernel_.assumptions = assumptions_of(program_, kernel_.indices);
     for (const kernel::ThreadIndex &index : kernel_.indices)
       set_range(bounds_, index);
     walk(program_.body, [&](const Stmt &stmt) {
@@ -336,8 +253,12 @@ private:
   Expr index_of(const For &loop) {
     if (is_part_of_warps(*loop.axis()))
       return part_of_warps(*loop.axis());
+    return index_on(*loop.axis());
+  }
+  /// 0 if the axis has one index only.
+  Expr index_on(Axis axis) const {
     for (const kernel::ThreadIndex &index : kernel_.indices)
-      if (loop.axis() == index.axis)
+      if (index.axis == axis)
         return index.var;
     return 0;
   }
@@ -349,7 +270,7 @@ private:
     std::int64_t warps = kernel_.extent(Axis::thread_x) / lanes_per_warp;
     if (axis == Axis::warp && warps == 1)
       return 0;
-    Expr thread = indices_on(Axis::thread_x);
+    Expr thread = index_on(Axis::thread_x);
     Var part = make_var(axis == Axis::warp ? "warp" : "lane");
     bounds_.set_extent(part, Expr(axis == Axis::warp ? warps : lanes_per_warp));
     Expr value =
@@ -357,13 +278,6 @@ private:
     declared_.push_back(kernel::make(kernel::Declare{part, simplify(value, bounds_)}));
     return parts_[axis] = part;
   }
-  Expr indices_on(Axis axis) const {
-    for (const kernel::ThreadIndex &index : kernel_.indices)
-      if (index.axis == axis)
-        return index.var;
-    internal_error("a kernel with warps has no index on threadIdx.x");
-  }
-
   /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
   /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
   kernel::Stmt emit_pipeline(const For &loop, kernel::Loop made) {

@@ -28,17 +28,7 @@ Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
 
 class Flattener {
 public:
-  explicit Flattener(const Kernel &kernel) {
-    for (const ThreadIndex &index : kernel.indices)
-      set_range(bounds_, index);
-    walk(kernel.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<Loop>(stmt))
-        bounds_.set_extent(loop->var, loop->extent);
-      if (const auto *declare = as<Declare>(stmt))
-        if (auto range = range_of(declare->value, bounds_))
-          bounds_.set(declare->var, *range);
-    });
-  }
+  explicit Flattener(const Kernel &kernel) : bounds_(bounds_of(kernel)) {}
 
   void add(Allocation &allocation) {
     const Buffer &tile = allocation.buffer;

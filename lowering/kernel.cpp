@@ -168,6 +168,20 @@ void set_range(Bounds &bounds, const ThreadIndex &index) {
   bounds.set(index.var, index.range());
 }
 
+Bounds bounds_of(const Kernel &kernel) {
+  Bounds bounds;
+  for (const ThreadIndex &index : kernel.indices)
+    set_range(bounds, index);
+  walk(kernel.body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<Loop>(stmt))
+      bounds.set_extent(loop->var, loop->extent);
+    const auto *declare = as<Declare>(stmt);
+    if (auto range = declare ? range_of(declare->value, bounds) : std::nullopt)
+      bounds.set(declare->var, *range);
+  });
+  return bounds;
+}
+
 Expr Kernel::extent_expr(Axis axis) const {
   for (const ThreadIndex &index : indices)
     if (index.axis == axis)

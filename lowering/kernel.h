@@ -245,6 +245,9 @@ struct Kernel {
   std::int64_t threads() const;              ///< threads per block
 };
 
+/// The ranges of all indices, loop variables and declared variables, as far as they are known.
+Bounds bounds_of(const Kernel &kernel);
+
 /// The kernel with the given values for `kernel.sizes`, in order. The code is the same, except that the sizes
 /// are constants. Throws the errors of `check_assumptions`.
 Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes);

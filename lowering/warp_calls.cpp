@@ -110,16 +110,7 @@ private:
 } // namespace
 
 void make_warp_calls(Kernel &kernel) {
-  Bounds bounds;
-  for (const ThreadIndex &index : kernel.indices)
-    set_range(bounds, index);
-  walk(kernel.body, [&](const Stmt &stmt) {
-    if (const auto *loop = as<Loop>(stmt))
-      bounds.set_extent(loop->var, loop->extent);
-    const auto *declare = as<Declare>(stmt);
-    if (auto range = declare ? range_of(declare->value, bounds) : std::nullopt)
-      bounds.set(declare->var, *range);
-  });
+  Bounds bounds = bounds_of(kernel);
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
     const auto *loop = as<Loop>(stmt);
     const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
