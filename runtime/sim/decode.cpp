@@ -389,15 +389,11 @@ void Decoder::wait(const kernel::Wait &node) {
 void Decoder::copy(const kernel::Store &node) {
   const auto &source = *node.value.as<Load>();
   ValueId first = value(node.indices[0]);
-  std::uint64_t integer = program_.regions[region_].integer;
   for (int n = 0; n < node.lanes; ++n) {
     std::size_t before = program_.accesses.size();
-    ValueId loaded = load(source, {}, n);
+    ValueId loaded = load_element(source, {}, n);
     bool tracked = program_.accesses.size() > before && program_.stored[places_.at(source.buffer).slot];
     const Access *from = tracked ? program_.accesses.back().get() : nullptr;
-    if (n == 0)
-      integer = program_.regions[region_].integer;
-    program_.regions[region_].integer = integer;
     ValueId step = values_.constant(values_[first].dtype, n);
     Access &access = make_access(node.buffer, nullptr, values_.binary(BinaryOp::add, first, step));
     access.is_store = true;

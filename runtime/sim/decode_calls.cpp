@@ -100,11 +100,7 @@ private:
     if (rows.lanes < warp_size)
       guard = values_.binary(BinaryOp::lt, lane(), values_.constant(DType::i64, rows.lanes));
     for (int n = 0; n < (d_.computes() ? rows.count : 1); ++n) {
-      // All elements use the address of the first, so its integer operations count once.
-      std::uint64_t integer = d_.program_.regions[d_.region_].integer;
-      ValueId id = d_.load(*all.as<Load>(), guard, n);
-      if (n > 0)
-        d_.program_.regions[d_.region_].integer = integer;
+      ValueId id = d_.load_element(*all.as<Load>(), guard, n);
       if (d_.computes())
         held.registers.push_back(values_.reg(values_.splat(id)));
     }

@@ -79,14 +79,18 @@ std::vector<ValueId> Decoder::vector(const Expr &e, Guard guard) {
     for (const Expr &element : made->lanes)
       lanes.push_back(value(element, guard));
   else if (const auto *access = e.as<Load>())
-    for (int n = 0; n < access->lanes; ++n) {
-      // All elements use the address of the first, so its integer operations count once.
-      std::uint64_t integer = program_.regions[region_].integer;
-      lanes.push_back(load(*access, guard, n));
-      if (n > 0)
-        program_.regions[region_].integer = integer;
-    }
+    for (int n = 0; n < access->lanes; ++n)
+      lanes.push_back(load_element(*access, guard, n));
   return lanes;
+}
+
+/// All elements use the address of the first, so its integer operations count once.
+ValueId Decoder::load_element(const Load &vector, Guard guard, int n) {
+  std::uint64_t integer = program_.regions[region_].integer;
+  ValueId element = load(vector, guard, n);
+  if (n > 0)
+    program_.regions[region_].integer = integer;
+  return element;
 }
 
 /// Decodes the meaning of the function, with the arguments in the place of the parameters.

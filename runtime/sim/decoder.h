@@ -61,6 +61,8 @@ private:
   ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
   /// Decodes element n of a vector load. The code for element 0 checks the alignment of the whole vector.
   ValueId load(const Load &e, Guard guard, int n = 0);
+  /// The same. Counts the integer operations of the address for element 0 only.
+  ValueId load_element(const Load &vector, Guard guard, int n);
   ValueId call(const Call &e, Guard guard);
   /// One value for each element of a vector expression.
   std::vector<ValueId> vector(const Expr &e, Guard guard = {});
