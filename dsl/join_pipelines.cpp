@@ -40,15 +40,40 @@ private:
   }
 
   void check_place() {
-    for (const StagedNest &nest : nests_)
-      if (&nest != &own() && (nest.stage >= own().stage || nest.order >= own().order))
+    for (const StagedNest &nest : nests_) {
+      if (&nest == &own())
+        continue;
+      const Block &block = *blocks_of(nest.stmt).front();
+      if (nest.stage >= own().stage)
         fail("join_pipelines.last",
              fmt::format(
-                 "in the pipeline of {}, the nest of {} has the stage {} and the order {}, and block {} has {} "
-                 "and {}; give {} the last stage and the last order",
-                 outer_.var->name, name(), own().stage, own().order, blocks_of(nest.stmt).front()->id->name,
-                 nest.stage, nest.order, name()),
-             {name(), blocks_of(nest.stmt).front()->id->name});
+                 "in the pipeline of {}, the nest of {} has the stage {}, and block {} has {}; give {} the "
+                 "last stage",
+                 outer_.var->name, name(), own().stage, block.id->name, nest.stage, name()),
+             {name(), block.id->name});
+      if (nest.order > own().order)
+        for (const Block *late : blocks_of(nest.stmt))
+          check_between(*late);
+    }
+  }
+
+  /// The block executes before the last steps of this loop, and so must not conflict with them.
+  void check_between(const Block &block) {
+    for (const Block *step : inside_)
+      for (const Buffer &buffer : {block.body.buffer, step->body.buffer})
+        if (touches(block, buffer) && touches(*step, buffer) && !each_iteration_its_own(buffer))
+          fail("join_pipelines.between",
+               fmt::format(
+                   "block {} would {} {} before the last steps of {}, in which block {} {} it; give {} an "
+                   "earlier order of {} than {}",
+                   block.id->name, block.body.buffer == buffer ? "write" : "read", buffer->name, name(),
+                   step->id->name, access_verb(*step, buffer), block.id->name, outer_.var->name, name()),
+               {block.id->name, step->id->name});
+  }
+
+  /// Steps that overlap use different copies of the buffer.
+  bool each_iteration_its_own(const Buffer &buffer) const {
+    return buffer->scope == Scope::shared && is_private(buffer, blocks_of(outer_.body));
   }
 
   void check_steps() {
@@ -65,9 +90,11 @@ private:
            {name()});
   }
 
-  bool is_private(const Buffer &buffer) const {
+  bool is_private(const Buffer &buffer) const { return is_private(buffer, inside_); }
+  /// Whether only these blocks access the buffer.
+  bool is_private(const Buffer &buffer, const std::vector<const Block *> &blocks) const {
     return std::ranges::all_of(all_, [&](const Block *block) {
-      return !touches(*block, buffer) || std::ranges::find(inside_, block) != inside_.end();
+      return !touches(*block, buffer) || std::ranges::find(blocks, block) != blocks.end();
     });
   }
 

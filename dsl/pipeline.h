@@ -62,7 +62,8 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program);
 
 /// Checks a joined loop, and returns the first breach, with a tag of dsl/primitives/join_pipelines.h:
-///   - It is a direct child of a pipelined loop, in which its nest has the last stage and the last order.
+///   - It is a direct child of a pipelined loop, in which its nest has the last stage.
+///   - The nests with a later order, which execute before its last steps, conflict with none of its blocks.
 ///   - It has more iterations than stages - 1, and whole rounds of the copies of its registers.
 ///   - A nest before its last stage writes registers that only this loop uses. What it reads is written in this
 ///     loop, or by an earlier stage of the outer loop, or by no block.

@@ -309,17 +309,22 @@ private:
     const StagedNest *joined = find_joined(nests);
     wait_for_stages(
         nests, step, [&](const StagedNest &reader) { return &reader != joined; }, stmts);
-    for (const StagedNest &nest : nests) {
+    auto emit_nest = [&](const StagedNest &nest) {
       bool issues = !issues_ && is_async_nest(nest.stmt);
       issues_ = issues_ || issues;
-      if (&nest == joined && var)
-        emit_joined(loop, nests, nest, *var, stmts);
-      else if (nest.stage <= step)
+      if (nest.stage <= step)
         stmts.push_back(emit_iteration(loop, nest.stmt, var, step - nest.stage));
       issues_ = issues_ && !issues;
       if (&nest == last)
         stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}));
-    }
+    };
+    for (auto nest = nests.begin(); nest != nests.end(); ++nest)
+      if (&*nest == joined && var) {
+        auto emit_later = [&] { std::for_each(nest + 1, nests.end(), emit_nest); };
+        emit_whole_steps(loop, *nest, *var, emit_later, nest + 1 != nests.end(), stmts);
+        return emit_last_steps(loop, nests, *nest, *var, stmts);
+      } else
+        emit_nest(*nest);
   }
 
   /// The nest of a loop that is joined with the pipeline; null if there is none.
@@ -345,25 +350,51 @@ private:
         }
   }
 
-  /// The steps of the joined loop in iteration `var` of the loop around it. The last steps execute nests of the
-  /// next iteration, and so wait for the tiles of that iteration.
-  void emit_joined(const For &loop, const std::vector<StagedNest> &nests, const StagedNest &joined,
-                   const Var &var, std::vector<kernel::Stmt> &stmts) {
+  /// The nests of a step of the joined loop that execute iteration `var` of the loop around it.
+  void emit_nests(const For &loop, const For &inner, std::span<const StagedNest> nests, const Expr &step,
+                  const Var &var, std::vector<kernel::Stmt> &stmts) {
+    std::int64_t ahead = last_stage(staged_nests(inner));
+    for (const StagedNest &nest : nests) {
+      loops_[inner.var] = step + Expr(ahead - nest.stage);
+      stmts.push_back(emit_iteration(loop, nest.stmt, &var, 0));
+    }
+  }
+
+  /// The steps of the joined loop that execute only iteration `var` of the loop around it. The nests `later` of
+  /// the outer pipeline execute in the last of these steps, after the nests that run ahead.
+  void emit_whole_steps(const For &loop, const StagedNest &joined, const Var &var,
+                        FunctionRef<void()> emit_later, bool later, std::vector<kernel::Stmt> &stmts) {
     const For &inner = *as<For>(joined.stmt);
     std::vector<StagedNest> steps = staged_nests(inner);
-    std::int64_t ahead = last_stage(steps), extent = as_int(inner.extent).value(), whole = extent - ahead;
-    kernel::Loop made{make_var(inner.var->name), Expr(whole), kernel::Unrolled{}, nullptr};
-    bounds_.set_extent(made.var, made.extent);
-    std::vector<kernel::Stmt> body;
-    for (const StagedNest &nest : steps) {
-      loops_[inner.var] = (whole == 1 ? Expr(0) : Expr(made.var)) + Expr(ahead - nest.stage);
-      body.push_back(emit_iteration(loop, nest.stmt, &var, 0));
+    std::int64_t ahead = last_stage(steps), whole = as_int(inner.extent).value() - ahead;
+    if (std::int64_t n = later ? whole - 1 : whole; n == 1)
+      emit_nests(loop, inner, steps, Expr(0), var, stmts);
+    else if (n > 1) {
+      kernel::Loop made{make_var(inner.var->name), Expr(n), kernel::Unrolled{}, nullptr};
+      bounds_.set_extent(made.var, made.extent);
+      std::vector<kernel::Stmt> body;
+      emit_nests(loop, inner, steps, Expr(made.var), var, body);
+      made.body = kernel::make_seq(std::move(body));
+      stmts.push_back(kernel::make(std::move(made)));
     }
-    made.body = kernel::make_seq(std::move(body));
-    stmts.push_back(whole == 1 ? made.body : kernel::make(std::move(made)));
+    if (!later)
+      return;
+    auto last = std::ranges::find(steps, ahead, &StagedNest::stage);
+    emit_nests(loop, inner, {steps.begin(), last}, Expr(whole - 1), var, stmts);
+    emit_later();
+    emit_nests(loop, inner, {last, steps.end()}, Expr(whole - 1), var, stmts);
+  }
+
+  /// The last steps of the joined loop. They execute nests of the next iteration of the loop around it, and so
+  /// wait for the tiles of that iteration.
+  void emit_last_steps(const For &loop, const std::vector<StagedNest> &nests, const StagedNest &joined,
+                       const Var &var, std::vector<kernel::Stmt> &stmts) {
+    const For &inner = *as<For>(joined.stmt);
+    std::vector<StagedNest> steps = staged_nests(inner);
+    std::int64_t ahead = last_stage(steps), extent = as_int(inner.extent).value();
     wait_for_stages(
         nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
-    for (std::int64_t step = whole; step < extent; ++step)
+    for (std::int64_t step = extent - ahead; step < extent; ++step)
       for (const StagedNest &nest : steps) {
         std::int64_t at = step + ahead - nest.stage;
         loops_[inner.var] = Expr(at % extent);

@@ -42,15 +42,17 @@ TEST(JoinPipelinesRefuses, LoopsThatAreNoNestedPipelines) {
                  {"k_inner"});
 }
 
-TEST(JoinPipelinesRefuses, ComputationsBeforeTheCopies) {
+TEST(JoinPipelinesRefuses, NestsOfTheLastStageBesideIt) {
   FragmentGemm t(8, 8, 12);
   t.pipeline_inner();
-  t.pipeline_outer(2, true, 0);
+  t.s.pipeline(
+      t.k_outer,
+      {{t.tiles[0], 0, 0}, {t.tiles[1], 1, 1}, {t.fragments[0], 1, 2}, {t.fragments[1], 1, 2}, {t.AB, 1, 2}});
   expect_refused(
       t.s, "join_pipelines.last", [&] { t.s.join_pipelines(t.k_inner); },
-      "in the pipeline of k_outer, the nest of k_inner has the stage 1 and the order 0, and block A_shared "
-      "has 0 and 1; give k_inner the last stage and the last order",
-      {"k_inner", "A_shared"});
+      "in the pipeline of k_outer, the nest of k_inner has the stage 1, and block B_shared has 1; give k_inner "
+      "the last stage",
+      {"k_inner", "B_shared"});
 }
 
 /// Registers have no dynamic index, so each iteration of the outer loop must start with the same copy.
@@ -76,30 +78,61 @@ TEST(JoinPipelinesRefuses, WritesToSharedMemoryAhead) {
       {"A_shared_shared"});
 }
 
+/// X = (Y + 1)*G, in place. G has its own nest in the loop i, with the given order in the pipeline of i. F is
+/// the first factor and, like X, in the loop j.
+struct InPlace {
+  Schedule s;
+  BlockRef G = s.block("G"), F = s.block("F"), X = s.block("X");
+  Loop i = s.loops<2>(F)[0], j = s.loops<2>(F)[1];
+
+  /// The functions give the definitions of F and G from X and Y.
+  using Function = Expr (*)(const Expr &x, const Expr &y);
+  static Program program(Function f, Function g) {
+    Workload w("in_place");
+    Tensor x = w.inout("X", {4, 4}, DType::u32);
+    Tensor y = w.placeholder("Y", {4, 4}, DType::u32);
+    Tensor G = w.compute("G", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return g(x(i, j), y(i, j)); });
+    Tensor F = w.compute("F", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return f(x(i, j), y(i, j)); });
+    w.update(x, {"i", "j"},
+             [&](const std::vector<Expr> &at) -> Definition { return F(at[0], at[1]) * G(at[0], at[1]); });
+    return w.output();
+  }
+  InPlace(Function f, Function g, std::int64_t order) : s(program(f, g)) {
+    s.set_scope(G, Scope::shared);
+    s.set_scope(F, Scope::local);
+    s.reverse_compute_at(X, j);
+    s.compute_at(G, i);
+    s.unroll(j);
+    s.pipeline(j, {{F, 0, 0}, {X, 1, 1}});
+    s.pipeline(i, {{G, 0, order}, {F, 1, 1 - order}, {X, 1, 1 - order}});
+  }
+};
+Expr of_x(const Expr &x, const Expr &) { return x + 1; }
+Expr of_y(const Expr &, const Expr &y) { return y + 1; }
+
 /// X is read ahead, and a later block of the same nest overwrites it.
 TEST(JoinPipelinesRefuses, ReadsOfWhatIsWrittenLater) {
-  Workload w("in_place");
-  Tensor x = w.inout("X", {4, 4}, DType::u32);
-  Tensor y = w.placeholder("Y", {4, 4}, DType::u32);
-  Tensor g = w.compute("G", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return y(i, j) + 1; });
-  Tensor f = w.compute("F", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
-  w.update(x, {"i", "j"},
-           [&](const std::vector<Expr> &at) -> Definition { return f(at[0], at[1]) * g(at[0], at[1]); });
-  Schedule s(w.output());
-  BlockRef G = s.block("G"), F = s.block("F"), X = s.block("X");
-  auto [i, j] = s.loops<2>(F);
-  s.set_scope(G, Scope::shared);
-  s.set_scope(F, Scope::local);
-  s.reverse_compute_at(X, j);
-  s.compute_at(G, i);
-  s.unroll(j);
-  s.pipeline(j, {{F, 0, 0}, {X, 1, 1}});
-  s.pipeline(i, {{G, 0, 0}, {F, 1, 1}, {X, 1, 1}});
+  InPlace t(of_x, of_y, 0);
   expect_refused(
-      s, "join_pipelines.early", [&, j = j] { s.join_pipelines(j); },
+      t.s, "join_pipelines.early", [&] { t.s.join_pipelines(t.j); },
       "block F would read X for the next iteration of F_i before block X writes it; give X an earlier stage of "
       "F_i than F_j",
       {"F", "X"});
+}
+
+/// The last write of X would be after G reads the next row.
+TEST(JoinPipelinesRefuses, DependencesOfItsLastSteps) {
+  InPlace t(of_y, of_x, 1);
+  expect_refused(t.s, "join_pipelines.between", [&] { t.s.join_pipelines(t.j); },
+                 "block G would read X before the last steps of F_j, in which block X writes it; give G an "
+                 "earlier order of "
+                 "F_i than F_j",
+                 {"G", "X"});
+  InPlace earlier(of_y, of_x, 0);
+  earlier.s.join_pipelines(earlier.j);
+  InPlace independent(of_y, of_y, 1);
+  independent.s.join_pipelines(independent.j);
+  EXPECT_TRUE(test::same_meaning(independent.s));
 }
 
 } // namespace

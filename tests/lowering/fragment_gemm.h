@@ -53,10 +53,10 @@ struct FragmentGemm {
                          {fragments[1], stages - 1, last},
                          {AB, stages - 1, last}});
   }
-  /// All of it.
-  void join(std::int64_t stages, bool async) {
+  /// All of it. `last` as above.
+  void join(std::int64_t stages, bool async, std::int64_t last = 2) {
     pipeline_inner();
-    pipeline_outer(stages, async);
+    pipeline_outer(stages, async, last);
     s.join_pipelines(k_inner);
   }
 };

@@ -98,24 +98,27 @@ TEST(JoinedPipelines, AreRightForEveryNumberOfIterations) {
       for (std::int64_t k : {1, 3, 4, 5, 8, 9, 13, 20, 22}) {
         if (!async && stages > 2)
           continue;
-        test::FragmentGemm t(5, 9, k);
-        t.join(stages, async);
-        expect_right(t.s);
-        if (k % 4 != 0)
-          t.s.partition(t.k_outer);
-        t.s.partition(t.s.loop("i_outer"));
-        expect_right(t.s);
+        for (std::int64_t last : {2, 0}) { // the copies before and after the computation
+          test::FragmentGemm t(5, 9, k);
+          t.join(stages, async, last);
+          expect_right(t.s);
+          if (k % 4 != 0)
+            t.s.partition(t.k_outer);
+          t.s.partition(t.s.loop("i_outer"));
+          expect_right(t.s);
+        }
       }
 }
 
 TEST(JoinedPipelines, NeedEachOfTheirBarriersAndWaits) {
   for (bool async : {false, true})
-    for (std::int64_t k : {20, 37}) {
-      test::FragmentGemm t(8, 8, k);
-      t.join(async ? 3 : 2, async);
-      EXPECT_GE(test::expect_certificates(t.s.source(), lower(t.s).only()), 2);
-      EXPECT_EQ(test::expect_wait_certificates(t.s.source(), lower(t.s).only()), async ? 2 : 0);
-    }
+    for (std::int64_t last : {2, 0})
+      for (std::int64_t k : {20, 37}) {
+        test::FragmentGemm t(8, 8, k);
+        t.join(async ? 3 : 2, async, last);
+        EXPECT_GE(test::expect_certificates(t.s.source(), lower(t.s).only()), 2);
+        EXPECT_EQ(test::expect_wait_certificates(t.s.source(), lower(t.s).only()), async ? 2 : 0);
+      }
 }
 
 // ---- the reports ---------------------------------------------------------------------------------
