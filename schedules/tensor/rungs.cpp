@@ -84,6 +84,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
   tiles.ahead = knobs.flag("ahead", true);
   tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
+  tiles.late = tiles.stages > 1 && knobs.flag("late", true);
+  tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   Schedule s = product(shape, dtype, target, tiles);
   if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))

@@ -171,18 +171,20 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
   unroll_all(s, to_lanes(s, s.fuse(cleared[0], cleared[2]), s.fuse(cleared[1], cleared[3]), 2));
   s.tensorize(i_inside, instruction.name);
   unroll_all(s, {k_step, i_tile, j_tile});
+  if (tiles.snake)
+    s.snake(i_tile, j_tile);
   bool ahead = tiles.ahead && tiles.steps > 1;
   if (ahead)
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
   if (async) {
-    std::int64_t last = tiles.stages - 1;
+    std::int64_t last = tiles.stages - 1, copied = tiles.late ? 1 : 0, used = tiles.late ? 0 : 2;
     for (const BlockRef &copy : copies)
       s.async_copy(copy);
-    s.pipeline(k_outer, {{copies[0], 0, 0},
-                         {copies[1], 0, 1},
-                         {fragments[0], last, 2},
-                         {fragments[1], last, 2},
-                         {AB, last, 2}});
+    s.pipeline(k_outer, {{copies[0], 0, copied},
+                         {copies[1], 0, copied + 1},
+                         {fragments[0], last, used},
+                         {fragments[1], last, used},
+                         {AB, last, used}});
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }

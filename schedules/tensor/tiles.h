@@ -46,6 +46,8 @@ struct Tiles {
   std::int64_t stages = 1; ///< more than 1: asynchronous copies of stages - 1 tiles are in flight
   bool ahead = false;     ///< loads the operands of the next step while the matrix units use those of this step
   bool joined = false;    ///< and the operands of the first step of the next tile; needs `ahead` and stages
+  bool late = false;      ///< starts the copies after the multiplications, or before those of the last step
+  bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
 
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }
