@@ -142,17 +142,22 @@ private:
   std::optional<PipelineBreach> breach_;
 };
 
-} // namespace
-
-std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner) {
-  Path path = path_to(program.body, inner.var);
-  std::vector<const For *> around = loops_of(path);
+/// The pipelined loop of which `loop` is the outermost loop of a nest; null if there is none.
+const For *pipeline_around(const Program &program, const For &loop) {
+  std::vector<const For *> around = loops_of(path_to(program.body, loop.var));
   around.pop_back();
   const For *outer = around.empty() ? nullptr : around.back();
   bool direct =
       outer && !outer->pipeline().empty() &&
-      std::ranges::any_of(nests_of(outer->body), [&](const Stmt &nest) { return as<For>(nest) == &inner; });
-  if (!direct)
+      std::ranges::any_of(nests_of(outer->body), [&](const Stmt &nest) { return as<For>(nest) == &loop; });
+  return direct ? outer : nullptr;
+}
+
+} // namespace
+
+std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner) {
+  const For *outer = pipeline_around(program, inner);
+  if (!outer)
     return PipelineBreach{
         "join_pipelines.nested",
         fmt::format("the loop {} is not directly below a pipelined loop; use pipeline for the loop "
@@ -161,6 +166,30 @@ std::optional<PipelineBreach> find_join_breach(const Program &program, const For
         {inner.var->name},
         false};
   return JoinChecker(program, *outer, inner).run();
+}
+
+std::optional<PipelineBreach> find_spread_breach(const Program &program, const For &loop) {
+  const std::string &name = loop.var->name;
+  const For *outer = pipeline_around(program, loop);
+  if (!outer)
+    return PipelineBreach{
+        "spread.nest",
+        fmt::format("the loop {} is not the outermost loop of a nest in a pipelined loop; name a loop directly "
+                    "below the loop of the pipeline",
+                    name),
+        {name}};
+  bool joined = false; // a loop with an earlier order
+  for (const StagedNest &nest : staged_nests(*outer)) {
+    const auto *child = as<For>(nest.stmt);
+    if (child == &loop && joined)
+      return std::nullopt;
+    joined = joined || (child && child->joined());
+  }
+  return PipelineBreach{"spread.joined",
+                        fmt::format("in the pipeline of {}, no nest with an earlier order than that of {} is "
+                                    "joined; give {} a later order, and use join_pipelines first",
+                                    outer->var->name, name, name),
+                        {outer->var->name, name}};
 }
 
 } // namespace nestsmith

@@ -255,11 +255,13 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
   std::optional<PipelineBreach> breach;
   walk(program.body, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt); loop && !loop->pipeline().empty() && !breach) {
+    const auto *loop = as<For>(stmt);
+    if (loop && !loop->pipeline().empty() && !breach)
       breach = find_pipeline_breach(program, *loop);
-      if (!breach && loop->joined())
-        breach = find_join_breach(program, *loop);
-    }
+    if (loop && loop->joined() && !breach)
+      breach = find_join_breach(program, *loop);
+    if (loop && loop->spread() && !breach)
+      breach = find_spread_breach(program, *loop);
     return !breach;
   });
   return breach;

@@ -143,6 +143,7 @@ std::string text(const LoopForm &form) {
                         },
                         [](const Unrolled &x) {
                           return " unrolled" + text(x.pipeline) + (x.joined ? " joined" : "") +
+                                 (x.spread ? " spread" : "") +
                                  (x.reversed_by ? " backwards in odd " + x.reversed_by->name : "");
                         },
                         [](const Vectorized &) { return std::string(" vectorized"); },

@@ -95,6 +95,11 @@ bool For::joined() const {
   return unrolled && unrolled->joined;
 }
 
+bool For::spread() const {
+  const auto *unrolled = std::get_if<Unrolled>(&form);
+  return unrolled && unrolled->spread;
+}
+
 Var For::reversed_by() const {
   const auto *unrolled = std::get_if<Unrolled>(&form);
   return unrolled ? unrolled->reversed_by : nullptr;

@@ -70,10 +70,11 @@ struct Serial {
 /// If `reversed_by` is set, the loop executes its iterations in descending order where the value of this outer
 /// loop is odd.
 /// `joined`: the pipeline is one with that of the loop directly around it (dsl/pipeline.h).
+/// `spread`: the iterations are spread over the steps of the joined loop beside this one.
 struct Unrolled {
   std::vector<Staged> pipeline = {};
   Var reversed_by = {};
-  bool joined = false;
+  bool joined = false, spread = false;
 };
 /// The iterations become the lanes of vector accesses.
 struct Vectorized {};
@@ -111,6 +112,7 @@ struct For {
   bool partitioned() const;
   bool last_block() const;
   bool joined() const;
+  bool spread() const;
   Var reversed_by() const; ///< null if the direction of the loop does not depend on another loop
   bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
 };

@@ -21,6 +21,7 @@
 #include "dsl/primitives/set_scope.h"
 #include "dsl/primitives/snake.h"
 #include "dsl/primitives/split.h"
+#include "dsl/primitives/spread.h"
 #include "dsl/primitives/storage_align.h"
 #include "dsl/primitives/swizzle.h"
 #include "dsl/primitives/tensorize.h"
@@ -226,6 +227,7 @@ void Schedule::pipeline(Loop loop, std::vector<Stage> stages) {
 }
 void Schedule::double_buffer(Loop loop) { primitives::double_buffer(*this, loop); }
 void Schedule::join_pipelines(Loop inner) { primitives::join_pipelines(*this, inner); }
+void Schedule::spread(Loop loop) { primitives::spread(*this, loop); }
 void Schedule::snake(Loop outer, Loop inner) { primitives::snake(*this, outer, inner); }
 void Schedule::partition(Loop loop) { primitives::partition(*this, loop); }
 void Schedule::last_block(Loop loop) { primitives::last_block(*this, loop); }

@@ -109,6 +109,7 @@ public:
   void pipeline(Loop loop, std::vector<Stage> stages);
   void double_buffer(Loop loop);
   void join_pipelines(Loop inner);
+  void spread(Loop loop);
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop);

@@ -309,22 +309,30 @@ private:
     const StagedNest *joined = find_joined(nests);
     wait_for_stages(
         nests, step, [&](const StagedNest &reader) { return &reader != joined; }, stmts);
-    auto emit_nest = [&](const StagedNest &nest) {
-      bool issues = !issues_ && is_async_nest(nest.stmt);
-      issues_ = issues_ || issues;
-      if (nest.stage <= step)
-        stmts.push_back(emit_iteration(loop, nest.stmt, var, step - nest.stage));
-      issues_ = issues_ && !issues;
-      if (&nest == last)
+    auto commit_after = [&](const StagedNest *nest) {
+      if (last && nest == last)
         stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}));
     };
-    for (auto nest = nests.begin(); nest != nests.end(); ++nest)
-      if (&*nest == joined && var) {
-        auto emit_later = [&] { std::for_each(nest + 1, nests.end(), emit_nest); };
-        emit_whole_steps(loop, *nest, *var, emit_later, nest + 1 != nests.end(), stmts);
-        return emit_last_steps(loop, nests, *nest, *var, stmts);
-      } else
-        emit_nest(*nest);
+    for (const StagedNest &nest : nests) {
+      if (&nest == joined && var) {
+        emit_whole_steps(loop, nest, {&nest + 1, &nests.back() + 1}, *var, step, stmts);
+        commit_after(last > &nest ? last : nullptr);
+        return emit_last_steps(loop, nests, nest, *var, stmts);
+      }
+      if (nest.stage <= step)
+        stmts.push_back(emit_staged(loop, nest, nest.stmt, var, step));
+      commit_after(&nest);
+    }
+  }
+
+  /// A nest of a pipeline, or a part of it, in a step as above.
+  kernel::Stmt emit_staged(const For &loop, const StagedNest &nest, const Stmt &part, const Var *var,
+                           std::int64_t step) {
+    bool issues = !issues_ && is_async_nest(nest.stmt);
+    issues_ = issues_ || issues;
+    kernel::Stmt made = emit_iteration(loop, part, var, step - nest.stage);
+    issues_ = issues_ && !issues;
+    return made;
   }
 
   /// The nest of a loop that is joined with the pipeline; null if there is none.
@@ -361,28 +369,67 @@ private:
   }
 
   /// The steps of the joined loop that execute only iteration `var` of the loop around it. The nests `later` of
-  /// the outer pipeline execute in the last of these steps, after the nests that run ahead.
-  void emit_whole_steps(const For &loop, const StagedNest &joined, const Var &var,
-                        FunctionRef<void()> emit_later, bool later, std::vector<kernel::Stmt> &stmts) {
+  /// the outer pipeline execute after the nests that run ahead: in the last of these steps, or spread over
+  /// them.
+  void emit_whole_steps(const For &loop, const StagedNest &joined, std::span<const StagedNest> later,
+                        const Var &var, std::int64_t step, std::vector<kernel::Stmt> &stmts) {
     const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> steps = staged_nests(inner);
-    std::int64_t ahead = last_stage(steps), whole = as_int(inner.extent).value() - ahead;
-    if (std::int64_t n = later ? whole - 1 : whole; n == 1)
-      emit_nests(loop, inner, steps, Expr(0), var, stmts);
+    std::vector<StagedNest> nests = staged_nests(inner);
+    std::int64_t ahead = last_stage(nests), whole = as_int(inner.extent).value() - ahead;
+    auto last_stage = std::ranges::find(nests, ahead, &StagedNest::stage);
+    auto emit_one = [&](const Expr &at, bool last, std::vector<kernel::Stmt> &body) {
+      emit_nests(loop, inner, {nests.begin(), last_stage}, at, var, body);
+      for (const StagedNest &nest : later)
+        if (const auto *spread = as<For>(nest.stmt); spread && spread->spread())
+          emit_part(*spread, at, whole, body,
+                    [&] { return emit_staged(loop, nest, spread->body, &var, step); });
+        else if (last)
+          body.push_back(emit_staged(loop, nest, nest.stmt, &var, step));
+      emit_nests(loop, inner, {last_stage, nests.end()}, at, var, body);
+    };
+    bool last_differs = std::ranges::any_of(later, [](const StagedNest &nest) {
+      const auto *child = as<For>(nest.stmt);
+      return !child || !child->spread();
+    });
+    if (std::int64_t n = last_differs ? whole - 1 : whole; n == 1)
+      emit_one(Expr(0), false, stmts);
     else if (n > 1) {
       kernel::Loop made{make_var(inner.var->name), Expr(n), kernel::Unrolled{}, nullptr};
       bounds_.set_extent(made.var, made.extent);
       std::vector<kernel::Stmt> body;
-      emit_nests(loop, inner, steps, Expr(made.var), var, body);
+      emit_one(Expr(made.var), false, body);
       made.body = kernel::make_seq(std::move(body));
       stmts.push_back(kernel::make(std::move(made)));
     }
-    if (!later)
+    if (last_differs)
+      emit_one(Expr(whole - 1), true, stmts);
+  }
+
+  /// The iterations of a spread loop that belong to step `at` of `steps`.
+  void emit_part(const For &spread, const Expr &at, std::int64_t steps, std::vector<kernel::Stmt> &stmts,
+                 FunctionRef<kernel::Stmt()> emit_body) {
+    std::int64_t count = as_int(spread.extent).value();
+    std::int64_t each = (count + steps - 1) / steps, distance = std::max<std::int64_t>(steps / count, 1);
+    kernel::Loop several{make_var(spread.var->name), Expr(each), kernel::Unrolled{}, nullptr};
+    bounds_.set_extent(several.var, several.extent);
+    Expr number = each == 1 ? floordiv(at, Expr(distance)) : at * Expr(each) + Expr(several.var);
+    Expr exists = simplify(number < Expr(count) && equal(floormod(at, Expr(distance)), Expr(0)), bounds_);
+    number = simplify(number, bounds_);
+    if (proves(logical_not(exists), bounds_))
       return;
-    auto last = std::ranges::find(steps, ahead, &StagedNest::stage);
-    emit_nests(loop, inner, {steps.begin(), last}, Expr(whole - 1), var, stmts);
-    emit_later();
-    emit_nests(loop, inner, {last, steps.end()}, Expr(whole - 1), var, stmts);
+    std::vector<kernel::Stmt> body;
+    loops_[spread.var] = number;
+    if (!as_int(number)) {
+      Var var = make_var(spread.var->name);
+      bounds_.set_extent(var, spread.extent);
+      body.push_back(kernel::make(kernel::Declare{var, number}));
+      loops_[spread.var] = var;
+    }
+    body.push_back(emit_body());
+    several.body = kernel::make_seq(std::move(body));
+    if (!proves(exists, bounds_))
+      several.body = kernel::make(kernel::If{exists, "a part of " + spread.var->name, several.body});
+    stmts.push_back(each == 1 ? several.body : kernel::make(std::move(several)));
   }
 
   /// The last steps of the joined loop. They execute nests of the next iteration of the loop around it, and so

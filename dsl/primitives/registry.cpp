@@ -139,6 +139,7 @@ const std::vector<Primitive> &all_primitives() {
       primitive("set_scope", &Schedule::set_scope),
       primitive("snake", &Schedule::snake),
       primitive<Loops, Loop, Factors>("split", &Schedule::split),
+      primitive("spread", &Schedule::spread),
       primitive("storage_align", &Schedule::storage_align),
       primitive("swizzle", &Schedule::swizzle),
       primitive("tensorize", &Schedule::tensorize),

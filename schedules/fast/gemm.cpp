@@ -175,16 +175,21 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
       s.snake(results_of_thread[1], results_of_thread[inner]);
   if (fragments) // loads the operands of the next k while this one is used
     s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
-  if (bool late = async && knobs.flag("late"); async) // the copies after the computation, or before
-    s.pipeline(k_outer, {{tiles_of_k[0], 0, late ? 1 : 0},
-                         {tiles_of_k[1], 0, late ? 2 : 1},
-                         {copies[0], stages - 1, late ? 0 : 2},
-                         {copies[1], stages - 1, late ? 0 : 2},
-                         {product, stages - 1, late ? 0 : 2}});
+  bool joined = async && fragments && knobs.flag("joined"); // also loads the first operands of the next tile
+  bool spread = joined && knobs.flag("spread");             // starts a part of the copies in each step of k
+  if (async)
+    s.pipeline(k_outer, {{tiles_of_k[0], 0, spread ? 1 : 0},
+                         {tiles_of_k[1], 0, spread ? 2 : 1},
+                         {copies[0], stages - 1, spread ? 0 : 2},
+                         {copies[1], stages - 1, spread ? 0 : 2},
+                         {product, stages - 1, spread ? 0 : 2}});
   else if (prefetch)
     s.double_buffer(k_outer);
-  if (async && fragments && knobs.flag("joined")) // also the first operands of the next tile
+  if (joined)
     s.join_pipelines(k_inner);
+  if (spread)
+    for (const BlockRef &tile : tiles_of_k)
+      s.spread(s.loops_below(tile, k_outer)[0]);
   by_vectors(s, s.loops_below(written, thread), vectors);
   if (split_k > 1)
     add_parts(s, tiles.back(), part, choice.threads(), std::gcd(choice.tile(1) / elements, choice.threads()),

@@ -78,6 +78,7 @@ inline std::vector<Move> moves_of(const Schedule &schedule) {
     add("last_block(" + at + ")", [=](Schedule &s) { s.last_block(loop); });
     add("double_buffer(" + at + ")", [=](Schedule &s) { s.double_buffer(loop); });
     add("join_pipelines(" + at + ")", [=](Schedule &s) { s.join_pipelines(loop); });
+    add("spread(" + at + ")", [=](Schedule &s) { s.spread(loop); });
     add("rfactor(" + at + ")", [=](Schedule &s) { s.rfactor(loop); });
     for (Loop other : loops) {
       const std::string &inner = other.var->name;

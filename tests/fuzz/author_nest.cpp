@@ -351,22 +351,36 @@ void Author::overlap(const Roles &roles) {
   }
 }
 
-/// Two pipelines of two stages: the last nest below the loop computes, and so does the last nest in it.
+/// Two pipelines of two stages: the last nest below the loop computes, and so does the last nest in it. The
+/// other nests may be spread over the steps.
 bool Author::join(const std::string &loop) {
-  auto in_two_stages = [&](const std::string &at) {
+  auto in_two_stages = [&](const std::string &at, bool late) {
     std::vector<Stmt> nests = nests_of(find_loop(body(), s_.loop(at).var)->body);
     std::vector<StageName> list;
     for (std::size_t n = 0; n < nests.size(); ++n)
       for (const Block *each : blocks_of(nests[n]))
-        list.push_back({each->id->name, n + 1 == nests.size() ? 1 : 0, static_cast<std::int64_t>(n)});
+        if (std::int64_t order = static_cast<std::int64_t>(n); n + 1 == nests.size())
+          list.push_back({each->id->name, 1, late ? 0 : order});
+        else
+          list.push_back({each->id->name, 0, late ? order + 1 : order});
     return go("pipeline", {LoopName{at}, list});
   };
   const auto *inner = as<For>(nests_of(find_loop(body(), s_.loop(loop).var)->body).back());
   if (!inner || !inner->is<Serial>() || !as<Seq>(inner->body))
     return false;
   std::string at = inner->var->name;
-  return go("unroll", {LoopName{at}}) && in_two_stages(at) && in_two_stages(loop) &&
-         go("join_pipelines", {LoopName{at}});
+  bool late = chance(50);
+  if (!go("unroll", {LoopName{at}}) || !in_two_stages(at, false) || !in_two_stages(loop, late) ||
+      !go("join_pipelines", {LoopName{at}}))
+    return false;
+  Names parts;
+  for (const Stmt &nest : nests_of(find_loop(body(), s_.loop(loop).var)->body))
+    if (const auto *child = as<For>(nest); child && child->is<Serial>() && late && chance(70))
+      parts.push_back(child->var->name);
+  for (const std::string &part : parts)
+    if (go("unroll", {LoopName{part}}))
+      go("spread", {LoopName{part}});
+  return true;
 }
 
 bool Author::reads_bytes(const std::string &name) {

@@ -59,6 +59,17 @@ struct FragmentGemm {
     pipeline_outer(stages, async, last);
     s.join_pipelines(k_inner);
   }
+  /// The same, and both copies are spread over the steps of k_inner.
+  void join_and_spread(std::int64_t stages, bool async) {
+    join(stages, async, 0);
+    for (BlockRef tile : tiles)
+      spread(tile);
+  }
+  void spread(BlockRef tile) {
+    Loop parts = s.loops_below(tile, k_outer)[0];
+    s.unroll(parts);
+    s.spread(parts);
+  }
 };
 
 } // namespace nestsmith::test

@@ -66,6 +66,9 @@ TEST(FastGemm, CopiesAsynchronouslyWithoutAnotherResult) {
         Case{{33, 100, 70}, "stages=3,fragments=true,columns=true,bk=8"},
         Case{{67, 130, 81}, "stages=3,fragments=true,joined=true"},
         Case{{64, 128, 80}, "stages=4,fragments=true,joined=true,last_k=true,snake=true"},
+        // 8 and 4 copies in 15 steps, and 8 and 2 copies in 7
+        Case{{67, 130, 81}, "stages=3,fragments=true,joined=true,spread=true,warps=2x1,results=8x4"},
+        Case{{64, 128, 80}, "stages=2,fragments=true,joined=true,spread=true,warps=1x1,bk=8,last_k=true"},
         Case{{64, 256, 512}, "stages=3,split_k=8"}, Case{{130, 260, 40}, "results=8x16,warps=1x1,bk=8"}})
     for (DType dtype : {DType::u32, DType::f32}) {
       Knobs knobs(parse_knobs(std::string("async=true,") + x.point));

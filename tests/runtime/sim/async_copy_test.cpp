@@ -110,6 +110,38 @@ TEST(JoinedPipelines, AreRightForEveryNumberOfIterations) {
       }
 }
 
+/// A tile has ceildiv(depth, 4) parts, and depth - 1 steps of k_inner execute them.
+TEST(SpreadCopies, AreRightForEveryNumberOfParts) {
+  for (std::int64_t depth : {2, 4, 6, 8, 16})
+    for (bool async : {false, true})
+      for (std::int64_t k : {1, 7, 24, 29}) {
+        test::FragmentGemm t(5, 9, k, depth);
+        t.join_and_spread(async ? 3 : 2, async);
+        expect_right(t.s);
+        if (k % depth != 0)
+          t.s.partition(t.k_outer);
+        expect_right(t.s);
+      }
+}
+
+TEST(SpreadCopies, RunBesideCopiesThatAreNotSpread) {
+  for (std::int64_t k : {1, 32, 41}) {
+    test::FragmentGemm t(5, 9, k, 16);
+    t.join(3, true, 0);
+    t.spread(t.tiles[1]);
+    expect_right(t.s);
+  }
+}
+
+TEST(SpreadCopies, NeedEachOfTheirBarriersAndWaits) {
+  for (bool async : {false, true}) {
+    test::FragmentGemm t(8, 8, 41, 16);
+    t.join_and_spread(async ? 3 : 2, async);
+    EXPECT_GE(test::expect_certificates(t.s.source(), lower(t.s).only()), 2);
+    EXPECT_EQ(test::expect_wait_certificates(t.s.source(), lower(t.s).only()), async ? 2 : 0);
+  }
+}
+
 TEST(JoinedPipelines, NeedEachOfTheirBarriersAndWaits) {
   for (bool async : {false, true})
     for (std::int64_t last : {2, 0})
