@@ -32,7 +32,7 @@ public:
 private:
   /// The registers of an operand, and the lanes that hold its elements.
   struct Held {
-    kernel::Place place;
+    const kernel::Place *place;
     ValueId first = 0; ///< of a fragment: its first element in the local array
     std::vector<std::uint32_t> registers;
     std::vector<std::vector<Spot>> spots;
@@ -41,7 +41,7 @@ private:
   using Point = std::map<Var, std::int64_t>;
 
   Held operand(const Operand &operand, const kernel::Place &place) {
-    Held held{place, 0, {}, spots_of(operand)};
+    Held held{&place, 0, {}, spots_of(operand)};
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);
     else
@@ -50,13 +50,13 @@ private:
   }
 
   void hold_fragment(const Operand &operand, Held &held) {
-    held.first = d_.value(held.place.offset);
+    held.first = d_.value(held.place->offset);
     if (!d_.computes())
       return;
     bool read = operand.formal != intrinsic_.meaning.body.buffer || reads(operand.formal);
     for (std::int64_t n = 0; n < elements_per_lane(operand); ++n)
       if (auto at = values_[element_of(held, n)].constant)
-        held.registers.push_back(element(held.place.buffer, *at, read));
+        held.registers.push_back(element(held.place->buffer, *at, read));
       else if (read)
         held.registers.push_back(loaded(held, n));
   }
@@ -71,11 +71,17 @@ private:
     return values_.binary(BinaryOp::add, held.first, values_.constant(values_[held.first].dtype, n));
   }
 
+  /// All copies of a call that unrolling makes have the same load.
+  const Load &made_load(const Held &held, std::int64_t element, const Expr &e) {
+    d_.made_ = d_.made_loads_.try_emplace({held.place, element}, e).first->second;
+    return *d_.made_.as<Load>();
+  }
+
   /// A copy of an element whose register is known only when the kernel runs.
   std::uint32_t loaded(const Held &held, std::int64_t n) {
-    Expr all = load(held.place.buffer, {held.place.offset + int_imm(n, held.place.offset.dtype())});
-    d_.program_.made.push_back(all);
-    return values_.reg(values_.splat(d_.load(*all.as<Load>(), {})));
+    const auto &[buffer, offset] = *held.place;
+    const Load &made = made_load(held, n, load(buffer, {offset + int_imm(n, offset.dtype())}));
+    return values_.reg(values_.splat(d_.load(made, {})));
   }
 
   /// The register of an element of a local array. If it is read, reports lanes that have not written it.
@@ -94,13 +100,13 @@ private:
 
   /// Each lane loads the elements that it supplies, as one vector.
   void load_rows(const Rows &rows, Held &held) {
-    Expr all = load(held.place.buffer, {held.place.offset}, {}, {}, static_cast<int>(rows.count));
-    d_.program_.made.push_back(all);
+    const auto &[buffer, offset] = *held.place;
+    const Load &made = made_load(held, 0, load(buffer, {offset}, {}, {}, static_cast<int>(rows.count)));
     Decoder::Guard guard;
     if (rows.lanes < warp_size)
       guard = values_.binary(BinaryOp::lt, lane(), values_.constant(DType::i64, rows.lanes));
     for (int n = 0; n < (d_.computes() ? rows.count : 1); ++n) {
-      ValueId id = d_.load_element(*all.as<Load>(), guard, n);
+      ValueId id = d_.load_element(made, guard, n);
       if (d_.computes())
         held.registers.push_back(values_.reg(values_.splat(id)));
     }
@@ -221,14 +227,14 @@ private:
 
   void store(const Held &held, std::int64_t number, ValueId value) {
     ValueId index = element_of(held, number);
-    Access &access = d_.make_access(held.place.buffer, nullptr, index);
+    Access &access = d_.make_access(held.place->buffer, nullptr, index);
     access.is_store = true;
     value = values_.splat(value);
     access.value = values_.reg(value);
     access.value_uniform = false;
     values_.emit({.run = d_.handlers_.store(access), .access = &access});
     if (auto at = values_[index].constant)
-      d_.written_.insert({held.place.buffer, *at});
+      d_.written_.insert({held.place->buffer, *at});
   }
 
   Decoder &d_;

@@ -322,8 +322,8 @@ void Decoder::count(Access &access, bool masked) {
 
 std::uint32_t Decoder::site(const Load *load) {
   auto source = sources_.try_emplace({stmt_.get(), load}, static_cast<int>(sources_.size())).first->second;
-  bool made = !program_.made.empty() && program_.made.back().as<Load>() == load;
-  program_.sites.push_back({stmt_, load, source, loops_, made ? program_.made.back() : Expr()});
+  bool made = made_.exists() && made_.as<Load>() == load;
+  program_.sites.push_back({stmt_, load, source, loops_, made ? made_ : Expr()});
   return static_cast<std::uint32_t>(program_.sites.size() - 1);
 }
 

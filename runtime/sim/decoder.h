@@ -96,6 +96,9 @@ private:
   /// Dtype and `uniform` of each access, for the observer.
   std::map<const Access *, std::pair<DType, Sum>> uniform_parts_;
   std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
+  /// The loads that calls make, by operand and element, and the last one.
+  std::map<std::pair<const kernel::Place *, std::int64_t>, Expr> made_loads_;
+  Expr made_;
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store

@@ -136,7 +136,6 @@ struct Program {
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
   std::vector<Gather> gathers;
-  std::vector<Expr> made; ///< loads that the decoder made, to which sites refer
   std::vector<Site> sites;
   /// Counts of each region: code that always executes together; region 0 is the outermost.
   std::vector<RegionCounts> regions;
