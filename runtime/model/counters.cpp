@@ -1,5 +1,7 @@
 #include "runtime/model/counters.h"
 
+#include "dsl/intrinsic.h"
+
 #include <algorithm>
 
 namespace nestsmith::model {
@@ -115,7 +117,16 @@ RequestSums Counters::total(Scope scope, bool stores) const {
 RequestSums Counters::ordinary(Scope scope, bool stores) const {
   RequestSums result;
   for (const AccessCounts &access : accesses)
-    if (access.buffer->scope == scope && access.is_store() == stores && !access.is_async())
+    if (access.buffer->scope == scope && access.is_store() == stores && !access.is_async() &&
+        !access.is_ldmatrix())
+      result += access;
+  return result;
+}
+
+RequestSums Counters::ldmatrix() const {
+  RequestSums result;
+  for (const AccessCounts &access : accesses)
+    if (access.is_ldmatrix())
       result += access;
   return result;
 }
@@ -136,12 +147,35 @@ RequestSums Counters::merged(Scope scope, bool stores) const {
   return result;
 }
 
-OpCounts Counters::instructions() const {
+std::uint64_t multiply_adds_of(const Intrinsic &product) {
+  std::int64_t count = 1;
+  for (const NestLoop &loop : product.meaning.loops)
+    count *= loop.extent;
+  return static_cast<std::uint64_t>(count);
+}
+
+OpCounts Counters::matrix_calls() const {
   OpCounts all;
+  for (const auto &[intrinsic, calls] : matrix)
+    all += calls;
+  return all;
+}
+
+std::uint64_t Counters::matrix_multiply_adds() const {
+  std::uint64_t all = 0;
+  for (const auto &[intrinsic, calls] : matrix)
+    all += calls.warps * multiply_adds_of(*intrinsic);
+  return all;
+}
+
+OpCounts Counters::instructions() const {
+  OpCounts all = matrix_calls();
   for (const OpCounts &ops : {multiply_adds, floating, integer, barriers, branches})
     all += ops;
   for (const AccessCounts &access : accesses)
-    if (!(access.is_async() && access.is_store()))
+    if (access.is_ldmatrix())
+      all += {access.requests, access.requests * 32};
+    else if (!(access.is_async() && access.is_store()))
       all += {access.requests, access.threads};
   return all;
 }

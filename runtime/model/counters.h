@@ -13,11 +13,15 @@
 /// Memory"). Two of these parts are merged if both lanes of every active pair T and T^1 request the same words,
 /// or if both lanes of every active pair T and T^2 do. This rule is not documented, but the counters of an H200
 /// agree with it (docs/counters.md). So for accesses of over 4 bytes, the number of wavefronts is modelled.
+///
+/// `ldmatrix` is one request. Each of its 8 x 8 matrices has 8 rows of 16 bytes, whose addresses a quarter of
+/// the warp supplies, so a matrix takes one wavefront without conflicts.
 
 #include "lowering/kernel.h"
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace nestsmith::model {
@@ -69,12 +73,18 @@ struct AccessCounts : RequestSums {
   RequestSums merged;
 
   bool is_store() const { return load == nullptr; }
+  /// Whether `ldmatrix` or another call of a warp loads the rows. One instruction loads all matrices of the
+  /// call; only the lanes that supply addresses are active.
+  bool is_ldmatrix() const { return stmt && kernel::as<kernel::Call>(stmt); }
   /// Whether it is the load or the store of an asynchronous copy. One instruction makes both.
   bool is_async() const {
     const auto *store = stmt ? kernel::as<kernel::Store>(stmt) : nullptr;
     return store && store->async && (is_store() || store->value.as<Load>() == load);
   }
 };
+
+/// The multiply-adds in one call of a product by a whole warp: 2048 for `mma_m16n8k16`.
+std::uint64_t multiply_adds_of(const Intrinsic &product);
 
 /// Executed operations, per warp and per thread.
 struct OpCounts {
@@ -83,10 +93,11 @@ struct OpCounts {
 };
 
 struct Counters {
-  std::vector<AccessCounts> accesses; ///< in the order of the kernel text
-  OpCounts multiply_adds;             ///< x + a*b in f32 or u32
-  OpCounts floating;                  ///< other floating-point arithmetic
-  OpCounts integer;                   ///< other arithmetic in the text, mostly on addresses
+  std::vector<AccessCounts> accesses;           ///< in the order of the kernel text
+  OpCounts multiply_adds;                       ///< x + a*b in f32 or u32, without `matrix`
+  OpCounts floating;                            ///< other floating-point arithmetic
+  OpCounts integer;                             ///< other arithmetic in the text, mostly on addresses
+  std::map<const Intrinsic *, OpCounts> matrix; ///< calls that the matrix units execute
   OpCounts barriers; ///< `threads` is the number of threads that passed a barrier, summed over the barriers
   OpCounts branches; ///< conditions and loops
   std::uint64_t divergent = 0; ///< branches that only some active lanes of a warp took
@@ -100,12 +111,15 @@ struct Counters {
   bool sampled() const { return counted < blocks; }
   /// The sums over all loads, or all stores, in global or in shared memory.
   RequestSums total(Scope scope, bool stores) const;
-  /// The same without asynchronous copies, and of asynchronous copies only: loads from global memory, and
-  /// stores to shared memory.
+  /// The same without asynchronous copies and `ldmatrix`.
   RequestSums ordinary(Scope scope, bool stores) const;
+  /// The same of asynchronous copies only: loads from global memory, and stores to shared memory.
   RequestSums copied(Scope scope) const;
+  RequestSums ldmatrix() const; ///< the same of `ldmatrix` only: loads from shared memory
   /// The same for `AccessCounts::merged`.
   RequestSums merged(Scope scope, bool stores) const;
+  OpCounts matrix_calls() const;              ///< the sum of `matrix`
+  std::uint64_t matrix_multiply_adds() const; ///< in these calls, summed over the warps
   /// All operations: accesses, arithmetic, branches and barriers. An asynchronous copy is one operation.
   OpCounts instructions() const;
 };

@@ -93,6 +93,8 @@ void Evaluation::operations(Counters &result) const {
       add(result.integer, each.integer);
       add(result.barriers, each.barriers);
       add(result.branches, each.branches);
+      for (auto [intrinsic, calls] : each.matrix)
+        add(result.matrix[intrinsic], calls);
     }
   }
   result.divergent = executions_.divergent;

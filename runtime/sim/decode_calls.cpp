@@ -21,15 +21,37 @@ public:
   }
 
   void run() {
+    RegionCounts &counts = d_.program_.regions[d_.region_];
+    if (on_matrix_units(intrinsic_)) {
+      ++counts.matrix[&intrinsic_];
+      if (!d_.computes())
+        return;
+    }
+    RegionCounts before = counts;
     const Operand &result = intrinsic_.result();
     std::vector<ValueId> values;
     for (std::int64_t n = 0; n < elements_per_lane(result); ++n)
       values.push_back(computed(result, n));
     for (std::size_t n = 0; d_.computes() && n < values.size(); ++n)
       store(operands_.at(result.formal), static_cast<std::int64_t>(n), values[n]);
+    count_arithmetic(counts, before);
   }
 
 private:
+  /// The meaning as executed here computes each replica of a result anew. The matrix units do all arithmetic of
+  /// their calls; other units compute each result at least once.
+  void count_arithmetic(RegionCounts &counts, const RegionCounts &before) const {
+    const Operand &result = intrinsic_.result();
+    auto elements = static_cast<std::uint64_t>(spots_of(result).size()),
+         registers = static_cast<std::uint64_t>(elements_per_lane(result));
+    for (auto field : {&RegionCounts::multiply_adds, &RegionCounts::floating, &RegionCounts::integer}) {
+      std::uint64_t executed = counts.*field - before.*field;
+      counts.*field = before.*field;
+      if (!on_matrix_units(intrinsic_))
+        counts.*field += executed * elements / (registers * warp_size);
+    }
+  }
+
   /// The registers of an operand, and the lanes that hold its elements.
   struct Held {
     const kernel::Place *place;
@@ -243,6 +265,12 @@ private:
   std::map<Buffer, Held> operands_;
   std::map<std::pair<const ExprNode *, Gather>, ValueId> gathered_;
 };
+
+bool on_matrix_units(const Intrinsic &intrinsic) {
+  using enum Feature;
+  constexpr std::array units = {mma_f16_k8, mma_f16, mma_bf16, mma_tf32, mma_i8};
+  return intrinsic.feature && std::ranges::find(units, *intrinsic.feature) != units.end();
+}
 
 void Decoder::call(const kernel::Call &node) {
   if (computes())

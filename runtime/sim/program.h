@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -115,7 +116,12 @@ struct RegionCounts {
   std::uint64_t multiply_adds = 0, loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
   std::uint64_t barriers = 0;
   std::uint64_t floating = 0, integer = 0, branches = 0;
+  /// Calls that the matrix units execute.
+  std::map<const Intrinsic *, std::uint64_t> matrix = {};
 };
+
+/// Whether the matrix units of an SM execute the calls: the intrinsic needs one of their features.
+bool on_matrix_units(const Intrinsic &intrinsic);
 
 /// An arrival of a block (kernel::Arrive).
 struct Arrival {

@@ -8,6 +8,7 @@
 #include "runtime/check/reference.h"
 #include "runtime/check/roundings.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/model/count.h"
 #include "runtime/model/machine_code.h"
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
@@ -498,6 +499,14 @@ TEST(WarpCalls, SumOverTheLanes) {
     }
   std::string text = kernel::print(lower(row_sums(8, 64, DType::f32)).only());
   EXPECT_TRUE(contains(text, "warp_sum(X_warp[0], Y_warp[0])")) << text;
+}
+
+/// The sum of 32 elements is counted as one addition of each lane, although each lane has a copy of the result.
+TEST(WarpCalls, CountEachResultOnce) {
+  model::Counters counters = model::count(lower(row_sums(8, 64, DType::f32)).only(), {});
+  EXPECT_EQ(counters.floating.warps, 8U * 64 / 32);
+  EXPECT_EQ(counters.floating.threads, 8U * 64);
+  EXPECT_EQ(counters.matrix_calls().warps, 0U);
 }
 
 /// The interpreter runs the computation and the last program only.
