@@ -1,7 +1,9 @@
 #include "runtime/model/gpus.h"
 
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 #include "dsl/target.h"
+#include "runtime/model/counters.h"
 
 #include <algorithm>
 #include <cctype>
@@ -45,6 +47,16 @@ Gpu of_architecture(Arch arch, int fp32_lanes, std::int64_t l1_bytes) {
   return gpu;
 }
 
+/// Rates of `mma.sync` that are the published peaks, at the clock of the other figures.
+void set_matrix_rates(Gpu &gpu, int f16, int tf32, int i8, const std::string &source) {
+  gpu.matrix_f16 = {f16, f16};
+  gpu.matrix_tf32 = {tf32, tf32};
+  gpu.matrix_i8 = {i8, i8};
+  gpu.dense_clock_hz = gpu.clock_hz;
+  for (const char *field : {"matrix_f16", "matrix_tf32", "matrix_i8", "dense_clock_hz"})
+    gpu.sources[field] = source;
+}
+
 /// Cites one publication as the source of these fields.
 void cite(Gpu &gpu, const std::string &source, std::initializer_list<const char *> fields) {
   for (const char *field : fields)
@@ -67,6 +79,10 @@ Gpu a100() {
   gpu.l2_partitions = 2;
   cite(gpu, "NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 L2 Cache",
        {"l2_bytes_per_clock", "l2_partitions"});
+  set_matrix_rates(
+      gpu, 1024, 512, 2048,
+      "NVIDIA A100 Tensor Core GPU Architecture (whitepaper): from its peaks of 312 TFLOP/s in f16 "
+      "and bf16, 156 in tf32, and 624 TOP/s in i8");
   return gpu;
 }
 
@@ -85,6 +101,9 @@ Gpu rtx_3090() {
        {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
   cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
+  set_matrix_rates(gpu, 256, 128, 1024,
+                   "NVIDIA Ampere GA102 GPU Architecture (whitepaper), GeForce RTX 3090: from its peaks of 71 "
+                   "TFLOP/s in f16 and bf16 with sums in f32, 35.6 in tf32, and 284 TOP/s in i8");
   return gpu;
 }
 
@@ -97,6 +116,17 @@ Gpu hopper() {
   gpu.l2_partitions = 2;
   cite(gpu, "NVIDIA H100 Tensor Core GPU Architecture (whitepaper): an L2 in two partitions, as on A100",
        {"l2_partitions"});
+  gpu.matrix_f16 = {1280, 2048};
+  gpu.matrix_tf32 = {640, 1024};
+  gpu.matrix_i8 = {2560, 4096};
+  gpu.dense_clock_hz = ghz(1.83);
+  cite(gpu,
+       "mma.sync: measured on an H200 at 1.98 GHz, 645 TFLOP/s in f16 and bf16, 322 in tf32, and 1292 TOP/s in "
+       "i8, rounded up to 5/8 of the published peaks. These peaks need wgmma: NVIDIA H100 Tensor Core GPU "
+       "Architecture (whitepaper), H100 SXM5, 989, 495 and 1979",
+       {"matrix_f16", "matrix_tf32", "matrix_i8"});
+  cite(gpu, "NVIDIA H100 Tensor Core GPU Architecture (whitepaper), H100 SXM5: boost clock of the matrix units",
+       {"dense_clock_hz"});
   return gpu;
 }
 
@@ -154,6 +184,10 @@ Gpu rtx_5090() {
        {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
   cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
+  set_matrix_rates(
+      gpu, 256, 128, 1024,
+      "NVIDIA RTX Blackwell GPU Architecture (whitepaper), GeForce RTX 5090: from its peaks of 209.5 "
+      "TFLOP/s in f16 and bf16 with sums in f32, 104.8 in tf32, and 838 TOP/s in i8");
   return gpu;
 }
 
@@ -179,6 +213,10 @@ Gpu rtx_a500() {
   cite(gpu, "the post of tvm_steps; so has all of GA107", {"l2_bytes"});
   cite(gpu, "assumed: 16 slices, as 2 MB of RTX 3090's have, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
+  set_matrix_rates(
+      gpu, 512, 256, 1024,
+      "assumed: as RTX A6000, NVIDIA Ampere GA102 GPU Architecture (whitepaper), from its peaks of "
+      "154.8 TFLOP/s in f16 and bf16, 77.4 in tf32, and 309.7 TOP/s in i8");
   return gpu;
 }
 
@@ -198,6 +236,9 @@ Gpu l4() {
   cite(gpu, "NVIDIA Ada GPU Architecture (whitepaper), AD104", {"l2_bytes"});
   cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
        {"l2_bytes_per_clock"});
+  set_matrix_rates(gpu, 512, 256, 1024,
+                   "NVIDIA L4 Tensor Core GPU datasheet: from its peaks of 242 TFLOP/s in f16 and bf16, 120 in "
+                   "tf32, and 485 TOP/s in i8, which are twice as high by sparsity");
   return gpu;
 }
 
@@ -219,6 +260,10 @@ Gpu rtx_4090() {
        "these 3072 "
        "were measured (arXiv 2402.13499, Table V)",
        {"l2_bytes_per_clock"});
+  set_matrix_rates(
+      gpu, 256, 128, 1024,
+      "NVIDIA Ada GPU Architecture (whitepaper), GeForce RTX 4090: from its peaks of 165.2 TFLOP/s in "
+      "f16 and bf16 with sums in f32, 82.6 in tf32, and 660.6 TOP/s in i8");
   return gpu;
 }
 
@@ -235,6 +280,31 @@ std::string key_of(std::string_view name) {
 }
 
 } // namespace
+
+const MatrixRate &Gpu::matrix_rate(Feature feature) const {
+  switch (feature) {
+  case Feature::mma_f16_k8:
+  case Feature::mma_f16:
+  case Feature::mma_bf16:
+    return matrix_f16;
+  case Feature::mma_tf32:
+    return matrix_tf32;
+  case Feature::mma_i8:
+    return matrix_i8;
+  default:
+    internal_error("a feature that the matrix units do not have");
+  }
+}
+
+double Gpu::matrix_clocks(const Intrinsic &product) const {
+  return static_cast<double>(model::multiply_adds_of(product)) / matrix_rate(*product.feature).mma_sync;
+}
+
+double Gpu::matrix_flops(Feature feature) const { return 2.0 * sms * matrix_rate(feature).mma_sync * clock_hz; }
+
+double Gpu::dense_flops(Feature feature) const {
+  return 2.0 * sms * matrix_rate(feature).dense * dense_clock_hz;
+}
 
 const std::vector<Gpu> &gpus() {
   static const std::vector<Gpu> all = {a100(),     rtx_3090(), h200(),     rtx_5090(),

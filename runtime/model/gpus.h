@@ -11,14 +11,24 @@
 
 namespace nestsmith {
 
+struct Intrinsic;
+
+/// The rate of the matrix units for one type of operands: multiply-adds per SM and clock, with sums in f32 or
+/// i32. `mma_sync`: of the instruction `mma.sync`. `dense`: the peak that NVIDIA publishes, without sparsity.
+struct MatrixRate {
+  int mma_sync = 0, dense = 0;
+};
+
 struct Gpu {
   std::string name;    ///< value of --gpu: "A100"
   std::string product; ///< name that the driver reports: "NVIDIA A100-SXM4-40GB"
   Arch arch;           ///< for code of this device: sm_80, sm_90a
   std::string chip;    ///< the profiler's name: "GA100"
   int sms = 0;
-  double clock_hz = 0;               ///< boost clock, unless the source states otherwise
-  int fp32_lanes = 0;                ///< FFMA lanes that can start per SM and clock
+  double clock_hz = 0;                           ///< boost clock, unless the source states otherwise
+  int fp32_lanes = 0;                            ///< FFMA lanes that can start per SM and clock
+  MatrixRate matrix_f16, matrix_tf32, matrix_i8; ///< `matrix_f16` is also the rate of bf16
+  double dense_clock_hz = 0;                     ///< clock of the published peaks of the matrix units
   int schedulers = 4;                ///< warp schedulers per SM; each issues one warp instruction per clock
   double dram_bytes_per_s = 0;       ///< peak
   std::int64_t dram_bytes = 0;       ///< capacity
@@ -37,6 +47,11 @@ struct Gpu {
   int warps_per_sm() const { return threads_per_sm / 32; }
   double fp32_flops() const { return 2.0 * sms * fp32_lanes * clock_hz; } ///< peak, in FLOP/s
   double ridge() const { return fp32_flops() / dram_bytes_per_s; }        ///< in FLOP/byte
+  /// The rate for an instruction that needs this feature: mma_f16, mma_i8, …
+  const MatrixRate &matrix_rate(Feature feature) const;
+  double matrix_clocks(const Intrinsic &product) const; ///< of an SM, for one call by a warp
+  double matrix_flops(Feature feature) const;           ///< peak of `mma.sync`, in FLOP/s
+  double dense_flops(Feature feature) const;            ///< published peak, in FLOP/s
 };
 
 /// The list of all known GPUs.

@@ -33,6 +33,41 @@ TEST(Gpus, ReachTheirPublishedPeaks) {
   }
 }
 
+TEST(Gpus, ReachThePublishedPeaksOfTheirMatrixUnits) {
+  struct Peak {
+    const char *name;
+    double f16, tf32, i8; // 10^12 per second
+  };
+  for (const Peak &peak : {Peak{"A100", 312, 156, 624},
+                           {"RTX 3090", 71, 35.6, 284},
+                           {"H200", 989.4, 494.7, 1978.9},
+                           {"RTX 5090", 209.5, 104.8, 838},
+                           {"L4", 121, 60.5, 242.5},
+                           {"RTX 4090", 165.2, 82.6, 660.6},
+                           {"H100", 989.4, 494.7, 1978.9}}) {
+    const Gpu &gpu = find_gpu(peak.name);
+    EXPECT_NEAR(gpu.dense_flops(Feature::mma_f16) / 1e12, peak.f16, 0.005 * peak.f16) << gpu.name;
+    EXPECT_EQ(gpu.dense_flops(Feature::mma_bf16), gpu.dense_flops(Feature::mma_f16));
+    EXPECT_NEAR(gpu.dense_flops(Feature::mma_tf32) / 1e12, peak.tf32, 0.005 * peak.tf32) << gpu.name;
+    EXPECT_NEAR(gpu.dense_flops(Feature::mma_i8) / 1e12, peak.i8, 0.005 * peak.i8) << gpu.name;
+    bool needs_wgmma = gpu.chip == "GH100";
+    EXPECT_EQ(gpu.matrix_flops(Feature::mma_f16) == gpu.dense_flops(Feature::mma_f16), !needs_wgmma)
+        << gpu.name;
+  }
+}
+
+/// By products of registers on an H200.
+TEST(Gpus, BoundTheMeasuredRatesOfMmaSync) {
+  const Gpu &gpu = find_gpu("H200");
+  for (auto [feature, measured] : {std::pair{Feature::mma_f16, 645e12},
+                                   {Feature::mma_bf16, 645e12},
+                                   {Feature::mma_tf32, 322e12},
+                                   {Feature::mma_i8, 1292e12}}) {
+    EXPECT_GE(gpu.matrix_flops(feature), measured) << name(feature);
+    EXPECT_LE(gpu.matrix_flops(feature), 1.05 * measured) << name(feature);
+  }
+}
+
 TEST(Gpus, HaveTheRidgesOfTheDocuments) {
   EXPECT_EQ(std::lround(find_gpu("A100").ridge()), 13); // the post of principles
   EXPECT_NEAR(find_gpu("H200").ridge(), 13.9, 0.05);
@@ -42,6 +77,10 @@ TEST(Gpus, NameASourceForEachFigure) {
   const std::set<std::string> figures = {"sms",
                                          "clock_hz",
                                          "fp32_lanes",
+                                         "matrix_f16",
+                                         "matrix_tf32",
+                                         "matrix_i8",
+                                         "dense_clock_hz",
                                          "schedulers",
                                          "dram_bytes_per_s",
                                          "dram_bytes",
