@@ -1,6 +1,7 @@
 #include "runtime/model/metrics.h"
 
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 
 #include <algorithm>
 #include <functional>
@@ -112,14 +113,18 @@ Entries global_memory(bool stores) {
 }
 
 /// Wavefronts and the figures derived from them. They are modelled if an access of a lane is wider than one
-/// bank.
+/// bank, or if the kernel also loads by `ldmatrix`.
 Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
   return [=](const Measured &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
       return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
-             !access.is_async() && access.bytes > model::bank_bytes;
+             !access.is_async() && !access.is_ldmatrix() && access.bytes > model::bank_bytes;
     });
+    bool rows = !stores && m.counters.ldmatrix().requests > 0;
     double value = number(m.counters.ordinary(Scope::shared, stores).*field);
+    if (rows)
+      return Figure{MetricKind::modelled, value,
+                    "without ldmatrix; it is not documented whether the profiler counts it here"};
     return wide ? Figure{MetricKind::modelled, value,
                          "accesses of 8 bytes by half a warp at a time, of 16 by a quarter"}
                 : Figure{MetricKind::exact, value, ""};
@@ -160,6 +165,46 @@ Entries asynchronous_copies() {
            copied(&Sums::requests, Scope::global)},
           {"sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", "sector",
            copied(&Sums::sectors, Scope::global)}};
+}
+
+Entries loads_by_ldmatrix() {
+  auto rows = [](std::uint64_t model::RequestSums::*field) {
+    return counted([=](const Counters &c) { return number(c.ldmatrix().*field); });
+  };
+  using Sums = model::RequestSums;
+  return {
+      {"smsp__inst_executed_op_ldsm.sum", "instruction", rows(&Sums::requests)},
+      {"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum", "wavefront", rows(&Sums::wavefronts)},
+      {"sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum", "conflict",
+       rows(&Sums::conflicts)}};
+}
+
+/// The sum over the products by matrix units, of integers or of floating-point numbers, of a figure of a call.
+template <class F> double of_products(const Counters &counters, bool integers, F figure) {
+  double sum = 0;
+  for (const auto &[intrinsic, calls] : counters.matrix)
+    if ((intrinsic->feature == Feature::mma_i8) == integers)
+      sum += number(calls.warps) * figure(*intrinsic);
+  return sum;
+}
+
+Entries matrix_units(bool integers) {
+  auto named = [&](const char *pattern) {
+    return fmt::format(fmt::runtime(pattern), integers ? "imma" : "hmma");
+  };
+  return {{named("smsp__inst_executed_pipe_tensor_op_{}.sum"), "instruction", counted([=](const Counters &c) {
+             return of_products(c, integers, [](const Intrinsic &) { return 1; });
+           }),
+           MetricOrigin::counter, named("smsp__inst_executed_pipe_tensor_subpipe_{}.sum")},
+          {named("sm__pipe_tensor_op_{}_cycles_active.sum"), "cycle",
+           [=](const Measured &m) {
+             if (!m.gpu)
+               return not_available("it needs the rate of a GPU");
+             double clocks = of_products(
+                 m.counters, integers, [&](const Intrinsic &product) { return m.gpu->matrix_clocks(product); });
+             return Figure{MetricKind::modelled, clocks, "the least number of clocks, by the rate of mma.sync"};
+           },
+           MetricOrigin::counter, named("sm__pipe_tensor_subpipe_{}_cycles_active.sum")}};
 }
 
 Entries instructions() {
@@ -270,7 +315,8 @@ const Entries &all_entries() {
   static const Entries all = [] {
     Entries entries;
     for (Entries part : {global_memory(false), global_memory(true), shared_memory(false), shared_memory(true),
-                         asynchronous_copies(), instructions(), caches_and_dram(), launch(), only_on_a_gpu()})
+                         loads_by_ldmatrix(), asynchronous_copies(), matrix_units(false), matrix_units(true),
+                         instructions(), caches_and_dram(), launch(), only_on_a_gpu()})
       std::ranges::move(part, std::back_inserter(entries));
     return entries;
   }();

@@ -1,6 +1,7 @@
 #include "runtime/model/metrics.h"
 
 #include "dsl/expr.h"
+#include "dsl/intrinsic.h"
 #include "runtime/model/count.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
@@ -138,6 +139,30 @@ TEST(Metrics, SharedMemoryIsExactUntilAnAccessIsWide) {
   EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 2);
 }
 
+/// Calls of the intrinsic by 10 warps.
+Counters products(std::string_view name, DType result) {
+  Counters counters;
+  counters.matrix[find_intrinsics(name, result).front()] = {10, 320};
+  return counters;
+}
+
+TEST(Metrics, TellTheMatrixUnitsApart) {
+  const Gpu &a100 = find_gpu("A100"), &blackwell = find_gpu("RTX 5090");
+  Counters counters = products("mma_m16n8k16", DType::f32);
+  std::vector<Metric> all = metrics({.counters = counters, .gpu = &a100});
+  EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_op_hmma.sum"), 10);
+  EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_op_imma.sum"), 0);
+  EXPECT_EQ(value(all, "sm__pipe_tensor_op_hmma_cycles_active.sum", MetricKind::modelled),
+            10 * 16 * 8 * 16 / 1024);
+  EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 0);
+  EXPECT_EQ(value(all, "smsp__inst_executed.sum", MetricKind::modelled), 10);
+  counters = products("mma_m16n8k32", DType::i32);
+  all = metrics({.counters = counters, .gpu = &blackwell});
+  EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_subpipe_imma.sum"), 10);
+  EXPECT_EQ(value(all, "sm__pipe_tensor_subpipe_imma_cycles_active.sum", MetricKind::modelled),
+            10 * 16 * 8 * 32 / 1024);
+}
+
 TEST(Metrics, CachesAndDramAreModelled) {
   Counters counters = naive();
   model::Traffic traffic;
@@ -236,7 +261,7 @@ TEST(Metrics, AreAllInTheDocument) {
       EXPECT_TRUE(text.find("`" + metric.name + "`") != std::string::npos) << metric.name;
       names.insert(metric.name);
     }
-  EXPECT_EQ(names.size(), names_on(find_gpu("A100")).size() + 2);
+  EXPECT_EQ(names.size(), names_on(find_gpu("A100")).size() + 6);
 }
 
 } // namespace
