@@ -194,7 +194,7 @@ void write_analysis(llvm::json::OStream &json, const Analysed &analysed) {
     json.attribute("algorithm", json_number(whole.algorithm_intensity()));
     json.attribute("asked", json_number(whole.asked_intensity()));
     json.attribute("dram", json_number(whole.dram_intensity()));
-    json.attribute("ridge", whole.gpu.ridge());
+    json.attribute("ridge", whole.ridge());
   });
   json.attribute("sampled", whole.sampled());
   if (!analysed.note.empty())

@@ -70,6 +70,8 @@ std::string short_name(Resource resource) {
     return "shared";
   case Resource::fp32:
     return "FP32";
+  case Resource::matrix:
+    return "matrix";
   case Resource::issue:
     return "issue";
   default:

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 #include "dsl/workload_info.h"
 #include "runtime/model/count.h"
 #include "runtime/model/estimate.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <map>
 
 namespace nestsmith {
 
@@ -55,10 +57,12 @@ std::vector<Bound> bounds_of(const KernelAnalysis &analysis, const Gpu &gpu) {
   };
   const model::Traffic &moved = analysis.memory.traffic;
   double l2_bytes = static_cast<double>(moved.l2_bytes()), dram_bytes = static_cast<double>(moved.dram_bytes());
-  double instructions = requests_of(counts) + arithmetic + static_cast<double>(counts.barriers.warps);
+  double instructions = requests_of(counts) + arithmetic +
+                        static_cast<double>(counts.matrix_calls().warps + counts.barriers.warps);
   std::vector<Bound> bounds = {
       of_an_sm(Resource::issue, instructions / gpu.schedulers),
       of_an_sm(Resource::fp32, arithmetic * 32 / gpu.fp32_lanes),
+      of_an_sm(Resource::matrix, matrix_clocks(counts, gpu)),
       of_an_sm(Resource::shared, wavefronts),
       of_an_sm(Resource::l1, l1_clocks(counts)),
       {Resource::l2, l2_bytes, l2_bytes / (gpu.l2_bytes_per_clock * gpu.clock_hz)},
@@ -128,6 +132,8 @@ std::string_view name(Resource resource) {
     return "issue slots";
   case Resource::fp32:
     return "FP32 pipe";
+  case Resource::matrix:
+    return "matrix units";
   case Resource::shared:
     return "shared memory";
   case Resource::l1:
@@ -147,6 +153,8 @@ std::string_view source(Resource resource) {
            "Capabilities\")";
   case Resource::fp32:
     return "32-bit multiply-adds per clock and SM (CUDA C++ Programming Guide, \"Arithmetic Instructions\")";
+  case Resource::matrix:
+    return "multiply-adds of mma.sync per clock and SM, from the figures of the GPU";
   case Resource::shared:
     return "one wavefront per clock and SM: 32 banks of 4 bytes (CUDA C++ Programming Guide, \"Shared "
            "Memory\")";
@@ -173,8 +181,15 @@ double clocks(const model::AccessCounts &access) {
                          static_cast<double>(access.bytes_moved()) / bytes_a_clock, wavefronts});
 }
 
+double matrix_clocks(const model::Counters &counters, const Gpu &gpu) {
+  double sum = 0;
+  for (const auto &[intrinsic, calls] : counters.matrix)
+    sum += static_cast<double>(calls.warps) * gpu.matrix_clocks(*intrinsic);
+  return sum;
+}
+
 double KernelAnalysis::flops() const {
-  return 2 * static_cast<double>(counters.multiply_adds.threads) +
+  return 2 * static_cast<double>(counters.multiply_adds.threads + counters.matrix_multiply_adds()) +
          static_cast<double>(counters.floating.threads);
 }
 
@@ -202,17 +217,34 @@ double PlanAnalysis::dram_bytes() const {
   return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.memory.traffic.dram_bytes(); });
 }
 double PlanAnalysis::multiply_adds() const {
-  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.multiply_adds.threads; });
+  return sum_of(kernels, [](const KernelAnalysis &kernel) {
+    return kernel.counters.multiply_adds.threads + kernel.counters.matrix_multiply_adds();
+  });
+}
+
+std::optional<Feature> PlanAnalysis::matrix_feature() const {
+  std::map<Feature, std::uint64_t> products;
+  for (const KernelAnalysis &kernel : kernels)
+    for (const auto &[intrinsic, calls] : kernel.counters.matrix)
+      products[*intrinsic->feature] += calls.warps * model::multiply_adds_of(*intrinsic);
+  auto most = std::ranges::max_element(products, {}, [](const auto &entry) { return entry.second; });
+  return most == products.end() ? std::nullopt : std::optional(most->first);
+}
+
+double PlanAnalysis::peak() const {
+  std::optional<Feature> feature = matrix_feature();
+  return feature ? gpu.matrix_flops(*feature) : gpu.fp32_flops();
 }
 
 double PlanAnalysis::attainable(double intensity) const {
-  return std::min(gpu.fp32_flops(), intensity * gpu.dram_bytes_per_s);
+  return std::min(peak(), intensity * gpu.dram_bytes_per_s);
 }
 
 double PlanAnalysis::peak_of_mix() const {
+  double both =
+      sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.multiply_adds.threads; });
   double other = sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.floating.threads; });
-  double slots = 2 * (multiply_adds() + other);
-  return slots == 0 ? gpu.fp32_flops() : gpu.fp32_flops() * flops() / slots;
+  return both + other == 0 ? gpu.fp32_flops() : gpu.fp32_flops() * (both + other / 2) / (both + other);
 }
 
 double PlanAnalysis::seconds() const {

@@ -25,19 +25,21 @@
 
 namespace nestsmith {
 
-/// The resources for which a bound is computed. The first four are resources of each SM, and the last two are
+/// The resources for which a bound is computed. The first five are resources of each SM, and the last two are
 /// resources of the whole chip.
 ///   issue   warp instructions that the schedulers issue: memory accesses, arithmetic on data, barriers
 ///           (without address arithmetic and loop overhead, because the compiler removes most of them)
 ///   fp32    arithmetic on data, in the FFMA pipe
+///   matrix  products of the matrix units (the tensor pipe of the profiler)
 ///   shared  wavefronts of shared memory
 ///   l1      requests to global memory
 ///   l2      sectors that the L1 caches request, and stored sectors
 ///   dram    sectors that L2 requests, and sectors that L2 writes back
-enum class Resource : std::uint8_t { issue, fp32, shared, l1, l2, dram };
-inline constexpr Resource resources[] = {Resource::issue, Resource::fp32, Resource::shared,
+enum class Resource : std::uint8_t { issue, fp32, matrix, shared, l1, l2, dram };
+inline constexpr Resource resources[] = {Resource::issue, Resource::fp32, Resource::matrix, Resource::shared,
                                          Resource::l1,    Resource::l2,   Resource::dram};
-std::string_view name(Resource resource); ///< "issue slots", "FP32 pipe", "shared memory", "L1", "L2", "DRAM"
+/// "issue slots", "FP32 pipe", "matrix units", "shared memory", "L1", "L2", "DRAM"
+std::string_view name(Resource resource);
 /// Text: the throughput of the resource, and the source of this figure.
 std::string_view source(Resource resource);
 /// True for a resource of each SM, false for a resource of the whole chip.
@@ -54,6 +56,8 @@ struct Bound {
 /// number of wavefronts. For global memory, the largest of the number of requests, the number of wavefronts,
 /// and the number of clocks that the sectors take at 128 bytes per clock.
 double clocks(const model::AccessCounts &access);
+/// Minimum number of clocks of the matrix units, summed over all SMs.
+double matrix_clocks(const model::Counters &counters, const Gpu &gpu);
 
 struct KernelAnalysis {
   /// The lowered kernel with constants for its sizes, and with sums in registers
@@ -102,17 +106,22 @@ struct PlanAnalysis {
   double flops() const;
   double asked_bytes() const;
   double dram_bytes() const;
-  double multiply_adds() const; ///< executed
+  double multiply_adds() const; ///< executed, also by matrix units
+  /// The feature of the matrix units that executes most of the products. None: the kernels do not use them.
+  std::optional<Feature> matrix_feature() const;
   /// Arithmetic intensity of the computation in FLOP/byte, if each operand and each result is moved once.
   double algorithm_intensity() const { return needed_flops / needed_bytes; }
   /// The needed FLOP per byte that lanes load from or store to global memory.
   double asked_intensity() const { return needed_flops / asked_bytes(); }
   /// The needed FLOP per byte that DRAM reads or writes.
   double dram_intensity() const { return needed_flops / dram_bytes(); }
-  /// The roofline: upper bound on FLOP/s at this intensity.
+  /// The roofline: the peak in FLOP/s of the unit that computes the products (the matrix units by `mma.sync`,
+  /// or the FP32 pipe), the intensity from which it limits, and the upper bound on FLOP/s at an intensity.
+  double peak() const;
+  double ridge() const { return peak() / gpu.dram_bytes_per_s; }
   double attainable(double intensity) const;
-  /// The peak in FLOP/s for this mix of operations. An operation other than a multiply-add performs one FLOP in
-  /// an issue slot of the FMA pipe, so it reaches half of the peak.
+  /// The peak of the FP32 pipe in FLOP/s for its mix of operations. An operation other than a multiply-add
+  /// performs one FLOP in an issue slot of the FMA pipe, so it reaches half of the peak.
   double peak_of_mix() const;
 
   double seconds() const;           ///< sum of the bounds of all kernels

@@ -92,6 +92,8 @@ Section memory_workload(const KernelAnalysis &analysis) {
     section.facts.push_back(
         {"Asynchronous copies", fmt::format("{} requests; the loads and stores above contain them",
                                             count_text(static_cast<double>(copied.requests)))});
+  if (model::RequestSums rows = counts.ldmatrix(); rows.requests > 0)
+    section.facts.push_back({"Loads by ldmatrix", shared_text(rows) + "; the shared loads above contain them"});
   model::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
   if (merged.requests < text.requests)
     section.facts.push_back({"Shared loads, merged",
@@ -166,11 +168,17 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
       {"Busiest SM", fmt::format("{}, {} times the mean", counted(w.busiest, "block"),
                                  number_text(analysis.imbalance(whole.gpu)))},
   };
-  double executed = static_cast<double>(counts.multiply_adds.threads), needed = whole.needed_multiply_adds;
+  auto products = static_cast<double>(counts.matrix_multiply_adds());
+  double executed = static_cast<double>(counts.multiply_adds.threads) + products,
+         needed = whole.needed_multiply_adds;
   if (needed > 0 && whole.kernels.size() == 1)
     section.facts.push_back(
         {"Multiply-adds", fmt::format("{} executed, {} are not needed by the sums", count_text(executed),
                                       percent_text(std::max(0.0, 1 - needed / executed)))});
+  for (const auto &[intrinsic, calls] : counts.matrix)
+    section.facts.push_back(
+        {"Matrix units",
+         fmt::format("{} calls of {}", count_text(static_cast<double>(calls.warps)), intrinsic->name)});
   section.facts.push_back(
       {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(analysis.active_lanes()),
                                    count_text(static_cast<double>(counts.divergent)))});
@@ -237,29 +245,44 @@ std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &
           launch_section(kernel, whole)};
 }
 
+/// The peak that the roofline uses, and its source.
+static Fact peak_of_matrix_units(const Gpu &gpu, Feature feature) {
+  const char *field = feature == Feature::mma_i8     ? "matrix_i8"
+                      : feature == Feature::mma_tf32 ? "matrix_tf32"
+                                                     : "matrix_f16";
+  return {"Peak by mma.sync",
+          fmt::format("{:.4g} {}; published for dense operands: {:.4g} ({})", gpu.matrix_flops(feature) * 1e-12,
+                      feature == Feature::mma_i8 ? "TOP/s" : "TFLOP/s", gpu.dense_flops(feature) * 1e-12,
+                      gpu.sources.at(field))};
+}
+
 Section roofline(const PlanAnalysis &analysis) {
   auto at = [&](double intensity) {
     return fmt::format("{} FLOP/byte: at most {:.4g} TFLOP/s, bound by {}", number_text(intensity),
                        analysis.attainable(intensity) * 1e-12,
-                       intensity < analysis.gpu.ridge() ? "DRAM" : "the FP32 pipe");
+                       intensity < analysis.ridge() ? "DRAM"
+                       : analysis.matrix_feature()  ? "the matrix units"
+                                                    : "the FP32 pipe");
   };
   Section section{"Roofline", {}};
   section.facts = {
       {"Peak", fmt::format("{:.4g} TFLOP/s in FP32, {:.4g} TB/s from DRAM", analysis.gpu.fp32_flops() * 1e-12,
                            analysis.gpu.dram_bytes_per_s * 1e-12)},
-      {"Ridge point", number_text(analysis.gpu.ridge()) + " FLOP/byte"},
+      {"Ridge point", number_text(analysis.ridge()) + " FLOP/byte"},
       {"Algorithm", at(analysis.algorithm_intensity())},
       {"Requests", at(analysis.asked_intensity()) + ", if every request went to DRAM"},
       {"DRAM traffic", at(analysis.dram_intensity()), Known::modelled},
   };
-  if (analysis.peak_of_mix() < 0.99 * analysis.gpu.fp32_flops())
+  if (std::optional<Feature> feature = analysis.matrix_feature())
+    section.facts.insert(section.facts.begin() + 1, peak_of_matrix_units(analysis.gpu, *feature));
+  else if (analysis.peak_of_mix() < 0.99 * analysis.gpu.fp32_flops())
     section.facts.push_back(
         {"Peak of this mix",
          fmt::format("{:.4g} TFLOP/s: not all arithmetic is a multiply-add", analysis.peak_of_mix() * 1e-12)});
   section.facts.push_back(
       {"At the least time",
        fmt::format("{:.4g} TFLOP/s, {} of the peak", analysis.needed_flops / analysis.seconds() * 1e-12,
-                   percent_text(analysis.needed_flops / analysis.seconds() / analysis.gpu.fp32_flops())),
+                   percent_text(analysis.needed_flops / analysis.seconds() / analysis.peak())),
        Known::bound});
   return section;
 }
@@ -276,7 +299,10 @@ std::vector<AccessName> accesses(const PlanAnalysis &analysis) {
     for (std::size_t n = 0; n < analysis.kernels[k].counters.accesses.size(); ++n) {
       const model::AccessCounts &access = analysis.kernels[k].counters.accesses[n];
       names.push_back({names.size() + 1, k, n,
-                       fmt::format("{} {}", access.is_store() ? "store to" : "load of", access.buffer->name)});
+                       fmt::format("{} {}{}", access.is_store() ? "store to" : "load of", access.buffer->name,
+                                   access.is_async()      ? " by cp.async"
+                                   : access.is_ldmatrix() ? " by ldmatrix"
+                                                          : "")});
     }
   return names;
 }

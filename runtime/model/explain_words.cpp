@@ -38,13 +38,14 @@ double requests(const PlanAnalysis &analysis, Scope scope) {
 struct BufferTraffic {
   double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
 };
-using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer
+using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer; loads by ldmatrix are separate
 std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope) {
   std::map<Key, BufferTraffic> result;
   for (const KernelAnalysis &kernel : analysis.kernels)
     for (const model::AccessCounts &access : kernel.counters.accesses)
       if (access.buffer->scope == scope && access.requests > 0) {
-        BufferTraffic &sum = result[{access.is_store(), access.buffer->name}];
+        BufferTraffic &sum =
+            result[{access.is_store(), access.buffer->name + (access.is_ldmatrix() ? " by ldmatrix" : "")}];
         sum.requests += static_cast<double>(access.merged.requests);
         sum.sectors += static_cast<double>(access.merged.sectors);
         sum.wavefronts += static_cast<double>(access.merged.wavefronts);
@@ -95,6 +96,13 @@ double arithmetic(const PlanAnalysis &analysis) {
   double sum = 0;
   for (const KernelAnalysis &kernel : analysis.kernels)
     sum += static_cast<double>(kernel.counters.multiply_adds.warps + kernel.counters.floating.warps);
+  return sum;
+}
+
+double matrix_calls(const PlanAnalysis &analysis) {
+  double sum = 0;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    sum += static_cast<double>(kernel.counters.matrix_calls().warps);
   return sum;
 }
 
@@ -178,9 +186,15 @@ std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const
     if (resource == Resource::issue)
       for (Scope each : {Scope::global, Scope::shared})
         result.push_back(asked_factor(before, after, each));
-    result.push_back({arithmetic(before), arithmetic(after),
-                      fmt::format("there are {} arithmetic warp instructions instead of {}",
-                                  count_text(arithmetic(after)), count_text(arithmetic(before)))});
+    auto instructions = [&](double b, double a, const char *kind) {
+      result.push_back(
+          {b, a,
+           fmt::format("there are {} {} instructions instead of {}", count_text(a), kind, count_text(b))});
+    };
+    if (resource != Resource::matrix)
+      instructions(arithmetic(before), arithmetic(after), "arithmetic warp");
+    if (resource != Resource::fp32)
+      instructions(matrix_calls(before), matrix_calls(after), "matrix");
   }
   double b = imbalance(before, resource), a = imbalance(after, resource);
   result.push_back(
@@ -237,6 +251,24 @@ std::string reuse_text(const PlanAnalysis &before, const PlanAnalysis &after) {
       "requested intensity is {} instead of {} FLOP/byte.",
       number_text(a), number_text(b), number_text(after.asked_intensity()),
       number_text(before.asked_intensity()));
+}
+
+/// Names the units that only the second plan uses.
+std::string units_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  auto counts = [](const PlanAnalysis &analysis) -> const model::Counters & {
+    return analysis.slowest().counters;
+  };
+  auto only_after = [&](auto used) { return used(counts(after)) && !used(counts(before)); };
+  std::string text;
+  if (only_after([](const model::Counters &c) { return !c.matrix.empty(); }))
+    text += " The matrix units compute the products instead of the FP32 pipe.";
+  if (only_after([](const model::Counters &c) { return c.ldmatrix().requests > 0; }))
+    text += " A warp loads its operands by ldmatrix, up to four 8 x 8 matrices with one instruction.";
+  if (only_after([](const model::Counters &c) { return c.copied(Scope::shared).requests > 0; }))
+    text +=
+        " Asynchronous copies (cp.async) fill shared memory without registers. This hides latency, which the bound does "
+        "not model.";
+  return text;
 }
 
 std::string dram_text(const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -300,6 +332,8 @@ std::string advice(const PlanAnalysis &analysis) {
            "arithmetic";
   case Resource::fp32:
     return "use fewer operations, or other units, because the arithmetic itself is the limit";
+  case Resource::matrix:
+    return "use operands of a narrower type, because the products themselves are the limit";
   case Resource::shared:
     return 10 * (shared.conflicts + stored.conflicts) > shared.wavefronts + stored.wavefronts
                ? "pad or swizzle the buffer, so that its words are in different banks"
@@ -338,7 +372,7 @@ std::string in_words(const PlanAnalysis &analysis) {
   text += fmt::format(
       " The requested intensity is {} FLOP/byte; the algorithm has {}, and the ridge point of {} is {}.",
       number_text(analysis.asked_intensity()), number_text(analysis.algorithm_intensity()), analysis.gpu.name,
-      number_text(analysis.gpu.ridge()));
+      number_text(analysis.ridge()));
   if (slowest.imbalance(analysis.gpu) > 1 + noticed)
     text +=
         fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times the mean.",
@@ -377,8 +411,8 @@ std::string in_words(const PlanAnalysis &before, const std::string &name_before,
     break;
   }
   text += limiter_text(before, after);
-  return text + reuse_text(before, after) + dram_text(before, after) + lanes_text(before, after) +
-         occupancy_text(before, after);
+  return text + units_text(before, after) + reuse_text(before, after) + dram_text(before, after) +
+         lanes_text(before, after) + occupancy_text(before, after);
 }
 
 } // namespace nestsmith

@@ -1,12 +1,14 @@
 /// What is said of a schedule, known or never seen, follows from its figures.
 
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/lessons/figures/measure.h"
 #include "runtime/model/explain.h"
 #include "schedules/workloads.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -181,6 +183,94 @@ TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
   for (const TextLine &line : kernel.lines)
     EXPECT_GT(line.number, 0U) << line.text;
   EXPECT_TRUE(on("principles/tile32", "A100", {64, 64, 32}).kernels[0].sums_moved.empty());
+}
+
+/// The cache model and the counts unroll loops differently.
+TEST(Analysis, CopiesOfACallAreOneAccess) {
+  PlanAnalysis analysis = on("tensor/warp_tiles", "H200", {1024, 1024, 1024});
+  const KernelAnalysis &kernel = analysis.kernels[0];
+  auto rows = [](const model::AccessCounts &access) {
+    return kernel::as<kernel::Call>(access.stmt) != nullptr;
+  };
+  EXPECT_EQ(std::ranges::count_if(kernel.counters.accesses, rows), 2) << "ldmatrix of A, and of B";
+  EXPECT_LE(kernel.memory.traffic.l2_read_hits, kernel.memory.traffic.l2_reads);
+  EXPECT_LE(kernel.memory.traffic.dram_bytes(), kernel.memory.traffic.l2_bytes());
+}
+
+/// 64 x 32 results per block of 16 warps, each with 16 x 8.
+TEST(Analysis, ProductsAreCallsOfTheMatrixUnits) {
+  PlanAnalysis analysis = on("tensor/ldmatrix", "H200");
+  const KernelAnalysis &kernel = analysis.kernels[0];
+  constexpr std::uint64_t calls = 256 * 256 * 256 / (16 * 8 * 16);
+  ASSERT_EQ(kernel.counters.matrix.size(), 1U);
+  EXPECT_EQ(kernel.counters.matrix.begin()->first->name, "mma_m16n8k16");
+  EXPECT_EQ(kernel.counters.matrix_calls().warps, calls);
+  EXPECT_EQ(kernel.counters.matrix_multiply_adds(), 256U * 256 * 256);
+  EXPECT_EQ(kernel.counters.multiply_adds.threads, 256U * 256) << "alpha*AB + beta*C";
+  EXPECT_GE(analysis.flops(), analysis.needed_flops);
+  EXPECT_EQ(kernel.waves.busiest, 1) << "32 blocks";
+  EXPECT_EQ(kernel.bound(Resource::matrix).amount, calls / 32.0 * 16 * 8 * 16 / 1280);
+  EXPECT_EQ(analysis.matrix_feature(), Feature::mma_f16);
+  EXPECT_EQ(analysis.peak(), analysis.gpu.matrix_flops(Feature::mma_f16));
+  EXPECT_EQ(on("principles/tile32", "H200").peak(), analysis.gpu.fp32_flops());
+}
+
+TEST(Analysis, ProductsOfIntegersAreCallsOfTheMatrixUnits) {
+  Schedule schedule =
+      figure::find_rung("tensor/ldmatrix").build({256, 256, 256}, DType::i8, Target{.arch = {90}});
+  PlanAnalysis analysis = analysed(schedule, find_gpu("H200"));
+  EXPECT_EQ(analysis.matrix_feature(), Feature::mma_i8);
+  EXPECT_EQ(analysis.kernels[0].counters.matrix_calls().warps, 256U * 256 * 256 / (16 * 8 * 32));
+}
+
+/// Each instruction multiplies 16 x 16 elements of A, four matrices, by 16 x 8 of B, two matrices.
+TEST(Analysis, LdmatrixTakesAWavefrontForEachMatrixWithoutConflicts) {
+  constexpr std::uint64_t calls = 256 * 256 * 256 / (16 * 8 * 16);
+  auto rows = [](const char *rung) { return on(rung, "H200").kernels[0].counters.ldmatrix(); };
+  model::RequestSums plain = rows("tensor/ldmatrix"), swizzled = rows("tensor/swizzled");
+  for (const model::RequestSums &sum : {plain, swizzled}) {
+    EXPECT_EQ(sum.requests, 2 * calls);
+    EXPECT_EQ(sum.threads, (32 + 16) * calls) << "lanes that supply addresses";
+    EXPECT_EQ(sum.wavefronts - sum.conflicts, (4 + 2) * calls);
+  }
+  EXPECT_EQ(plain.wavefronts, 4 * (4 + 2) * calls) << "of 8 rows of 64 bytes, 4 start in each bank";
+  EXPECT_EQ(swizzled.conflicts, 0U);
+}
+
+TEST(Explain, NamesTheMatrixUnitsAndTheInstructionsThatFeedThem) {
+  auto step = [](const char *before, const char *after) {
+    return in_words(on(before, "H200"), before, on(after, "H200"));
+  };
+  EXPECT_THAT(
+      step("tensor/shared", "tensor/ldmatrix"),
+      HasSubstr("A warp loads its operands by ldmatrix, up to four 8 x 8 matrices with one instruction."));
+  EXPECT_THAT(
+      step("tensor/ldmatrix", "tensor/swizzled"),
+      HasSubstr("reading A_shared by ldmatrix: 4 instead of 16, reading B_shared by ldmatrix: 2 instead of 8"));
+  EXPECT_THAT(step("tensor/swizzled", "tensor/async2"),
+              HasSubstr("Asynchronous copies (cp.async) fill shared memory without registers."));
+  PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
+  EXPECT_EQ(tuned.limiter(), Resource::matrix);
+  EXPECT_THAT(in_words(tuned), HasSubstr("bound by matrix units"));
+  EXPECT_THAT(in_words(tuned), HasSubstr("To improve: use operands of a narrower type"));
+  EXPECT_THAT(in_words(on("ladder/tile2d"), "ladder/tile2d", on("tensor/swizzled")),
+              HasSubstr("The matrix units compute the products instead of the FP32 pipe."));
+}
+
+TEST(Roofline, HasThePeakOfThePipe) {
+  auto text = [](const PlanAnalysis &analysis) {
+    std::string all;
+    for (const Fact &fact : roofline(analysis).facts)
+      all += fact.label + ": " + fact.value + "\n";
+    return all;
+  };
+  std::string products = text(on("tensor/swizzled", "H200"));
+  EXPECT_THAT(products, HasSubstr("Peak by mma.sync: 669.1 TFLOP/s; published for dense operands: 989.4 "
+                                  "(mma.sync: measured on an H200"));
+  EXPECT_THAT(products, HasSubstr("Ridge point: 139 FLOP/byte"));
+  std::string scalar = text(on("principles/tile32", "H200"));
+  EXPECT_THAT(scalar, Not(HasSubstr("mma.sync")));
+  EXPECT_THAT(scalar, HasSubstr("Ridge point: 13.9 FLOP/byte"));
 }
 
 TEST(Analysis, RefusesWhatDoesNotFitTheGpu) {

@@ -35,12 +35,14 @@ const Rung &find_rung(const std::string &name) {
 }
 
 RungCounts measure(const std::string &rung, const Shape &shape, Arch arch) {
-  return measure(find_rung(rung).build(shape, DType::f32, make_target(arch)));
+  const Rung &found = find_rung(rung);
+  return measure(found.build(shape, found.dtype(), make_target(arch)));
 }
 
 PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
                           std::uint64_t max_requests) {
-  Schedule schedule = find_rung(name).build(shape, DType::f32, target_of(gpu));
+  const Rung &rung = find_rung(name);
+  Schedule schedule = rung.build(shape, rung.dtype(), target_of(gpu));
   kernel::Plan plan = lower(schedule);
   std::vector<KernelResources> compiled;
   try {
