@@ -159,9 +159,9 @@ std::string_view source(Resource resource) {
     return "one wavefront per clock and SM: 32 banks of 4 bytes (CUDA C++ Programming Guide, \"Shared "
            "Memory\")";
   case Resource::l1:
-    return "one request per clock and SM: 32 load/store units (A100 whitepaper); and 128 bytes per clock, as "
-           "shared "
-           "memory, whose array it is (Volta whitepaper)";
+    return "one line of 128 bytes per clock and SM for each request: 128 bytes per clock, as shared memory, "
+           "whose "
+           "array it is (Volta whitepaper); measured for requests with several lines (docs/counters.md)";
   case Resource::l2:
     return "bytes per clock of the chip, from the figures of the GPU";
   case Resource::dram:
@@ -173,12 +173,8 @@ std::string_view source(Resource resource) {
 bool of_sm(Resource resource) { return resource != Resource::l2 && resource != Resource::dram; }
 
 double clocks(const model::AccessCounts &access) {
-  constexpr double bytes_a_clock = 128;
-  double wavefronts = static_cast<double>(access.merged.wavefronts);
-  return access.buffer->scope == Scope::shared
-             ? wavefronts
-             : std::max({static_cast<double>(access.requests),
-                         static_cast<double>(access.bytes_moved()) / bytes_a_clock, wavefronts});
+  return static_cast<double>(access.buffer->scope == Scope::shared ? access.merged.wavefronts
+                                                                   : access.merged.lines);
 }
 
 double matrix_clocks(const model::Counters &counters, const Gpu &gpu) {

@@ -32,7 +32,7 @@ namespace nestsmith {
 ///   fp32    arithmetic on data, in the FFMA pipe
 ///   matrix  products of the matrix units (the tensor pipe of the profiler)
 ///   shared  wavefronts of shared memory
-///   l1      requests to global memory
+///   l1      lines of 128 bytes of the requests to global memory
 ///   l2      sectors that the L1 caches request, and stored sectors
 ///   dram    sectors that L2 requests, and sectors that L2 writes back
 enum class Resource : std::uint8_t { issue, fp32, matrix, shared, l1, l2, dram };
@@ -52,9 +52,9 @@ struct Bound {
   double seconds = 0;
 };
 
-/// Minimum number of clocks for which L1 or shared memory is busy, summed over all SMs. For shared memory, the
-/// number of wavefronts. For global memory, the largest of the number of requests, the number of wavefronts,
-/// and the number of clocks that the sectors take at 128 bytes per clock.
+/// Minimum number of clocks for which L1 or shared memory is busy, summed over all SMs, after loads are merged
+/// as a compiler merges them. For shared memory, the number of wavefronts. For global memory, the number of
+/// different lines of 128 bytes of each request.
 double clocks(const model::AccessCounts &access);
 /// Minimum number of clocks of the matrix units, summed over all SMs.
 double matrix_clocks(const model::Counters &counters, const Gpu &gpu);

@@ -68,8 +68,8 @@ struct AccessCounts : RequestSums {
   Buffer buffer;              ///< the accessed buffer, in global or shared memory
   std::int64_t bytes = 4;     ///< access size of one lane: 2 to 16
   /// Modelled: the requests that remain after the compiler's optimisations. In unrolled loops, the model merges
-  /// repeated loads of the same element of shared memory, and merges loads of adjacent elements. A full
-  /// simulation merges nothing.
+  /// repeated loads of the same element, and loads of adjacent elements of shared memory. A full simulation
+  /// merges nothing.
   RequestSums merged;
 
   bool is_store() const { return load == nullptr; }

@@ -62,9 +62,12 @@ struct LoadGroup {
   std::map<std::int64_t, CountedAccess> loads; ///< by the constant of the address
 };
 
-/// The greatest number of elements, up to 16 bytes, that one access can load, starting at `first`.
+/// The greatest number of elements, up to 16 bytes, that one access can load, starting at `first`. The compiler
+/// does not know the alignment of arrays in global memory.
 std::int64_t together(const sim::Values &values, const LoadGroup &group, std::int64_t first,
                       const sim::Access &access) {
+  if (access.buffer->scope == Scope::global)
+    return 1;
   for (std::int64_t count = 16 / byte_size(access.buffer->dtype); count > 1; count /= 2) {
     bool all = first % count == 0 && aligns(values, access, group.parts, count);
     for (std::int64_t n = 1; n < count; ++n)
@@ -142,9 +145,9 @@ void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
   }
 }
 
-/// Merges loads of shared memory whose addresses differ by constants. Equal addresses are loaded once, and
-/// neighbouring ones together, up to 16 bytes. A compiler that unrolls their loop does the same unless a store
-/// or a barrier lies between them.
+/// Merges loads whose addresses differ by constants. Equal addresses are loaded once, and neighbouring ones in
+/// shared memory together, up to 16 bytes. A compiler that unrolls their loop does the same unless a store to
+/// shared memory, or a barrier, lies between them, or the kernel stores to the array in global memory.
 void Counting::decoded_all(const sim::Values &values, const sim::Program &program) {
   if (done_)
     begin();
@@ -156,8 +159,9 @@ void Counting::decoded_all(const sim::Values &values, const sim::Program &progra
   for (std::size_t n = 0; n < accesses_.size(); ++n) {
     const CountedAccess &counted = accesses_[n];
     const sim::Access &access = *counted.access;
-    bool merges = !access.is_store && access.buffer->scope == Scope::shared &&
-                  counted.by == CountedBy::region && counted.bytes == byte_size(access.buffer->dtype);
+    bool constant = access.buffer->scope == Scope::shared || !program.stored[access.slot];
+    bool merges = !access.is_store && constant && counted.by == CountedBy::region &&
+                  counted.bytes == byte_size(access.buffer->dtype);
     if (!merges) {
       merged_.push_back(counted);
       continue;

@@ -28,7 +28,7 @@ struct CountedAccess {
 
 class Counting : public sim::RunObserver {
 public:
-  /// `merge`: also compute the counts after loads of shared memory are merged as a compiler merges them
+  /// `merge`: also compute the counts after loads are merged as a compiler merges them
   /// (`AccessCounts::merged`).
   explicit Counting(bool merge) : merge_(merge) {}
 
@@ -42,7 +42,7 @@ public:
   Tally tally(const sim::Program &program) const { return {program, bases_, single_}; }
   /// The accesses of the last decoded program, in program order.
   const std::vector<CountedAccess> &accesses() const { return accesses_; }
-  /// The accesses after loads of shared memory are merged as a compiler merges them. Empty if nothing was
+  /// The accesses after loads are merged as a compiler merges them. Empty if nothing was
   /// merged.
   const std::vector<CountedAccess> &merged() const { return merged_; }
   std::uint32_t bases() const { return bases_; }

@@ -36,7 +36,8 @@ double requests(const PlanAnalysis &analysis, Scope scope) {
 /// The sum over all loads of one buffer, or over all stores to it. It includes the copies of an access that
 /// unrolling and loop splitting make.
 struct BufferTraffic {
-  double requests = 0, sectors = 0, wavefronts = 0, bytes = 0;
+  model::RequestSums merged; ///< as the bounds count them
+  double bytes = 0;          ///< that lanes request
 };
 using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer; loads by ldmatrix are separate
 std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope) {
@@ -46,9 +47,7 @@ std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope
       if (access.buffer->scope == scope && access.requests > 0) {
         BufferTraffic &sum =
             result[{access.is_store(), access.buffer->name + (access.is_ldmatrix() ? " by ldmatrix" : "")}];
-        sum.requests += static_cast<double>(access.merged.requests);
-        sum.sectors += static_cast<double>(access.merged.sectors);
-        sum.wavefronts += static_cast<double>(access.merged.wavefronts);
+        sum.merged += access.merged;
         sum.bytes += static_cast<double>(access.asked);
       }
   return result;
@@ -56,18 +55,35 @@ std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope
 
 std::string doing(const Key &key) { return (key.first ? "storing " : "reading ") + key.second; }
 
+/// The cost of a request for a resource.
+struct RequestUnit {
+  const char *name; ///< "sector"
+  std::uint64_t model::RequestSums::*count;
+
+  explicit RequestUnit(Resource resource)
+      : name(resource == Resource::shared ? "wavefront"
+             : resource == Resource::l1   ? "line"
+                                          : "sector"),
+        count(resource == Resource::shared ? &model::RequestSums::wavefronts
+              : resource == Resource::l1   ? &model::RequestSums::lines
+                                           : &model::RequestSums::sectors) {}
+  double each(const model::RequestSums &sum) const {
+    return sum.requests == 0 ? 0 : static_cast<double>(sum.*count) / static_cast<double>(sum.requests);
+  }
+};
+
 /// "reading A: 1 instead of 32, reading B: 4 instead of 1": the cost of a request, for each buffer where it
 /// changed.
-std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
+std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope,
+                    const RequestUnit &unit) {
   auto old = by_buffer(before, scope), now = by_buffer(after, scope);
-  auto each = [&](const BufferTraffic &sum) {
-    return (scope == Scope::global ? sum.sectors : sum.wavefronts) / sum.requests;
-  };
   std::vector<std::string> parts;
-  for (const auto &[key, sum] : now)
-    if (auto was = old.find(key); was != old.end() && differs(each(was->second), each(sum)))
-      parts.push_back(fmt::format("{}: {} instead of {}", doing(key), number_text(each(sum)),
-                                  number_text(each(was->second))));
+  for (const auto &[key, sum] : now) {
+    auto was = old.find(key);
+    double b = was == old.end() ? 0 : unit.each(was->second.merged), a = unit.each(sum.merged);
+    if (was != old.end() && differs(b, a))
+      parts.push_back(fmt::format("{}: {} instead of {}", doing(key), number_text(a), number_text(b)));
+  }
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
@@ -127,19 +143,15 @@ Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope
       fmt::format("{} is accessed {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
 }
 
-Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
-  auto each = [&](const PlanAnalysis &analysis) {
-    model::RequestSums sum = merged(analysis, scope);
-    auto cost = static_cast<double>(scope == Scope::global ? sum.sectors : sum.wavefronts);
-    return sum.requests == 0 ? 0 : cost / static_cast<double>(sum.requests);
-  };
-  double b = each(before), a = each(after);
+Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resource resource) {
+  Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
+  RequestUnit unit(resource);
+  double b = unit.each(merged(before, scope)), a = unit.each(merged(after, scope));
   if (b == 0 || a == 0) // there is nothing to compare
     return {1, 1, ""};
   return {b, a,
-          fmt::format("a request takes {} {}{} instead of {}{}", number_text(a),
-                      scope == Scope::global ? "sector" : "wavefront", number_text(a) == "1" ? "" : "s",
-                      number_text(b), details(before, after, scope))};
+          fmt::format("a request takes {} {}{} instead of {}{}", number_text(a), unit.name,
+                      number_text(a) == "1" ? "" : "s", number_text(b), details(before, after, scope, unit))};
 }
 
 std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -169,7 +181,7 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
   }
   add(l1, l2, "", "L1 goes to L2");
   factors.front() = asked_factor(before, after, Scope::global);
-  factors.push_back(cost_factor(before, after, Scope::global));
+  factors.push_back(cost_factor(before, after, resource));
   return factors;
 }
 
@@ -181,7 +193,7 @@ std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const
   Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
   if (resource == Resource::shared || resource == Resource::l1) {
     result.push_back(asked_factor(before, after, scope));
-    result.push_back(cost_factor(before, after, scope));
+    result.push_back(cost_factor(before, after, resource));
   } else {
     if (resource == Resource::issue)
       for (Scope each : {Scope::global, Scope::shared})
@@ -265,9 +277,9 @@ std::string units_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   if (only_after([](const model::Counters &c) { return c.ldmatrix().requests > 0; }))
     text += " A warp loads its operands by ldmatrix, up to four 8 x 8 matrices with one instruction.";
   if (only_after([](const model::Counters &c) { return c.copied(Scope::shared).requests > 0; }))
-    text +=
-        " Asynchronous copies (cp.async) fill shared memory without registers. This hides latency, which the bound does "
-        "not model.";
+    text += " Asynchronous copies (cp.async) fill shared memory without registers. This hides latency, which "
+            "the bound does "
+            "not model.";
   return text;
 }
 

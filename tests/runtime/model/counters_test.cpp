@@ -209,6 +209,25 @@ TEST(MergedLoads, AreThoseOfNeighboursAtOnce) {
   EXPECT_EQ(merged_loads(all, true).requests, 8u) << "not across a barrier";
 }
 
+/// Each thread sums eight loads of an input, at `address(k)`. With `stored`, the kernel stores to it.
+RequestSums loads_of_an_input(const std::function<Expr(Expr)> &address, bool stored = false) {
+  KernelBuilder b("sums");
+  Buffer in = b.param("in", 64, Role::inout), out = b.param("out", 32, Role::output), acc = b.local("acc", 1);
+  Expr tx = b.axis(Axis::thread_x, "tx", 32);
+  b.store(acc, 0, constant(DType::f32, 0));
+  b.loop(
+      "k", 8, [&](Expr k) { b.store(acc, 0, at(acc, 0) + at(in, tx + address(k))); }, kernel::Unrolled{});
+  b.store(stored ? in : out, tx, at(acc, 0));
+  return count(b.build(), {}).merged(Scope::global, false);
+}
+
+TEST(MergedLoads, OfGlobalMemoryAreThoseOfOneAddress) {
+  auto one = [](Expr) { return Expr(int_imm(8)); };
+  EXPECT_EQ(loads_of_an_input(one).requests, 1u);
+  EXPECT_EQ(loads_of_an_input(one, true).requests, 8u) << "a store may change the element";
+  EXPECT_EQ(loads_of_an_input([](Expr k) { return k; }).requests, 8u) << "the alignment is not known";
+}
+
 TEST(FirstRequest, IsTheAddressOfEachLane) {
   kernel::Kernel kernel = naive_gemm({64, 64, 8});
   auto request = first_request(kernel, {}, 0);
