@@ -17,12 +17,15 @@ constexpr double l2_latency = 210, dram_latency = 450;
 constexpr std::int64_t first_iterations = 2, executed_iterations = 12;
 constexpr double l1_bytes_per_clock = 128;
 
-/// Clocks of the pipe for each request, by the access size of a lane after merging by the compiler.
-std::map<int, double> shared_clocks(const Counters &counters, bool stores) {
+/// Clocks of the pipe for each request, by the access size of a lane after merging by the compiler, or by the
+/// bytes that `ldmatrix` gives to a lane.
+std::map<int, double> shared_clocks(const Counters &counters, bool stores, bool rows = false) {
   std::map<int, RequestSums> sums;
   for (const AccessCounts &access : counters.accesses)
-    if (access.buffer->scope == Scope::shared && access.is_store() == stores && access.merged.threads > 0)
-      sums[static_cast<int>(access.merged.asked / access.merged.threads)] += access.merged;
+    if (access.buffer->scope == Scope::shared && access.is_store() == stores && access.is_ldmatrix() == rows &&
+        access.merged.threads > 0)
+      sums[static_cast<int>(access.merged.asked /
+                            (rows ? 32 * access.merged.requests : access.merged.threads))] += access.merged;
   std::map<int, double> clocks;
   for (const auto &[bytes, sum] : sums)
     clocks[bytes] = sum.wavefronts_per_request();
@@ -35,6 +38,7 @@ AccessClocks access_clocks(const KernelAnalysis &analysis, const Gpu &gpu) {
   AccessClocks result;
   result.shared_load = shared_clocks(analysis.counters, false);
   result.shared_store = shared_clocks(analysis.counters, true);
+  result.ldmatrix = shared_clocks(analysis.counters, false, true);
   result.l1 = std::max(1.0, bytes / l1_bytes_per_clock);
   result.l2 = bytes * (1 - moved.l1_hit_rate()) / (gpu.l2_bytes_per_clock / gpu.sms);
   result.global_latency = moved.l2_hit_rate() * l2_latency + (1 - moved.l2_hit_rate()) * dram_latency;
@@ -77,18 +81,21 @@ double wave_clocks(SmWork work, const LoopCounts &counts) {
 LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers) {
   std::vector<bool> executed = path(code);
   LoopCounts result;
-  int all_fp32 = 0, all_barriers = 0;
+  bool products = std::ranges::find(code, Unit::matrix, &Instruction::unit) != code.end();
+  Unit unit = products ? Unit::matrix : Unit::fp32;
+  auto count = products ? &CodeLoop::matrix : &CodeLoop::fp32;
+  int all = 0, all_barriers = 0;
   for (std::size_t n = 0; n < code.size(); ++n) {
-    all_fp32 += executed[n] && code[n].unit == Unit::fp32;
+    all += executed[n] && code[n].unit == unit;
     all_barriers += executed[n] && code[n].unit == Unit::barrier;
   }
   for (const CodeLoop &loop : loops(code))
     if (executed[loop.end])
       result.loops.push_back(loop);
   result.iterations.assign(result.loops.size(), 1);
-  auto most = std::ranges::max_element(result.loops, {}, &CodeLoop::fp32); // the first one, so the outermost
+  auto most = std::ranges::max_element(result.loops, {}, count); // the first one, so the outermost
   result.main = static_cast<std::size_t>(most - result.loops.begin());
-  if (most == result.loops.end() || most->fp32 == 0) {
+  if (most == result.loops.end() || (*most).*count == 0) {
     result.main = result.loops.size();
     return result;
   }
@@ -96,15 +103,15 @@ LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, 
   double &iterations = result.iterations[result.main];
   std::size_t inner = result.loops.size();
   for (std::size_t n = result.main + 1; n < result.loops.size(); ++n)
-    if (main.contains(result.loops[n]) && result.loops[n].fp32 > 0 &&
-        (inner == result.loops.size() || result.loops[n].fp32 > result.loops[inner].fp32))
+    if (main.contains(result.loops[n]) && result.loops[n].*count > 0 &&
+        (inner == result.loops.size() || result.loops[n].*count > result.loops[inner].*count))
       inner = n;
   if (inner < result.loops.size() && main.barriers > 0) {
     iterations = std::max(1.0, (barriers - (all_barriers - main.barriers)) / main.barriers);
-    double fp32 = result.loops[inner].fp32, outside = main.fp32 - fp32;
-    result.iterations[inner] = std::max(1.0, std::round((arithmetic / iterations - outside) / fp32));
+    double inside = result.loops[inner].*count, outside = main.*count - inside;
+    result.iterations[inner] = std::max(1.0, std::round((arithmetic / iterations - outside) / inside));
   } else {
-    iterations = std::max(1.0, (arithmetic - (all_fp32 - main.fp32)) / main.fp32);
+    iterations = std::max(1.0, (arithmetic - (all - main.*count)) / (main.*count));
   }
   return result;
 }
@@ -130,7 +137,9 @@ double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
   if (code.empty() || warps == 0)
     return least;
   const Counters &counters = analysis.counters;
-  double arithmetic = static_cast<double>(counters.multiply_adds.warps + counters.floating.warps);
+  auto products = static_cast<double>(counters.matrix_calls().warps);
+  double arithmetic =
+      products > 0 ? products : static_cast<double>(counters.multiply_adds.warps + counters.floating.warps);
   LoopCounts counts =
       loop_counts(code, arithmetic / warps, static_cast<double>(counters.barriers.warps) / warps);
   SmWork work{.code = &code,
@@ -138,6 +147,7 @@ double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
               .iterations = {},
               .warps = static_cast<int>(warps_of_block),
               .schedulers = gpu.schedulers,
+              .matrix_clocks = products > 0 ? matrix_clocks(counters, gpu) * gpu.schedulers / products : 1,
               .access = access_clocks(analysis, gpu)};
   double clocks = 0;
   for (const WaveShape &wave : wave_shapes(analysis.waves, analysis.occupancy.blocks, gpu.sms)) {

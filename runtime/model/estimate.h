@@ -9,8 +9,8 @@
 namespace nestsmith::model {
 
 /// The loops on the path of `code` through full tiles, with numbers of iterations that agree with the counts of
-/// one warp: the barriers of an outer loop, and the arithmetic instructions of the loop with most of them. All
-/// other loops are executed once.
+/// one warp: the barriers of an outer loop, and the arithmetic instructions of the loop with most of them (the
+/// products, if the code uses matrix units). All other loops are executed once.
 struct LoopCounts {
   std::vector<CodeLoop> loops;
   std::vector<double> iterations;

@@ -58,6 +58,11 @@ Unit unit_of(std::uint64_t opcode) {
   case 0x021:
   case 0x023:
     return Unit::fp32;
+  case 0x037:
+  case 0x03C:
+    return Unit::matrix;
+  case 0x03B:
+    return Unit::ldmatrix;
   case 0x184:
     return Unit::shared_load;
   case 0x188:
@@ -70,6 +75,10 @@ Unit unit_of(std::uint64_t opcode) {
     return Unit::global_store;
   case 0x1AE:
     return Unit::async_copy;
+  case 0x1AF:
+    return Unit::commit;
+  case 0x11A:
+    return Unit::wait;
   case 0x11D:
     return Unit::barrier;
   case 0x147:
@@ -89,15 +98,17 @@ Instruction decoded(std::uint64_t low, std::uint64_t high, std::uint32_t sm, std
   result.unit = unit_of(low & 0x1FF);
   result.ffma = (low & 0x1FF) == 0x023;
   result.dp4a = (low & 0x1FF) == 0x026;
-  result.mma = (low & 0x1FF) == 0x03C || (low & 0x1FF) == 0x037;
-  result.ldmatrix = (low & 0x1FF) == 0x03B;
   result.predicated = (low >> 12 & 15) != 7;
   result.stall = static_cast<std::uint8_t>(std::max<std::uint64_t>(control & 15, 1));
   result.written = control >> 5 & 7;
   result.read = control >> 8 & 7;
   result.waits = control >> 11 & 63;
-  if (result.unit >= Unit::shared_load && result.unit <= Unit::async_copy)
+  if (result.unit == Unit::ldmatrix)
+    result.bytes = 4 << (high >> 8 & 3); // 1, 2 or 4 matrices
+  else if (result.unit >= Unit::shared_load && result.unit <= Unit::async_copy)
     result.bytes = access_bytes[high >> 9 & 7];
+  if (result.unit == Unit::wait)
+    result.pending = static_cast<int>(low >> 38 & 63);
   if (result.ffma) {
     result.operands[0] = low >> 24 & 0xFF;
     if ((low & 0xFFF) == ffma_of_registers)
@@ -132,6 +143,7 @@ std::vector<CodeLoop> loops(const std::vector<Instruction> &code) {
     CodeLoop loop{static_cast<std::size_t>(code[n].target), n};
     for (std::size_t k = loop.begin; k <= n; ++k) {
       loop.fp32 += code[k].unit == Unit::fp32;
+      loop.matrix += code[k].unit == Unit::matrix;
       loop.barriers += code[k].unit == Unit::barrier;
     }
     found.push_back(loop);

@@ -14,12 +14,16 @@
 namespace nestsmith::model {
 
 enum class Unit : std::uint8_t {
-  fp32, ///< FFMA, FADD, FMUL
+  fp32,   ///< FFMA, FADD, FMUL
+  matrix, ///< HMMA, IMMA
   shared_load,
   shared_store,
+  ldmatrix,    ///< LDSM
   global_load, ///< also of local memory
   global_store,
   async_copy, ///< LDGSTS, from global to shared memory
+  commit,     ///< LDGDEPBAR: ends a group of asynchronous copies
+  wait,       ///< DEPBAR: until at most `pending` groups of the warp are in flight
   barrier,    ///< of the block
   branch,
   exit,
@@ -32,14 +36,13 @@ struct Instruction {
   Unit unit = Unit::other;
   bool ffma = false;                    ///< FFMA, a part of `fp32`
   bool dp4a = false;                    ///< IDP.4A
-  bool mma = false;                     ///< HMMA or IMMA
-  bool ldmatrix = false;                ///< LDSM
   bool predicated = false;              ///< a branch or exit that some warps do not take
   std::uint8_t stall = 1;               ///< clocks before the next instruction of the warp
   std::uint8_t written = no_scoreboard; ///< scoreboard that is set until the result is in its register
   std::uint8_t read = no_scoreboard;    ///< scoreboard that is set until the operands have been read
   std::uint8_t waits = 0;               ///< mask of the scoreboards that must be clear
-  int bytes = 0;                        ///< access size of one lane
+  int bytes = 0;                        ///< access size of one lane; of LDSM: the bytes that a lane receives
+  int pending = 0;                      ///< of DEPBAR
   /// For FFMA: the register of each operand, and a mask of the operands that the register cache keeps.
   std::array<std::uint8_t, 3> operands = {no_register, no_register, no_register};
   std::uint8_t reuse = 0;
@@ -52,8 +55,8 @@ std::vector<Instruction> machine_code(const std::vector<char> &cubin, const std:
 
 /// The instructions that a backward branch spans.
 struct CodeLoop {
-  std::size_t begin = 0, end = 0; ///< the first instruction, and the branch
-  int fp32 = 0, barriers = 0;     ///< instructions in the loop
+  std::size_t begin = 0, end = 0;         ///< the first instruction, and the branch
+  int fp32 = 0, matrix = 0, barriers = 0; ///< instructions in the loop
   bool contains(const CodeLoop &other) const { return begin <= other.begin && other.end <= end; }
 };
 /// The loops, the longest first.

@@ -99,6 +99,8 @@ struct WarpState {
   std::size_t block = 0;
   double ready = 0;
   std::array<double, 8> clear = {}; ///< for each scoreboard: the clock from which it is clear
+  double copied = 0;                ///< the clock at which all asynchronous copies issued so far are complete
+  std::vector<double> groups;       ///< the same for each group
   std::vector<std::int64_t> iterations;
   bool waits = false, done = false;
 };
@@ -107,7 +109,7 @@ struct Scheduler {
   explicit Scheduler(std::size_t instructions) : code(instructions) {}
   std::vector<int> warps;
   int last = 0; ///< position in `warps`
-  double free = 0;
+  double free = 0, matrix_free = 0;
   std::deque<double> queue; ///< the clocks at which the waiting requests enter the pipe
   Registers registers;
   CodeCache code;
@@ -176,6 +178,11 @@ double Sm::ready(Scheduler &scheduler, const WarpState &warp) const {
   for (std::size_t n = 0; n < 6; ++n)
     if (instruction.waits >> n & 1)
       result = std::max(result, warp.clear[n]);
+  if (instruction.unit == Unit::matrix)
+    result = std::max(result, scheduler.matrix_free);
+  auto pending = static_cast<std::size_t>(instruction.pending);
+  if (instruction.unit == Unit::wait && warp.groups.size() > pending)
+    result = std::max(result, *(warp.groups.rbegin() + instruction.pending));
   if (result > now_)
     return result;
   result = std::max(result, scheduler.code.ready(warp.next, now_));
@@ -214,21 +221,31 @@ int Sm::choose(Scheduler &scheduler, double &next) {
   return -1;
 }
 
-/// Returns the clock at which the result is in its register, or the value has been read.
+/// The clocks of the pipe for a request to shared memory of this size.
+double wavefronts(const std::map<int, double> &known, int bytes) {
+  auto found = known.find(bytes);
+  return found != known.end() ? found->second : std::max(1.0, bytes / 4.0);
+}
+
+/// Returns the clock at which the result is in its register or in shared memory, or the value has been read.
 double Sm::access(Scheduler &scheduler, const Instruction &instruction) {
-  bool load = instruction.unit == Unit::shared_load || instruction.unit == Unit::global_load;
   double start = std::max(now_, pipe_);
   scheduler.queue.push_back(start);
-  if (instruction.unit == Unit::shared_load || instruction.unit == Unit::shared_store) {
-    const std::map<int, double> &known = load ? work_.access.shared_load : work_.access.shared_store;
-    auto found = known.find(instruction.bytes);
-    double wavefronts = found != known.end() ? found->second : std::max(1.0, instruction.bytes / 4.0);
-    pipe_ = start + wavefronts;
-    return load ? pipe_ - 1 + shared_latency : pipe_ + read_latency;
+  const AccessClocks &access = work_.access;
+  int bytes = instruction.bytes;
+  if (instruction.unit == Unit::shared_store) {
+    pipe_ = start + wavefronts(access.shared_store, bytes);
+    return pipe_ + read_latency;
   }
-  pipe_ = start + work_.access.l1;
-  l2_ = std::max(start, l2_) + work_.access.l2;
-  return load ? l2_ + work_.access.global_latency : pipe_ + read_latency;
+  if (instruction.unit == Unit::shared_load || instruction.unit == Unit::ldmatrix) {
+    bool rows = instruction.unit == Unit::ldmatrix;
+    pipe_ = start + wavefronts(rows ? access.ldmatrix : access.shared_load, bytes);
+    return pipe_ - 1 + shared_latency;
+  }
+  bool copy = instruction.unit == Unit::async_copy;
+  pipe_ = start + access.l1 + (copy ? wavefronts(access.shared_store, bytes) : 0);
+  l2_ = std::max(start, l2_) + access.l2;
+  return copy || instruction.unit == Unit::global_load ? l2_ + access.global_latency : pipe_ + read_latency;
 }
 
 void Sm::issue(Scheduler &scheduler, int number) {
@@ -239,9 +256,16 @@ void Sm::issue(Scheduler &scheduler, int number) {
     busy = scheduler.registers.issue(instruction, number, now_);
   else if (is_memory(instruction.unit))
     done = access(scheduler, instruction);
+  if (instruction.unit == Unit::matrix)
+    scheduler.matrix_free = std::max(now_, scheduler.matrix_free) + work_.matrix_clocks;
+  if (instruction.unit == Unit::async_copy)
+    warp.copied = std::max(warp.copied, done);
+  if (instruction.unit == Unit::commit)
+    warp.groups.push_back(warp.copied);
   scheduler.free = now_ + busy;
   warp.clear[instruction.written] = std::max(warp.clear[instruction.written], done);
-  double read = instruction.unit == Unit::global_load ? now_ + read_latency : done;
+  bool long_latency = instruction.unit == Unit::global_load || instruction.unit == Unit::async_copy;
+  double read = long_latency ? now_ + read_latency : done;
   warp.clear[instruction.read] = std::max(warp.clear[instruction.read], read);
   warp.ready = now_ + instruction.stall + busy - 1;
   follow(warp);

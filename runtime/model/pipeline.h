@@ -6,8 +6,10 @@
 ///   dependences   the stall count and the scoreboards of each instruction
 ///   registers     an FFMA reads its operands from two banks, one operand per bank and clock, except for those
 ///                 that the register cache has kept (Huerta et al., "Analyzing Modern NVIDIA GPU cores", 2025)
+///   matrix units  each scheduler has one, which an instruction occupies at the rate of mma.sync
 ///   shared memory all schedulers share one pipe, which a request occupies for its wavefronts
 ///   global memory a fixed latency, and the share of this SM in the throughput of L2
+///   copies        asynchronous copies complete in groups, for which a warp waits
 ///   barriers      a warp waits for all warps of its block
 ///   code          a scheduler fetches lines of code ahead; loops that exceed its cache are fetched again
 
@@ -24,6 +26,7 @@ struct AccessClocks {
   /// By the access size of one lane in bytes: clocks in which a request occupies the pipe of shared memory. If
   /// a size is missing, a request takes the minimum for 32 lanes with different addresses.
   std::map<int, double> shared_load = {}, shared_store = {};
+  std::map<int, double> ldmatrix = {}; ///< the same, by the bytes that a lane receives
   /// Clocks in which a request to global memory occupies L1, and the connection of the SM to L2.
   double l1 = 1, l2 = 1;
   double global_latency = 0; ///< clocks
@@ -38,6 +41,7 @@ struct SmWork {
   int warps = 1;  ///< of a block
   int blocks = 1; ///< that start together
   int schedulers = 4;
+  double matrix_clocks = 1; ///< for which an instruction occupies the matrix unit of a scheduler
   AccessClocks access;
 };
 

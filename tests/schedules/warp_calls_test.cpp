@@ -344,8 +344,9 @@ TEST(WarpCalls, CompileToInstructionsOfTheMatrixUnit) {
         cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
         EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0) << arch;
         auto code = model::machine_code(compiled.cubin, entry_name(kernel));
-        EXPECT_EQ(std::ranges::count_if(code, &model::Instruction::mma), 8) << name(dtype) << " " << arch;
-        EXPECT_EQ(std::ranges::count_if(code, &model::Instruction::ldmatrix), ldmatrix ? 8 : 0)
+        EXPECT_EQ(std::ranges::count(code, model::Unit::matrix, &model::Instruction::unit), 8)
+            << name(dtype) << " " << arch;
+        EXPECT_EQ(std::ranges::count(code, model::Unit::ldmatrix, &model::Instruction::unit), ldmatrix ? 8 : 0)
             << name(dtype) << " " << arch;
       }
 }

@@ -8,6 +8,8 @@
 #include "schedules/rung.h"
 
 #include <algorithm>
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace nestsmith::model {
@@ -115,6 +117,38 @@ TEST(Pipeline, ABarrierWaitsForTheSlowestWarpOfTheBlock) {
       << "other blocks continue at a barrier";
 }
 
+TEST(Pipeline, AMatrixUnitExecutesOneInstructionAtATime) {
+  auto code = repeated({of(Unit::matrix)}, 100);
+  SmWork work;
+  work.code = &code;
+  work.warps = 8;
+  work.matrix_clocks = 6.4;
+  EXPECT_NEAR(sm_clocks(work), 2 * 100 * 6.4, 20) << "two warps for each of four schedulers";
+}
+
+TEST(Pipeline, LdmatrixTakesAWavefrontForEachMatrix) {
+  auto code = repeated({of(Unit::ldmatrix, 16)}, 50);
+  EXPECT_GE(clocks(code, 16), 16 * 50 * 4);
+  EXPECT_GE(clocks(code, 16, 1, {.ldmatrix = {{16, 16}}}), 16 * 50 * 16) << "with bank conflicts";
+}
+
+/// Each step copies a tile, waits until at most `pending` tiles are in flight, and computes.
+TEST(Pipeline, TilesInFlightHideTheLatency) {
+  auto clocks_of = [](int pending) {
+    Instruction wait = of(Unit::wait);
+    wait.pending = pending;
+    std::vector<Instruction> step = {of(Unit::async_copy, 16), of(Unit::commit), wait};
+    Instruction slow = of(Unit::other);
+    slow.stall = 10;
+    step.insert(step.end(), 10, slow);
+    return clocks(repeated(step, 20), 4, 1, {.global_latency = 300});
+  };
+  double none = clocks_of(0), one = clocks_of(1), three = clocks_of(3);
+  EXPECT_GT(none, 20 * 380) << "each step waits for its own tile";
+  EXPECT_LT(one, none - 19 * 50);
+  EXPECT_LT(three, 20 * 100 + 400) << "only the computation remains";
+}
+
 TEST(Pipeline, LongLoopsAreFetchedAgain) {
   auto clocks_of_loop = [](int length, std::int64_t iterations) {
     std::vector<Instruction> code = repeated({of(Unit::other)}, length);
@@ -147,6 +181,9 @@ TEST(LoopCounts, AgreeWithTheCountsOfOneWarp) {
   std::vector<Instruction> single = {ffma(1, 2, 3), ffma(1, 2, 3), branch(1), of(Unit::exit)};
   EXPECT_EQ(loop_counts(single, 8, 0).iterations.front(), 7);
   EXPECT_EQ(loop_counts({of(Unit::exit)}, 8, 0).main, 0U);
+  std::vector<Instruction> products = {of(Unit::matrix), ffma(1, 2, 3), branch(0), ffma(1, 2, 3),
+                                       of(Unit::exit)};
+  EXPECT_EQ(loop_counts(products, 8, 0).iterations.front(), 8) << "of the products";
 }
 
 TEST(WaveShapes, APartialWaveIsAWaveOfItsOwn) {
@@ -195,6 +232,34 @@ TEST_P(MachineCode, OfACompiledKernelIsRead) {
   compiled.cubin.clear();
   PlanAnalysis unknown = analyse(schedule.source(), plan, gpu, {compiled});
   EXPECT_EQ(unknown.estimated_seconds(), unknown.seconds()) << "without machine code, the bounds";
+}
+
+TEST_P(MachineCode, OfMatrixUnitsIsRead) {
+  const cuda::Nvrtc *nvrtc = nullptr;
+  try {
+    nvrtc = &cuda::Nvrtc::get();
+  } catch (const UserError &error) {
+    GTEST_SKIP() << "needs NVRTC: " << error.what();
+  }
+  auto rung = std::ranges::find(builtin_rungs(), "tensor/async4", &Rung::full_name);
+  ASSERT_NE(rung, builtin_rungs().end());
+  kernel::Plan plan = lower(rung->build({1024, 1024, 1024}, DType::f16, Target{.arch = {80}}));
+  std::string name = entry_name(plan.only());
+  std::vector<Instruction> code =
+      machine_code(nvrtc->compile(cuda_kernel(plan.only()), name, GetParam()).cubin, name);
+  auto count = [&](Unit unit) { return std::ranges::count(code, unit, &Instruction::unit); };
+  EXPECT_GT(count(Unit::matrix), 0);
+  EXPECT_GT(count(Unit::async_copy), 0);
+  EXPECT_GT(count(Unit::commit), 0);
+  std::set<int> pending, bytes;
+  for (const Instruction &instruction : code) {
+    if (instruction.unit == Unit::wait)
+      pending.insert(instruction.pending);
+    if (instruction.unit == Unit::ldmatrix)
+      bytes.insert(instruction.bytes);
+  }
+  EXPECT_EQ(pending, (std::set{2})) << "two of the three tiles in flight";
+  EXPECT_EQ(bytes, (std::set{8, 16})) << "two matrices of B and four of A";
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, MachineCode, testing::Values("sm_80", "sm_90", "sm_120"),
