@@ -5,6 +5,7 @@
                          [--nestsmith PROGRAM] [--ncu PROGRAM]
 
 Figures that nestsmith calls exact must agree; for the others the ratio is shown. docs/counters.md says what each is.
+Without --dtype, each rung has its own: f16 for `tensor`.
 Exit codes: 0 all exact figures agree, 1 one does not, 2 usage, 4 there is nothing to compare with.
 """
 import argparse
@@ -20,7 +21,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNGS = ["deep_dive/naive", "deep_dive/coalesced", "deep_dive/shared", "deep_dive/tile1d", "principles/transposed", "principles/padded", "ladder/tile2d",
-         "ladder/vectors", "ladder/warps"]
+         "ladder/vectors", "ladder/warps", "tensor/ldmatrix", "tensor/swizzled", "tensor/async2"]
 # `run` checks a result, with rows that are further apart than they are long, and then times the kernel as it is
 # explained: at most 6 launches of each kernel, then 30.
 LAUNCHES_BEFORE = 12
@@ -131,7 +132,7 @@ def table(rows):
 
 def compare_rung(options, ncu, gpu, rung):
     """The kernels of a rung, with their rows."""
-    problem = ["--shape", options.shape, "--dtype", options.dtype]
+    problem = ["--shape", options.shape] + (["--dtype", options.dtype] if options.dtype else [])
     explained = tool_json([options.nestsmith, "explain", rung, "--gpu", gpu, *problem, "--json"])
     kernels = []
     for kernel in explained["kernels"]:
@@ -140,7 +141,7 @@ def compare_rung(options, ncu, gpu, rung):
         counted = hardware(ncu, kernel["kernel"], names,
                            [options.nestsmith, "run", rung, "--device", "gpu", *problem])
         kernels.append({"rung": rung, "kernel": kernel["kernel"], "gpu": gpu, "shape": options.shape,
-                        "dtype": options.dtype,
+                        "dtype": explained["dtype"],
                         "metrics": [compare(metric, counted.get(metric["name"])) for metric in metrics]})
     return kernels
 
@@ -150,7 +151,7 @@ def main():
                                      epilog="Without a RUNG: " + ", ".join(RUNGS))
     parser.add_argument("rung", nargs="*", default=RUNGS)
     parser.add_argument("--shape", default="1024x1024x1024")
-    parser.add_argument("--dtype", default="f32")
+    parser.add_argument("--dtype", help="default: the one of the rung")
     parser.add_argument("--gpu", help="the listed GPU that this machine's is; default: as the driver calls it")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--nestsmith", default=str(ROOT / "build/bin/nestsmith"), metavar="PROGRAM")
@@ -166,7 +167,7 @@ def main():
             for kernel in compare_rung(options, ncu, gpu, rung):
                 kernels.append(kernel)
                 if not options.json:
-                    print(f"{rung} {options.dtype} {options.shape} on {gpu}, kernel {kernel['kernel']}\n"
+                    print(f"{rung} {kernel['dtype']} {options.shape} on {gpu}, kernel {kernel['kernel']}\n"
                           f"{table(kernel['metrics'])}\n", flush=True)
     except NothingToCompare as why:
         print(f"ncu_compare: {why}", file=sys.stderr)

@@ -11,13 +11,15 @@ case $1 in
 doctor) echo "[{\"key\": \"gpu\", \"found\": $FOUND, \"facts\": {\"name\": \"NVIDIA H200\"}}]" ;;
 explain)
   echo "$*" >>"$SAID"
+  case $2 in tensor/*) tensor=', {"name": "smsp__inst_executed_op_ldsm.sum", "unit": "", "kind": "exact", "value": 64},
+    {"name": "smsp__inst_executed_pipe_tensor_op_hmma.sum", "unit": "", "kind": "exact", "value": 32}' ;; esac
   cat <<JSON
-{"kernels": [{"kernel": "gemm", "metrics": [
+{"dtype": "f16", "kernels": [{"kernel": "gemm", "metrics": [
   {"name": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "unit": "sector", "kind": "exact", "value": 4096000},
   {"name": "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "unit": "", "kind": "exact", "value": 16.5},
   {"name": "dram__bytes.sum", "unit": "byte", "kind": "modelled", "value": 900},
   {"name": "nestsmith__barriers.sum", "unit": "", "kind": "exact", "value": 7},
-  {"name": "gpu__time_duration.sum", "unit": "ns", "kind": "n/a", "value": null}]}]}
+  {"name": "gpu__time_duration.sum", "unit": "ns", "kind": "n/a", "value": null}${tensor-}]}]}
 JSON
   ;;
 *) exit 9 ;; # only the profiler runs the rung
@@ -36,9 +38,9 @@ if [ "$SECTORS" = forbidden ]; then
 fi
 cat >"$log" <<CSV
 ==PROF== Connected to process 1234
-"ID","Kernel Name","l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio","dram__bytes.sum","gpu__time_duration.sum"
-"","","sector","","byte","ns"
-"0","gemm","$SECTORS","16.50","1,000","1,234,567"
+"ID","Kernel Name","l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio","dram__bytes.sum","gpu__time_duration.sum","smsp__inst_executed_op_ldsm.sum","smsp__inst_executed_pipe_tensor_op_hmma.sum"
+"","","sector","","byte","ns","inst","inst"
+"0","gemm","$SECTORS","16.50","1,000","1,234,567","64","31"
 CSV
 FAKE
 chmod +x "$folder/nestsmith" "$folder/ncu"
@@ -56,7 +58,7 @@ expect() {
 compare() {
   : >"$folder/said"
   code=0
-  SAID=$folder/said "$root/bench/ncu_compare.py" deep_dive/naive --shape 64x64x64 --nestsmith "$folder/nestsmith" "$@" \
+  SAID=$folder/said "$root/bench/ncu_compare.py" "${RUNG:-deep_dive/naive}" --shape 64x64x64 --nestsmith "$folder/nestsmith" "$@" \
     >"$folder/out" 2>&1 || code=$?
 }
 
@@ -66,8 +68,16 @@ expect 0 "op_ld.sum *exact *4,096,000 *4,096,000  agrees" "ratio *exact *16.50 *
   "dram__bytes.sum *modelled *900 *1,000  0.900 of it" "barriers.sum *exact *7 *-$" "2 of 2 exact figures agree"
 # The rung is explained for this GPU and profiled at the same problem, by the profiler's names only.
 cp "$folder/said" "$folder/out"
-expect 0 "^explain deep_dive/naive --gpu NVIDIA H200 --shape 64x64x64 --dtype f32 --json" \
+expect 0 "^explain deep_dive/naive --gpu NVIDIA H200 --shape 64x64x64 --json" \
   "--kernel-name gemm .*,dram__bytes.sum,gpu__time_duration.sum .*run deep_dive/naive --device gpu --shape 64x64x64"
+compare --ncu "$folder/ncu" --dtype f32
+cp "$folder/said" "$folder/out"
+expect 0 "^explain deep_dive/naive --gpu NVIDIA H200 --shape 64x64x64 --dtype f32 --json" \
+  "run deep_dive/naive --device gpu --shape 64x64x64 --dtype f32"
+# A rung of the matrix units: calls and ldmatrix are exact too.
+RUNG=tensor/swizzled compare --ncu "$folder/ncu"
+expect 1 "^tensor/swizzled f16 64x64x64" "op_ldsm.sum *exact *64 *64  agrees" \
+  "op_hmma.sum *exact *32 *31  DIFFERS" "3 of 4 exact figures agree"
 SECTORS=4,095,999 compare --ncu "$folder/ncu"
 expect 1 "op_ld.sum .*DIFFERS: 1.000 of it" "1 of 2 exact figures agree"
 compare --ncu "$folder/ncu" --json
