@@ -3,6 +3,7 @@
 #include "lowering/hazards.h"
 #include "lowering/uniform.h"
 #include "lowering/unit.h"
+#include "lowering/warp_buffers.h"
 
 #include <algorithm>
 #include <map>
@@ -39,11 +40,14 @@ Reached *find(std::vector<Reached> &list, const Stmt &barrier) {
 
 class Inserter {
 public:
-  /// After each wait for asynchronous copies that is not in `lazy`, the pass inserts a barrier at once. So this
-  /// barrier also orders the reads of the step before before the copies that follow the wait.
-  Inserter(const Kernel &kernel, const std::set<Stmt> &lazy) : uniform_(kernel), lazy_(lazy) {
+  /// Inserts barriers of this scope for the accesses of `buffers`. After each wait for asynchronous copies that
+  /// is not in `lazy`, the pass inserts a barrier at once. So this barrier also orders the reads of the step
+  /// before before the copies that follow the wait.
+  Inserter(const Kernel &kernel, SyncScope scope, const std::set<Buffer> &buffers, const std::set<Stmt> &lazy)
+      : uniform_(kernel), scope_(scope), lazy_(lazy) {
     for (const Allocation &allocation : kernel.shared)
-      slots_[allocation.buffer] = allocation.slots;
+      if (buffers.contains(allocation.buffer))
+        slots_[allocation.buffer] = allocation.slots;
   }
 
   Stmt run(const Stmt &body) {
@@ -81,7 +85,7 @@ private:
   }
 
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
-  static Segment new_barrier() { return barrier(make(Barrier{})); }
+  Segment new_barrier() const { return barrier(make(Barrier{scope_, ""})); }
 
   Segment rewrite_wait(const Stmt &stmt, const Wait &wait) {
     Accesses landing;
@@ -125,7 +129,7 @@ private:
     auto note_reads = [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
         const auto *load = node.as<Load>();
-        if (!load || load->buffer->scope != Scope::shared)
+        if (!load || !slots_.contains(load->buffer))
           return;
         // A sum reads the element that the same thread wrote, so it needs no barrier.
         bool own = load->buffer == store.buffer && load->indices.size() == store.indices.size() &&
@@ -138,7 +142,7 @@ private:
     for (const Expr &index : store.indices)
       note_reads(index);
     note_reads(store.value);
-    if (store.buffer->scope == Scope::shared)
+    if (slots_.contains(store.buffer))
       Accesses::add(result.writes, access(store.buffer, store.indices, by));
     return result;
   }
@@ -312,34 +316,46 @@ private:
 
   Stmt with_certificates(const Stmt &stmt) const {
     if (const auto *barrier = as<Barrier>(stmt)) {
-      auto it = certificates_.find(stmt);
-      bool known = it != certificates_.end() && !it->second.empty();
-      internal_check(known, "a barrier without a hazard");
-      return make(Barrier{barrier->scope, describe(it->second), it->second});
+      std::vector<Hazard> hazards = barrier->hazards;
+      if (auto it = certificates_.find(stmt); it != certificates_.end())
+        add_hazards(hazards, it->second);
+      internal_check(!hazards.empty(), "a barrier without a hazard");
+      return make(Barrier{barrier->scope, describe(hazards), hazards});
     }
     return map_children(stmt, [&](const Stmt &child) { return with_certificates(child); });
   }
 
   UniformValues uniform_;
-  std::map<Buffer, std::int64_t> slots_;
+  SyncScope scope_;
+  std::map<Buffer, std::int64_t> slots_; ///< of the buffers for which barriers are inserted
   std::map<Stmt, std::vector<Hazard>> certificates_;
   const std::set<Stmt> &lazy_;
   std::map<Stmt, Stmt> after_waits_; ///< for each barrier that was inserted at once: its wait
 };
 
+void insert(Kernel &kernel, SyncScope scope, const std::set<Buffer> &buffers) {
+  std::set<Stmt> lazy;
+  for (Stmt body; !body && !buffers.empty();) {
+    Inserter inserter(kernel, scope, buffers, lazy);
+    body = inserter.run(kernel.body);
+    lazy.merge(inserter.needless);
+    if (body)
+      kernel.body = body;
+  }
+}
+
 } // namespace
 
+/// The barriers of the block are first: they order the accesses of the warps, too.
 void insert_barriers(Unit &unit) {
   if (unit.kernel.threads() == 1)
     return;
-  std::set<Stmt> lazy;
-  for (Stmt body; !body;) {
-    Inserter inserter(unit.kernel, lazy);
-    body = inserter.run(unit.kernel.body);
-    lazy.merge(inserter.needless);
-    if (body)
-      unit.kernel.body = body;
-  }
+  std::set<Buffer> of_warps = buffers_of_single_warps(unit.kernel), of_block;
+  for (const Allocation &allocation : unit.kernel.shared)
+    if (!of_warps.contains(allocation.buffer))
+      of_block.insert(allocation.buffer);
+  insert(unit.kernel, SyncScope::block, of_block);
+  insert(unit.kernel, SyncScope::warp, of_warps);
 }
 
 } // namespace nestsmith::kernel

@@ -44,7 +44,8 @@ void partition(Unit &unit);
 
 /// Inserts a barrier between two accesses to shared memory if a thread reads an element that another thread
 /// wrote, or overwrites an element that another thread may still read. The pass distinguishes the copies of a
-/// tile that different iterations of a pipelined loop use.
+/// tile that different iterations of a pipelined loop use. For a buffer that no two warps share, the barriers
+/// are of the warp.
 void insert_barriers(Unit &unit);
 
 /// Moves each declaration outward to the first point at which its value is known. Merges equal declarations and
