@@ -131,6 +131,17 @@ const Block *only_block(const For &loop) {
   return left == 0 ? as<Block>(inner->body) : nullptr;
 }
 
+const For *crowded_lanes(const Program &program) {
+  const For *found = nullptr;
+  walk(program.body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (!found && loop && loop->over_lanes() && !only_block(*loop))
+      found = loop;
+    return !found;
+  });
+  return found;
+}
+
 Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   Expr result = substitute(e, [&](const Var &var) {
     auto range = bounds.find(var);

@@ -71,5 +71,7 @@ bool is_vector_copy(Placements &filled, const For &loop, const Block &block);
 /// The block below `loop`, if there is exactly one block, and no other loops than those of extent 1 and, if
 /// `loop` is tensorized, the serial loops of the nest. Otherwise null.
 const Block *only_block(const For &loop);
+/// The first loop over lanes that contains more than this block and the serial loops of its nest, or null.
+const For *crowded_lanes(const Program &program);
 
 } // namespace nestsmith

@@ -2,6 +2,7 @@
 
 #include "dsl/printer.h"
 #include "dsl/simplify.h"
+#include "dsl/vector_access.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -63,6 +64,9 @@ public:
   Verifier(const Program &program, const Program *verified) : program_(program), verified_(verified) {}
 
   std::optional<std::string> run() {
+    if (const For *loop = crowded_lanes(program_))
+      fail("loop {} is {}, but does not contain one block in the serial loops of its nest", loop->var->name,
+           name(loop->form));
     visit_stmt(program_.body);
     for (std::size_t n = 0; n < writers_.size(); ++n)
       check_writers(n);

@@ -11,6 +11,7 @@ namespace nestsmith {
 /// Returns a description of the first violated invariant, or none:
 ///   - A loop extent is positive. It is constant, or an expression of sizes on a loop that is serial or bound
 ///     to a block axis. No loop encloses a loop of the same variable.
+///   - A vectorized or tensorized loop contains one block, in the serial loops of its nest.
 ///   - Bindings use only variables of enclosing loops and sizes, and are quasi-affine.
 ///   - An axis is guarded if its binding may be negative or may reach its extent.
 ///   - The first value of a reduction axis is an expression of the block's spatial axes.

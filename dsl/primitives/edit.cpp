@@ -37,19 +37,6 @@ std::vector<std::string_view> names_in(const Program &program) {
   return names;
 }
 
-/// A loop over lanes that contains more than a single block, or null.
-const For *find_crowded_lanes(const Program &program) {
-  const For *found = nullptr;
-  walk(program.body, [&](const Stmt &stmt) {
-    const auto *loop = as<For>(stmt);
-    bool lanes = loop && loop->over_lanes();
-    if (!found && lanes && !only_block(*loop))
-      found = loop;
-    return !found;
-  });
-  return found;
-}
-
 } // namespace
 
 Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments)
@@ -89,13 +76,7 @@ void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
 }
 
 void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
-  if (auto breach = find_breach(next, &program()))
-    internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
-  if (auto breach = find_pipeline_breach(next))
-    refuse(breach->requirement, breach->message, breach->culprits);
-  if (auto breach = find_snake_breach(next))
-    refuse(breach->requirement, breach->message, breach->culprits);
-  if (const For *lanes = find_crowded_lanes(next))
+  if (const For *lanes = crowded_lanes(next))
     refuse(
         "any.lanes",
         fmt::format("the loop {0} is {1} and must contain exactly one block{2}, but this directive would {3} "
@@ -104,6 +85,12 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
                     lanes->intrinsic() ? " and the serial loops of its nest" : "",
                     lanes->intrinsic() ? "change" : "add"),
         {lanes->var->name});
+  if (auto breach = find_breach(next, &program()))
+    internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
+  if (auto breach = find_pipeline_breach(next))
+    refuse(breach->requirement, breach->message, breach->culprits);
+  if (auto breach = find_snake_breach(next))
+    refuse(breach->requirement, breach->message, breach->culprits);
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
   schedule_.trace_.push_back(std::move(directive_));

@@ -1,5 +1,6 @@
 /// tensorize: what it changes, what it refuses, what it owes.
 
+#include "dsl/verify.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {
@@ -288,6 +289,24 @@ TEST(TensorizeRefuses, ChangesOfTheLoopsOfItsNest) {
       "this directive would change loops or blocks below it",
       {"k"});
   expect_refused(s, "any.lanes", [&] { s.unroll(s.loop("i")); }, "the loop k is tensorized", {"k"});
+}
+
+TEST(Verify, FindsAChangedNestOfATensorizedLoop) {
+  Schedule s = matrix_products(16, 8, 16);
+  s.tensorize(s.loop("i"), "mma_m16n8k16");
+  Program program = s.program();
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
+    const auto *loop = as<For>(stmt);
+    if (!loop || loop->var->name != "j")
+      return map_children(stmt, rewrite);
+    For copy = *loop;
+    copy.form = BoundTo{Axis::thread_z};
+    return make_for(std::move(copy));
+  };
+  EXPECT_EQ(find_breach(program), std::nullopt);
+  program.body = rewrite(program.body);
+  EXPECT_EQ(find_breach(program),
+            "loop i is tensorized, but does not contain one block in the serial loops of its nest");
 }
 
 TEST(TensorizeOwes, TilesThatAreNotSideBySide) {
