@@ -360,7 +360,8 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
 }
 
 void Decoder::barrier(const kernel::Barrier &node) {
-  ++program_.regions[region_].barriers;
+  if (node.scope == kernel::SyncScope::block)
+    ++program_.regions[region_].barriers;
   ++epoch_;
   if (options_.barriers)
     values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,

@@ -62,8 +62,8 @@ struct Argument {
   std::vector<bool> written = {}; ///< for each element: whether an earlier kernel stored it; empty: no element
 };
 
-/// Executed operations, counted per thread; `barriers` are counted per warp. A vector access is one load or
-/// store. Local memory (registers) is not counted.
+/// Executed operations, counted per thread; `barriers` are those of the block, counted per warp. A vector
+/// access is one load or store. Local memory (registers) is not counted.
 struct Stats {
   std::uint64_t multiply_adds = 0; ///< x + a*b in f32 or u32
   std::uint64_t loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;

@@ -146,6 +146,9 @@ TEST(WarpBarriers, AreEnoughForOneWarp) {
   EXPECT_EQ(scopes_of(kernel), std::vector(2, SyncScope::warp)) << kernel::print(kernel);
   expect_right(s);
   EXPECT_EQ(test::expect_certificates(s.source(), kernel), 2);
+  SimExecutor simulator;
+  EXPECT_TRUE(check(s, lower(s), simulator).passed);
+  EXPECT_EQ(simulator.stats().barriers, 0U); // these are __syncthreads
 }
 
 TEST(WarpBarriers, RunOnTheHost) {
