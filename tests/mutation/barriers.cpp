@@ -27,8 +27,10 @@ void drop(Kernel &kernel, Chooser &chooser) {
 
 void weaken(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
-    return kernel::as<Barrier>(stmt) ? std::vector{kernel::make(Barrier{kernel::SyncScope::warp, ""})}
-                                     : std::vector<Stmt>{};
+    const auto *barrier = kernel::as<Barrier>(stmt);
+    return barrier && barrier->scope == kernel::SyncScope::block
+               ? std::vector{kernel::make(Barrier{kernel::SyncScope::warp, ""})}
+               : std::vector<Stmt>{};
   });
 }
 

@@ -17,7 +17,7 @@ const std::vector<Kind> &catalogue() {
     std::vector<Kind> kinds;
     for (auto *group :
          {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds, vector_kinds,
-          launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds, copy_kinds})
+          launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds, copy_kinds, fragment_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
     // An access that is not ordered, or to an element that is not written, may meet an asynchronous copy.

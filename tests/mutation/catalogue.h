@@ -66,5 +66,6 @@ std::vector<Kind> dependence_kinds();
 std::vector<Kind> wrapping_kinds();
 std::vector<Kind> arrival_kinds();
 std::vector<Kind> copy_kinds();
+std::vector<Kind> fragment_kinds();
 
 } // namespace nestsmith::mutation

@@ -90,9 +90,13 @@ std::vector<Kind> launch_kinds() {
   using enum Error;
   const Errors fewer = {unwritten_read, wrong_value, race}, more = {out_of_bounds, race, wrong_value},
                any = {race, out_of_bounds, unwritten_read, wrong_value, misaligned, breach};
+  // A warp that is not whole cannot execute a call.
+  Errors fewer_threads = fewer, more_threads = more;
+  fewer_threads.insert(divergent_barrier);
+  more_threads.insert(divergent_barrier);
   return {
-      {"launch", "threads_fewer", "a block has fewer threads", fewer, extents(true, -1)},
-      {"launch", "threads_more", "a block has more threads", more, extents(true, 1)},
+      {"launch", "threads_fewer", "a block has fewer threads", fewer_threads, extents(true, -1)},
+      {"launch", "threads_more", "a block has more threads", more_threads, extents(true, 1)},
       {"launch", "blocks_fewer", "the grid has fewer blocks: the edge is lost", fewer, extents(false, -1)},
       {"launch", "blocks_more", "the grid has more blocks", more, extents(false, 1)},
       {"launch", "thread_axes_swapped", "threadIdx.x and threadIdx.y are swapped", any, swapped(true)},

@@ -33,13 +33,27 @@ llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("processes"), llvm::cl::init
 llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score to this file"));
 
 /// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
-/// branches, two kernels, tails on all sides, asynchronous copies; and those with dependences through
-/// parameters, and with a last block.
-const std::vector<std::string> sample_rungs = {
-    "transposed/prefetch", "tvm_steps/step5",    "principles/swizzled",     "principles/branch_free",
-    "principles/uniform",  "principles/unfused", "principles/fused",        "gemm/batched",
-    "tangled/in_place",    "tangled/overwrite",  "tangled/overwrite_fused", "tangled/output_read",
-    "wrapping/masks",      "wrapping/divisions", "tangled/split_sum",       "ladder/async"};
+/// branches, two kernels, tails on all sides, asynchronous copies, calls of warps; and those with dependences
+/// through parameters, and with a last block.
+const std::vector<std::string> sample_rungs = {"transposed/prefetch",
+                                               "tvm_steps/step5",
+                                               "principles/swizzled",
+                                               "principles/branch_free",
+                                               "principles/uniform",
+                                               "principles/unfused",
+                                               "principles/fused",
+                                               "gemm/batched",
+                                               "tangled/in_place",
+                                               "tangled/overwrite",
+                                               "tangled/overwrite_fused",
+                                               "tangled/output_read",
+                                               "wrapping/masks",
+                                               "wrapping/divisions",
+                                               "tangled/split_sum",
+                                               "ladder/async",
+                                               "tensor/mma",
+                                               "tensor/swizzled",
+                                               "tensor/joined"};
 constexpr int sample_places = 6; ///< of a kind
 
 /// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.

@@ -1,5 +1,6 @@
 #include "tests/mutation/seed.h"
 
+#include "dsl/intrinsic.h"
 #include "dsl/printer.h"
 
 #include <fmt/format.h>
@@ -53,6 +54,19 @@ private:
       }
       copy.value = expr(x->value, {Place::value, nullptr, 1, true});
       return changed || copy.value.get() != x->value.get() ? kernel::make(copy) : s;
+    }
+    if (const auto *x = kernel::as<kernel::Call>(s)) {
+      kernel::Call copy = *x;
+      bool changed = false;
+      for (std::size_t n = 0; n < copy.places.size(); ++n) {
+        kernel::Place &at = copy.places[n];
+        const auto *rows = x->intrinsic.get().operands[n].as<Rows>();
+        Place place = &x->places[n] == &x->result() ? Place::store_offset : Place::load_offset;
+        Expr old = at.offset;
+        at.offset = expr(old, {place, at.buffer, rows ? static_cast<int>(rows->count) : 1, true});
+        changed = changed || at.offset.get() != old.get();
+      }
+      return changed ? kernel::make(copy) : s;
     }
     return s;
   }
@@ -130,6 +144,13 @@ Stmt rewrite_offsets(const Stmt &body, const Buffer &buffer, Side side, const Of
   };
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) -> Stmt {
     Stmt result = side == Side::stores ? stmt : kernel::map_exprs(stmt, in_loads);
+    if (const auto *call = kernel::as<kernel::Call>(result); call && side != Side::stores) {
+      kernel::Call copy = *call;
+      for (kernel::Place &place : copy.places)
+        if (place.buffer == buffer)
+          place.offset = f(place.offset);
+      result = kernel::make(std::move(copy));
+    }
     const auto *store = kernel::as<kernel::Store>(result);
     if (!store || store->buffer != buffer || side == Side::loads)
       return kernel::map_children(result, rewrite);

@@ -48,7 +48,8 @@ void on_exprs(kernel::Kernel &kernel, Chooser &chooser, const ExprBug &bug);
 void on_stmts(kernel::Kernel &kernel, Chooser &chooser, const StmtBug &bug);
 void on_seqs(kernel::Kernel &kernel, Chooser &chooser, const SeqBug &bug);
 
-/// `f` on every offset into a buffer that `applies` to: of its loads, of its stores, or of both.
+/// `f` on every offset into a buffer that `applies` to: of its loads, of its stores, or of both. Operands of
+/// calls count as loads.
 enum class Side : std::uint8_t { loads, stores, both };
 using OffsetRewrite = std::function<Expr(const Expr &)>;
 kernel::Stmt rewrite_offsets(const kernel::Stmt &body, const Buffer &buffer, Side side, const OffsetRewrite &f);

@@ -33,6 +33,12 @@ void replace_buffer(Kernel &kernel, const Buffer &from, const Buffer &to) {
       copy.buffer = to;
       return kernel::make(std::move(copy));
     }
+    if (const auto *call = kernel::as<kernel::Call>(result)) {
+      kernel::Call copy = *call;
+      for (kernel::Place &place : copy.places)
+        place.buffer = place.buffer == from ? to : place.buffer;
+      return kernel::make(std::move(copy));
+    }
     return kernel::map_children(result, rewrite);
   };
   kernel.body = rewrite(kernel.body);
@@ -194,8 +200,9 @@ void unswizzled(Kernel &kernel, Chooser &chooser) {
 std::vector<Kind> storage_kinds() {
   using enum Error;
   const Errors content = {race, unwritten_read, wrong_value, out_of_bounds};
-  Errors apart = content;
+  Errors apart = content, other = content;
   apart.insert(misaligned);
+  other.insert(breach); // a buffer that is not aligned for vectors
   const std::vector<Side> one = {Side::loads, Side::stores}, both = {Side::both};
   return {
       {"storage",
@@ -220,7 +227,7 @@ std::vector<Kind> storage_kinds() {
        "the alignment that vectors need is not recorded",
        {breach},
        alignment_unstated},
-      {"storage", "wrong_buffer", "a load takes another buffer", content, wrong_buffer},
+      {"storage", "wrong_buffer", "a load takes another buffer", other, wrong_buffer},
       {"storage", "stride_on_one_side", "rows are one element longer for loads or for stores", apart,
        rows(one, 1)},
       {"storage", "pad_on_one_side", "rows are one element shorter for loads or for stores: a lost pad", apart,

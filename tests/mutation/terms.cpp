@@ -1,6 +1,7 @@
 #include "tests/mutation/terms.h"
 
 #include "dsl/function.h"
+#include "dsl/intrinsic.h"
 #include "dsl/ops.h"
 
 #include <bit>
@@ -98,7 +99,7 @@ private:
                                 exec(child, mask);
                             },
                             [&](const kernel::Store &x) { store(x, mask); },
-                            [&](const kernel::Call &) { throw Undecided(); },
+                            [&](const kernel::Call &x) { call(x, mask); },
                             [&](const kernel::Barrier &) {},
                             [&](const kernel::Commit &) {},
                             [&](const kernel::Wait &) {},
@@ -140,6 +141,70 @@ private:
       for (std::size_t t = 0; t < threads_; ++t)
         if (mask[t])
           put(x.buffer, at[t] + static_cast<std::int64_t>(n), t, values[n][t]);
+  }
+
+  /// Each warp evaluates the meaning on the elements that its lanes hold or supply.
+  void call(const kernel::Call &x, const Mask &mask) {
+    const Intrinsic &intrinsic = x.intrinsic;
+    std::vector<Lanes> starts;
+    std::map<Buffer, std::vector<std::vector<nestsmith::Spot>>> spots;
+    for (std::size_t n = 0; n < x.places.size(); ++n) {
+      starts.push_back(value(x.places[n].offset, mask));
+      spots[intrinsic.operands[n].formal] = spots_of(intrinsic.operands[n]);
+    }
+    const Nest &nest = intrinsic.meaning;
+    for (std::size_t warp = 0; warp < threads_; warp += lanes_per_warp) {
+      std::map<Buffer, Memory> elements;
+      for (std::size_t n = 0; n < x.places.size(); ++n)
+        for (const auto &held : spots[intrinsic.operands[n].formal]) {
+          auto thread = warp + static_cast<std::size_t>(held.front().lane);
+          elements[intrinsic.operands[n].formal].push_back(
+              static_cast<std::uint64_t>(get(x.places[n].buffer, starts[n][thread] + held.front().at, thread)));
+        }
+      std::map<Var, std::int64_t> point;
+      each_point(nest.loops, 0, point, [&] {
+        elements.at(nest.body.buffer)[element_of(nest.body.buffer, nest.body.indices, point)] =
+            meant(nest.body.value, elements, point);
+      });
+      auto n = static_cast<std::size_t>(&x.result() - x.places.data());
+      const Memory &results = elements.at(nest.body.buffer);
+      for (std::size_t e = 0; e < results.size(); ++e)
+        for (const nestsmith::Spot &spot : spots[nest.body.buffer][e]) {
+          auto thread = warp + static_cast<std::size_t>(spot.lane);
+          put(x.places[n].buffer, starts[n][thread] + spot.at, thread, static_cast<std::int64_t>(results[e]));
+        }
+    }
+  }
+
+  template <class F>
+  static void each_point(const std::vector<NestLoop> &loops, std::size_t depth,
+                         std::map<Var, std::int64_t> &point, const F &f) {
+    if (depth == loops.size())
+      return f();
+    for (std::int64_t n = 0; n < loops[depth].extent; ++n) {
+      point[loops[depth].var] = n;
+      each_point(loops, depth + 1, point, f);
+    }
+  }
+
+  static std::size_t element_of(const Buffer &formal, const std::vector<Expr> &indices,
+                                const std::map<Var, std::int64_t> &point) {
+    std::int64_t element = 0;
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      element = element * *as_int(formal->shape[d]) + point.at(*indices[d].as<Var>());
+    return static_cast<std::size_t>(element);
+  }
+
+  /// The term of a meaning at one point.
+  std::uint64_t meant(const Expr &e, const std::map<Buffer, Memory> &elements,
+                      const std::map<Var, std::int64_t> &point) {
+    if (const auto *access = e.as<Load>())
+      return elements.at(access->buffer)[element_of(access->buffer, access->indices, point)];
+    if (const auto *conversion = e.as<Cast>())
+      return converted(*conversion, meant(conversion->a, elements, point));
+    if (const auto *x = e.as<Binary>())
+      return term(x->op, meant(x->a, elements, point), meant(x->b, elements, point));
+    throw Undecided();
   }
 
   void put(const Buffer &buffer, std::int64_t at, std::size_t thread, std::int64_t value) {
@@ -233,14 +298,23 @@ private:
     Lanes result = value(x.a, mask);
     for (std::int64_t &lane : result) {
       if (is_float(x.dtype))
-        lane = static_cast<std::int64_t>(
-            mix({conversion, static_cast<std::uint64_t>(x.dtype), static_cast<std::uint64_t>(x.a.dtype()),
-                 static_cast<std::uint64_t>(lane)}));
+        lane = static_cast<std::int64_t>(converted(x, static_cast<std::uint64_t>(lane)));
       else if (is_float(x.a.dtype()) || !is_index(x.dtype))
         throw Undecided();
       else if (x.dtype == DType::i32)
         lane = static_cast<std::int32_t>(lane);
     }
+    return result;
+  }
+
+  /// Every type has the number 0, and every wider type the numbers of the narrower one.
+  std::uint64_t converted(const Cast &x, std::uint64_t term) {
+    if (term == 0)
+      return 0;
+    std::uint64_t result =
+        mix({conversion, static_cast<std::uint64_t>(x.dtype), static_cast<std::uint64_t>(x.a.dtype()), term});
+    if (finite_.count(term) && byte_size(x.dtype) > byte_size(x.a.dtype()))
+      finite_.insert(result);
     return result;
   }
 
@@ -314,19 +388,20 @@ private:
 
   Lanes term(const Binary &x, const Mask &mask) {
     Lanes a = value(x.a, mask), b = value(x.b, mask);
-    for (std::size_t t = 0; t < threads_; ++t) {
-      auto left = static_cast<std::uint64_t>(a[t]), right = static_cast<std::uint64_t>(b[t]);
-      if (x.op == BinaryOp::add)
-        left += right; // the sum of its summands' hashes: in any order, and 0 is none
-      else if (x.op == BinaryOp::mul && (left == 0 || right == 0) && finite_.count(left + right))
-        left = 0;
-      else if (x.op == BinaryOp::mul)
-        left = mix({product, std::min(left, right), std::max(left, right)});
-      else
-        left = mix({operation, static_cast<std::uint64_t>(x.op), left, right});
-      a[t] = static_cast<std::int64_t>(left);
-    }
+    for (std::size_t t = 0; t < threads_; ++t)
+      a[t] = static_cast<std::int64_t>(
+          term(x.op, static_cast<std::uint64_t>(a[t]), static_cast<std::uint64_t>(b[t])));
     return a;
+  }
+
+  std::uint64_t term(BinaryOp op, std::uint64_t left, std::uint64_t right) const {
+    if (op == BinaryOp::add)
+      return left + right; // the sum of its summands' hashes: in any order, and 0 is none
+    if (op == BinaryOp::mul && (left == 0 || right == 0) && finite_.count(left + right))
+      return 0;
+    if (op == BinaryOp::mul)
+      return mix({product, std::min(left, right), std::max(left, right)});
+    return mix({operation, static_cast<std::uint64_t>(op), left, right});
   }
 
   const kernel::Kernel &kernel_;
