@@ -56,6 +56,43 @@ Case any_setting(Random &random, std::uint64_t generated) {
   return case_of(computation, shape, dtype, arch);
 }
 
+/// A product on matrix units, or sums of rows.
+Case setting_for_warps(Random &random) {
+  using enum DType;
+  std::string arch =
+      random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_80", "sm_86", "sm_90a", "sm_120", "sm_75"});
+  bool product = random.chance(85);
+  static const Names products = {"gemm",    "gemm",           "gemm_nt", "gemm_nt",      "gemm_tn",
+                                 "gemm_tt", "gemm_bias_relu", "matmul",  "batched_gemm", "accumulate_nt"};
+  std::string name = product ? random.pick(products) : random.chance(60) ? "broadcast" : "column_sums";
+  const Computation &computation = *std::ranges::find(computations(), name, &Computation::name);
+  DType dtype = product ? random.pick(std::vector{f16, f16, f16, bf16, tf32, tf32, i8, i8, u8, f32, u32})
+                        : random.pick(std::vector{f32, i32, u32});
+  Shape shape;
+  if (product) {
+    constexpr std::int64_t most = 30000;
+    do
+      shape = {random.pick({1, 7, 8, 15, 16, 16, 17, 24, 31, 32, 33, 40, 48, 64}),
+               random.pick({1, 2, 4, 7, 8, 8, 9, 16, 16, 17, 24, 32, 33, 40}),
+               random.pick({1, 4, 8, 15, 16, 16, 17, 24, 31, 32, 33, 40, 48, 64, 96})};
+    while (shape[0] * shape[1] * shape[2] > most);
+  } else {
+    shape = {random.pick({1, 2, 3, 4, 7, 8}), random.pick({1, 4, 8, 31, 32, 33, 40}),
+             random.pick({1, 16, 31, 32, 33, 64, 65, 96})};
+  }
+  if (name == "column_sums")
+    shape = {shape[2], shape[0]};
+  if (computation.rank == 4)
+    shape.insert(shape.begin(), random.pick({1, 2}));
+  if (computation.symbolic && random.chance(12)) {
+    std::int64_t unit = random.pick({1, 1, 8});
+    for (std::int64_t &extent : shape)
+      extent = (extent + unit - 1) / unit * unit;
+    shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
+  }
+  return case_of(computation, shape, dtype, arch);
+}
+
 } // namespace
 
 // --- The schedule -------------------------------------------------------------------------------------
@@ -223,7 +260,7 @@ const Block *Author::unbound_block() const {
 // ---- what is owed
 
 void Author::mend() {
-  limit_ = most_directives;
+  limit_ = most_;
   std::vector<Obligation> owed = s_.obligations();
   for (int round = 0; round < 10 && s_.trace().size() < limit_ && !owed.empty(); ++round) {
     std::size_t before = s_.trace().size();
@@ -293,9 +330,11 @@ void Author::pay_by_binding(const std::string &culprit, Axis axis) {
 Draft draft(std::uint64_t seed, std::uint64_t computations,
             const std::function<void(const Draft &, const Directive &)> &about_to) {
   Random random(seed);
-  Case setting = any_setting(random, computations);
+  bool warps = random.chance(12);
+  Case setting = warps ? setting_for_warps(random) : any_setting(random, computations);
   Draft made{setting, Schedule(setting.source, make_target(setting.arch)), {}};
-  Author(made, random, about_to).write();
+  Author author(made, random, about_to);
+  warps ? author.write_for_warps() : author.write();
   made.setting.directives = made.schedule.trace();
   return made;
 }

@@ -10,7 +10,7 @@
 
 namespace nestsmith::fuzz {
 
-inline constexpr std::size_t most_directives = 25;
+inline constexpr std::size_t most_directives = 25, most_directives_for_warps = 90;
 
 struct Attempts {
   std::size_t tried = 0, refused = 0;
@@ -26,9 +26,9 @@ struct Draft {
 /// The generated computations are those of the seeds from 1 to this number, unless another is given.
 inline constexpr std::uint64_t usual_computations = 4000;
 
-/// The schedule of this seed: the same on every host. Every second one is of a computation of the table, the
-/// others are of generated computations, so many. Refusals are part of the game; any other exception comes
-/// through. `about_to` sees each directive before it is applied.
+/// The schedule of this seed: the same on every host. One in eight is for warps. Of the others, every second
+/// one is of a computation of the table, and the rest are of generated computations, so many. Refusals are part
+/// of the game; any other exception comes through. `about_to` sees each directive before it is applied.
 Draft draft(std::uint64_t seed, std::uint64_t computations = usual_computations,
             const std::function<void(const Draft &, const Directive &)> &about_to = {});
 

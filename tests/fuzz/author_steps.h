@@ -1,6 +1,8 @@
 #pragma once
-/// How a random schedule is written: author.cpp begins and mends it, author_nest.cpp schedules one nest.
+/// How a random schedule is written: author.cpp begins and mends it, author_nest.cpp schedules one nest, and
+/// author_warps.cpp one for warps.
 
+#include "schedules/tensor/tiles.h"
 #include "tests/fuzz/author.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/wander.h"
@@ -22,12 +24,22 @@ struct Roles {
   }
 };
 
+/// How a product is distributed over the warps of a block.
+struct WarpTile {
+  std::int64_t rows, columns; ///< of warps
+  tensor::Instruction unit;
+  bool call; ///< the matrix unit computes it, otherwise each lane its own elements
+  std::string warp = {}, k_outer = {}, k_step = {}; ///< loops
+  std::string batch = {};                           ///< the index of a batch, in maps: "b, " or nothing
+};
+
 class Author {
 public:
   Author(Draft &draft, Random &random, const std::function<void(const Draft &, const Directive &)> &about_to)
       : draft_(draft), s_(draft.schedule), random_(random), about_to_(about_to) {}
 
   void write();
+  void write_for_warps();
 
 private:
   bool chance(std::size_t percent) { return random_.chance(percent); }
@@ -103,6 +115,20 @@ private:
   /// Reverses the innermost loop of a block in odd iterations of the loop around it.
   void snake(const std::string &name);
 
+  // ---- warps
+
+  Names split(const std::string &loop, std::vector<std::int64_t> factors); ///< empty if refused
+  Names loops_inside(const std::string &name, const std::string &outer) const;
+  /// Binds 8 rows and 4 groups of `width` columns to the lanes.
+  void to_lanes(const std::string &row, const std::string &column, std::int64_t width);
+  std::string sums_in_fragment(const std::string &name);
+  void product_of_warps(const std::string &name, Names around);
+  void overlap_for_warps(const std::string &name, const Names &fragments, const WarpTile &tile);
+  std::string operand_of_warps(const std::string &name, const std::string &operand, const WarpTile &tile);
+  void load_fragment(const std::string &fragment, bool a, bool along_k, bool from_shared, const WarpTile &tile);
+  void share_among_warps(const std::string &copy, bool a, bool along_k, const WarpTile &tile);
+  void sums_of_warps(const std::string &name, const Names &around);
+
   // ---- what is owed
 
   /// A few tries to pay what the schedule owes, as its messages say.
@@ -116,6 +142,7 @@ private:
   Schedule &s_;
   Random &random_;
   const std::function<void(const Draft &, const Directive &)> &about_to_;
+  std::size_t most_ = most_directives;
   std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed
   Names dots_;                              ///< loops that an intrinsic may replace
   std::string part_; ///< the loop over partial sums that blocks share with one counter; empty: none

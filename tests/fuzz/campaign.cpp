@@ -70,6 +70,10 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
   tally.intrinsic += verdict.intrinsic;
   tally.several_kernels += verdict.kernels > 1;
   tally.infinite += verdict.infinite;
+  tally.warps += verdict.warps;
+  tally.fragment += verdict.fragment;
+  tally.call += verdict.call;
+  tally.warp_barrier += verdict.warp_barrier;
   tally.texts[std::min(verdict.architecture, Tally::most_architectures - 1)] += verdict.texts;
   std::set<std::size_t> parts;
   for (const Directive &directive : made.schedule.trace())
@@ -178,7 +182,11 @@ std::string report(const Tally &tally) {
                             {"narrow vectors", tally.narrow_vector},
                             {"an intrinsic", tally.intrinsic},
                             {"several kernels", tally.several_kernels},
-                            {"infinities", tally.infinite}})
+                            {"infinities", tally.infinite},
+                            {"warps or lanes", tally.warps},
+                            {"fragments", tally.fragment},
+                            {"calls of a warp", tally.call},
+                            {"__syncwarp", tally.warp_barrier}})
     text += fmt::format("  {:<18} {:>9} ({:.1f} %)\n", what, part, share(part, exact));
   text += fmt::format("{} texts compiled for {} architectures in turn\n", tally.compiled(),
                       tally.texts.size() - static_cast<std::size_t>(std::ranges::count(tally.texts, 0U)));

@@ -19,7 +19,7 @@ struct Tally {
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
   /// Of the schedules that were exact:
   std::uint64_t shared = 0, pipeline = 0, vector = 0, narrow_vector = 0, intrinsic = 0, several_kernels = 0,
-                infinite = 0;
+                infinite = 0, warps = 0, fragment = 0, call = 0, warp_barrier = 0;
   /// Their kernels that NVRTC took, by the architecture's place in its list.
   std::array<std::uint64_t, most_architectures> texts = {};
   /// Of each primitive, in the order of all_primitives(): how often it was tried and refused, and in how

@@ -33,8 +33,9 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
   std::string figures = report(tally);
   EXPECT_EQ(tally.schedules, 2000U);
   EXPECT_GT(tally.of(Kind::exact), 1000U) << figures;
-  for (std::uint64_t reached : {tally.shared, tally.pipeline, tally.vector, tally.narrow_vector,
-                                tally.several_kernels, tally.intrinsic})
+  for (std::uint64_t reached :
+       {tally.shared, tally.pipeline, tally.vector, tally.narrow_vector, tally.several_kernels, tally.intrinsic,
+        tally.warps, tally.fragment, tally.call})
     EXPECT_GT(reached, 10U) << figures;
   EXPECT_GT(tally.shared, 400U) << figures;
   EXPECT_GT(tally.infinite, 200U) << figures;
@@ -95,7 +96,7 @@ TEST(Fuzz, ASeedGivesOneSchedule) {
   for (std::uint64_t seed : {7, 70, 700}) {
     Draft first = draft(seed), second = draft(seed);
     EXPECT_EQ(to_json(trace_of(first.setting)), to_json(trace_of(second.setting)));
-    EXPECT_LE(first.schedule.trace().size(), most_directives);
+    EXPECT_LE(first.schedule.trace().size(), most_directives_for_warps);
   }
 }
 

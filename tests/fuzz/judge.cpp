@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "dsl/error.h"
 #include "dsl/interpret.h"
+#include "dsl/intrinsic.h"
 #include "dsl/specialise.h"
 #include "lowering/lower.h"
 #include "runtime/check/blame.h"
@@ -42,13 +43,19 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
   walk(schedule.program().body, [&](const Stmt &stmt) {
     const auto *loop = as<For>(stmt);
     verdict.pipeline = verdict.pipeline || (loop && !loop->pipeline().empty());
+    verdict.warps = verdict.warps || (loop && (loop->axis() == Axis::warp || loop->axis() == Axis::lane));
     return true;
   });
+  for (const Block *block : blocks_of(schedule.program().body))
+    verdict.fragment = verdict.fragment || block->body.buffer->scope == Scope::warp;
   for (const kernel::Kernel &kernel : plan.kernels) {
     verdict.shared = verdict.shared || !kernel.shared.empty();
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *store = kernel::as<kernel::Store>(stmt);
       verdict.vector = verdict.vector || (store && store->lanes > 1);
+      const auto *barrier = kernel::as<kernel::Barrier>(stmt);
+      verdict.warp_barrier = verdict.warp_barrier || (barrier && barrier->scope == kernel::SyncScope::warp);
+      verdict.call = verdict.call || kernel::as<kernel::Call>(stmt);
     });
     kernel::walk_exprs(kernel.body, [&](const Expr &node) {
       verdict.vector = verdict.vector || (node.as<Load>() && node.lanes() > 1);
@@ -58,12 +65,18 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
   }
 }
 
-bool copies_asynchronously(const kernel::Plan &plan) {
-  bool found = false;
+/// Whether the architecture has what the statements of the kernels need.
+bool supports(Arch arch, const kernel::Plan &plan) {
+  bool all = true;
   for (const kernel::Kernel &kernel : plan.kernels)
-    kernel::walk(kernel.body,
-                 [&](const kernel::Stmt &stmt) { found = found || kernel::as<kernel::Commit>(stmt); });
-  return found;
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      const auto *call = kernel::as<kernel::Call>(stmt);
+      if (kernel::as<kernel::Commit>(stmt))
+        all = all && arch.has(Feature::cp_async);
+      else if (call && call->intrinsic.get().feature)
+        all = all && arch.has(*call->intrinsic.get().feature);
+    });
+  return all;
 }
 
 /// The text is the same for every architecture that has its instructions; what a schedule's own has are limits.
@@ -73,8 +86,7 @@ void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> t
   try {
     const cuda::Nvrtc &nvrtc = cuda::Nvrtc::get();
     std::vector<Arch> all = nvrtc.arches(), arches = all;
-    if (copies_asynchronously(plan))
-      std::erase_if(arches, [](Arch each) { return !each.has(Feature::cp_async); });
+    std::erase_if(arches, [&](Arch each) { return !supports(each, plan); });
     if (turn)
       arch = arches[*turn % arches.size()];
     verdict.architecture = static_cast<std::size_t>(std::ranges::find(all, arch) - all.begin());

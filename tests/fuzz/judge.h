@@ -39,8 +39,10 @@ struct Verdict {
   std::string message;
   /// What the kernels of an exact schedule have.
   bool shared = false, pipeline = false, vector = false, intrinsic = false;
-  bool narrow_vector = false; ///< a vector of elements of less than 4 bytes
-  bool infinite = false;      ///< the runs with infinities were among those of the kernel
+  bool warps = false, fragment = false;    ///< loops bound to warps or lanes; buffers spread over lanes
+  bool call = false, warp_barrier = false; ///< an intrinsic of a warp; __syncwarp
+  bool narrow_vector = false;              ///< a vector of elements of less than 4 bytes
+  bool infinite = false;                   ///< the runs with infinities were among those of the kernel
   std::size_t kernels = 0;
   std::size_t texts = 0;        ///< that NVRTC took: all kernels of a plan, or none
   std::size_t architecture = 0; ///< that it took them for, a place among Nvrtc::arches()
