@@ -17,11 +17,15 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
     edit.refuse("transform_layout.scope",
                 fmt::format("{} is global, expected shared, local or warp; use set_scope first", buffer->name),
                 {writer.id->name});
-  bool replicated = buffer->scope == Scope::warp && map.logical().size() == physical_rank(buffer) + 1;
+  bool replicated =
+      buffer->scope == Scope::warp && !layout.map && map.logical().size() == physical_rank(buffer) + 1;
   if (map.logical().size() != physical_rank(buffer) && !replicated)
     edit.refuse("transform_layout.rank",
-                fmt::format("the map takes {} indices, but {} is stored by {}", map.logical().size(),
-                            buffer->name, physical_rank(buffer)),
+                fmt::format("the map takes {} indices, but {} is stored by {}{}", map.logical().size(),
+                            buffer->name, physical_rank(buffer),
+                            buffer->scope == Scope::warp && layout.map
+                                ? "; the replica is an index of the first map"
+                                : ""),
                 {writer.id->name});
   if (!layout.strides.empty() || layout.swizzle)
     edit.refuse("transform_layout.first",

@@ -14,7 +14,8 @@ namespace nestsmith::primitives {
 /// Requires [transform_layout.temporary]: W writes a temporary, because the caller determines the layout of a
 ///   parameter.
 /// Requires [transform_layout.scope]: the temporary is in shared or local memory.
-/// Requires [transform_layout.rank]: the rank of the map equals the number of stored dimensions.
+/// Requires [transform_layout.rank]: the rank of the map equals the number of stored dimensions. The first map
+///   of a temporary in the scope `warp` may have one more index, the replica (dsl/fragment.h).
 /// Requires [transform_layout.first]: the temporary is neither padded nor swizzled yet.
 /// Requires [transform_layout.invertible]: the map is injective on the allocated part.
 /// Ensures: the sequential meaning is unchanged. Obligations: the map is invertible on the part that is

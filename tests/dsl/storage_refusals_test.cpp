@@ -39,6 +39,16 @@ TEST(TransformLayoutRefuses, WrongRank) {
                  "the map takes 2 indices, but B_shared is stored by 3", {"B_shared"});
 }
 
+TEST(TransformLayoutRefuses, ReplicaOfALayout) {
+  Schedule s(test::gemm(32, 8, 8));
+  auto AB = s.block("AB");
+  s.set_scope(AB, Scope::warp);
+  s.transform_layout(AB, "i, j -> i, j");
+  expect_refused(s, "transform_layout.rank", [&] { s.transform_layout(AB, "i, j, r -> r, i, j"); },
+                 "the map takes 3 indices, but AB is stored by 2; the replica is an index of the first map",
+                 {"AB"});
+}
+
 TEST(TransformLayoutRefuses, PaddedOrSwizzled) {
   Tiled padded, swizzled;
   padded.s.storage_align(padded.tile, 0, 2, 1);
