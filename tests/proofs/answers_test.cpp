@@ -66,6 +66,22 @@ TEST(AnswersTest, OfFusedLoopsOfSizesAreProved) {
   EXPECT_FALSE(holds(floordiv(Expr(i), rows) < Expr(rows)));
 }
 
+/// Products of digits with a size, as in the offset of an element that a lane holds.
+TEST(AnswersTest, OfDigitsTimesASizeAreProved) {
+  Var size = make_size("size", {.max = 1 << 15}), tid = make_var("tid");
+  auto holds = [&](const Expr &condition) {
+    Answer made = answer(Answer::Kind::condition, condition, boolean(true), tid, {0, 255});
+    made.known[size] = {};
+    return prove(made).proved();
+  };
+  Expr row = floordiv(floormod(Expr(tid), 32), 4);
+  EXPECT_TRUE(holds(equal(row * size, floormod(floordiv(Expr(tid), 4), 8) * size)));
+  EXPECT_TRUE(holds(Expr(0) <= row * size));
+  EXPECT_TRUE(holds(row * size <= Expr(size) * 7));
+  EXPECT_FALSE(holds(row * size <= Expr(size) * 7 - 1));
+  EXPECT_FALSE(holds(equal(row * size, floormod(floordiv(Expr(tid), 4), 16) * size)));
+}
+
 /// The load's index was simplified wrongly.
 TEST(AnswersThatAreFalse, AreFoundInsideOfData) {
   Var i = make_var("i");

@@ -32,6 +32,15 @@ TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
   }
 }
 
+/// Offsets of lanes are digits of threadIdx.x.
+TEST(Kernels, OfMatrixUnitsAreProvedForAllSizes) {
+  for (const char *name : {"tensor/mma", "tensor/swizzled"}) {
+    Proof proof = lowered(rung(name), case_of(rung(name), "any size"))->prove();
+    EXPECT_GT(proof.proved_of(Claim::in_bounds), 0) << name;
+    EXPECT_THAT(proof.failures, testing::IsEmpty()) << name;
+  }
+}
+
 /// The blocks of a tile share a counter.
 Lowered with_arrivals() {
   Knobs knobs(parse_knobs("split_k=4"));

@@ -139,11 +139,8 @@ int run() {
   Answers answers; // from here on
   if (everything)
     prove_rules(report);
-  // The prover cannot decide the offsets of lanes yet: products of a digit of threadIdx.x with a size, and XORs
-  // of such digits. So the rungs of matrix units are proved only if they are named.
   for (const Rung &rung : builtin_rungs())
-    if ((everything && rung.dtypes.empty()) ||
-        std::find(names.begin(), names.end(), rung.full_name()) != names.end())
+    if (everything || std::find(names.begin(), names.end(), rung.full_name()) != names.end())
       for (const Case &at : cases_of(rung))
         prove_kernels(rung, at, report);
   prove_random(seed, random_schedules, report);

@@ -202,6 +202,10 @@ void Prover::assume_zero(const Poly &given) {
     for (const auto &[key, value] : quotients_)
       quotients.emplace(std::vector<Poly>{normal(key[0]), normal(key[1])}, normal(value));
     quotients_ = std::move(quotients);
+    std::map<Poly, Whole> wholes;
+    for (const auto &[q, whole] : whole_quotients_)
+      wholes.emplace(normal(q), Whole{normal(whole.dividend), whole.divisor});
+    whole_quotients_ = std::move(wholes);
     return;
   }
   assume(equal(p, Poly(0)));
@@ -220,6 +224,9 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   if (Poly taken; y.is_constant()) // [rule.divide.taken_out]
     if (taken = x.multiples(y.constant()); !(taken == Poly(0)))
       return taken + quotient(x - y * taken, y);
+  if (auto inner = y.is_constant() ? whole_quotients_.find(x) : whole_quotients_.end();
+      inner != whole_quotients_.end()) // [rule.digit.quotient]
+    return quotient(inner->second.dividend, Poly(times(inner->second.divisor, y.constant())));
   std::vector<Poly> above; // x < y*p gives q < p: a product of unknowns, which Z3 does not see through
   for (const Formula &fact : facts_)
     if (fact.kind == Formula::Kind::at_least_0)
@@ -245,10 +252,30 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   define(at_least_0(x - y * q));
   define(at_least_0(y - Poly(1) - (x - y * q)));
   if (y.is_constant())
-    remainders_[x - y * q] = y.constant() - 1;
+    note_digits(x, y.constant(), q);
   for (const Poly &p : above)
     assume(less(q, p));
   return q;
+}
+
+/// q is x // y. The digits x // a % (b/a) = x//a - b/a*(x//b) are in [0, b/a), where b is a multiple of a. Z3
+/// does not see it in their products with unknowns.
+void Prover::note_digits(const Poly &x, Integer y, const Poly &q) {
+  remainders_[x - Poly(y) * q] = y - 1;
+  auto note = [&](const Poly &low, Integer a, const Poly &high, Integer b) {
+    if (a == b || b % a != 0)
+      return;
+    Poly digit = low - Poly(b / a) * high;
+    remainders_[digit] = b / a - 1;
+    define(at_least_0(digit));
+    define(less(digit, Poly(b / a)));
+  };
+  for (const auto &[other, known] : whole_quotients_)
+    if (known.dividend == x) {
+      note(q, y, other, known.divisor);
+      note(other, known.divisor, q, y);
+    }
+  whole_quotients_.emplace(q, Whole{x, y});
 }
 
 Poly Prover::choose(const Formula &condition, const Poly &x, const Poly &y) {

@@ -92,11 +92,17 @@ private:
   Verdict refute(const std::vector<Formula> &facts, Help help);
   Formula normal(const Formula &f) const;
   void define(const Formula &fact);
+  void note_digits(const Poly &x, Integer y, const Poly &q);
 
   std::unique_ptr<Engine> engine_;
   std::vector<std::string> names_;
   std::vector<Formula> definitions_, facts_;
   std::map<std::vector<Poly>, Poly> quotients_, xors_;
+  struct Whole {
+    Poly dividend;
+    Integer divisor;
+  };
+  std::map<Poly, Whole> whole_quotients_; ///< the quotients by constants
   std::map<int, Poly> replaced_;
   std::map<int, Interval> bounds_;
   std::map<Poly, Integer> remainders_; ///< by constants, and the largest value of each
