@@ -146,20 +146,50 @@ Schedule split_sum(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
+/// C = A*B, where each of 4 warps computes a row of a tile, and copies its row of A to shared memory: barriers
+/// of the warps.
+Schedule own_tiles(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("own_tiles");
+  Expr n = extent(w, shape);
+  Tensor a = w.placeholder("A", {n, n}, dtype), b = w.placeholder("B", {n, n}, dtype);
+  Reduce r = reduce_axis("k", n);
+  Tensor c = w.compute("C", {n, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(r, j), r); });
+  Schedule s(w.output({c}), target);
+  auto C = s.block("C");
+  auto out = s.cache_write(C, Scope::local);
+  auto [i, j, k] = s.loops<3>(C);
+  auto [i_block, warp] = s.split(i, {infer, 4});
+  auto [j_block, lane] = s.split(j, {infer, 32});
+  auto [k_outer, k_inner] = s.split(k, {infer, 32});
+  s.reorder({i_block, j_block, warp, lane, k_outer, k_inner});
+  s.reverse_compute_at(out, lane);
+  s.bind(i_block, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(warp, Axis::warp);
+  s.bind(lane, Axis::lane);
+  auto tile = s.cache_read(C, "A", Scope::shared);
+  s.compute_at(tile, k_outer);
+  auto own = s.loops_below(tile, k_outer);
+  s.bind(own[0], Axis::warp);
+  s.bind(own[1], Axis::lane);
+  return s;
+}
+
 } // namespace
 
 const std::vector<Rung> &seeded_rungs() {
   static const std::vector<Rung> all = [] {
     std::vector<Rung> rungs = builtin_rungs();
-    auto add = [&](const char *group, const char *name,
-                   Schedule (*build)(const Shape &, DType, const Target &)) {
-      rungs.push_back({.tutorial = group, .name = name, .summary = "", .build = build, .tile = {12}});
+    auto add = [&](const char *group, const char *name, Schedule (*build)(const Shape &, DType, const Target &),
+                   std::int64_t tile = 12) {
+      rungs.push_back({.tutorial = group, .name = name, .summary = "", .build = build, .tile = {tile}});
     };
     add("tangled", "in_place", in_place);
     add("tangled", "overwrite", overwrite);
     add("tangled", "overwrite_fused", overwrite_fused);
     add("tangled", "output_read", output_read);
     add("tangled", "split_sum", split_sum);
+    add("tangled", "own_tiles", own_tiles, 36);
     add("wrapping", "masks", masks);
     add("wrapping", "divisions", divisions);
     return rungs;

@@ -34,7 +34,7 @@ llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score 
 
 /// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
 /// branches, two kernels, tails on all sides, asynchronous copies, calls of warps; and those with dependences
-/// through parameters, and with a last block.
+/// through parameters, with a last block, and with a tile for each warp.
 const std::vector<std::string> sample_rungs = {"transposed/prefetch",
                                                "tvm_steps/step5",
                                                "principles/swizzled",
