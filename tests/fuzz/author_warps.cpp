@@ -117,16 +117,8 @@ void Author::product_of_warps(const std::string &name, Names around) {
   for (const std::string &operand : operands)
     if (std::string fragment = operand_of_warps(name, operand, tile); !fragment.empty())
       fragments.push_back(fragment);
-  if (chance(97) && go("decompose_reduction", {BlockName{name}, LoopName{tile.k_outer}})) {
-    Names zeros = loops_inside(results().front(), tile.warp);
-    if (zeros.size() == 4 &&
-        go("reorder", {std::vector<LoopName>{{zeros[0]}, {zeros[2]}, {zeros[1]}, {zeros[3]}}}) &&
-        go("fuse", {LoopName{zeros[0]}, LoopName{zeros[2]}})) {
-      std::string row = results().front();
-      if (go("fuse", {LoopName{zeros[1]}, LoopName{zeros[3]}}))
-        to_lanes(row, results().front(), 2);
-    }
-  }
+  if (chance(97))
+    clear_by_lanes(name, tile);
   call ? void(go("tensorize", {LoopName{rows[3]}, Word{unit.name}})) : to_lanes(rows[3], columns[3], 2);
   if (Names own = loops_inside(out, tile.warp); own.size() >= 2)
     to_lanes(own[own.size() - 2], own.back(), 2);
@@ -134,6 +126,20 @@ void Author::product_of_warps(const std::string &name, Names around) {
     if (has_loop(loop) && chance(50))
       go("unroll", {LoopName{loop}});
   overlap_for_warps(name, fragments, tile);
+}
+
+/// The lanes that hold the sums initialise them.
+void Author::clear_by_lanes(const std::string &name, const WarpTile &tile) {
+  if (!go("decompose_reduction", {BlockName{name}, LoopName{tile.k_outer}}))
+    return;
+  Names zeros = loops_inside(results().front(), tile.warp);
+  if (zeros.size() != 4 ||
+      !go("reorder", {std::vector<LoopName>{{zeros[0]}, {zeros[2]}, {zeros[1]}, {zeros[3]}}}) ||
+      !go("fuse", {LoopName{zeros[0]}, LoopName{zeros[2]}}))
+    return;
+  std::string row = results().front();
+  if (go("fuse", {LoopName{zeros[1]}, LoopName{zeros[3]}}))
+    to_lanes(row, results().front(), 2);
 }
 
 void Author::overlap_for_warps(const std::string &name, const Names &fragments, const WarpTile &tile) {
