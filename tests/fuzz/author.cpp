@@ -327,6 +327,8 @@ void Author::pay_by_binding(const std::string &culprit, Axis axis) {
   go("bind", {LoopName{at}, Word{std::string(name(axis))}});
 }
 
+bool is_for_warps(std::uint64_t seed) { return Random(seed).chance(12); }
+
 Draft draft(std::uint64_t seed, std::uint64_t computations,
             const std::function<void(const Draft &, const Directive &)> &about_to) {
   Random random(seed);

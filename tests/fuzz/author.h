@@ -26,6 +26,9 @@ struct Draft {
 /// The generated computations are those of the seeds from 1 to this number, unless another is given.
 inline constexpr std::uint64_t usual_computations = 4000;
 
+/// Whether the schedule of this seed is for warps: one in eight is.
+bool is_for_warps(std::uint64_t seed);
+
 /// The schedule of this seed: the same on every host. One in eight is for warps. Of the others, every second
 /// one is of a computation of the table, and the rest are of generated computations, so many. Refusals are part
 /// of the game; any other exception comes through. `about_to` sees each directive before it is applied.

@@ -85,6 +85,8 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
 /// Judges seeds until one breaks a promise or `stop` holds.
 void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
   for (; !stop(shared.next); ++shared.next) {
+    if (plan.only_warps && !is_for_warps(shared.next))
+      continue;
     rearm();
     Kind kind = Kind::threw;
     try {

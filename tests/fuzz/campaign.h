@@ -47,6 +47,7 @@ struct Plan {
   std::uint64_t count = 0;                         ///< schedules; 0: no limit
   double seconds = 0;                              ///< 0: no limit
   std::uint64_t computations = usual_computations; ///< generated ones to choose from
+  bool only_warps = false;                         ///< skip the seeds of other schedules
   std::uint64_t compile = 0; ///< every so many are compiled by NVRTC, for its architectures in turn; 0: none
   std::size_t failures = 20; ///< after so many it stops
   std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};

@@ -20,6 +20,7 @@ const std::vector<cli::Option> options = {
     {"count", "N", "schedules; without --seconds 2000"},
     {"seconds", "N", "stop after so many seconds"},
     {"computations", "N", "generated computations to choose from, for half of the schedules (4000; 0: none)"},
+    {"warps", "", "skip the seeds of schedules that are not for warps: seven of eight"},
     {"compile", "N", "compile every Nth by NVRTC, for its architectures in turn (200; 0: none)"},
     {"failures", "N", "stop after so many (20)"},
     {"save", "FOLDER", "write the trace of each failure there"},
@@ -89,6 +90,7 @@ int fuzz_for(const cli::Arguments &arguments) {
   Plan plan{.first_seed = seed,
             .count = number("count", arguments.has("seconds") ? 0 : 2000),
             .computations = computations,
+            .only_warps = arguments.has("warps"),
             .compile = number("compile", 200)};
   plan.failures = number("failures", 20);
   plan.seconds = static_cast<double>(number("seconds", 0));
