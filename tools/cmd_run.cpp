@@ -1,11 +1,10 @@
 #include "dsl/error.h"
-#include "runtime/lessons/published.h"
 #include "runtime/model/explain.h"
 #include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/knob_choice.h"
-#include "tools/run_table.h"
+#include "tools/run_notes.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,71 +13,6 @@
 namespace nestsmith::cli {
 
 namespace {
-
-/// The published table of a built-in rung's tutorial, or null.
-const PublishedTable *published_table(const Context &context, const std::string &rung) {
-  bool ours = context.rungs.data() == builtin_rungs().data();
-  auto slash = rung.find('/');
-  return ours && slash != std::string::npos ? published(rung.substr(0, slash)) : nullptr;
-}
-
-const PublishedRow *published_row(const Context &context, const std::string &rung) {
-  const PublishedTable *table = published_table(context, rung);
-  return table ? table->find(rung.substr(rung.find('/') + 1)) : nullptr;
-}
-
-std::string published_cell(const Context &context, const std::string &rung) {
-  const PublishedRow *figures = published_row(context, rung);
-  return figures ? fmt::format("{} {}", to_string(*figures), published_table(context, rung)->unit) : "";
-}
-
-/// The authors of published figures, a line for each tutorial, with the figures if the table omits them.
-std::string published_notes(const Context &context, const std::vector<Climbed> &rows, bool in_table) {
-  std::vector<const PublishedTable *> tables;
-  for (const Climbed &row : rows)
-    if (published_row(context, row.name) && std::ranges::count(tables, published_table(context, row.name)) == 0)
-      tables.push_back(published_table(context, row.name));
-  std::string text;
-  for (const PublishedTable *table : tables) {
-    const PublishedRow *cublas = table->find("");
-    text += fmt::format("\npublished for {}: {}; M = N = K is in brackets{}\n", table->tutorial, table->source,
-                        cublas ? fmt::format("; cuBLAS: {} {}", to_string(*cublas), table->unit) : "");
-    for (const Climbed &row : rows)
-      if (!in_table && published_row(context, row.name) && published_table(context, row.name) == table)
-        text += fmt::format("  {}: {}\n", row.name, published_cell(context, row.name));
-  }
-  return folded_lines(text);
-}
-
-/// The reasons for variants, one line for each row.
-std::string variant_notes(const std::vector<Climbed> &rows) {
-  std::string text;
-  for (const Climbed &row : rows)
-    if (row.variant)
-      text += fmt::format("{}{} takes its {} form: {}\n", text.empty() ? "\n" : "", row.name, row.variant->name,
-                          row.variant->why);
-  return folded_lines(text);
-}
-
-/// The records from which rungs take their knobs, one line for each row with a table.
-std::string table_notes(const std::vector<Climbed> &rows) {
-  std::string text;
-  for (const Climbed &row : rows)
-    if (row.use)
-      text += fmt::format("{}{} {}: {}\n", text.empty() ? "\n" : "", row.name, to_text(*row.use),
-                          to_string(row.knobs));
-  return folded_lines(text);
-}
-
-/// The runs of the checks that were skipped, one line for each: "softmax: not checked: integer mode: …".
-std::string skipped_notes(const std::vector<Climbed> &rows) {
-  std::string text;
-  for (const Climbed &row : rows)
-    for (const SkippedRun &run : by_reason(row.check.skipped))
-      text +=
-          fmt::format("{}{}: not checked: {}: {}\n", text.empty() ? "\n" : "", row.name, run.label, run.why);
-  return folded_lines(text);
-}
 
 /// The errors of a row, below it.
 std::string failure_text(const Climbed &row) {
@@ -170,28 +104,15 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   });
 }
 
-/// Notes on the rows and on the climb.
 void write_machine(llvm::json::OStream &json, const Machine &machine) {
   json.attribute("device", std::string(machine.executor->name()));
   json.attribute("simulated", machine.simulated());
 }
 
-/// The most serious exit code: a wrong result precedes a refused schedule.
-ExitCode code_of(const std::vector<Climbed> &rows) {
-  for (ExitCode code :
-       {ExitCode::wrong_result, ExitCode::illegal_schedule, ExitCode::usage, ExitCode::no_device})
-    if (std::ranges::find(rows, code, &Climbed::code) != rows.end())
-      return code;
-  return ExitCode::good;
-}
-
 std::string heading(const std::vector<std::string> &problems, const Machine &machine, const Gpu *gpu,
                     const Style &style) {
   bool one = std::ranges::count(problems, problems.front()) == std::ssize(problems);
-  std::string where = machine.simulated() ? "on the simulator" : fmt::format("on {}", machine.executor->name());
-  if (machine.simulated() && gpu)
-    where += fmt::format(", as {} would run it ({})", gpu->name, to_string(gpu->arch));
-  return folded((one ? style.bold(problems.front()) + " " : "") + where, "  ", "") + "\n";
+  return folded((one ? style.bold(problems.front()) + " " : "") + where_text(machine, gpu), "  ", "") + "\n";
 }
 
 /// Schedules all rungs. Throws if a mistake in the command line prevents every rung from running.
@@ -202,18 +123,6 @@ std::vector<Planned> plan_all(const Climb &climb, const std::vector<Choice> &cho
   if (std::ranges::all_of(planned, [](const Planned &rung) { return rung.failure.code == ExitCode::usage; }))
     throw UserError(ExitCode::usage, planned.front().failure.message);
   return planned;
-}
-
-RunTableFacts facts_of(const Context &context, const std::vector<Planned> &planned, const Machine &machine) {
-  RunTableFacts facts;
-  facts.simulated = machine.simulated();
-  for (const Planned &rung : planned) {
-    std::string form = rung.scheduled ? form_text(*rung.scheduled) : "";
-    facts.names.push_back(rung.choice.name + (form.empty() ? "" : fmt::format(" ({})", form)));
-    facts.problems.push_back(rung.problem());
-    facts.published.push_back(published_cell(context, rung.choice.name));
-  }
-  return facts;
 }
 
 /// Prints each row when its rung finishes, so that the rows remain if the climb is interrupted.
@@ -243,10 +152,10 @@ ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &cl
   bool one = std::ranges::count(facts.problems, facts.problems.front()) == std::ssize(facts.problems);
   if (compared != rows.end() && one)
     text += table.cublas_row(climb.cublas_name(), *compared);
-  text += style.dim(variant_notes(rows));
-  text += style.dim(table_notes(rows));
-  text += style.dim(skipped_notes(rows));
-  text += style.dim(published_notes(context, rows, table.shows_published()));
+  text += style.dim(folded_lines(variant_notes(rows)));
+  text += style.dim(folded_lines(table_notes(rows)));
+  text += style.dim(folded_lines(skipped_notes(rows)));
+  text += style.dim(folded_lines(published_notes(context, rows, table.shows_published())));
   std::vector<std::string> notes = climb.notes();
   notes.push_back(spared);
   for (const std::string &note : notes)
