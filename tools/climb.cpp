@@ -37,6 +37,15 @@ Planned Climb::plan(const Choice &given) const {
   return planned;
 }
 
+std::vector<Planned> Climb::plan_all(const std::vector<Choice> &choices) const {
+  std::vector<Planned> planned;
+  for (const Choice &choice : choices)
+    planned.push_back(plan(choice));
+  if (std::ranges::all_of(planned, [](const Planned &rung) { return rung.failure.code == ExitCode::usage; }))
+    throw UserError(ExitCode::usage, planned.front().failure.message);
+  return planned;
+}
+
 Climbed Climb::run(const Planned &planned) {
   Climbed result;
   result.name = planned.choice.name;
@@ -72,6 +81,7 @@ void Climb::run(const Scheduled &scheduled, Climbed &result) {
 
 const Gpu *Climb::analysed_gpu() const {
   return !machine_.simulated() ? known_gpu(machine_.device->info().name)
+         : machine_.assumed    ? &*machine_.assumed
          : machine_.arch_given ? gpu_of(machine_.target.arch)
                                : &find_gpu(assumed_gpu);
 }

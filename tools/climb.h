@@ -56,6 +56,9 @@ public:
       : context_(context), machine_(machine), checker_(machine.multiplier.get()) {}
   /// A failure of the rung is part of the result. Throws UserError if the options are invalid.
   Planned plan(const Choice &choice) const;
+  /// The same for all rungs. Throws UserError if a mistake in the command line prevents every rung from
+  /// running.
+  std::vector<Planned> plan_all(const std::vector<Choice> &choices) const;
   Climbed run(const Planned &planned);
   /// The GPU of the analyses: the device, or an assumed GPU without a device. Null if its figures are not
   /// known.

@@ -115,16 +115,6 @@ std::string heading(const std::vector<std::string> &problems, const Machine &mac
   return folded((one ? style.bold(problems.front()) + " " : "") + where_text(machine, gpu), "  ", "") + "\n";
 }
 
-/// Schedules all rungs. Throws if a mistake in the command line prevents every rung from running.
-std::vector<Planned> plan_all(const Climb &climb, const std::vector<Choice> &choices) {
-  std::vector<Planned> planned;
-  for (const Choice &choice : choices)
-    planned.push_back(climb.plan(choice));
-  if (std::ranges::all_of(planned, [](const Planned &rung) { return rung.failure.code == ExitCode::usage; }))
-    throw UserError(ExitCode::usage, planned.front().failure.message);
-  return planned;
-}
-
 /// Prints each row when its rung finishes, so that the rows remain if the climb is interrupted.
 std::vector<Climbed> climb_all(Climb &climb, const std::vector<Planned> &planned,
                                const std::function<void(std::size_t, const Climbed &)> &print) {
@@ -201,7 +191,7 @@ ExitCode run(const Context &context) {
     chosen_shape(context, choice);
   Machine machine = choose_machine(context);
   Climb climb(context, machine);
-  std::vector<Planned> planned = plan_all(climb, choices);
+  std::vector<Planned> planned = climb.plan_all(choices);
   return (context.json() ? climb_as_json : climb_as_text)(context, machine, climb, planned, spared);
 }
 

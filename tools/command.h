@@ -52,6 +52,7 @@ Command explain_command();
 Command compare_command();
 Command bench_command();
 Command tune_command();
+Command report_command();
 Command figures_command();
 Command lint_command();
 Command doctor_command();

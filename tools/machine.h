@@ -4,6 +4,7 @@
 #include "runtime/check/executor.h"
 #include "runtime/check/gpu_executor.h"
 #include "runtime/check/gpu_product.h"
+#include "runtime/model/gpus.h"
 #include "tools/command.h"
 
 #include <memory>
@@ -21,7 +22,8 @@ struct Machine {
   Target target;    ///< limits of the device, otherwise of --arch, otherwise the default of `Target`
   std::string note; ///< if `auto` selected the simulator: the reason
 
-  bool arch_given = false; ///< --arch determines the target
+  bool arch_given = false;         ///< --arch determines the target
+  std::optional<Gpu> assumed = {}; ///< the simulator: the GPU of --gpu, which determines the target
 
   bool simulated() const { return device == nullptr; }
   GpuExecutor &gpu() const { return static_cast<GpuExecutor &>(*executor); }

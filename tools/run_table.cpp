@@ -202,18 +202,35 @@ std::string RunTable::cell(Figure figure, std::size_t n, const Climbed &row) con
   internal_error("a column of the closed set");
 }
 
-std::string RunTable::row(std::size_t n, const Climbed &climbed) const {
+std::vector<std::string> RunTable::titles() const {
+  std::vector<std::string> titles;
+  for (Figure figure : shown_) {
+    const Form &form = *std::ranges::find(forms, figure, &Form::figure);
+    titles.emplace_back(narrow_ ? form.short_title : form.title);
+  }
+  return titles;
+}
+
+std::vector<std::string> RunTable::cells(std::size_t n, const Climbed &climbed) const {
   std::vector<std::string> cells;
   for (Figure figure : shown_)
     cells.push_back(cell(figure, n, climbed));
+  return cells;
+}
+
+std::string RunTable::row(std::size_t n, const Climbed &climbed) const {
   // If the shape has no column and shapes differ, it is a heading above its rungs.
   bool several = std::ranges::count(facts_.problems, facts_.problems[0]) < std::ssize(facts_.problems);
   bool changed = n == 0 || facts_.problems[n] != facts_.problems[n - 1];
   bool above = several && changed && !shows(Figure::problem);
-  return (above ? " " + style_.dim(facts_.problems[n]) + "\n" : "") + table_.row(cells, style_);
+  return (above ? " " + style_.dim(facts_.problems[n]) + "\n" : "") + table_.row(cells(n, climbed), style_);
 }
 
 std::string RunTable::cublas_row(const std::string &name, const Climbed &compared) const {
+  return table_.row(cublas_cells(name, compared), style_);
+}
+
+std::vector<std::string> RunTable::cublas_cells(const std::string &name, const Climbed &compared) const {
   double ms = *compared.cublas_ms;
   std::vector<std::string> cells;
   for (Figure figure : shown_)
@@ -222,7 +239,7 @@ std::string RunTable::cublas_row(const std::string &name, const Climbed &compare
                     : figure == Figure::gflops ? fmt::format("{:.0f}", compared.operations / ms * 1e-6)
                     : figure == Figure::cublas ? (narrow_ ? "100.0" : "100.0 %")
                                                : "");
-  return table_.row(cells, style_);
+  return cells;
 }
 
 } // namespace nestsmith::cli

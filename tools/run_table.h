@@ -33,6 +33,11 @@ public:
   std::string row(std::size_t n, const Climbed &climbed) const;
   /// The row of cuBLAS, below the row that it was compared with.
   std::string cublas_row(const std::string &name, const Climbed &compared) const;
+
+  /// The titles of the columns, and the cells of these rows.
+  std::vector<std::string> titles() const;
+  std::vector<std::string> cells(std::size_t n, const Climbed &climbed) const;
+  std::vector<std::string> cublas_cells(const std::string &name, const Climbed &compared) const;
   bool shows_published() const { return shows(Figure::published); }
 
   /// Content of a column.

@@ -1,0 +1,30 @@
+#pragma once
+/// Links between the lines of a program, of its kernels and of their CUDA text.
+
+#include "codegen/cuda.h"
+#include "dsl/program.h"
+#include "lowering/plan.h"
+
+#include <string>
+#include <vector>
+
+namespace nestsmith::cli::report {
+
+/// A line of a text. Lines of the three texts belong together if they have a key in common: "for k_outer",
+/// "block AB", "init AB", "buffer A_shared". Lowering keeps the names of loops, blocks and buffers, and they
+/// are unique in a schedule.
+struct LinkedLine {
+  std::string text;
+  std::vector<std::string> keys;
+  bool operator==(const LinkedLine &) const = default;
+};
+using LinkedText = std::vector<LinkedLine>;
+
+/// The lines of `print(program)`.
+LinkedText linked_program(const Program &program);
+/// The lines of `kernel::print(plan)`. `plan` is `program` lowered.
+LinkedText linked_kernels(const Program &program, const kernel::Plan &plan);
+/// The lines of `cuda_text(plan)`.
+LinkedText linked_cuda(const Program &program, const kernel::Plan &plan);
+
+} // namespace nestsmith::cli::report

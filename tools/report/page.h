@@ -1,0 +1,59 @@
+#pragma once
+/// The content of a page: the results of `run`, of `explain` and of `show` for each rung.
+
+#include "runtime/lessons/published.h"
+#include "tools/analysed.h"
+#include "tools/climb.h"
+#include "tools/compared_figures.h"
+#include "tools/report/steps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::cli::report {
+
+/// The comparison with the previous rung of the page.
+struct Against {
+  std::string name;
+  std::string words; ///< as `explain` says it
+  std::vector<ComparedFigure> figures;
+};
+
+struct PageRung {
+  std::string name, summary;
+  Planned planned; ///< without a schedule if it was refused
+  Climbed climbed; ///< the row of `run`
+  const PublishedRow *published = nullptr;
+  std::optional<Analysed> model;  ///< the analysis of `explain`; none if the rung was refused
+  std::string model_note;         ///< the reason why there is no analysis, or no register count
+  std::string words;              ///< the words of `explain`
+  std::optional<Against> against; ///< none: the previous rung computes something else
+  std::vector<Step> steps;        ///< empty if the rung was refused
+};
+
+/// The table of `run`.
+struct PageTable {
+  std::vector<std::string> titles;
+  std::vector<std::vector<std::string>> rows; ///< one for each rung, and one for cuBLAS if it was measured
+};
+
+struct Page {
+  std::string title;
+  std::optional<Tutorial> tutorial; ///< if the rungs are those of one tutorial
+  std::vector<PageRung> rungs;
+  PageTable table;
+  std::string where; ///< the machine of `run`
+  bool measured = false;
+  ChosenGpu gpu; ///< of the analyses
+  std::string cublas_name;
+  std::vector<const PublishedTable *> published;
+  std::vector<std::string> notes;
+  /// The texts of two rungs that the page compares.
+  bool compares = false;
+};
+
+/// Runs, explains and steps through the rungs, with progress on stderr. Throws UserError as `run` does.
+Page gather(const Context &context, std::vector<Choice> choices);
+
+} // namespace nestsmith::cli::report

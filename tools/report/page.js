@@ -1,0 +1,183 @@
+"use strict";
+// The slider through the steps of each rung, and the links between the lines of its texts. The page is complete without
+// this script: it then shows the last step.
+(() => {
+  const data = (id) => JSON.parse(document.getElementById(id).textContent);
+  const table = data("lines"), labels = data("labels");
+  const keywords = new Set(("for in block where init sum unrolled if else not and or out inout auto let const select " +
+    "kernel true false barrier sync of return float int unsigned bool void extern while struct static volatile long " +
+    "double").split(" "));
+  const hardware = /^(blockIdx|threadIdx)\b|^__|^(shared|local|global|warp)$/;
+
+  const element = (tag, css, text) => {
+    const made = document.createElement(tag);
+    if (css) made.className = css;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+
+  const textOf = (id) => typeof table.lines[id] === "string" ? table.lines[id] : table.lines[id][0];
+  const keysOf = (id) => typeof table.lines[id] === "string" ? [] : table.lines[id].slice(1);
+
+  // The lines of every step, from the scripts that tools/report/differences.h describes. A line is its indentation, its
+  // index in the table, and its mark: "added", "removed" or none.
+  function replay(scripts) {
+    const steps = [];
+    let before = [];
+    for (const script of scripts) {
+      const shown = [];
+      let at = 0;
+      for (const op of script) {
+        if (typeof op === "number" && op > 0) {
+          for (const [indent, id] of before.slice(at, at + op)) shown.push([indent, id, ""]);
+          at += op;
+        } else if (typeof op === "number") {
+          for (const [indent, id] of before.slice(at, at - op)) shown.push([indent, id, "removed"]);
+          at -= op;
+        } else if (op[0] > 0) {
+          for (const [indent, id] of before.slice(at, at + op[0])) shown.push([indent + op[1], id, ""]);
+          at += op[0];
+        } else if (op[0] < 0) {
+          shown.push([op[1], op[2], ""]);
+          at += 1;
+        } else {
+          for (let n = 1; n < op.length; n += 2) shown.push([op[n], op[n + 1], "added"]);
+        }
+      }
+      steps.push(shown);
+      before = shown.filter((line) => line[2] !== "removed");
+    }
+    return steps;
+  }
+
+  // Appends the text with spans around keywords, hardware names and comments.
+  function highlight(line, text) {
+    const pattern = /(\/\/ .*|# .*|#pragma.*|#include.*)|([A-Za-z_][A-Za-z_0-9.]*)|([^A-Za-z_#/]+|.)/g;
+    for (const [whole, comment, word] of text.matchAll(pattern)) {
+      const css = comment ? (whole.startsWith("#p") || whole.startsWith("#i") ? "hardware" : "comment")
+        : word && keywords.has(word) ? "keyword" : word && hardware.test(word) ? "hardware" : "";
+      line.append(css ? element("span", css, whole) : whole);
+    }
+  }
+
+  function Steps(root) {
+    const steps = data(root.dataset.steps);
+    const panes = ["program", "kernels", "cuda"].map((name) => ({
+      name, scripts: replay(steps[name]), figure: root.querySelector("." + name),
+      pre: root.querySelector("." + name + " pre"), code: root.querySelector("." + name + " code"), lines: []
+    }));
+    const slider = root.querySelector("input[type=range]");
+    const [previous, next] = [root.querySelector(".previous"), root.querySelector(".next")];
+    const directive = root.querySelector(".directive"), status = root.querySelector(".linked-lines");
+    const showKernel = root.querySelector(".show-kernel");
+    const list = [...root.querySelectorAll(".directives li")];
+    const last = steps.directives.length - 1;
+    root.querySelector(".owed")?.remove();
+    const owed = element("div", "owed");
+    owed.hidden = true;
+    directive.after(owed);
+
+    function draw(pane, step) {
+      pane.lines = [];
+      pane.code.replaceChildren();
+      let number = 0;
+      for (const [indent, id, mark] of pane.scripts[step]) {
+        if (mark === "removed" && pane.name !== "program") continue;
+        const line = element(mark === "removed" ? "del" : mark === "added" ? "ins" : "span", "line");
+        highlight(line, " ".repeat(indent) + textOf(id));
+        pane.code.append(line, "\n");
+        if (mark !== "removed") number += 1;
+        pane.lines.push({ element: line, keys: mark === "removed" ? [] : keysOf(id), number });
+      }
+      pane.current = -1;
+    }
+
+    function show(step) {
+      slider.value = step;
+      const command = steps.directives[step];
+      slider.setAttribute("aria-valuetext", `${step}: ${command || labels.computation}`);
+      directive.replaceChildren(element("span", "count", `${step} / ${last}`), " ",
+        command ? element("code", "", command) : labels.computation);
+      previous.disabled = step === 0;
+      next.disabled = step === last;
+      list.forEach((item, n) => {
+        if (n === step) item.setAttribute("aria-current", "step");
+        else item.removeAttribute("aria-current");
+      });
+      for (const pane of panes) draw(pane, step);
+      const open = steps.owed[step], refusal = steps.refusals[step];
+      owed.hidden = open.length === 0 && !refusal;
+      const items = element("ul");
+      items.lang = "en";
+      for (const message of refusal ? [refusal] : open) items.append(element("li", "", message));
+      owed.replaceChildren(element("h4", "", labels.owed), items, element("p", "", labels.not_lowered));
+      const lowered = open.length === 0 && !refusal;
+      panes[1].figure.hidden = !lowered || !showKernel.checked;
+      panes[2].figure.hidden = !lowered || showKernel.checked;
+      status.textContent = "";
+    }
+
+    // Marks a line and the lines that have a key in common with it.
+    function link(pane, number, announce) {
+      for (const other of panes)
+        for (const line of other.lines) line.element.classList.remove("linked", "current");
+      status.textContent = "";
+      pane.current = number;
+      const line = pane.lines[number];
+      if (!line) return;
+      line.element.classList.add("current");
+      const linked = [];
+      for (const other of panes) {
+        if (other === pane || other.figure.hidden) continue;
+        const numbers = [];
+        for (const candidate of other.lines)
+          if (candidate.keys.some((key) => line.keys.includes(key))) {
+            candidate.element.classList.add("linked");
+            numbers.push(candidate.number);
+          }
+        if (numbers.length > 0) linked.push(`${other.figure.querySelector("figcaption").textContent} ${numbers.join(", ")}`);
+        if (announce && numbers.length > 0) scrollTo(other, numbers[0]);
+      }
+      status.textContent = linked.length > 0 ? labels.links.replace("{}", linked.join("; ")) : labels.no_links;
+    }
+
+    // Scrolls inside of the pane only.
+    function scrollTo(pane, number) {
+      const line = pane.lines.find((candidate) => candidate.number === number).element;
+      const top = line.offsetTop - pane.pre.offsetTop;
+      if (top < pane.pre.scrollTop || top > pane.pre.scrollTop + pane.pre.clientHeight - 40)
+        pane.pre.scrollTop = Math.max(0, top - pane.pre.clientHeight / 3);
+    }
+
+    for (const pane of panes) {
+      const number = (event) => {
+        const target = event.target.closest(".line");
+        return pane.lines.findIndex((line) => line.element === target);
+      };
+      pane.pre.addEventListener("mouseover", (event) => { if (number(event) >= 0) link(pane, number(event), false); });
+      pane.pre.addEventListener("click", (event) => { if (number(event) >= 0) link(pane, number(event), true); });
+      pane.pre.addEventListener("keydown", (event) => {
+        const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        link(pane, Math.min(Math.max(pane.current + by, 0), pane.lines.length - 1), true);
+        scrollTo(pane, pane.lines[pane.current].number);
+      });
+    }
+    slider.addEventListener("input", () => show(Number(slider.value)));
+    previous.addEventListener("click", () => show(Math.max(0, Number(slider.value) - 1)));
+    next.addEventListener("click", () => show(Math.min(last, Number(slider.value) + 1)));
+    showKernel.addEventListener("change", () => show(Number(slider.value)));
+    list.forEach((item, n) => {
+      const button = element("button", "jump");
+      button.type = "button";
+      button.append(...item.childNodes);
+      button.addEventListener("click", () => show(n));
+      item.append(button);
+    });
+    root.querySelector(".controls").hidden = false;
+    show(last);
+  }
+
+  document.querySelectorAll(".steps").forEach(Steps);
+})();

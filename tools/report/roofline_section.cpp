@@ -1,0 +1,172 @@
+#include "runtime/model/explain.h"
+#include "tools/report/sections.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace nestsmith::cli::report {
+
+namespace {
+
+/// A rung on the roofline.
+struct Point {
+  std::size_t rung = 0;
+  double dram = 0, asked = 0; ///< intensities in FLOP/byte
+  double rate = 0;            ///< in FLOP/s
+};
+
+/// Both axes are logarithmic and begin and end at a power of ten. x is in percent of the width, y in pixels.
+struct Axes {
+  int x0 = 0, x1 = 0, y0 = 0, y1 = 0; ///< powers of ten
+
+  static constexpr double left = 15, right = 97, top = 12, bottom = 292;
+
+  double x(double intensity) const { return left + (right - left) * (std::log10(intensity) - x0) / (x1 - x0); }
+  double y(double rate) const { return bottom - (bottom - top) * (std::log10(rate) - y0) / (y1 - y0); }
+  std::string x_text(double intensity) const { return decimal(x(intensity)) + "%"; }
+  std::string y_text(double rate) const { return decimal(y(rate)); }
+};
+
+Axes axes_of(const std::vector<Point> &points, const PlanAnalysis &analysis) {
+  double x_least = analysis.gpu.ridge(), x_most = x_least, y_least = analysis.attainable(x_least),
+         y_most = y_least;
+  for (const Point &point : points) {
+    x_least = std::min({x_least, point.dram, point.asked});
+    x_most = std::max({x_most, point.dram, point.asked});
+    y_least = std::min(y_least, point.rate);
+    y_most = std::max(y_most, point.rate);
+  }
+  auto below = [](double value) { return static_cast<int>(std::floor(std::log10(value) - 0.05)); };
+  auto above = [](double value) { return static_cast<int>(std::ceil(std::log10(value) + 0.05)); };
+  return {below(x_least), above(x_most), below(y_least), above(y_most)};
+}
+
+Html line(const std::string &x1, const std::string &y1, const std::string &x2, const std::string &y2,
+          const std::string &css_class) {
+  return element("line", {{"x1", x1}, {"y1", y1}, {"x2", x2}, {"y2", y2}, {"class", css_class}});
+}
+
+Html text(const std::string &x, double y, const std::string &anchor, const Html &content) {
+  return element("text", {{"x", x}, {"y", decimal(y)}, {"text-anchor", anchor}}, {content});
+}
+
+Html grid(const Axes &axes) {
+  Html result;
+  for (int power = axes.x0; power <= axes.x1; ++power) {
+    std::string x = axes.x_text(std::pow(10, power));
+    result += line(x, decimal(Axes::top), x, decimal(Axes::bottom), "grid");
+    result += text(x, Axes::bottom + 18, "middle", number_text(std::pow(10, power)));
+  }
+  for (int power = axes.y0; power <= axes.y1; ++power) {
+    std::string y = axes.y_text(std::pow(10, power));
+    result += line(decimal(Axes::left) + "%", y, decimal(Axes::right) + "%", y, "grid");
+    result += text(decimal(Axes::left - 1) + "%", axes.y(std::pow(10, power)) + 4, "end",
+                   rate_text(std::pow(10, power)).substr(0, rate_text(std::pow(10, power)).find("FLOP")));
+  }
+  return result;
+}
+
+/// The rate that the memory or the arithmetic of the GPU allows at each intensity.
+Html roof(const Axes &axes, const PlanAnalysis &analysis) {
+  double ridge = analysis.gpu.ridge(), peak = analysis.attainable(ridge);
+  double begin = std::max(std::pow(10, axes.x0), ridge * std::pow(10, axes.y0) / peak),
+         end = std::pow(10, axes.x1);
+  return line(axes.x_text(begin), axes.y_text(analysis.attainable(begin)), axes.x_text(ridge),
+              axes.y_text(peak), "roof") += line(axes.x_text(ridge), axes.y_text(peak), axes.x_text(end),
+                                                 axes.y_text(analysis.attainable(end)), "roof");
+}
+
+/// Points whose marks would overlap have one mark.
+struct Mark {
+  double x, y; ///< in percent and pixels
+  std::string label;
+};
+
+std::vector<Mark> marks_of(const std::vector<Point> &points, const Axes &axes) {
+  std::vector<Mark> marks;
+  for (const Point &point : points) {
+    double x = axes.x(point.dram), y = axes.y(point.rate);
+    auto near = std::ranges::find_if(
+        marks, [&](const Mark &mark) { return std::fabs(mark.x - x) < 5 && std::fabs(mark.y - y) < 20; });
+    std::string number = std::to_string(point.rung + 1);
+    if (near == marks.end())
+      marks.push_back({x, y, number});
+    else
+      near->label += "," + number;
+  }
+  return marks;
+}
+
+Html drawn(const Mark &mark) {
+  double half = 5 + 4 * static_cast<double>(mark.label.size());
+  return element("svg", {{"x", decimal(mark.x) + "%"}, {"y", decimal(mark.y)}, {"class", "mark"}},
+                 {element("rect", {{"class", "point"},
+                                   {"x", decimal(-half)},
+                                   {"y", "-9"},
+                                   {"width", decimal(2 * half)},
+                                   {"height", "18"},
+                                   {"rx", "9"}}),
+                  element("text", {{"class", "number"}, {"y", "4"}, {"text-anchor", "middle"}}, {mark.label})});
+}
+
+Html drawn(const std::vector<Point> &points, const Axes &axes) {
+  Html result;
+  for (const Point &point : points) {
+    std::string y = axes.y_text(point.rate), x = axes.x_text(point.asked);
+    result += line(x, y, axes.x_text(point.dram), y, "requests");
+    result += element("circle", {{"cx", x}, {"cy", y}, {"r", "4"}, {"class", "requests"}});
+  }
+  for (const Mark &mark : marks_of(points, axes))
+    result += drawn(mark);
+  return result;
+}
+
+std::vector<Point> points_of(const Page &page) {
+  std::vector<Point> points;
+  for (std::size_t n = 0; n < page.rungs.size(); ++n)
+    if (const PageRung &rung = page.rungs[n]; rung.model) {
+      const PlanAnalysis &analysis = rung.model->analysis;
+      Point point{n, analysis.dram_intensity(), analysis.asked_intensity(), rate_of(page, rung)};
+      if (std::isfinite(point.dram) && std::isfinite(point.asked) && point.dram > 0 && point.asked > 0 &&
+          point.rate > 0)
+        points.push_back(point);
+    }
+  return points;
+}
+
+} // namespace
+
+Html roofline_section(const Page &page, Language language) {
+  std::vector<Point> points = points_of(page);
+  if (points.empty())
+    return {};
+  const PlanAnalysis &analysis = page.rungs[points.front().rung].model->analysis;
+  Axes axes = axes_of(points, analysis);
+  std::string title = fmt::format("{}: {}", say(Label::roofline, language), page.gpu.gpu.product);
+  Html legend, description;
+  for (const Point &point : points) {
+    std::string said = fmt::format(
+        "{}: {} {}, {} {}, {}", page.rungs[point.rung].name, number_text(point.dram),
+        say(Label::at_dram, language), number_text(point.asked), say(Label::at_requests, language),
+        page.measured ? rate_text(point.rate) : say(Label::at_most, language, rate_text(point.rate)));
+    legend += element("li", {element("b", {fmt::format("{}", point.rung + 1)}), " ", said});
+    description += said + ". ";
+  }
+  Html drawing =
+      element("svg",
+              {{"width", "100%"},
+               {"height", "340"},
+               {"role", "img"},
+               {"aria-labelledby", "roofline-title roofline-text"}},
+              {element("title", {{"id", "roofline-title"}}, {title}),
+               element("desc", {{"id", "roofline-text"}}, {description}), grid(axes), roof(axes, analysis),
+               text("56%", Axes::bottom + 38, "middle", std::string(say(Label::intensity, language))),
+               drawn(points, axes)});
+  return section(
+      "roofline", title,
+      {element("p", {say(Label::roofline_text, language)}),
+       element("div", {{"class", "roofline"}}, {drawing, element("ul", {{"class", "points"}}, {legend})})});
+}
+
+} // namespace nestsmith::cli::report

@@ -1,0 +1,250 @@
+#include "tools/report/sections.h"
+#include "tools/run_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace nestsmith::cli::report {
+
+namespace {
+
+Html code_block(const std::string &text) { return element("pre", {element("code", {text})}); }
+
+/// The refusal of the schedule, or the reports of the checks.
+Html trouble(const PageRung &rung, Language language) {
+  Html parts;
+  if (const Failure &failure = rung.climbed.failure; !failure.message.empty()) {
+    parts += element("h3", {say(Label::refused, language)});
+    parts += prose("p", failure.message, language);
+    if (!failure.details.empty())
+      parts += code_block(failure.details);
+  }
+  if (std::vector<std::string> messages = rung.climbed.check.messages(); !messages.empty()) {
+    parts += element("h3", {say(Label::wrong, language)});
+    for (const std::string &message : messages)
+      parts += prose("p", message, language);
+  }
+  return parts.empty() ? parts : element("div", {{"class", "trouble"}, {"role", "note"}}, {parts});
+}
+
+/// A label of `compare` with its heading: "global loads: sectors per request".
+std::vector<std::string> full_labels(const std::vector<ComparedFigure> &figures) {
+  std::vector<std::string> labels;
+  std::string heading;
+  for (const ComparedFigure &figure : figures) {
+    bool below = figure.label.starts_with("  ");
+    if (!below)
+      heading = figure.label.substr(0, figure.label.find(':'));
+    labels.push_back(below ? heading + ": " + figure.label.substr(2) : figure.label);
+  }
+  return labels;
+}
+
+/// The row with the largest relative change among the labels that begin with one of `beginnings`.
+std::optional<std::size_t> most_changed(const std::vector<ComparedFigure> &figures,
+                                        const std::vector<std::string> &labels,
+                                        std::initializer_list<std::string_view> beginnings) {
+  std::optional<std::size_t> most;
+  auto size = [&](std::size_t n) { return std::fabs(std::log(figures[n].change)); };
+  for (std::size_t n = 0; n < figures.size(); ++n) {
+    bool counts = std::ranges::any_of(beginnings, [&](auto begin) { return labels[n].starts_with(begin); });
+    if (counts && figures[n].change > 0 && size(n) > 0.05 && (!most || size(n) > size(*most)))
+      most = n;
+  }
+  return most;
+}
+
+/// The rows of the figures that moved: the least time, the resource that limited it, and the count of accesses
+/// that changed most, of loads if there is one.
+std::vector<std::size_t> moved(const std::vector<ComparedFigure> &figures,
+                               const std::vector<std::string> &labels) {
+  std::vector<std::size_t> rows;
+  for (std::size_t n = 0; n < figures.size(); ++n)
+    if (labels[n] == "least time" || labels[n] == "least time: " + figures.front().a)
+      rows.push_back(n);
+  auto cause = most_changed(figures, labels, {"global loads", "shared loads", "bytes requested"});
+  if (!cause)
+    cause = most_changed(figures, labels, {"global stores", "shared stores", "DRAM bytes"});
+  if (cause)
+    rows.push_back(*cause);
+  return rows;
+}
+
+Html pair_of_bars(double change) {
+  double most = std::max(1.0, change);
+  auto bar = [&](double value, const char *y, const char *css_class) {
+    return element("rect", {{"class", css_class}, {"width", percent(value / most)}, {"y", y}, {"height", "8"}});
+  };
+  return element("svg", {{"class", "pair"}, {"width", "100%"}, {"height", "20"}, {"aria-hidden", "true"}},
+                 {bar(1, "1", "before"), bar(change, "11", "after")});
+}
+
+Html figure_row(const ComparedFigure &figure, const std::string &label, bool drawn) {
+  bool changed = figure.change != 0 && figure.a != figure.b;
+  return element(
+      "tr",
+      {element("th", {{"scope", "row"}}, {label}), element("td", {figure.a}), element("td", {figure.b}),
+       element("td", {changed ? fmt::format("{}×", number_text(figure.change)) : std::string()}),
+       drawn ? element("td", {{"class", "drawn"}}, {changed ? pair_of_bars(figure.change) : Html()}) : Html()});
+}
+
+Html figures_table(const Against &against, const std::string &name, const std::vector<std::size_t> &rows,
+                   bool drawn, Language language) {
+  std::vector<std::string> labels = full_labels(against.figures);
+  Html body;
+  for (std::size_t row : rows)
+    body += figure_row(against.figures[row], labels[row], drawn);
+  Html head = element("tr", {element("th", {{"scope", "col"}}, {say(Label::figure, language)}),
+                             element("th", {{"scope", "col"}}, {against.name}),
+                             element("th", {{"scope", "col"}}, {name}),
+                             element("th", {{"scope", "col"}}, {say(Label::change, language)}),
+                             drawn ? element("td", {}) : Html()});
+  return element("div",
+                 {{"class", "wide"},
+                  {"tabindex", "0"},
+                  {"role", "region"},
+                  {"aria-label", std::string(say(Label::figure, language))}},
+                 {element("table", {element("thead", {head}), element("tbody", {body})})});
+}
+
+Html why(const PageRung &rung, Language language) {
+  Html parts;
+  if (rung.against) {
+    const std::vector<ComparedFigure> &figures = rung.against->figures;
+    std::vector<std::size_t> all(figures.size());
+    for (std::size_t n = 0; n < all.size(); ++n)
+      all[n] = n;
+    parts += element("h3", {say(Label::why, language, rung.against->name)});
+    parts += prose("p", rung.against->words, language);
+    parts += figures_table(*rung.against, rung.name, moved(figures, full_labels(figures)), true, language);
+    parts += element("details", {element("summary", {say(Label::all_figures, language)}),
+                                 figures_table(*rung.against, rung.name, all, false, language)});
+  }
+  if (!rung.words.empty()) {
+    parts += element("h3", {say(Label::limits, language)});
+    parts += prose("p", rung.words, language);
+  }
+  return parts;
+}
+
+Html pane(const std::string &css_class, Label label, const LinkedText &text, Language language) {
+  std::string lines;
+  for (const LinkedLine &line : text)
+    lines += line.text + "\n";
+  std::string name(say(label, language));
+  return element("figure", {{"class", "pane " + css_class}},
+                 {element("figcaption", {name}),
+                  element("pre", {{"tabindex", "0"}, {"role", "region"}, {"aria-label", name}},
+                          {element("code", {lines})})});
+}
+
+Html owed_list(const std::vector<Obligation> &owed, Language language) {
+  Html items;
+  for (const Obligation &obligation : owed)
+    items += element("li", {obligation.message});
+  return element("div", {{"class", "owed"}},
+                 {element("h4", {say(Label::owed, language)}), element("ul", {{"lang", "en"}}, {items})});
+}
+
+/// What the script needs to show every step.
+llvm::json::Value steps_json(const std::vector<Step> &steps, LineTable &lines) {
+  llvm::json::Array directives, programs, kernels, cudas, owed, refusals;
+  const LinkedText none;
+  const LinkedText *program = &none, *kernel = &none, *cuda = &none;
+  for (const Step &step : steps) {
+    directives.push_back(step.directive);
+    programs.push_back(difference(*program, step.program, lines));
+    kernels.push_back(difference(*kernel, step.kernels, lines));
+    cudas.push_back(difference(*cuda, step.cuda, lines));
+    llvm::json::Array open;
+    for (const Obligation &obligation : step.owed)
+      open.push_back(obligation.message);
+    owed.push_back(std::move(open));
+    refusals.push_back(step.refusal);
+    program = &step.program, kernel = &step.kernels, cuda = &step.cuda;
+  }
+  return llvm::json::Object{{"directives", std::move(directives)},
+                            {"program", std::move(programs)},
+                            {"kernels", std::move(kernels)},
+                            {"cuda", std::move(cudas)},
+                            {"owed", std::move(owed)},
+                            {"refusals", std::move(refusals)}};
+}
+
+/// The controls, which the script shows.
+Html controls(std::size_t n, std::size_t last, Language language) {
+  auto button = [&](const char *css_class, Label label) {
+    return element("button", {{"type", "button"}, {"class", css_class}}, {say(label, language)});
+  };
+  std::string id = fmt::format("slider-{}", n + 1), number = std::to_string(last);
+  return element(
+      "div", {{"class", "controls"}, {"hidden", ""}},
+      {button("previous", Label::previous), element("label", {{"for", id}}, {say(Label::step, language)}),
+       element("input", {{"type", "range"}, {"id", id}, {"min", "0"}, {"max", number}, {"value", number}}),
+       button("next", Label::next),
+       element("label", {{"class", "choice"}},
+               {element("input", {{"type", "checkbox"}, {"class", "show-kernel"}}), " ",
+                say(Label::show_kernel, language)})});
+}
+
+Html steps(const PageRung &rung, std::size_t n, Language language, LineTable &lines) {
+  if (rung.steps.empty())
+    return {};
+  const Step &last = rung.steps.back();
+  std::size_t count = rung.steps.size() - 1;
+  Html directives = element("li", {{"value", "0"}}, {say(Label::computation, language)});
+  for (std::size_t step = 1; step <= count; ++step)
+    directives += element("li", {element("code", {rung.steps[step].directive})});
+  std::string data = fmt::format("steps-{}", n + 1);
+  return element("h3", {say(Label::steps, language)}) +=
+         element("div", {{"class", "steps"}, {"data-steps", data}},
+                 {controls(n, count, language),
+                  element("p", {{"class", "directive"}, {"aria-live", "polite"}},
+                          {element("span", {{"class", "count"}}, {fmt::format("{} / {}", count, count)}), " ",
+                           element("code", {last.directive})}),
+                  last.owed.empty() ? Html() : owed_list(last.owed, language),
+                  element("div", {{"class", "panes"}},
+                          {pane("program", Label::program, last.program, language),
+                           pane("kernels", Label::kernel, last.kernels, language),
+                           pane("cuda", Label::cuda, last.cuda, language)}),
+                  element("p", {{"class", "linked-lines"}, {"role", "status"}}, {}),
+                  element("details", {element("summary", {say(Label::directives, language)}),
+                                      element("ol", {{"class", "directives"}, {"start", "0"}}, {directives})}),
+                  data_block(data, llvm::formatv("{0}", steps_json(rung.steps, lines)).str())});
+}
+
+} // namespace
+
+std::string anchor(std::size_t n) { return fmt::format("rung-{}", n + 1); }
+
+Html prose(Literal tag, const std::string &text, Language language, const std::string &css_class) {
+  std::vector<Attribute> attributes;
+  if (!css_class.empty())
+    attributes.push_back({"class", css_class});
+  if (language != Language::en)
+    attributes.push_back({"lang", "en"});
+  return element(tag, attributes, {text});
+}
+
+Html section(const std::string &id, const std::string &title, std::initializer_list<Html> children) {
+  Html parts;
+  for (const Html &child : children)
+    parts += child;
+  std::string heading = id + "-heading";
+  return element("section", {{"id", id}, {"aria-labelledby", heading}},
+                 {element("h2", {{"id", heading}}, {title}), parts});
+}
+
+Html rung_section(const Page &page, std::size_t n, Language language, LineTable &lines) {
+  const PageRung &rung = page.rungs[n];
+  std::string said = verdict(rung.climbed);
+  Html badge = element("span", {{"class", said == "PASSED" ? "verdict good" : "verdict bad"}}, {said});
+  // Pictures of data (tools/report/pictures.h) follow the steps.
+  return section(
+      anchor(n), fmt::format("{}. {}", n + 1, rung.name),
+      {element("p", {{"class", "changes"}}, {badge, " ", element("span", {{"lang", "en"}}, {rung.summary})}),
+       trouble(rung, language), why(rung, language), steps(rung, n, language, lines)});
+}
+
+} // namespace nestsmith::cli::report

@@ -1,0 +1,41 @@
+#pragma once
+/// The sections of a page.
+
+#include "tools/report/differences.h"
+#include "tools/report/html.h"
+#include "tools/report/labels.h"
+#include "tools/report/page.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace nestsmith::cli::report {
+
+/// A bar for each rung: its measured rate, or the rate at the least time of the model, with the published
+/// figures as marks and cuBLAS as a line.
+Html climb_section(const Page &page, Language language);
+/// The rungs below the roof of the GPU.
+Html roofline_section(const Page &page, Language language);
+/// The table of `run` and its notes.
+Html table_section(const Page &page, Language language);
+/// What a rung changes, why it helps, and its steps. Adds the lines of its steps to `lines`.
+Html rung_section(const Page &page, std::size_t n, Language language, LineTable &lines);
+
+/// The whole file.
+std::string write_page(const Page &page, Language language);
+
+/// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known.
+double rate_of(const Page &page, const PageRung &rung);
+std::string rate_text(double flops); ///< "1.25 TFLOP/s"
+/// "f32 2048x2048x2048": the problem at which a rung has this rate.
+std::string problem_of(const Page &page, const PageRung &rung);
+/// The identifier of the section of rung number `n`.
+std::string anchor(std::size_t n);
+
+/// Text that a command generated. It is English in every language.
+Html prose(Literal tag, const std::string &text, Language language, const std::string &css_class = "");
+/// A heading, and the section that it names.
+Html section(const std::string &id, const std::string &title, std::initializer_list<Html> children);
+
+} // namespace nestsmith::cli::report

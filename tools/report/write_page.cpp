@@ -1,0 +1,80 @@
+#include "tools/report/page_files.h"
+#include "tools/report/sections.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli::report {
+
+namespace {
+
+Html head(const Page &page) {
+  auto meta = [](const char *name, const char *content) {
+    return element("meta", {{"name", name}, {"content", content}});
+  };
+  return element("head",
+                 {element("meta", {{"charset", "utf-8"}}),
+                  element("meta", {{"http-equiv", "Content-Security-Policy"},
+                                   {"content", security_policy(page_css, page_js)}}),
+                  meta("viewport", "width=device-width, initial-scale=1"), meta("color-scheme", "light dark"),
+                  element("title", {page.title + " · nestsmith"}), own_style(page_css)});
+}
+
+Html header(const Page &page, Language language) {
+  Html facts;
+  auto fact = [&](Label label, const std::string &value) {
+    facts += element("dt", {say(label, language)});
+    facts += prose("dd", value, language);
+  };
+  if (page.tutorial) {
+    fact(Label::source, page.tutorial->source);
+    fact(Label::teaches, page.tutorial->teaches);
+  }
+  fact(Label::machine, fmt::format("{} ({}){}{}", page.gpu.gpu.product, to_string(page.gpu.gpu.arch),
+                                   page.gpu.why.empty() ? "" : "; ", page.gpu.why));
+  return element("header", {element("h1", {{"lang", "en"}}, {page.title}), element("dl", {facts})});
+}
+
+Html contents(const Page &page, Language language) {
+  Html items;
+  auto item = [&](const std::string &id, const std::string &text) {
+    items += element("li", {element("a", {{"href", "#" + id}}, {text})});
+  };
+  item("climb", std::string(say(Label::climb, language)));
+  item("roofline", std::string(say(Label::roofline, language)));
+  item("run", std::string(say(Label::run_table, language)));
+  for (std::size_t n = 0; n < page.rungs.size(); ++n)
+    item(anchor(n), fmt::format("{}. {}", n + 1, page.rungs[n].name));
+  return element("nav", {{"aria-label", std::string(say(Label::contents, language))}},
+                 {element("ul", {items})});
+}
+
+/// The labels that the script shows.
+llvm::json::Value script_labels(Language language) {
+  auto label = [&](Label which) { return std::string(say(which, language)); };
+  return llvm::json::Object{{"computation", label(Label::computation)},
+                            {"owed", label(Label::owed)},
+                            {"not_lowered", label(Label::not_lowered)},
+                            {"links", label(Label::links)},
+                            {"no_links", label(Label::no_links)}};
+}
+
+} // namespace
+
+std::string write_page(const Page &page, Language language) {
+  LineTable lines;
+  Html rungs;
+  for (std::size_t n = 0; n < page.rungs.size(); ++n)
+    rungs += rung_section(page, n, language, lines);
+  Html main = element("main", {climb_section(page, language), roofline_section(page, language),
+                               table_section(page, language), rungs});
+  Html body = element(
+      "body",
+      {element("a", {{"class", "skip"}, {"href", "#" + anchor(0)}}, {say(Label::skip_to_rungs, language)}),
+       header(page, language), contents(page, language), main,
+       element("footer", {say(Label::made_by, language)}),
+       data_block("lines", llvm::formatv("{0}", lines.json()).str()),
+       data_block("labels", llvm::formatv("{0}", script_labels(language)).str()), own_script(page_js)});
+  return document(element("html", {{"lang", std::string(code(language))}}, {head(page), body})).markup();
+}
+
+} // namespace nestsmith::cli::report
