@@ -20,7 +20,7 @@ esac
 takes_all=yes
 read_options "$@"
 if [ "$all_tests" = ON ]; then
-  install_build_tools libgtest-dev libgmock-dev libz3-dev python3
+  install_build_tools libgtest-dev libgmock-dev libz3-dev python3 chromium fonts-dejavu-core
   which_tests=
 else
   install_build_tools libgtest-dev libgmock-dev

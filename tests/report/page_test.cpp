@@ -1,0 +1,268 @@
+/// Pages in a browser: the slider, the links between lines, and the limits that the page sets itself.
+
+#include "tests/report/browser.h"
+#include "tests/tools/run_binary.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using test::Browser;
+using test::Ran;
+using test::Screen;
+using test::TemporaryFolder;
+
+constexpr const char *first_rung = "document.querySelector('.steps')";
+
+class InBrowser : public testing::Test {
+protected:
+  void SetUp() override {
+    if (std::string why = Browser::why_not(); !why.empty())
+      GTEST_SKIP() << why;
+  }
+
+  /// The path of a new page.
+  std::string page(const std::string &arguments) {
+    std::string path = (folder_ / "page.html").string();
+    Ran ran = test::nestsmith("report " + arguments + " --device sim -o " + path);
+    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+    return path;
+  }
+
+  /// What every page keeps: it requests nothing but itself, and nothing fails.
+  static void expect_clean(const Browser &browser) {
+    EXPECT_THAT(browser.complaints(), testing::IsEmpty());
+    EXPECT_THAT(browser.requests(), testing::ElementsAre(testing::StartsWith("file://")));
+  }
+
+  TemporaryFolder folder_;
+};
+
+/// The text that a pane of the first rung shows, without removed lines.
+std::string shown(Browser &browser, const std::string &pane) {
+  return browser.text(fmt::format("[...{}.querySelectorAll('.{} .line')].filter(line => line.tagName !== "
+                                  "'DEL').map(line => line.textContent)"
+                                  ".join('\\n')",
+                                  first_rung, pane));
+}
+
+class Tutorials : public InBrowser, public testing::WithParamInterface<std::string> {};
+
+TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
+  Browser browser(page(GetParam() + " --shape 64x64x64"));
+  EXPECT_LT(std::filesystem::file_size(folder_ / "page.html"), 2'000'000U);
+  std::int64_t rungs = browser.number("document.querySelectorAll('section[id^=rung-]').length");
+  EXPECT_EQ(rungs, browser.number("document.querySelectorAll('.steps').length")) << "no rung is refused";
+  EXPECT_EQ(rungs, browser.number("document.querySelectorAll('#climb .bar').length"));
+  EXPECT_GE(rungs, browser.number("document.querySelectorAll('#roofline .point').length"));
+  EXPECT_EQ(rungs, browser.number("document.querySelectorAll('#run tbody tr').length"));
+
+  // Every rung at every step. The last step is the text of the page without a script.
+  EXPECT_EQ("", browser.text(R"js((() => {
+    for (const steps of document.querySelectorAll('.steps')) {
+      const slider = steps.querySelector('input[type=range]');
+      const text = () => [...steps.querySelectorAll('.program .line')].filter(line => line.tagName !== 'DEL')
+        .map(line => line.textContent + '\n').join('');
+      const last = text();
+      for (let step = 0; step <= Number(slider.max); ++step) {
+        slider.value = step;
+        slider.dispatchEvent(new Event('input'));
+        const open = steps.querySelectorAll('.owed:not([hidden]) li').length;
+        const cuda = steps.querySelectorAll('.pane.cuda:not([hidden]) .line').length;
+        if (!text().includes('for ')) return 'a step without a program';
+        if ((open === 0) !== (cuda > 0)) return `step ${step}: ${open} obligations, ${cuda} lines of CUDA C`;
+      }
+      if (text() !== last) return 'another last step';
+    }
+    return '';
+  })())js"));
+  expect_clean(browser);
+}
+INSTANTIATE_TEST_SUITE_P(Pages, Tutorials,
+                         testing::Values("ladder", "deep_dive", "transposed", "tiling", "tvm_steps",
+                                         "principles", "gemm", "worklog", "tensor", "fast"));
+
+TEST_F(InBrowser, TheSliderShowsTheProgramAfterEachDirective) {
+  Browser browser(page("deep_dive/shared --shape 64x64x64"));
+  std::int64_t last =
+      browser.number(fmt::format("Number({}.querySelector('input[type=range]').max)", first_rung));
+  browser.evaluate(fmt::format("{}.querySelector('input[type=range]').focus()", first_rung));
+  for (std::int64_t step = last; step >= 0; --step) {
+    EXPECT_EQ(step,
+              browser.number(fmt::format("Number({}.querySelector('input[type=range]').value)", first_rung)));
+    Ran ran = test::nestsmith(fmt::format("show deep_dive/shared --shape 64x64x64 --json --step {}", step));
+    EXPECT_EQ(shown(browser, "program") + "\n", test::parsed(ran).getAsObject()->getString("program")->str());
+    browser.press("ArrowLeft");
+  }
+  EXPECT_EQ(browser.text(fmt::format("{}.querySelector('.directive').textContent", first_rung)),
+            fmt::format("0 / {} the computation, without directives", last));
+  browser.press("End");
+  EXPECT_EQ(shown(browser, "kernels") + "\n",
+            test::parsed(test::nestsmith("show deep_dive/shared --shape 64x64x64 --lowered --json"))
+                .getAsObject()
+                ->getString("kernel")
+                ->str());
+  expect_clean(browser);
+}
+
+TEST_F(InBrowser, ButtonsAndTheListOfDirectivesMoveTheSlider) {
+  Browser browser(page("deep_dive/coalesced --shape 64x64x64"));
+  auto value = [&] {
+    return browser.number(fmt::format("Number({}.querySelector('input[type=range]').value)", first_rung));
+  };
+  std::int64_t last = value();
+  EXPECT_TRUE(browser.holds("document.querySelector('.next').disabled"));
+  browser.click(".previous");
+  EXPECT_EQ(value(), last - 1);
+  EXPECT_FALSE(browser.holds("document.querySelector('.next').disabled"));
+  browser.click(".steps details summary");
+  browser.click(".directives li:nth-child(2) .jump");
+  EXPECT_EQ(value(), 1);
+  EXPECT_EQ(browser.text("document.querySelector('[aria-current=step] code').textContent"),
+            browser.text("document.querySelector('.directive code').textContent"));
+  EXPECT_EQ(browser.text("document.querySelector('.directive').getAttribute('aria-live')"), "polite");
+  expect_clean(browser);
+}
+
+/// While an obligation is open, there is no kernel.
+TEST_F(InBrowser, OpenObligationsTakeThePlaceOfTheKernel) {
+  Browser browser(page("deep_dive/shared --shape 64x64x64"));
+  EXPECT_EQ(browser.text(R"js((() => {
+    const steps = document.querySelector('.steps'), slider = steps.querySelector('input[type=range]');
+    let open = 0;
+    for (let step = 0; step <= Number(slider.max); ++step) {
+      slider.value = step;
+      slider.dispatchEvent(new Event('input'));
+      const owed = steps.querySelector('.owed'), cuda = steps.querySelector('.pane.cuda');
+      if (owed.hidden === cuda.hidden) return `step ${step} shows both or none`;
+      if (!owed.hidden && owed.querySelectorAll('li').length === 0) return 'no obligation';
+      open += owed.hidden ? 0 : 1;
+    }
+    return open > 0 ? 'good' : 'nothing was open';
+  })())js"),
+            "good");
+  expect_clean(browser);
+}
+
+TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
+  Browser browser(page("deep_dive/shared --shape 64x64x64"));
+  auto number = [&](const std::string &pane, const std::string &part) {
+    std::int64_t found = browser.number(fmt::format(
+        "1 + [...document.querySelectorAll('.{} .line')].findIndex(line => line.textContent.includes('{}'))",
+        pane, part));
+    EXPECT_GT(found, 0) << pane << ": " << part;
+    return fmt::format(".{} .line:nth-child({})", pane, found);
+  };
+  auto linked = [&](const std::string &pane) {
+    return browser.text(fmt::format(
+        "[...document.querySelectorAll('.{} .linked')].map(line => line.textContent.trim()).join('\\n')",
+        pane));
+  };
+  browser.hover(number("cuda", "A_shared["));
+  browser.hover(number("cuda", "for (int k_outer"));
+  EXPECT_THAT(linked("program"), testing::MatchesRegex("for k_outer < 2[^\n]*"));
+  EXPECT_THAT(browser.text("document.querySelector('.linked-lines').textContent"),
+              testing::HasSubstr("Program"));
+  browser.hover(number("program", "block A_shared"));
+  EXPECT_THAT(linked("cuda"), testing::HasSubstr("A_shared[tid] = A["));
+  EXPECT_THAT(linked("cuda"), testing::Not(testing::HasSubstr("B_shared[tid] = B[")));
+
+  // By keyboard: arrows move from line to line.
+  browser.evaluate("document.querySelector('.program pre').focus()");
+  browser.press("ArrowDown");
+  std::string before = browser.text("document.querySelector('.program .current').textContent");
+  browser.press("ArrowDown");
+  EXPECT_NE(before, browser.text("document.querySelector('.program .current').textContent"));
+  expect_clean(browser);
+}
+
+TEST_F(InBrowser, WithoutAScriptThePageShowsTheLastStep) {
+  std::string path = page("deep_dive/shared --shape 64x64x64");
+  Browser plain(path, {.script = false}), live(path);
+  EXPECT_TRUE(plain.holds("document.querySelector('.controls').hidden"));
+  EXPECT_EQ(plain.text("document.querySelector('.program code').textContent"), shown(live, "program") + "\n");
+  EXPECT_EQ(plain.text("document.querySelector('.cuda code').textContent"), shown(live, "cuda") + "\n");
+  EXPECT_TRUE(plain.holds("document.querySelector('.kernels').checkVisibility()"));
+}
+
+/// Ten times the least contrast of a text to its background, as WCAG computes it.
+constexpr const char *least_contrast = R"js(Math.round(10 * (() => {
+      const rgb = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number).map((c) => {
+        c /= 255;
+        return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+      });
+      const light = (colour) => { const [r, g, b] = rgb(colour); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+      const paper = (it) => {
+        const colour = getComputedStyle(it).backgroundColor;
+        return colour !== 'rgba(0, 0, 0, 0)' ? colour : it.parentElement ? paper(it.parentElement) : 'rgb(255, 255, 255)';
+      };
+      let least = 21;
+      for (const it of document.querySelectorAll('h1, p, a, dt, dd, td, li, .line, .keyword, .hardware, .comment, .verdict'))
+        if (it.textContent.trim() && it.checkVisibility()) {
+          const [a, b] = [light(getComputedStyle(it).color), light(paper(it))].sort((x, y) => y - x);
+          least = Math.min(least, (a + 0.05) / (b + 0.05));
+        }
+      return least;
+    })()))js";
+
+/// At each width, in print, and in both colour schemes.
+TEST_F(InBrowser, FitsEveryScreen) {
+  std::string path = page("deep_dive --shape 64x64x64");
+  for (Screen screen :
+       {Screen{.width = 360, .height = 740}, Screen{.width = 360, .height = 740, .dark = true},
+        Screen{.width = 1600}, Screen{.width = 1600, .dark = true}, Screen{.width = 720, .print = true}}) {
+    Browser browser(path, screen);
+    EXPECT_LE(browser.number("document.documentElement.scrollWidth"), screen.width)
+        << "only tables and code scroll";
+    EXPECT_GE(browser.number(least_contrast), 45) << "a contrast of 4.5";
+    EXPECT_NE(screen.print, browser.holds("document.querySelector('.controls').checkVisibility()"));
+    expect_clean(browser);
+  }
+}
+
+/// Landmarks, headings in order, names of controls and of pictures, and no use of a name twice.
+TEST_F(InBrowser, IsReadByAScreenReader) {
+  Browser browser(page("deep_dive --shape 64x64x64 --lang ko"));
+  EXPECT_EQ(browser.text("document.documentElement.lang"), "ko");
+  EXPECT_EQ(browser.text(R"js((() => {
+    for (const tag of ['header', 'nav', 'main', 'footer', 'h1'])
+      if (document.querySelectorAll('body ' + tag).length !== 1) return `one ${tag} is expected`;
+    let level = 1;
+    for (const heading of document.querySelectorAll('h1, h2, h3, h4')) {
+      const next = Number(heading.tagName[1]);
+      if (next > level + 1) return `the heading ${heading.textContent} skips a level`;
+      level = next;
+    }
+    const ids = [...document.querySelectorAll('[id]')].map((it) => it.id);
+    if (new Set(ids).size !== ids.length) return 'an identifier is used twice';
+    for (const control of document.querySelectorAll('input'))
+      if (control.labels.length === 0) return 'a control has no label';
+    for (const picture of document.querySelectorAll('svg[role=img]'))
+      if (!picture.querySelector('title')?.textContent) return 'a picture has no title';
+    for (const link of document.querySelectorAll('a[href^="#"]'))
+      if (!document.getElementById(link.getAttribute('href').slice(1))) return `${link.href} leads nowhere`;
+    return 'good';
+  })())js"),
+            "good");
+  expect_clean(browser);
+}
+
+/// For the developer: NESTSMITH_SCREENSHOTS=FOLDER writes pictures of a page there.
+TEST_F(InBrowser, TakesPicturesForTheDeveloper) {
+  std::string path = page("deep_dive/naive deep_dive/coalesced --shape 64x64x64");
+  const char *folder = std::getenv("NESTSMITH_SCREENSHOTS");
+  const char *given = std::getenv("NESTSMITH_PAGE");
+  for (int width : {360, 1600})
+    for (bool dark : {false, true}) {
+      Browser browser(given ? given : path, {.width = width, .dark = dark});
+      std::string picture =
+          fmt::format("{}/page_{}_{}.png", folder ? folder : folder_.string(), width, dark ? "dark" : "light");
+      browser.screenshot(picture);
+      EXPECT_TRUE(test::read_file(picture).starts_with("\x89PNG"));
+    }
+}
+
+} // namespace
+} // namespace nestsmith
