@@ -5,6 +5,9 @@
 #include "tools/report/sections.h"
 #include "tools/run_notes.h"
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace nestsmith::cli {
@@ -18,21 +21,32 @@ Language chosen_language(const Context &context) {
   return context.arguments.value("lang") == "ko" ? Language::ko : Language::en;
 }
 
-/// The rungs of the page. With --against, the other rung is first.
+/// The rung `word`, and before it the rung of --against. If one is a trace file, which has one shape, the other
+/// takes this shape.
+std::vector<Choice> compared_rungs(const Context &context, const std::string &against,
+                                   const std::string &word) {
+  std::vector<Choice> choices = {choose_rung(context.rungs, against), choose_rung(context.rungs, word)};
+  for (std::size_t n : {0, 1}) {
+    const Choice &fixed = choices[n];
+    Choice &other = choices[1 - n];
+    if (fixed.fixed_shape && !other.fixed_shape && fixed.default_shape.size() == other.default_shape.size()) {
+      other.default_shape = other.gpu_shape = fixed.default_shape;
+      other.default_dtype = fixed.default_dtype;
+    }
+  }
+  return choices;
+}
+
 std::vector<Choice> chosen_rungs(const Context &context) {
   const auto &words = context.arguments.positional();
   auto against = context.arguments.value("against");
   if (against && words.size() != 1)
     throw UserError(ExitCode::usage,
-                    fmt::format("'report --against' compares one rung with another, got {}; name one rung",
-                                words.empty() ? std::string("none") : std::to_string(words.size())));
-  std::vector<Choice> choices;
-  if (against) {
-    choices.push_back(choose_rung(context.rungs, *against));
-    choices.push_back(choose_rung(context.rungs, words.front()));
-  } else {
-    choices = choose_rungs(context.rungs, words);
-  }
+                    fmt::format("'report --against' compares one rung with another, expected 1 "
+                                "rung beside it, got {}",
+                                words.size()));
+  std::vector<Choice> choices =
+      against ? compared_rungs(context, *against, words.front()) : choose_rungs(context.rungs, words);
   for (Choice &choice : choices)
     choice = with_given_knobs(context, std::move(choice));
   if (choices.empty())
@@ -40,33 +54,92 @@ std::vector<Choice> chosen_rungs(const Context &context) {
   return choices;
 }
 
-std::string size_text(std::size_t bytes) { return fmt::format("{:.0f} kB", static_cast<double>(bytes) * 1e-3); }
+/// A file that was written.
+struct Written {
+  std::string path;
+  std::size_t bytes = 0;
+  std::vector<Climbed> rows;
+};
+
+Written write(const Context &context, const Page &page, const std::string &path) {
+  std::string text = write_page(page, chosen_language(context));
+  write_file(path, text);
+  Written written{path, text.size(), {}};
+  for (const report::PageRung &rung : page.rungs)
+    written.rows.push_back(rung.climbed);
+  return written;
+}
+
+void announce(const Context &context, const Written &file) {
+  if (context.json())
+    out(json_line([&](llvm::json::OStream &json) {
+          json.object([&] {
+            json.attribute("file", file.path);
+            json.attribute("bytes", static_cast<std::int64_t>(file.bytes));
+            json.attribute("rungs", static_cast<std::int64_t>(file.rows.size()));
+            json.attribute("passed", code_of(file.rows) == ExitCode::good);
+          });
+        }) +
+        "\n");
+  else
+    out(folded_lines(fmt::format("{}: {} rung{}, {:.0f} kB\n", file.path, file.rows.size(),
+                                 file.rows.size() == 1 ? "" : "s", static_cast<double>(file.bytes) * 1e-3)));
+}
+
+/// The name of a tutorial's page. A tutorial of a user may have any name.
+std::string file_name(const std::string &tutorial) {
+  std::string name = tutorial.empty() ? "rungs" : tutorial;
+  std::ranges::replace_if(
+      name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-'; }, '_');
+  return name == "index" ? "index_.html" : name + ".html";
+}
+
+/// A page for each tutorial, and then the index.
+ExitCode write_site(const Context &context, const std::string &folder) {
+  if (!context.arguments.positional().empty() || context.arguments.has("against"))
+    throw UserError(ExitCode::usage, "'report --site' writes a page for each tutorial; name no rung");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw UserError(ExitCode::usage, fmt::format("cannot create the folder '{}': {}", folder, error.message()));
+  auto path = [&](const std::string &name) { return (std::filesystem::path(folder) / name).string(); };
+  check_writable(path("index.html"));
+  std::vector<std::string> tutorials;
+  for (const Rung &rung : context.rungs)
+    if (std::ranges::find(tutorials, rung.tutorial) == tutorials.end())
+      tutorials.push_back(rung.tutorial);
+  std::vector<report::SitePage> pages;
+  std::vector<Climbed> rows;
+  for (const std::string &tutorial : tutorials) {
+    std::vector<Choice> choices;
+    for (const Rung &rung : context.rungs)
+      if (rung.tutorial == tutorial)
+        choices.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
+    Page page = report::gather(context, choices);
+    Written written = write(context, page, path(file_name(tutorial)));
+    announce(context, written);
+    std::ranges::copy(written.rows, std::back_inserter(rows));
+    pages.push_back(site_page(page, file_name(tutorial)));
+  }
+  std::string index = write_index(pages, chosen_language(context));
+  write_file(path("index.html"), index);
+  announce(context, {path("index.html"), index.size(), rows});
+  return code_of(rows);
+}
 
 ExitCode run(const Context &context) {
-  auto path = context.arguments.value("output");
+  auto path = context.arguments.value("output"), site = context.arguments.value("site");
+  if (path && site)
+    throw UserError(ExitCode::usage, "--output and --site exclude each other; give one");
+  if (site)
+    return write_site(context, *site);
   if (!path)
     throw UserError(ExitCode::usage, "'report' writes a file; name it, as in -o report.html");
-  Page page = report::gather(context, chosen_rungs(context));
-  std::string text = report::write_page(page, chosen_language(context));
-  write_file(*path, text);
-  std::vector<Climbed> rows;
-  for (const report::PageRung &rung : page.rungs)
-    rows.push_back(rung.climbed);
-  ExitCode code = code_of(rows);
-  if (context.json())
-    out(json_text([&](llvm::json::OStream &json) {
-      json.object([&] {
-        json.attribute("file", *path);
-        json.attribute("bytes", static_cast<std::int64_t>(text.size()));
-        json.attribute("rungs", static_cast<std::int64_t>(rows.size()));
-        json.attribute("passed", code == ExitCode::good);
-      });
-    }));
-  else
-    out(folded_lines(fmt::format("{}: {} rung{}, {}", *path, rows.size(), rows.size() == 1 ? "" : "s",
-                                 size_text(text.size()))) +
-        "\n");
-  return code;
+  std::vector<Choice> choices = chosen_rungs(context);
+  check_writable(*path);
+  Written written = write(context, report::gather(context, std::move(choices)), *path);
+  announce(context, written);
+  return code_of(written.rows);
 }
 
 } // namespace
@@ -79,6 +152,7 @@ Command report_command() {
       0,
       1000,
       {{"output", "FILE", "write the page to FILE; an error leaves no partial file", 'o'},
+       {"site", "FOLDER", "write a page for each tutorial, and an index, to FOLDER"},
        {"against", "RUNG", "compare one rung with this rung"},
        {"lang", "LANGUAGE", "language of the labels; generated text is English", 0, {"en", "ko"}},
        gpu_option(),
@@ -96,7 +170,8 @@ Command report_command() {
       "Without a RUNG, it shows the first tutorial. The exit code is that of run.\n\n"
       "examples:\n"
       "  nestsmith report deep_dive -o deep_dive.html\n"
-      "  nestsmith report mine.json --against deep_dive/shared -o mine.html\n",
+      "  nestsmith report mine.json --against deep_dive/shared -o mine.html\n"
+      "  nestsmith report --site build/site\n",
       run};
 }
 

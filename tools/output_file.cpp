@@ -53,6 +53,13 @@ void write_file(const std::string &path, std::string_view text) {
     refuse(path, error);
 }
 
+void check_writable(const std::string &path) {
+  bool regular = false;
+  fs::path folder = target_of(path, regular).parent_path();
+  if (regular && access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    refuse(path, errno);
+}
+
 void write_files(const std::vector<OutputFile> &files) {
   std::vector<FileToWrite> targets;
   for (const OutputFile &file : files) {

@@ -12,6 +12,10 @@ namespace nestsmith::cli {
 /// leaves a regular file unchanged.
 void write_file(const std::string &path, std::string_view text);
 
+/// Throws the same error before a long run if the folder of the file does not exist, or if the file or the
+/// folder is not writable.
+void check_writable(const std::string &path);
+
 struct OutputFile {
   std::string path;
   std::string_view text;

@@ -40,6 +40,7 @@ constexpr std::array labels = {
     Words{Label::figure, "Figure", "지표"},
     Words{Label::change, "Change", "변화"},
     Words{Label::all_figures, "All figures", "모든 지표"},
+    Words{Label::differences, "Differences from {}", "{}와(과) 다른 점"},
     Words{Label::steps, "Step by step", "한 단계씩"},
     Words{Label::directives, "All directives", "모든 지시문"},
     Words{Label::computation, "the computation, without directives", "계산 (지시문 없음)"},
@@ -58,6 +59,8 @@ constexpr std::array labels = {
     Words{Label::refused, "Refused", "거부됨"},
     Words{Label::wrong, "Wrong result", "잘못된 결과"},
     Words{Label::made_by, "Made by nestsmith report.", "nestsmith report로 만든 문서."},
+    Words{Label::site_title, "The tutorials", "튜토리얼"},
+    Words{Label::rungs_from_to, "Rungs: {}", "단계: {}"},
     Words{Label::skip_to_rungs, "Skip to the rungs", "단계로 건너뛰기"},
 };
 

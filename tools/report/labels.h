@@ -31,6 +31,7 @@ enum class Label : std::uint8_t {
   figure,
   change,
   all_figures,
+  differences,
   steps,
   directives,
   computation,
@@ -48,6 +49,8 @@ enum class Label : std::uint8_t {
   refused,
   wrong,
   made_by,
+  site_title,
+  rungs_from_to,
   skip_to_rungs,
   last_ ///< the number of labels
 };

@@ -49,8 +49,7 @@ struct Page {
   std::string cublas_name;
   std::vector<const PublishedTable *> published;
   std::vector<std::string> notes;
-  /// The texts of two rungs that the page compares.
-  bool compares = false;
+  bool compares = false; ///< the page compares its two rungs
 };
 
 /// Runs, explains and steps through the rungs, with progress on stderr. Throws UserError as `run` does.

@@ -1,9 +1,8 @@
 #include "tools/report/sections.h"
 #include "tools/run_table.h"
 
-#include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
+#include <llvm/Support/FormatVariadic.h>
 
 namespace nestsmith::cli::report {
 
@@ -26,106 +25,6 @@ Html trouble(const PageRung &rung, Language language) {
       parts += prose("p", message, language);
   }
   return parts.empty() ? parts : element("div", {{"class", "trouble"}, {"role", "note"}}, {parts});
-}
-
-/// A label of `compare` with its heading: "global loads: sectors per request".
-std::vector<std::string> full_labels(const std::vector<ComparedFigure> &figures) {
-  std::vector<std::string> labels;
-  std::string heading;
-  for (const ComparedFigure &figure : figures) {
-    bool below = figure.label.starts_with("  ");
-    if (!below)
-      heading = figure.label.substr(0, figure.label.find(':'));
-    labels.push_back(below ? heading + ": " + figure.label.substr(2) : figure.label);
-  }
-  return labels;
-}
-
-/// The row with the largest relative change among the labels that begin with one of `beginnings`.
-std::optional<std::size_t> most_changed(const std::vector<ComparedFigure> &figures,
-                                        const std::vector<std::string> &labels,
-                                        std::initializer_list<std::string_view> beginnings) {
-  std::optional<std::size_t> most;
-  auto size = [&](std::size_t n) { return std::fabs(std::log(figures[n].change)); };
-  for (std::size_t n = 0; n < figures.size(); ++n) {
-    bool counts = std::ranges::any_of(beginnings, [&](auto begin) { return labels[n].starts_with(begin); });
-    if (counts && figures[n].change > 0 && size(n) > 0.05 && (!most || size(n) > size(*most)))
-      most = n;
-  }
-  return most;
-}
-
-/// The rows of the figures that moved: the least time, the resource that limited it, and the count of accesses
-/// that changed most, of loads if there is one.
-std::vector<std::size_t> moved(const std::vector<ComparedFigure> &figures,
-                               const std::vector<std::string> &labels) {
-  std::vector<std::size_t> rows;
-  for (std::size_t n = 0; n < figures.size(); ++n)
-    if (labels[n] == "least time" || labels[n] == "least time: " + figures.front().a)
-      rows.push_back(n);
-  auto cause = most_changed(figures, labels, {"global loads", "shared loads", "bytes requested"});
-  if (!cause)
-    cause = most_changed(figures, labels, {"global stores", "shared stores", "DRAM bytes"});
-  if (cause)
-    rows.push_back(*cause);
-  return rows;
-}
-
-Html pair_of_bars(double change) {
-  double most = std::max(1.0, change);
-  auto bar = [&](double value, const char *y, const char *css_class) {
-    return element("rect", {{"class", css_class}, {"width", percent(value / most)}, {"y", y}, {"height", "8"}});
-  };
-  return element("svg", {{"class", "pair"}, {"width", "100%"}, {"height", "20"}, {"aria-hidden", "true"}},
-                 {bar(1, "1", "before"), bar(change, "11", "after")});
-}
-
-Html figure_row(const ComparedFigure &figure, const std::string &label, bool drawn) {
-  bool changed = figure.change != 0 && figure.a != figure.b;
-  return element(
-      "tr",
-      {element("th", {{"scope", "row"}}, {label}), element("td", {figure.a}), element("td", {figure.b}),
-       element("td", {changed ? fmt::format("{}×", number_text(figure.change)) : std::string()}),
-       drawn ? element("td", {{"class", "drawn"}}, {changed ? pair_of_bars(figure.change) : Html()}) : Html()});
-}
-
-Html figures_table(const Against &against, const std::string &name, const std::vector<std::size_t> &rows,
-                   bool drawn, Language language) {
-  std::vector<std::string> labels = full_labels(against.figures);
-  Html body;
-  for (std::size_t row : rows)
-    body += figure_row(against.figures[row], labels[row], drawn);
-  Html head = element("tr", {element("th", {{"scope", "col"}}, {say(Label::figure, language)}),
-                             element("th", {{"scope", "col"}}, {against.name}),
-                             element("th", {{"scope", "col"}}, {name}),
-                             element("th", {{"scope", "col"}}, {say(Label::change, language)}),
-                             drawn ? element("td", {}) : Html()});
-  return element("div",
-                 {{"class", "wide"},
-                  {"tabindex", "0"},
-                  {"role", "region"},
-                  {"aria-label", std::string(say(Label::figure, language))}},
-                 {element("table", {element("thead", {head}), element("tbody", {body})})});
-}
-
-Html why(const PageRung &rung, Language language) {
-  Html parts;
-  if (rung.against) {
-    const std::vector<ComparedFigure> &figures = rung.against->figures;
-    std::vector<std::size_t> all(figures.size());
-    for (std::size_t n = 0; n < all.size(); ++n)
-      all[n] = n;
-    parts += element("h3", {say(Label::why, language, rung.against->name)});
-    parts += prose("p", rung.against->words, language);
-    parts += figures_table(*rung.against, rung.name, moved(figures, full_labels(figures)), true, language);
-    parts += element("details", {element("summary", {say(Label::all_figures, language)}),
-                                 figures_table(*rung.against, rung.name, all, false, language)});
-  }
-  if (!rung.words.empty()) {
-    parts += element("h3", {say(Label::limits, language)});
-    parts += prose("p", rung.words, language);
-  }
-  return parts;
 }
 
 Html pane(const std::string &css_class, Label label, const LinkedText &text, Language language) {
@@ -244,7 +143,7 @@ Html rung_section(const Page &page, std::size_t n, Language language, LineTable 
   return section(
       anchor(n), fmt::format("{}. {}", n + 1, rung.name),
       {element("p", {{"class", "changes"}}, {badge, " ", element("span", {{"lang", "en"}}, {rung.summary})}),
-       trouble(rung, language), why(rung, language), steps(rung, n, language, lines)});
+       trouble(rung, language), why(page, n, language), steps(rung, n, language, lines)});
 }
 
 } // namespace nestsmith::cli::report

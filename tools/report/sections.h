@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nestsmith::cli::report {
 
@@ -22,8 +23,22 @@ Html table_section(const Page &page, Language language);
 /// What a rung changes, why it helps, and its steps. Adds the lines of its steps to `lines`.
 Html rung_section(const Page &page, std::size_t n, Language language, LineTable &lines);
 
+/// Why rung number `n` is better or worse than the one before it, what differs, and what limits it.
+Html why(const Page &page, std::size_t n, Language language);
+
 /// The whole file.
 std::string write_page(const Page &page, Language language);
+
+/// A page of a site.
+struct SitePage {
+  std::string file; ///< "deep_dive.html"
+  std::string title, teaches;
+  std::vector<std::string> rungs;
+  std::string rates; ///< "446 GFLOP/s – 14.1 TFLOP/s", or empty
+};
+/// The index of a site: a link to each page.
+std::string write_index(const std::vector<SitePage> &pages, Language language);
+SitePage site_page(const Page &page, const std::string &file);
 
 /// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known.
 double rate_of(const Page &page, const PageRung &rung);

@@ -1,22 +1,26 @@
 #include "tools/report/page_files.h"
 #include "tools/report/sections.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/Support/FormatVariadic.h>
 
 namespace nestsmith::cli::report {
 
 namespace {
 
-Html head(const Page &page) {
+/// The head of a page, with a script or without one.
+Html head(const std::string &title, std::string_view script) {
   auto meta = [](const char *name, const char *content) {
     return element("meta", {{"name", name}, {"content", content}});
   };
   return element("head",
                  {element("meta", {{"charset", "utf-8"}}),
                   element("meta", {{"http-equiv", "Content-Security-Policy"},
-                                   {"content", security_policy(page_css, page_js)}}),
+                                   {"content", security_policy(page_css, script)}}),
                   meta("viewport", "width=device-width, initial-scale=1"), meta("color-scheme", "light dark"),
-                  element("title", {page.title + " · nestsmith"}), own_style(page_css)});
+                  element("title", {title + " · nestsmith"}), own_style(page_css)});
 }
 
 Html header(const Page &page, Language language) {
@@ -40,7 +44,8 @@ Html contents(const Page &page, Language language) {
     items += element("li", {element("a", {{"href", "#" + id}}, {text})});
   };
   item("climb", std::string(say(Label::climb, language)));
-  item("roofline", std::string(say(Label::roofline, language)));
+  if (!roofline_section(page, language).empty())
+    item("roofline", std::string(say(Label::roofline, language)));
   item("run", std::string(say(Label::run_table, language)));
   for (std::size_t n = 0; n < page.rungs.size(); ++n)
     item(anchor(n), fmt::format("{}. {}", n + 1, page.rungs[n].name));
@@ -74,7 +79,38 @@ std::string write_page(const Page &page, Language language) {
        element("footer", {say(Label::made_by, language)}),
        data_block("lines", llvm::formatv("{0}", lines.json()).str()),
        data_block("labels", llvm::formatv("{0}", script_labels(language)).str()), own_script(page_js)});
-  return document(element("html", {{"lang", std::string(code(language))}}, {head(page), body})).markup();
+  return document(element("html", {{"lang", std::string(code(language))}}, {head(page.title, page_js), body}))
+      .markup();
+}
+
+SitePage site_page(const Page &page, const std::string &file) {
+  SitePage made{file, page.title, page.tutorial ? page.tutorial->teaches : "", {}, ""};
+  double least = 0, most = 0;
+  for (const PageRung &rung : page.rungs) {
+    made.rungs.push_back(rung.name);
+    double rate = rate_of(page, rung);
+    least = least == 0 ? rate : rate == 0 ? least : std::min(least, rate);
+    most = std::max(most, rate);
+  }
+  if (most > 0)
+    made.rates = fmt::format("{} – {}", rate_text(least), rate_text(most));
+  return made;
+}
+
+std::string write_index(const std::vector<SitePage> &pages, Language language) {
+  Html items;
+  for (const SitePage &page : pages)
+    items += element(
+        "li", {element("h2", {element("a", {{"href", page.file}, {"lang", "en"}}, {page.title})}),
+               page.teaches.empty() ? Html() : prose("p", page.teaches, language),
+               element("p", {{"class", "quiet"}},
+                       {say(Label::rungs_from_to, language, fmt::format("{}", fmt::join(page.rungs, ", ")))}),
+               page.rates.empty() ? Html() : element("p", {{"class", "quiet"}}, {page.rates})});
+  std::string title(say(Label::site_title, language));
+  Html body = element("body", {element("header", {element("h1", {title})}),
+                               element("main", {element("ul", {{"class", "site"}}, {items})}),
+                               element("footer", {say(Label::made_by, language)})});
+  return document(element("html", {{"lang", std::string(code(language))}}, {head(title, ""), body})).markup();
 }
 
 } // namespace nestsmith::cli::report

@@ -1,0 +1,203 @@
+/// The command report: its files, its errors, and pages about rungs of a user.
+
+#include "tests/files.h"
+#include "tests/report/browser.h"
+#include "tests/tools/call_main.h"
+#include "tests/tools/run_binary.h"
+#include "tools/report/sections.h"
+
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using cli::report::Language;
+using cli::report::Page;
+using cli::report::PageRung;
+using test::call_main;
+using test::Called;
+using test::contains;
+using test::nestsmith;
+using test::Ran;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::vector<Rung> own = {{"", "axpy", "one element per thread", test::axpy, {128}, {1000}, {1000}}};
+
+TEST(Report, WritesOneFileThatNeedsNoOther) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  Ran ran = nestsmith("report tiling --shape 40x40x40 --device sim -o " + path);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, path + ": 2 rungs, "));
+  EXPECT_TRUE(contains(ran.err, "1 of 2: tiling/naive: run …\n"));
+  std::string page = test::read_file(path);
+  EXPECT_THAT(page, testing::StartsWith("<!DOCTYPE html>\n<html lang=\"en\">"));
+  EXPECT_THAT(page, HasSubstr("default-src &#39;none&#39;"));
+  for (const char *outside : {"src=", "url(", "@import", "style=\"", "onclick", "http://", "https://"})
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  ASSERT_EQ(
+      nestsmith("report deep_dive/naive deep_dive/coalesced --shape 64x64x64 --device sim -o " + path).code, 0);
+  std::string page = test::read_file(path);
+  for (const char *rung : {"deep_dive/naive", "deep_dive/coalesced"}) {
+    const auto explained = test::parsed(nestsmith(std::string("explain ") + rung + " --shape 64x64x64 --json"));
+    EXPECT_THAT(page, HasSubstr(explained.getAsObject()->getString("in_words")->str())) << rung;
+    EXPECT_THAT(page, HasSubstr("published: GEMM deep dive"));
+  }
+  const auto compared =
+      test::parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --shape 64x64x64 --json"));
+  EXPECT_THAT(page, HasSubstr(compared.getAsObject()->getString("in_words")->str()));
+}
+
+TEST(Report, IsRefusedAsOtherCommandsAre) {
+  EXPECT_THAT(nestsmith("report tiling").err,
+              HasSubstr("'report' writes a file; name it, as in -o report.html"));
+  Ran unknown = nestsmith("report tilling -o x.html");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("unknown rung 'tilling'"));
+  Ran unwritable = nestsmith("report tiling -o /no/such/folder/x.html");
+  EXPECT_EQ(unwritable.code, 2);
+  EXPECT_EQ(
+      unwritable.err,
+      "nestsmith: cannot write '/no/such/folder/x.html': No such file or directory; nothing was written\n")
+      << "before the rungs are run";
+  EXPECT_THAT(nestsmith("report tiling --lang fr -o x.html").err,
+              HasSubstr("must be one of 'en' or 'ko', got 'fr'"));
+  EXPECT_THAT(nestsmith("report tiling --against ladder/naive -o x.html").err,
+              HasSubstr("'tiling' is a tutorial"));
+  EXPECT_THAT(nestsmith("report ladder/naive ladder/shared --against ladder/naive -o x.html").err,
+              HasSubstr("expected 1 rung beside it, got 2"));
+  EXPECT_THAT(nestsmith("report tiling --site x").err, HasSubstr("name no rung"));
+}
+
+TEST(Report, JsonNamesTheFile) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  const auto value =
+      test::parsed(nestsmith("report tiling/naive --shape 8x8x8 --device sim --json -o " + path));
+  EXPECT_EQ(value.getAsObject()->getString("file")->str(), path);
+  EXPECT_EQ(value.getAsObject()->getInteger("bytes"),
+            static_cast<std::int64_t>(std::filesystem::file_size(path)));
+  EXPECT_EQ(value.getAsObject()->getBoolean("passed"), true);
+}
+
+TEST(Report, ServesARungOfAUser) {
+  TemporaryFolder folder;
+  std::string path = (folder / "mine.html").string();
+  Called called = call_main({"report", "-o", path, "--device", "sim"}, own);
+  EXPECT_EQ(called.code, 0) << called.err;
+  std::string page = test::read_file(path);
+  EXPECT_THAT(page, HasSubstr("<h1 lang=\"en\">axpy</h1>"));
+  EXPECT_THAT(page, HasSubstr("one element per thread"));
+  EXPECT_THAT(page, HasSubstr("f32 1000"));
+}
+
+TEST(Report, ServesATraceFileAgainstARung) {
+  TemporaryFolder folder;
+  std::string trace = (folder / "mine.json").string(), path = (folder / "page.html").string();
+  ASSERT_EQ(nestsmith("show deep_dive/tile1d --shape 48x40x32 --trace json -o " + trace).code, 0);
+  Ran ran = nestsmith("report " + trace + " --against deep_dive/shared --device sim -o " + path);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  std::string page = test::read_file(path);
+  EXPECT_THAT(page, HasSubstr("<h3>Compared with deep_dive/shared</h3>"));
+  EXPECT_THAT(page, HasSubstr("Differences from deep_dive/shared"));
+  EXPECT_THAT(page, HasSubstr("<ins class=\"line\">auto [i_0, i_1, i_2] = s.split(i, {infer, 8, 8});</ins>"));
+  EXPECT_THAT(page, HasSubstr("f32 48x40x32")) << "the shape of the trace, for both";
+  EXPECT_THAT(page, Not(HasSubstr("1024x1024")));
+}
+
+/// Splits a loop that it has already split.
+Schedule refused(const Shape &shape, DType dtype, const Target &target) {
+  Schedule s = test::axpy(shape, dtype, target);
+  s.bind(s.loop("i_inner"), Axis::thread_x);
+  return s;
+}
+
+TEST(Report, ARefusedRungShowsTheRefusal) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  std::vector<Rung> rungs = own;
+  rungs.push_back({"", "refused", "binds a loop twice", refused, {128}, {1000}, {1000}});
+  Called called = call_main({"report", "-o", path, "--device", "sim"}, rungs);
+  EXPECT_EQ(called.code, 3) << called.err;
+  std::string page = test::read_file(path);
+  Called run = call_main({"run", "refused", "--device", "sim", "--json"}, rungs);
+  auto row = llvm::json::parse(run.out.substr(0, run.out.find('\n')));
+  ASSERT_TRUE(static_cast<bool>(row)) << run.out;
+  std::string message = (*row->getAsObject()->getArray("messages"))[0].getAsString()->str();
+  EXPECT_THAT(page, HasSubstr("<h3>Refused</h3><p>" + cli::report::Html(message).markup() + "</p>"));
+  EXPECT_THAT(page, HasSubstr("^^^")) << "the marked program";
+  EXPECT_THAT(page, HasSubstr("id=\"steps-1\"")) << "the other rung";
+  EXPECT_THAT(page, Not(HasSubstr("id=\"steps-2\"")));
+
+  Called alone = call_main({"report", "refused", "-o", path, "--device", "sim"}, rungs);
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_THAT(test::read_file(path), HasSubstr("<h3>Refused</h3>"));
+}
+
+TEST(Report, AWrongRungShowsTheReport) {
+  Page page;
+  page.gpu.gpu = gpus().front();
+  page.table = {{"rung", "verdict"}, {{"broken", "FAILED"}}};
+  PageRung &rung = page.rungs.emplace_back();
+  rung.name = "broken";
+  rung.planned.shape = {8, 8, 8};
+  rung.climbed.code = ExitCode::wrong_result;
+  rung.climbed.check.passed = false;
+  RunResult run;
+  run.passed = false;
+  run.messages = {"C[0, 1]: got 5, expected <7>"};
+  rung.climbed.check.runs.push_back(run);
+  std::string text = write_page(page, Language::en);
+  EXPECT_THAT(text, HasSubstr("<h3>Wrong result</h3>"));
+  EXPECT_THAT(text, HasSubstr("C[0, 1]: got 5, expected &lt;7&gt;"));
+  EXPECT_THAT(text, HasSubstr("<span class=\"verdict bad\">FAILED</span>"));
+  EXPECT_THAT(write_page(page, Language::ko), HasSubstr("<h3>잘못된 결과</h3>"));
+}
+
+/// A name of a user is text, wherever it is shown.
+TEST(Report, NamesOfAUserAreNoMarkup) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string(), hostile = "</script><img src=x onerror=alert(1)>\"'&";
+  std::vector<Rung> rungs = own;
+  rungs.front().tutorial = hostile;
+  rungs.front().name = hostile;
+  rungs.front().summary = hostile;
+  Called called =
+      call_main({"report", "-o", path, "--device", "sim"}, rungs, {{hostile, hostile, hostile, hostile}});
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_THAT(test::read_file(path), Not(HasSubstr("<img")));
+  if (std::string why = test::Browser::why_not(); !why.empty())
+    GTEST_SKIP() << why;
+  test::Browser browser(path);
+  EXPECT_EQ(browser.text("document.querySelector('h1').textContent"), hostile);
+  EXPECT_TRUE(
+      browser.holds("document.querySelector('h2#rung-1-heading').textContent.includes('onerror=alert(1)')"));
+  EXPECT_EQ(browser.number("document.querySelectorAll('img').length"), 0);
+  EXPECT_THAT(browser.complaints(), IsEmpty());
+}
+
+TEST(Site, HasAPageForEachTutorialAndAnIndex) {
+  TemporaryFolder folder;
+  std::vector<Rung> rungs = own;
+  rungs.push_back({"../up", "again", "the same", test::axpy, {128}, {1000}, {1000}});
+  Called called = call_main({"report", "--site", folder.string() + "/site", "--device", "sim"}, rungs);
+  EXPECT_EQ(called.code, 0) << called.err;
+  std::string index = test::read_file(folder / "site/index.html");
+  EXPECT_THAT(index, HasSubstr("href=\"rungs.html\""));
+  EXPECT_THAT(index, HasSubstr("href=\"___up.html\""));
+  EXPECT_TRUE(std::filesystem::exists(folder / "site/rungs.html"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "site/___up.html"));
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+} // namespace
+} // namespace nestsmith
