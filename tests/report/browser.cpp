@@ -262,7 +262,7 @@ void Browser::click(const std::string &selector) {
 }
 
 void Browser::screenshot(const std::string &path) {
-  Object picture = call("Page.captureScreenshot", Object{{"format", "png"}, {"captureBeyondViewport", true}});
+  Object picture = call("Page.captureScreenshot", Object{{"format", "png"}});
   write_file(path, decoded(picture.getString("data")->str()));
 }
 

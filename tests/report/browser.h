@@ -38,7 +38,7 @@ public:
   /// Moves the mouse to the centre of the first element that matches the CSS selector. `click` also clicks.
   void hover(const std::string &selector);
   void click(const std::string &selector);
-  /// Writes a picture of the whole page, in PNG.
+  /// Writes a picture of the screen, in PNG.
   void screenshot(const std::string &path);
 
   /// Messages of the console, exceptions, and violations of the page's policy, so far.

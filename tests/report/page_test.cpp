@@ -249,14 +249,15 @@ TEST_F(InBrowser, IsReadByAScreenReader) {
   expect_clean(browser);
 }
 
-/// For the developer: NESTSMITH_SCREENSHOTS=FOLDER writes pictures of a page there.
+/// For the developer: NESTSMITH_SCREENSHOTS=FOLDER writes the pictures there, and
+/// NESTSMITH_PAGE=FILE.html#rung-2 selects a page and a place in it.
 TEST_F(InBrowser, TakesPicturesForTheDeveloper) {
   std::string path = page("deep_dive/naive deep_dive/coalesced --shape 64x64x64");
   const char *folder = std::getenv("NESTSMITH_SCREENSHOTS");
   const char *given = std::getenv("NESTSMITH_PAGE");
   for (int width : {360, 1600})
     for (bool dark : {false, true}) {
-      Browser browser(given ? given : path, {.width = width, .dark = dark});
+      Browser browser(given ? given : path, {.width = width, .height = 1600, .dark = dark});
       std::string picture =
           fmt::format("{}/page_{}_{}.png", folder ? folder : folder_.string(), width, dark ? "dark" : "light");
       browser.screenshot(picture);

@@ -74,6 +74,16 @@ std::string published_text(const PublishedTable &table, const PublishedRow &row)
   return text;
 }
 
+/// The rate at the estimated time of the model, with latency, barriers and waves; 0 if there is no estimate.
+double estimated_rate(const Page &page, const PageRung &rung) {
+  if (page.measured || !rung.model)
+    return 0;
+  const PlanAnalysis &analysis = rung.model->analysis;
+  return analysis.estimated_seconds() > analysis.seconds()
+             ? operation_count(rung.model->scheduled.source()) / analysis.estimated_seconds()
+             : 0;
+}
+
 Html bar(const Page &page, const Panel &panel, std::size_t n, Language language) {
   const PageRung &rung = page.rungs[n];
   double rate = rate_of(page, rung), scale = panel.most == 0 ? 1 : panel.most;
@@ -81,7 +91,15 @@ Html bar(const Page &page, const Panel &panel, std::size_t n, Language language)
                       : page.measured ? rate_text(rate)
                                       : say(Label::at_most, language, rate_text(rate));
   std::string title = rung.name + ": " + value;
-  Html marks;
+  Html marks, estimate, values = element("span", {value});
+  if (double estimated = estimated_rate(page, rung); estimated > 0) {
+    std::string said = say(Label::estimated, language, rate_text(estimated));
+    title += "; " + said;
+    values += " ";
+    values += element("span", {said});
+    estimate = element(
+        "rect", {{"class", "estimated"}, {"width", percent(estimated / scale)}, {"y", "6"}, {"height", "10"}});
+  }
   if (rung.published && panel.published) {
     title += "; " + say(Label::published_mark, language, published_text(*panel.published, *rung.published));
     for (const PublishedFigure &figure : rung.published->figures)
@@ -95,8 +113,8 @@ Html bar(const Page &page, const Panel &panel, std::size_t n, Language language)
       lines += vertical(percent(rate_of(*panel.published, figure) / scale), "cublas published");
   return element(
       "li", {{"class", "bar"}},
-      {element("a", {{"href", "#" + anchor(n)}}, {fmt::format("{}. {}", n + 1, rung.name)}), " ",
-       element("span", {{"class", "value"}}, {value}),
+      {element("a", {{"href", "#" + anchor(n)}}, {fmt::format("{}.\u00a0{}", n + 1, rung.name)}), " ",
+       element("span", {{"class", "value"}}, {values}),
        element("svg", {{"width", "100%"}, {"height", "22"}, {"role", "img"}},
                {element("title", {title}),
                 element("rect", {{"class", "track"}, {"width", "100%"}, {"y", "3"}, {"height", "16"}}),
@@ -104,7 +122,7 @@ Html bar(const Page &page, const Panel &panel, std::size_t n, Language language)
                                  {"width", percent(rate / scale)},
                                  {"y", "3"},
                                  {"height", "16"}}),
-                lines, marks})});
+                estimate, lines, marks})});
 }
 
 /// A sample of a mark, and its explanation.
@@ -121,6 +139,10 @@ Html legend(const Page &page, const Panel &panel, Language language) {
                                             {"height", "16"}}),
                            page.measured ? say(Label::climb_measured, language, page.where)
                                          : say(Label::climb_modelled, language, page.gpu.gpu.product));
+  if (std::ranges::any_of(panel.rungs, [&](std::size_t n) { return estimated_rate(page, page.rungs[n]) > 0; }))
+    items += legend_item(
+        element("rect", {{"class", "estimated"}, {"x", "1"}, {"width", "22"}, {"y", "6"}, {"height", "10"}}),
+        std::string(say(Label::estimate, language)));
   if (panel.cublas > 0)
     items +=
         legend_item(vertical("12", "cublas"), fmt::format("{}: {}", page.cublas_name, rate_text(panel.cublas)));

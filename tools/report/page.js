@@ -75,7 +75,7 @@
     root.querySelector(".owed")?.remove();
     const owed = element("div", "owed");
     owed.hidden = true;
-    directive.after(owed);
+    root.querySelector(".panes").append(owed);
 
     function draw(pane, step) {
       pane.lines = [];

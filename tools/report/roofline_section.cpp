@@ -135,6 +135,16 @@ std::vector<Point> points_of(const Page &page) {
   return points;
 }
 
+Html points_table(const Html &rows, Language language) {
+  auto title = [&](Label label) { return element("th", {{"scope", "col"}}, {say(label, language)}); };
+  return element(
+      "div", {{"class", "wide"}},
+      {element("table", {{"class", "points"}},
+               {element("thead", {element("tr", {element("td", {}), title(Label::rung), title(Label::at_dram),
+                                                 title(Label::at_requests), title(Label::rate)})}),
+                element("tbody", {rows})})});
+}
+
 } // namespace
 
 Html roofline_section(const Page &page, Language language) {
@@ -146,11 +156,15 @@ Html roofline_section(const Page &page, Language language) {
   std::string title = fmt::format("{}: {}", say(Label::roofline, language), page.gpu.gpu.product);
   Html legend, description;
   for (const Point &point : points) {
-    std::string said = fmt::format(
-        "{}: {} {}, {} {}, {}", page.rungs[point.rung].name, number_text(point.dram),
-        say(Label::at_dram, language), number_text(point.asked), say(Label::at_requests, language),
-        page.measured ? rate_text(point.rate) : say(Label::at_most, language, rate_text(point.rate)));
-    legend += element("li", {element("b", {fmt::format("{}", point.rung + 1)}), " ", said});
+    std::string rate =
+        page.measured ? rate_text(point.rate) : say(Label::at_most, language, rate_text(point.rate));
+    std::string said = fmt::format("{}: {} {}, {} {}, {}", page.rungs[point.rung].name, number_text(point.dram),
+                                   say(Label::at_dram, language), number_text(point.asked),
+                                   say(Label::at_requests, language), rate);
+    legend += element("tr", {element("td", {element("b", {fmt::format("{}", point.rung + 1)})}),
+                             element("th", {{"scope", "row"}}, {page.rungs[point.rung].name}),
+                             element("td", {number_text(point.dram)}),
+                             element("td", {number_text(point.asked)}), element("td", {rate})});
     description += said + ". ";
   }
   Html drawing =
@@ -163,10 +177,9 @@ Html roofline_section(const Page &page, Language language) {
                element("desc", {{"id", "roofline-text"}}, {description}), grid(axes), roof(axes, analysis),
                text("56%", Axes::bottom + 38, "middle", std::string(say(Label::intensity, language))),
                drawn(points, axes)});
-  return section(
-      "roofline", title,
-      {element("p", {say(Label::roofline_text, language)}),
-       element("div", {{"class", "roofline"}}, {drawing, element("ul", {{"class", "points"}}, {legend})})});
+  return section("roofline", title,
+                 {element("p", {say(Label::roofline_text, language)}),
+                  element("div", {{"class", "roofline"}}, {drawing, points_table(legend, language)})});
 }
 
 } // namespace nestsmith::cli::report

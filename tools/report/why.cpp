@@ -38,17 +38,23 @@ std::optional<std::size_t> most_changed(const std::vector<ComparedFigure> &figur
   return most;
 }
 
-/// The rows of the figures that moved: the least time, the resource that limited it, and the count of accesses
-/// that changed most, of loads if there is one.
+/// The rows of the figures that moved: the least time, the resource that limited it, and the count that changed
+/// most among those that this resource executes.
 std::vector<std::size_t> moved(const std::vector<ComparedFigure> &figures,
                                const std::vector<std::string> &labels) {
+  const std::string &limiter = figures.front().a;
   std::vector<std::size_t> rows;
   for (std::size_t n = 0; n < figures.size(); ++n)
-    if (labels[n] == "least time" || labels[n] == "least time: " + figures.front().a)
+    if (labels[n] == "least time" || labels[n] == "least time: " + limiter)
       rows.push_back(n);
-  auto cause = most_changed(figures, labels, {"global loads", "shared loads", "bytes requested"});
+  auto cause = limiter == name(Resource::shared)
+                   ? most_changed(figures, labels, {"shared loads", "shared stores"})
+               : limiter == name(Resource::l1) || limiter == name(Resource::l2)
+                   ? most_changed(figures, labels, {"global loads"})
+               : limiter == name(Resource::dram) ? most_changed(figures, labels, {"DRAM bytes"})
+                                                 : std::nullopt;
   if (!cause)
-    cause = most_changed(figures, labels, {"global stores", "shared stores", "DRAM bytes"});
+    cause = most_changed(figures, labels, {"global", "shared loads", "shared stores", "bytes requested"});
   if (cause)
     rows.push_back(*cause);
   return rows;
