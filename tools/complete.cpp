@@ -26,7 +26,7 @@ void add_described(Words &words, const std::string &description, const std::vect
       words.push_back(mistake.full_name());
   if (says("RUNG"))
     words.push_back("*.json"); // a trace file
-  if (says("FILE"))
+  if (says("FILE") || says("FOLDER"))
     words.push_back("*");
 }
 

@@ -40,6 +40,12 @@ protected:
   TemporaryFolder folder_;
 };
 
+/// The page makes the links of a rung when it is near the screen. Here, it is asked to.
+void draw(Browser &browser) {
+  browser.evaluate("document.querySelectorAll('.steps input[type=range]').forEach((it) => it.dispatchEvent(new "
+                   "Event('input')))");
+}
+
 /// The text that a pane of the first rung shows, without removed lines.
 std::string shown(Browser &browser, const std::string &pane) {
   return browser.text(fmt::format("[...{}.querySelectorAll('.{} .line')].filter(line => line.tagName !== "
@@ -52,6 +58,7 @@ class Tutorials : public InBrowser, public testing::WithParamInterface<std::stri
 
 TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
   Browser browser(page(GetParam() + " --shape 64x64x64"));
+  draw(browser);
   EXPECT_LT(std::filesystem::file_size(folder_ / "page.html"), 2'000'000U);
   std::int64_t rungs = browser.number("document.querySelectorAll('section[id^=rung-]').length");
   EXPECT_EQ(rungs, browser.number("document.querySelectorAll('.steps').length")) << "no rung is refused";
@@ -86,6 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Pages, Tutorials,
 
 TEST_F(InBrowser, TheSliderShowsTheProgramAfterEachDirective) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
+  draw(browser);
   std::int64_t last =
       browser.number(fmt::format("Number({}.querySelector('input[type=range]').max)", first_rung));
   browser.evaluate(fmt::format("{}.querySelector('input[type=range]').focus()", first_rung));
@@ -148,6 +156,7 @@ TEST_F(InBrowser, OpenObligationsTakeThePlaceOfTheKernel) {
 
 TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
+  draw(browser);
   auto number = [&](const std::string &pane, const std::string &part) {
     std::int64_t found = browser.number(fmt::format(
         "1 + [...document.querySelectorAll('.{} .line')].findIndex(line => line.textContent.includes('{}'))",
@@ -178,9 +187,20 @@ TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
   expect_clean(browser);
 }
 
+TEST_F(InBrowser, ARungIsDrawnWhenItComesNearTheScreen) {
+  Browser browser(page("deep_dive --shape 64x64x64"));
+  auto drawn = [&] { return browser.number("document.querySelectorAll('#rung-4 .pane .line').length"); };
+  EXPECT_EQ(drawn(), 0);
+  browser.evaluate(
+      "document.getElementById('rung-4').scrollIntoView(); new Promise((done) => setTimeout(done, 300))");
+  EXPECT_GT(drawn(), 0);
+  expect_clean(browser);
+}
+
 TEST_F(InBrowser, WithoutAScriptThePageShowsTheLastStep) {
   std::string path = page("deep_dive/shared --shape 64x64x64");
   Browser plain(path, {.script = false}), live(path);
+  draw(live);
   EXPECT_TRUE(plain.holds("document.querySelector('.controls').hidden"));
   EXPECT_EQ(plain.text("document.querySelector('.program code').textContent"), shown(live, "program") + "\n");
   EXPECT_EQ(plain.text("document.querySelector('.cuda code').textContent"), shown(live, "cuda") + "\n");
@@ -214,6 +234,7 @@ TEST_F(InBrowser, FitsEveryScreen) {
        {Screen{.width = 360, .height = 740}, Screen{.width = 360, .height = 740, .dark = true},
         Screen{.width = 1600}, Screen{.width = 1600, .dark = true}, Screen{.width = 720, .print = true}}) {
     Browser browser(path, screen);
+    draw(browser);
     EXPECT_LE(browser.number("document.documentElement.scrollWidth"), screen.width)
         << "only tables and code scroll";
     EXPECT_GE(browser.number(least_contrast), 45) << "a contrast of 4.5";

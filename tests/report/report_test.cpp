@@ -26,6 +26,13 @@ using testing::Not;
 
 const std::vector<Rung> own = {{"", "axpy", "one element per thread", test::axpy, {128}, {1000}, {1000}}};
 
+/// A page is too long for a message.
+testing::AssertionResult has(const std::string &page, const std::string &part) {
+  bool found = page.find(part) != std::string::npos;
+  return (found ? testing::AssertionSuccess() : testing::AssertionFailure())
+         << "'" << part << "' is " << (found ? "" : "not ") << "in the page";
+}
+
 TEST(Report, WritesOneFileThatNeedsNoOther) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
@@ -34,10 +41,10 @@ TEST(Report, WritesOneFileThatNeedsNoOther) {
   EXPECT_TRUE(contains(ran.out, path + ": 2 rungs, "));
   EXPECT_TRUE(contains(ran.err, "1 of 2: tiling/naive: run …\n"));
   std::string page = test::read_file(path);
-  EXPECT_THAT(page, testing::StartsWith("<!DOCTYPE html>\n<html lang=\"en\">"));
-  EXPECT_THAT(page, HasSubstr("default-src &#39;none&#39;"));
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
+  EXPECT_TRUE(has(page, "default-src &#39;none&#39;"));
   for (const char *outside : {"src=", "url(", "@import", "style=\"", "onclick", "http://", "https://"})
-    EXPECT_THAT(page, Not(HasSubstr(outside)));
+    EXPECT_FALSE(has(page, outside));
   EXPECT_EQ(folder.files(), 1U);
 }
 
@@ -49,12 +56,12 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   std::string page = test::read_file(path);
   for (const char *rung : {"deep_dive/naive", "deep_dive/coalesced"}) {
     const auto explained = test::parsed(nestsmith(std::string("explain ") + rung + " --shape 64x64x64 --json"));
-    EXPECT_THAT(page, HasSubstr(explained.getAsObject()->getString("in_words")->str())) << rung;
-    EXPECT_THAT(page, HasSubstr("published: GEMM deep dive"));
+    EXPECT_TRUE(has(page, explained.getAsObject()->getString("in_words")->str())) << rung;
+    EXPECT_TRUE(has(page, "published: GEMM deep dive"));
   }
   const auto compared =
       test::parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --shape 64x64x64 --json"));
-  EXPECT_THAT(page, HasSubstr(compared.getAsObject()->getString("in_words")->str()));
+  EXPECT_TRUE(has(page, compared.getAsObject()->getString("in_words")->str()));
 }
 
 TEST(Report, IsRefusedAsOtherCommandsAre) {
@@ -95,9 +102,9 @@ TEST(Report, ServesARungOfAUser) {
   Called called = call_main({"report", "-o", path, "--device", "sim"}, own);
   EXPECT_EQ(called.code, 0) << called.err;
   std::string page = test::read_file(path);
-  EXPECT_THAT(page, HasSubstr("<h1 lang=\"en\">axpy</h1>"));
-  EXPECT_THAT(page, HasSubstr("one element per thread"));
-  EXPECT_THAT(page, HasSubstr("f32 1000"));
+  EXPECT_TRUE(has(page, "<h1 lang=\"en\">axpy</h1>"));
+  EXPECT_TRUE(has(page, "one element per thread"));
+  EXPECT_TRUE(has(page, "f32 1000"));
 }
 
 TEST(Report, ServesATraceFileAgainstARung) {
@@ -107,11 +114,11 @@ TEST(Report, ServesATraceFileAgainstARung) {
   Ran ran = nestsmith("report " + trace + " --against deep_dive/shared --device sim -o " + path);
   EXPECT_EQ(ran.code, 0) << ran.err;
   std::string page = test::read_file(path);
-  EXPECT_THAT(page, HasSubstr("<h3>Compared with deep_dive/shared</h3>"));
-  EXPECT_THAT(page, HasSubstr("Differences from deep_dive/shared"));
-  EXPECT_THAT(page, HasSubstr("<ins class=\"line\">auto [i_0, i_1, i_2] = s.split(i, {infer, 8, 8});</ins>"));
-  EXPECT_THAT(page, HasSubstr("f32 48x40x32")) << "the shape of the trace, for both";
-  EXPECT_THAT(page, Not(HasSubstr("1024x1024")));
+  EXPECT_TRUE(has(page, "deep_dive/shared</h3><p>"));
+  EXPECT_TRUE(has(page, "Differences from deep_dive/shared"));
+  EXPECT_TRUE(has(page, "<ins class=\"line\">auto [i_0, i_1, i_2] = s.split(i, {infer, 8, 8});</ins>"));
+  EXPECT_TRUE(has(page, "f32 48x40x32")) << "the shape of the trace, for both";
+  EXPECT_FALSE(has(page, "1024x1024"));
 }
 
 /// Splits a loop that it has already split.
@@ -133,14 +140,14 @@ TEST(Report, ARefusedRungShowsTheRefusal) {
   auto row = llvm::json::parse(run.out.substr(0, run.out.find('\n')));
   ASSERT_TRUE(static_cast<bool>(row)) << run.out;
   std::string message = (*row->getAsObject()->getArray("messages"))[0].getAsString()->str();
-  EXPECT_THAT(page, HasSubstr("<h3>Refused</h3><p>" + cli::report::Html(message).markup() + "</p>"));
-  EXPECT_THAT(page, HasSubstr("^^^")) << "the marked program";
-  EXPECT_THAT(page, HasSubstr("id=\"steps-1\"")) << "the other rung";
-  EXPECT_THAT(page, Not(HasSubstr("id=\"steps-2\"")));
+  EXPECT_TRUE(has(page, "<h3>Refused</h3><p>" + cli::report::Html(message).markup() + "</p>"));
+  EXPECT_TRUE(has(page, "^^^")) << "the marked program";
+  EXPECT_TRUE(has(page, "id=\"steps-1\"")) << "the other rung";
+  EXPECT_FALSE(has(page, "id=\"steps-2\""));
 
   Called alone = call_main({"report", "refused", "-o", path, "--device", "sim"}, rungs);
   EXPECT_EQ(alone.code, 3);
-  EXPECT_THAT(test::read_file(path), HasSubstr("<h3>Refused</h3>"));
+  EXPECT_TRUE(has(test::read_file(path), "<h3>Refused</h3>"));
 }
 
 TEST(Report, AWrongRungShowsTheReport) {
@@ -157,10 +164,10 @@ TEST(Report, AWrongRungShowsTheReport) {
   run.messages = {"C[0, 1]: got 5, expected <7>"};
   rung.climbed.check.runs.push_back(run);
   std::string text = write_page(page, Language::en);
-  EXPECT_THAT(text, HasSubstr("<h3>Wrong result</h3>"));
-  EXPECT_THAT(text, HasSubstr("C[0, 1]: got 5, expected &lt;7&gt;"));
-  EXPECT_THAT(text, HasSubstr("<span class=\"verdict bad\">FAILED</span>"));
-  EXPECT_THAT(write_page(page, Language::ko), HasSubstr("<h3>잘못된 결과</h3>"));
+  EXPECT_TRUE(has(text, "<h3>Wrong result</h3>"));
+  EXPECT_TRUE(has(text, "C[0, 1]: got 5, expected &lt;7&gt;"));
+  EXPECT_TRUE(has(text, "<span class=\"verdict bad\">FAILED</span>"));
+  EXPECT_TRUE(has(write_page(page, Language::ko), "<h3>잘못된 결과</h3>"));
 }
 
 /// A name of a user is text, wherever it is shown.
@@ -174,7 +181,7 @@ TEST(Report, NamesOfAUserAreNoMarkup) {
   Called called =
       call_main({"report", "-o", path, "--device", "sim"}, rungs, {{hostile, hostile, hostile, hostile}});
   EXPECT_EQ(called.code, 0) << called.err;
-  EXPECT_THAT(test::read_file(path), Not(HasSubstr("<img")));
+  EXPECT_FALSE(has(test::read_file(path), "<img"));
   if (std::string why = test::Browser::why_not(); !why.empty())
     GTEST_SKIP() << why;
   test::Browser browser(path);
@@ -192,8 +199,8 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   Called called = call_main({"report", "--site", folder.string() + "/site", "--device", "sim"}, rungs);
   EXPECT_EQ(called.code, 0) << called.err;
   std::string index = test::read_file(folder / "site/index.html");
-  EXPECT_THAT(index, HasSubstr("href=\"rungs.html\""));
-  EXPECT_THAT(index, HasSubstr("href=\"___up.html\""));
+  EXPECT_TRUE(has(index, "href=\"rungs.html\""));
+  EXPECT_TRUE(has(index, "href=\"___up.html\""));
   EXPECT_TRUE(std::filesystem::exists(folder / "site/rungs.html"));
   EXPECT_TRUE(std::filesystem::exists(folder / "site/___up.html"));
   EXPECT_EQ(folder.files(), 1U);

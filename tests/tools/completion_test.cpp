@@ -107,6 +107,7 @@ TEST(Completion, ValuesOfOptions) {
   EXPECT_THAT(offered("compile ladder/naive --arch sm_9"), ElementsAre("sm_90a", "sm_90"));
   EXPECT_THAT(offered("run --shape ''"), IsEmpty());
   EXPECT_THAT(offered("bench ladder --launch ''"), ElementsAre("single", "back-to-back", "graph"));
+  EXPECT_THAT(offered("report ladder --lang ''"), ElementsAre("en", "ko"));
 }
 
 /// What is offered for --gpu and --arch is taken.
@@ -123,6 +124,7 @@ TEST(Completion, TraceFilesAndFolders) {
   test::write_file(folder / "of two words.json", "");
   test::write_file(folder / "mine.cu", "");
   std::filesystem::create_directory(folder / "minor");
+  EXPECT_THAT(offered("report --site min", folder.string()), Contains("minor"));
   EXPECT_THAT(offered("show mi", folder.string()), testing::UnorderedElementsAre("mine.json", "minor"));
   EXPECT_THAT(offered("show of", folder.string()), ElementsAre("of two words.json"));
   EXPECT_THAT(offered("show ''", folder.string()), Contains("ladder/naive"));

@@ -38,7 +38,7 @@ void compare_with(const PageRung &before, bool always, PageRung &rung) {
       (!always && !same_computation(before.model->scheduled, rung.model->scheduled)))
     return;
   const PlanAnalysis &a = before.model->analysis, &b = rung.model->analysis;
-  rung.against = {before.name, in_words(a, before.name, b), compared_figures(a, b)};
+  rung.against = {before.name, outcome(a, b), in_words(a, before.name, b), compared_figures(a, b)};
 }
 
 PageTable table_of(const Context &context, const Machine &machine, const Climb &climb, const Page &page) {

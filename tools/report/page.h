@@ -16,6 +16,7 @@ namespace nestsmith::cli::report {
 /// The comparison with the previous rung of the page.
 struct Against {
   std::string name;
+  Outcome outcome = Outcome::same;
   std::string words; ///< as `explain` says it
   std::vector<ComparedFigure> figures;
 };

@@ -19,35 +19,32 @@
   const textOf = (id) => typeof table.lines[id] === "string" ? table.lines[id] : table.lines[id][0];
   const keysOf = (id) => typeof table.lines[id] === "string" ? [] : table.lines[id].slice(1);
 
-  // The lines of every step, from the scripts that tools/report/differences.h describes. A line is its indentation, its
-  // index in the table, and its mark: "added", "removed" or none.
-  function replay(scripts) {
-    const steps = [];
-    let before = [];
-    for (const script of scripts) {
-      const shown = [];
+  // The lines after the first `count` scripts, which tools/report/differences.h describes. A line is its indentation, its
+  // index in the table, and its mark in the last step: "added", "removed" or none.
+  function replay(scripts, count) {
+    let lines = [];
+    for (const script of scripts.slice(0, count)) {
+      const before = lines.filter((line) => line[2] !== "removed");
+      lines = [];
       let at = 0;
+      const take = (number, shift, mark) => {
+        for (const [indent, id] of before.slice(at, at + number)) lines.push([indent + shift, id, mark]);
+        at += number;
+      };
       for (const op of script) {
-        if (typeof op === "number" && op > 0) {
-          for (const [indent, id] of before.slice(at, at + op)) shown.push([indent, id, ""]);
-          at += op;
-        } else if (typeof op === "number") {
-          for (const [indent, id] of before.slice(at, at - op)) shown.push([indent, id, "removed"]);
-          at -= op;
+        if (typeof op === "number") {
+          take(Math.abs(op), 0, op > 0 ? "" : "removed");
         } else if (op[0] > 0) {
-          for (const [indent, id] of before.slice(at, at + op[0])) shown.push([indent + op[1], id, ""]);
-          at += op[0];
+          take(op[0], op[1], "");
         } else if (op[0] < 0) {
-          shown.push([op[1], op[2], ""]);
+          lines.push([op[1], op[2], ""]);
           at += 1;
         } else {
-          for (let n = 1; n < op.length; n += 2) shown.push([op[n], op[n + 1], "added"]);
+          for (let n = 1; n < op.length; n += 2) lines.push([op[n], op[n + 1], "added"]);
         }
       }
-      steps.push(shown);
-      before = shown.filter((line) => line[2] !== "removed");
     }
-    return steps;
+    return lines;
   }
 
   // Appends the text with spans around keywords, hardware names and comments.
@@ -61,27 +58,26 @@
   }
 
   function Steps(root) {
-    const steps = data(root.dataset.steps);
+    let steps = null;
     const panes = ["program", "kernels", "cuda"].map((name) => ({
-      name, scripts: replay(steps[name]), figure: root.querySelector("." + name),
-      pre: root.querySelector("." + name + " pre"), code: root.querySelector("." + name + " code"), lines: []
+      name, figure: root.querySelector("." + name), pre: root.querySelector("." + name + " pre"),
+      code: root.querySelector("." + name + " code"), lines: []
     }));
     const slider = root.querySelector("input[type=range]");
     const [previous, next] = [root.querySelector(".previous"), root.querySelector(".next")];
     const directive = root.querySelector(".directive"), status = root.querySelector(".linked-lines");
     const showKernel = root.querySelector(".show-kernel");
     const list = [...root.querySelectorAll(".directives li")];
-    const last = steps.directives.length - 1;
-    root.querySelector(".owed")?.remove();
-    const owed = element("div", "owed");
-    owed.hidden = true;
+    const last = Number(slider.max);
+    const owed = root.querySelector(".owed") || element("div", "owed");
+    owed.hidden = owed.parentElement === null;
     root.querySelector(".panes").append(owed);
 
     function draw(pane, step) {
       pane.lines = [];
       pane.code.replaceChildren();
       let number = 0;
-      for (const [indent, id, mark] of pane.scripts[step]) {
+      for (const [indent, id, mark] of replay(steps[pane.name], step + 1)) {
         if (mark === "removed" && pane.name !== "program") continue;
         const line = element(mark === "removed" ? "del" : mark === "added" ? "ins" : "span", "line");
         highlight(line, " ".repeat(indent) + textOf(id));
@@ -93,6 +89,7 @@
     }
 
     function show(step) {
+      steps = steps || data(root.dataset.steps);
       slider.value = step;
       const command = steps.directives[step];
       slider.setAttribute("aria-valuetext", `${step}: ${command || labels.computation}`);
@@ -176,7 +173,16 @@
       item.append(button);
     });
     root.querySelector(".controls").hidden = false;
-    show(last);
+    panes[1].figure.hidden = true;
+    next.disabled = true;
+    // The page already shows the last step. Its links are made when it is near the screen, so that the page opens at once.
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) {
+        observer.disconnect();
+        if (!steps) show(last);
+      }
+    }, { rootMargin: "1000px" });
+    observer.observe(root);
   }
 
   document.querySelectorAll(".steps").forEach(Steps);

@@ -83,11 +83,15 @@ Html controls(std::size_t n, std::size_t last, Language language) {
                {button("previous", Label::previous), " ", button("next", Label::next)}),
        element("span", {{"class", "slide"}},
                {element("label", {{"for", id}}, {say(Label::step, language)}),
-                element("input",
-                        {{"type", "range"}, {"id", id}, {"min", "0"}, {"max", number}, {"value", number}})}),
+                element("input", {{"type", "range"},
+                                  {"id", id},
+                                  {"min", "0"},
+                                  {"max", number},
+                                  {"value", number},
+                                  {"autocomplete", "off"}})}),
        element("label", {{"class", "choice"}},
-               {element("input", {{"type", "checkbox"}, {"class", "show-kernel"}}), " ",
-                say(Label::show_kernel, language)})});
+               {element("input", {{"type", "checkbox"}, {"class", "show-kernel"}, {"autocomplete", "off"}}),
+                " ", say(Label::show_kernel, language)})});
 }
 
 Html steps(const PageRung &rung, std::size_t n, Language language, LineTable &lines) {

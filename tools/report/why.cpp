@@ -165,7 +165,10 @@ Html why(const Page &page, std::size_t n, Language language) {
   if (rung.against) {
     std::vector<std::size_t> all(rung.against->figures.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    parts += element("h3", {say(Label::why, language, rung.against->name)});
+    Label heading = rung.against->outcome == Outcome::better ? Label::why_better
+                    : rung.against->outcome == Outcome::same ? Label::why_same
+                                                             : Label::why_worse;
+    parts += element("h3", {say(heading, language, rung.against->name)});
     parts += prose("p", rung.against->words, language);
     parts += figures_table(*rung.against, rung.name,
                            moved(rung.against->figures, full_labels(rung.against->figures)), true, language);
