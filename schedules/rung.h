@@ -103,10 +103,11 @@ struct Rung {
 
 /// The heading above the rungs of a tutorial.
 struct Tutorial {
-  std::string name;    ///< value of `tutorial` in its rungs: "deep_dive"
-  std::string title;   ///< "GEMM deep dive, part 1"
-  std::string source;  ///< the author, and the GPU of the measurements
-  std::string teaches; ///< one line
+  std::string name;      ///< value of `tutorial` in its rungs: "deep_dive"
+  std::string title;     ///< "GEMM deep dive, part 1"
+  std::string source;    ///< the author, and the GPU of the measurements
+  std::string teaches;   ///< one line
+  std::string next = {}; ///< the tutorials that continue with its topics; empty if there are none
 };
 
 /// The rungs of nestsmith, in the order of their tutorials.

@@ -6,7 +6,8 @@ const std::vector<Tutorial> &builtin_tutorials() {
   static const std::vector<Tutorial> tutorials = {
       {"ladder", "from one thread per element to a double-buffered kernel",
        "nestsmith; its rungs are the best of the tutorials below, and two of our own",
-       "what each step of a fast product gains, and which unit of the GPU limits it next"},
+       "what each step of a fast product gains, and which unit of the GPU limits it next",
+       "tensor, with matrix units; fast, with schedules to search"},
       {"deep_dive", "GEMM deep dive, part 1",
        "moonull-ptr's post of 2025-10-26 (in Korean), measured on an RTX 5090",
        "coalescing, tiles in shared memory, and several results per thread; the loads are counted for each "
@@ -14,7 +15,8 @@ const std::vector<Tutorial> &builtin_tutorials() {
       {"transposed", "matrix multiplication with CUDA: C += A*B'",
        "coconut99's post of 2025-05-28 (in Korean), measured on an RTX 3090",
        "both operands are read along k: register tiles, 128-bit accesses, two buffers, and what they cost in "
-       "occupancy"},
+       "occupancy",
+       "worklog/6, with warp tiles; tensor, with tensor cores: the two steps that the post announces"},
       {"tiling", "naive against shared tiling",
        "a post of the blog GPU-KERNEL (in Korean), which does not name its GPU",
        "one 32 x 32 tile in shared memory, and guards for shapes that the tile does not divide"},
@@ -23,7 +25,8 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "the same schedule directive by directive, from two bound loops to a software pipeline"},
       {"principles", "how GPUs perform", "an article of 2025-06-18 (in Korean), which reasons about an A100",
        "intensity and the roofline, bank conflicts and their cures, divergence, and fusion; there are kernels "
-       "for each topic"},
+       "for each topic",
+       "tensor: lower precision and tensor cores, as the article recommends"},
       {"gemm", "forms of a product", "nestsmith",
        "operands stored transposed, a batch of products, and a bias with relu in the same kernel"},
       {"worklog", "CUDA matrix multiplication, kernels 1 to 6", "S. Boehm's worklog, measured on an A6000",

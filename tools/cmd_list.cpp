@@ -57,7 +57,10 @@ std::string group_text(const Group &group, const Style &style) {
   }
   if (group.tutorial) {
     text += folded(group.tutorial->source, "           ", "  source   ");
-    text += folded(group.tutorial->teaches, "           ", "  teaches  ") + "\n";
+    text += folded(group.tutorial->teaches, "           ", "  teaches  ");
+    if (!group.tutorial->next.empty())
+      text += folded(group.tutorial->next, "           ", "  next     ");
+    text += "\n";
   }
   std::size_t width = 0;
   for (const Rung *rung : group.rungs)
@@ -82,6 +85,8 @@ void write_json(const std::vector<Group> &groups) {
               json.attribute("title", group.tutorial->title);
               json.attribute("source", group.tutorial->source);
               json.attribute("teaches", group.tutorial->teaches);
+              if (!group.tutorial->next.empty())
+                json.attribute("next", group.tutorial->next);
             });
       });
       json.attributeArray("rungs", [&] {

@@ -355,6 +355,17 @@ TEST(ListOfTutorials, HasAnEntryForEachTutorial) {
   }
 }
 
+/// Both posts end with matrix units.
+TEST(ListOfTutorials, NamesTheTutorialsThatFollow) {
+  EXPECT_TRUE(contains(test::nestsmith("list transposed").out,
+                       "\n  next     worklog/6, with warp tiles; tensor, with tensor cores"));
+  EXPECT_TRUE(contains(test::nestsmith("list principles").out, "\n  next     tensor: lower precision"));
+  EXPECT_FALSE(contains(test::nestsmith("list tensor").out, "  next "));
+  const llvm::json::Value list = test::parsed(test::nestsmith("list transposed --json"));
+  const llvm::json::Object &tutorial = *(*list.getAsObject()->getArray("tutorials"))[0].getAsObject();
+  EXPECT_TRUE(tutorial.getString("next")->starts_with("worklog/6"));
+}
+
 TEST(ListOfTutorials, OfAUserMayBeThereOrNot) {
   Rung plain = rung("plain", axpy), taught = plain, bare = plain;
   taught.tutorial = "course", taught.name = "one";
