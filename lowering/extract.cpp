@@ -2,8 +2,9 @@
 #include "dsl/async_copy.h"
 #include "dsl/error.h"
 #include "dsl/printer.h"
-#include "lowering/hazards.h"
+#include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
+#include "lowering/pipelines.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -109,18 +110,18 @@ private:
 
   kernel::Stmt emit_all(std::span<const Stmt> children) {
     std::vector<kernel::Stmt> stmts;
-    Copies copies;
+    CopiesInFlight copies;
     for (std::size_t n = 0; n < children.size(); ++n) {
       bool issues = !issues_ && is_async_nest(children[n]);
       if (!issues && copies.must_land_before(children[n]))
-        land(copies, children.subspan(n), stmts);
+        copies.land(children.subspan(n), stmts);
       issues_ = issues_ || issues;
       stmts.push_back(emit(children[n]));
       issues_ = issues_ && !issues;
       if (issues) {
         copies.add(children[n]);
         if (n + 1 == children.size() || !is_async_nest(children[n + 1]))
-          stmts.push_back(kernel::make(kernel::Commit{copies.names()}));
+          stmts.push_back(kernel::make(kernel::Commit{names_of(copies.blocks)}));
       }
       const auto *loop = as<For>(children[n]);
       if (!loop || !loop->last_block() || n + 1 == children.size())
@@ -132,61 +133,8 @@ private:
           kernel::make(kernel::If{arrive.last, "all blocks of " + loop->var->name + " have arrived", rest}));
       break;
     }
-    land(copies, {}, stmts);
+    copies.land({}, stmts);
     return kernel::make_seq(std::move(stmts));
-  }
-
-  /// Asynchronous copies in flight, outside of a pipeline.
-  struct Copies {
-    std::vector<const Block *> blocks;
-
-    void add(const Stmt &nest) {
-      for (const Block *block : blocks_of(nest))
-        blocks.push_back(block);
-    }
-    std::string names() const { return names_of(blocks); }
-
-    /// Whether the statement uses a tile in flight, writes the source of a copy, or has groups of its own.
-    bool must_land_before(const Stmt &stmt) const {
-      if (blocks.empty())
-        return false;
-      const auto *loop = as<For>(stmt);
-      return (loop && loop->last_block()) || std::ranges::any_of(blocks_of(stmt), [&](const Block *block) {
-               return block->async || std::ranges::any_of(blocks, [&](const Block *copy) {
-                        return touches(*block, copy->body.buffer) ||
-                               block->body.buffer == copy->body.value.as<Load>()->buffer;
-                      });
-             });
-    }
-  };
-
-  static std::string names_of(const std::vector<const Block *> &copies) {
-    std::vector<std::string> names;
-    for (const Block *copy : copies)
-      if (std::ranges::find(names, copy->body.buffer->name) == names.end())
-        names.push_back(copy->body.buffer->name);
-    return fmt::format("{}", fmt::join(names, ", "));
-  }
-
-  /// Waits for all copies, before the statements `rest`.
-  static void land(Copies &copies, std::span<const Stmt> rest, std::vector<kernel::Stmt> &stmts) {
-    if (copies.blocks.empty())
-      return;
-    std::vector<kernel::Hazard> hazards;
-    for (const Block *copy : copies.blocks)
-      for (const Stmt &stmt : rest)
-        add_reads(hazards, *copy, stmt);
-    stmts.push_back(kernel::make(kernel::Wait{0, kernel::describe(hazards, "copied"), hazards}));
-    copies.blocks.clear();
-  }
-
-  /// Adds the reads of the tile of `copy` below `stmt`.
-  static void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt) {
-    const Buffer &tile = copy.body.buffer;
-    for (const Block *reader : blocks_of(stmt))
-      if (reads(*reader, tile))
-        kernel::add_hazards(
-            hazards, {{kernel::Hazard::Kind::read_after_write, tile->name, reader->body.buffer->name, "", 0}});
   }
 
   /// The arrival after the loop. There is one counter for each iteration of the loops around it, which are
@@ -215,7 +163,8 @@ private:
     bounds_.set_extent(var, loop.extent);
     kernel::Loop made{var, loop.extent, form_of(loop), nullptr};
     if (!loop.pipeline().empty())
-      return emit_pipeline(loop, std::move(made));
+      return emit_pipeline(loop, std::move(made),
+                           {[&](const Stmt &nest) { return emit(nest); }, loops_, bounds_, issues_});
     loops_[loop.var] = var;
     made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit(loop.body);
     return kernel::make(std::move(made));
@@ -255,6 +204,7 @@ private:
       return part_of_warps(*loop.axis());
     return index_on(*loop.axis());
   }
+
   /// 0 if the axis has one index only.
   Expr index_on(Axis axis) const {
     for (const kernel::ThreadIndex &index : kernel_.indices)
@@ -277,225 +227,6 @@ private:
         axis == Axis::warp ? floordiv(thread, Expr(lanes_per_warp)) : floormod(thread, Expr(lanes_per_warp));
     declared_.push_back(kernel::make(kernel::Declare{part, simplify(value, bounds_)}));
     return parts_[axis] = part;
-  }
-  /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
-  /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
-  kernel::Stmt emit_pipeline(const For &loop, kernel::Loop made) {
-    std::vector<StagedNest> nests = staged_nests(loop);
-    std::int64_t last = last_stage(nests);
-    std::vector<kernel::Stmt> stmts, steady;
-    for (std::int64_t step = 0; step < last; ++step)
-      emit_step(loop, nests, nullptr, step, stmts);
-    if (const StagedNest *joined = find_joined(nests))
-      emit_begin_of_joined(loop, nests, *joined, stmts);
-    emit_step(loop, nests, &made.var, last, steady);
-    made.body = kernel::make_seq(std::move(steady));
-    stmts.push_back(kernel::make(std::move(made)));
-    return kernel::make_seq(std::move(stmts));
-  }
-
-  /// Step number `step` of the prologue, or step `*var + step` of the steady state. A step with asynchronous
-  /// copies first waits for the tiles that it reads. It ends one group, which is empty if there is no iteration
-  /// left to copy for: so the waits can count groups.
-  void emit_step(const For &loop, const std::vector<StagedNest> &nests, const Var *var, std::int64_t step,
-                 std::vector<kernel::Stmt> &stmts) {
-    std::vector<const Block *> copies;
-    const StagedNest *last = nullptr;
-    for (const StagedNest &nest : nests)
-      if (!issues_ && is_async_nest(nest.stmt)) {
-        std::ranges::copy(blocks_of(nest.stmt), std::back_inserter(copies));
-        last = &nest;
-      }
-    const StagedNest *joined = find_joined(nests);
-    wait_for_stages(
-        nests, step, [&](const StagedNest &reader) { return &reader != joined; }, stmts);
-    auto commit_after = [&](const StagedNest *nest) {
-      if (last && nest == last)
-        stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}));
-    };
-    for (const StagedNest &nest : nests) {
-      if (&nest == joined && var) {
-        emit_whole_steps(loop, nest, {&nest + 1, &nests.back() + 1}, *var, step, stmts);
-        commit_after(last > &nest ? last : nullptr);
-        return emit_last_steps(loop, nests, nest, *var, stmts);
-      }
-      if (nest.stage <= step)
-        stmts.push_back(emit_staged(loop, nest, nest.stmt, var, step));
-      commit_after(&nest);
-    }
-  }
-
-  /// A nest of a pipeline, or a part of it, in a step as above.
-  kernel::Stmt emit_staged(const For &loop, const StagedNest &nest, const Stmt &part, const Var *var,
-                           std::int64_t step) {
-    bool issues = !issues_ && is_async_nest(nest.stmt);
-    issues_ = issues_ || issues;
-    kernel::Stmt made = emit_iteration(loop, part, var, step - nest.stage);
-    issues_ = issues_ && !issues;
-    return made;
-  }
-
-  /// The nest of a loop that is joined with the pipeline; null if there is none.
-  static const StagedNest *find_joined(const std::vector<StagedNest> &nests) {
-    for (const StagedNest &nest : nests)
-      if (const auto *inner = as<For>(nest.stmt); inner && inner->joined())
-        return &nest;
-    return nullptr;
-  }
-
-  /// The prologue of the joined loop for the first iteration of the loop around it.
-  void emit_begin_of_joined(const For &loop, const std::vector<StagedNest> &nests, const StagedNest &joined,
-                            std::vector<kernel::Stmt> &stmts) {
-    const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> steps = staged_nests(inner);
-    wait_for_stages(
-        nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
-    for (std::int64_t step = 0; step < last_stage(steps); ++step)
-      for (const StagedNest &nest : steps)
-        if (nest.stage <= step) {
-          loops_[inner.var] = Expr(step - nest.stage);
-          stmts.push_back(emit_iteration(loop, nest.stmt, nullptr, 0));
-        }
-  }
-
-  /// The nests of a step of the joined loop that execute iteration `var` of the loop around it.
-  void emit_nests(const For &loop, const For &inner, std::span<const StagedNest> nests, const Expr &step,
-                  const Var &var, std::vector<kernel::Stmt> &stmts) {
-    std::int64_t ahead = last_stage(staged_nests(inner));
-    for (const StagedNest &nest : nests) {
-      loops_[inner.var] = step + Expr(ahead - nest.stage);
-      stmts.push_back(emit_iteration(loop, nest.stmt, &var, 0));
-    }
-  }
-
-  /// The steps of the joined loop that execute only iteration `var` of the loop around it. The nests `later` of
-  /// the outer pipeline execute after the nests that run ahead: in the last of these steps, or spread over
-  /// them.
-  void emit_whole_steps(const For &loop, const StagedNest &joined, std::span<const StagedNest> later,
-                        const Var &var, std::int64_t step, std::vector<kernel::Stmt> &stmts) {
-    const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> nests = staged_nests(inner);
-    std::int64_t ahead = last_stage(nests), whole = as_int(inner.extent).value() - ahead;
-    auto last_stage = std::ranges::find(nests, ahead, &StagedNest::stage);
-    auto emit_one = [&](const Expr &at, bool last, std::vector<kernel::Stmt> &body) {
-      emit_nests(loop, inner, {nests.begin(), last_stage}, at, var, body);
-      for (const StagedNest &nest : later)
-        if (const auto *spread = as<For>(nest.stmt); spread && spread->spread())
-          emit_part(*spread, at, whole, body,
-                    [&] { return emit_staged(loop, nest, spread->body, &var, step); });
-        else if (last)
-          body.push_back(emit_staged(loop, nest, nest.stmt, &var, step));
-      emit_nests(loop, inner, {last_stage, nests.end()}, at, var, body);
-    };
-    bool last_differs = std::ranges::any_of(later, [](const StagedNest &nest) {
-      const auto *child = as<For>(nest.stmt);
-      return !child || !child->spread();
-    });
-    if (std::int64_t n = last_differs ? whole - 1 : whole; n == 1)
-      emit_one(Expr(0), false, stmts);
-    else if (n > 1) {
-      kernel::Loop made{make_var(inner.var->name), Expr(n), kernel::Unrolled{}, nullptr};
-      bounds_.set_extent(made.var, made.extent);
-      std::vector<kernel::Stmt> body;
-      emit_one(Expr(made.var), false, body);
-      made.body = kernel::make_seq(std::move(body));
-      stmts.push_back(kernel::make(std::move(made)));
-    }
-    if (last_differs)
-      emit_one(Expr(whole - 1), true, stmts);
-  }
-
-  /// The iterations of a spread loop that belong to step `at` of `steps`.
-  void emit_part(const For &spread, const Expr &at, std::int64_t steps, std::vector<kernel::Stmt> &stmts,
-                 FunctionRef<kernel::Stmt()> emit_body) {
-    std::int64_t count = as_int(spread.extent).value();
-    std::int64_t each = (count + steps - 1) / steps, distance = std::max<std::int64_t>(steps / count, 1);
-    kernel::Loop several{make_var(spread.var->name), Expr(each), kernel::Unrolled{}, nullptr};
-    bounds_.set_extent(several.var, several.extent);
-    Expr number = each == 1 ? floordiv(at, Expr(distance)) : at * Expr(each) + Expr(several.var);
-    Expr exists = simplify(number < Expr(count) && equal(floormod(at, Expr(distance)), Expr(0)), bounds_);
-    number = simplify(number, bounds_);
-    if (proves(logical_not(exists), bounds_))
-      return;
-    std::vector<kernel::Stmt> body;
-    loops_[spread.var] = number;
-    if (!as_int(number)) {
-      Var var = make_var(spread.var->name);
-      bounds_.set_extent(var, spread.extent);
-      body.push_back(kernel::make(kernel::Declare{var, number}));
-      loops_[spread.var] = var;
-    }
-    body.push_back(emit_body());
-    several.body = kernel::make_seq(std::move(body));
-    if (!proves(exists, bounds_))
-      several.body = kernel::make(kernel::If{exists, "a part of " + spread.var->name, several.body});
-    stmts.push_back(each == 1 ? several.body : kernel::make(std::move(several)));
-  }
-
-  /// The last steps of the joined loop. They execute nests of the next iteration of the loop around it, and so
-  /// wait for the tiles of that iteration.
-  void emit_last_steps(const For &loop, const std::vector<StagedNest> &nests, const StagedNest &joined,
-                       const Var &var, std::vector<kernel::Stmt> &stmts) {
-    const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> steps = staged_nests(inner);
-    std::int64_t ahead = last_stage(steps), extent = as_int(inner.extent).value();
-    wait_for_stages(
-        nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
-    for (std::int64_t step = extent - ahead; step < extent; ++step)
-      for (const StagedNest &nest : steps) {
-        std::int64_t at = step + ahead - nest.stage;
-        loops_[inner.var] = Expr(at % extent);
-        stmts.push_back(emit_iteration(loop, nest.stmt, &var, at / extent));
-      }
-  }
-
-  static std::int64_t last_stage(const std::vector<StagedNest> &nests) {
-    std::int64_t last = 0;
-    for (const StagedNest &nest : nests)
-      last = std::max(last, nest.stage);
-    return last;
-  }
-
-  /// Waits for the tiles that the nests read for which `reads` is true. A copy of stage w for iteration i is in
-  /// the group of step i + w. A nest of stage r reads it in step i + r. At the begin of this step, r - w - 1
-  /// later groups exist.
-  void wait_for_stages(const std::vector<StagedNest> &nests, std::int64_t step,
-                       FunctionRef<bool(const StagedNest &)> reads, std::vector<kernel::Stmt> &stmts) {
-    kernel::Wait wait;
-    std::optional<std::int64_t> pending;
-    for (const StagedNest &copy : nests)
-      for (const StagedNest &reader : nests)
-        if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= step && reads(reader))
-          for (const Block *block : blocks_of(copy.stmt)) {
-            std::size_t known = wait.hazards.size();
-            add_reads(wait.hazards, *block, reader.stmt);
-            std::int64_t later = reader.stage - copy.stage - 1;
-            if (wait.hazards.size() != known)
-              pending = std::min(pending.value_or(later), later);
-          }
-    if (!pending)
-      return;
-    internal_check(*pending >= 0, "a tile is read in the step in which it is copied");
-    wait.pending = *pending;
-    wait.note = kernel::describe(wait.hazards, "copied");
-    stmts.push_back(kernel::make(std::move(wait)));
-  }
-
-  /// A nest of a pipelined loop for the iteration `ahead`, or for the iteration `*step + ahead`, guarded unless
-  /// that iteration provably exists. Below the guard, the range of the step is shorter.
-  kernel::Stmt emit_iteration(const For &loop, const Stmt &nest, const Var *step, std::int64_t ahead) {
-    Expr iteration = step ? Expr(*step) + Expr(ahead) : Expr(ahead);
-    Expr exists = iteration < loop.extent;
-    if (proves(logical_not(exists), bounds_))
-      return nullptr;
-    bool guarded = !proves(exists, bounds_);
-    loops_[loop.var] = iteration;
-    if (step && guarded)
-      bounds_.set_extent(*step, simplify(loop.extent - Expr(ahead)));
-    kernel::Stmt stmt = emit(nest);
-    if (step)
-      bounds_.set_extent(*step, loop.extent);
-    return guarded ? kernel::make(kernel::If{exists, "", stmt}) : stmt;
   }
 
   kernel::Stmt emit_block(const Block &block) {

@@ -1,0 +1,53 @@
+#include "lowering/copies_in_flight.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+std::string names_of(const std::vector<const Block *> &copies) {
+  std::vector<std::string> names;
+  for (const Block *copy : copies)
+    if (std::ranges::find(names, copy->body.buffer->name) == names.end())
+      names.push_back(copy->body.buffer->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt) {
+  const Buffer &tile = copy.body.buffer;
+  for (const Block *reader : blocks_of(stmt))
+    if (reads(*reader, tile))
+      kernel::add_hazards(
+          hazards, {{kernel::Hazard::Kind::read_after_write, tile->name, reader->body.buffer->name, "", 0}});
+}
+
+void CopiesInFlight::add(const Stmt &nest) {
+  for (const Block *block : blocks_of(nest))
+    blocks.push_back(block);
+}
+
+bool CopiesInFlight::must_land_before(const Stmt &stmt) const {
+  if (blocks.empty())
+    return false;
+  const auto *loop = as<For>(stmt);
+  return (loop && loop->last_block()) || std::ranges::any_of(blocks_of(stmt), [&](const Block *block) {
+           return block->async || std::ranges::any_of(blocks, [&](const Block *copy) {
+                    return touches(*block, copy->body.buffer) ||
+                           block->body.buffer == copy->body.value.as<Load>()->buffer;
+                  });
+         });
+}
+
+void CopiesInFlight::land(std::span<const Stmt> rest, std::vector<kernel::Stmt> &stmts) {
+  if (blocks.empty())
+    return;
+  std::vector<kernel::Hazard> hazards;
+  for (const Block *copy : blocks)
+    for (const Stmt &stmt : rest)
+      add_reads(hazards, *copy, stmt);
+  stmts.push_back(kernel::make(kernel::Wait{0, kernel::describe(hazards, "copied"), hazards}));
+  blocks.clear();
+}
+
+} // namespace nestsmith

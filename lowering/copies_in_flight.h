@@ -1,0 +1,30 @@
+#pragma once
+/// Asynchronous copies between their issue and the wait for them.
+
+#include "dsl/program.h"
+#include "lowering/hazards.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// The tiles that the blocks copy, for a comment.
+std::string names_of(const std::vector<const Block *> &copies);
+
+/// Adds the reads of the tile of `copy` below `stmt`.
+void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt);
+
+/// Copies in flight, outside of a pipeline.
+struct CopiesInFlight {
+  std::vector<const Block *> blocks;
+
+  void add(const Stmt &nest);
+  /// Whether the statement uses a tile in flight, writes the source of a copy, or has groups of its own.
+  bool must_land_before(const Stmt &stmt) const;
+  /// Waits for all copies, before the statements `rest`.
+  void land(std::span<const Stmt> rest, std::vector<kernel::Stmt> &stmts);
+};
+
+} // namespace nestsmith

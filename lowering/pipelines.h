@@ -1,0 +1,25 @@
+#pragma once
+/// Pipelined loops in a kernel: the prologue, and the steady state with joined and spread loops
+/// (dsl/pipeline.h).
+
+#include "dsl/function_ref.h"
+#include "dsl/program.h"
+#include "dsl/simplify.h"
+#include "lowering/kernel.h"
+
+#include <map>
+
+namespace nestsmith {
+
+/// The pass `extract`, as far as a pipeline uses it to emit its nests.
+struct NestEmitter {
+  FunctionRef<kernel::Stmt(const Stmt &)> emit;
+  std::map<Var, Expr> &loops; ///< the values of the loops of the program
+  Bounds &bounds;
+  bool &issues; ///< inside of a nest that only issues asynchronous copies
+};
+
+/// The statements of a pipelined loop. `made` is its steady state, without a body.
+kernel::Stmt emit_pipeline(const For &loop, kernel::Loop made, NestEmitter nests);
+
+} // namespace nestsmith
