@@ -170,6 +170,29 @@ TEST(Report, AWrongRungShowsTheReport) {
   EXPECT_TRUE(has(write_page(page, Language::ko), "<h3>잘못된 결과</h3>"));
 }
 
+/// On a GPU, the rates are measured, and cuBLAS is a line.
+TEST(Report, AMeasuredClimbIsComparedWithCublas) {
+  Page page;
+  page.measured = true;
+  page.where = "on NVIDIA H200";
+  page.cublas_name = "cuBLAS 13.0.2, default";
+  page.gpu.gpu = gpus().front();
+  page.table = {{"rung", "GFLOP/s"}, {{"mine", "2000"}, {"cuBLAS 13.0.2, default", "4000"}}};
+  PageRung &rung = page.rungs.emplace_back();
+  rung.name = "mine";
+  rung.climbed.name = "mine";
+  rung.climbed.operations = 2e9;
+  rung.climbed.ms = cuda::spread_of({1});
+  rung.climbed.cublas_ms = 0.5;
+  std::string text = write_page(page, Language::en);
+  EXPECT_TRUE(has(text, "<span>2 TFLOP/s</span>"));
+  EXPECT_TRUE(has(text, "<rect class=\"measured\" width=\"50%\""));
+  EXPECT_TRUE(has(text, "<line x1=\"100%\" x2=\"100%\" y1=\"0\" y2=\"22\" class=\"cublas\">"));
+  EXPECT_TRUE(has(text, "measured on NVIDIA H200"));
+  EXPECT_TRUE(has(text, "cuBLAS 13.0.2, default: 4 TFLOP/s"));
+  EXPECT_FALSE(has(text, "at most"));
+}
+
 /// A name of a user is text, wherever it is shown.
 TEST(Report, NamesOfAUserAreNoMarkup) {
   TemporaryFolder folder;

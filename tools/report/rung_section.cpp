@@ -146,7 +146,7 @@ Html rung_section(const Page &page, std::size_t n, Language language, LineTable 
   const PageRung &rung = page.rungs[n];
   std::string said = verdict(rung.climbed);
   Html badge = element("span", {{"class", said == "PASSED" ? "verdict good" : "verdict bad"}}, {said});
-  // Pictures of data (tools/report/pictures.h) follow the steps.
+  // Pictures of data belong after the steps.
   return section(
       anchor(n), fmt::format("{}. {}", n + 1, rung.name),
       {element("p", {{"class", "changes"}}, {badge, " ", element("span", {{"lang", "en"}}, {rung.summary})}),
