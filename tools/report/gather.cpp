@@ -69,7 +69,7 @@ std::vector<std::string> notes_of(const Context &context, const Climb &climb, co
   std::ranges::copy(climb.notes(), std::back_inserter(notes));
   notes.push_back(page.gpu.why);
   for (const PageRung &rung : page.rungs)
-    if (std::ranges::find(notes, rung.model_note) == notes.end())
+    if (rung.climbed.failure.message.empty() && std::ranges::find(notes, rung.model_note) == notes.end())
       notes.push_back(rung.model_note);
   std::erase(notes, "");
   return notes;

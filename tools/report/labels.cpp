@@ -49,7 +49,7 @@ constexpr std::array labels = {
     Words{Label::all_figures, "All figures", "모든 지표"},
     Words{Label::differences, "Differences from {}", "{}와(과) 다른 점"},
     Words{Label::steps, "Step by step", "한 단계씩"},
-    Words{Label::directives, "All directives", "모든 지시문"},
+    Words{Label::directives, "Directives", "지시문"},
     Words{Label::computation, "the computation, without directives", "계산 (지시문 없음)"},
     Words{Label::step, "Step", "단계"},
     Words{Label::previous, "Previous", "이전"},

@@ -24,22 +24,21 @@ std::vector<std::string> full_labels(const std::vector<ComparedFigure> &figures)
   return labels;
 }
 
-/// The row with the largest relative change among the labels that begin with one of `beginnings`.
+/// The row with the largest relative change among the labels with this beginning; none if no change is noticed.
 std::optional<std::size_t> most_changed(const std::vector<ComparedFigure> &figures,
-                                        const std::vector<std::string> &labels,
-                                        std::initializer_list<std::string_view> beginnings) {
+                                        const std::vector<std::string> &labels, std::string_view beginning) {
   std::optional<std::size_t> most;
   auto size = [&](std::size_t n) { return std::fabs(std::log(figures[n].change)); };
   for (std::size_t n = 0; n < figures.size(); ++n) {
-    bool counts = std::ranges::any_of(beginnings, [&](auto begin) { return labels[n].starts_with(begin); });
-    if (counts && figures[n].change > 0 && size(n) > 0.05 && (!most || size(n) > size(*most)))
+    if (labels[n].starts_with(beginning) && figures[n].change > 0 && size(n) > 0.05 &&
+        (!most || size(n) > size(*most)))
       most = n;
   }
   return most;
 }
 
 /// The rows of the figures that moved: the least time, the resource that limited it, and the count that changed
-/// most among those that this resource executes.
+/// most: of the accesses that this resource serves if there is one, and of loads before stores.
 std::vector<std::size_t> moved(const std::vector<ComparedFigure> &figures,
                                const std::vector<std::string> &labels) {
   const std::string &limiter = figures.front().a;
@@ -47,14 +46,17 @@ std::vector<std::size_t> moved(const std::vector<ComparedFigure> &figures,
   for (std::size_t n = 0; n < figures.size(); ++n)
     if (labels[n] == "least time" || labels[n] == "least time: " + limiter)
       rows.push_back(n);
-  auto cause = limiter == name(Resource::shared)
-                   ? most_changed(figures, labels, {"shared loads", "shared stores"})
-               : limiter == name(Resource::l1) || limiter == name(Resource::l2)
-                   ? most_changed(figures, labels, {"global loads"})
-               : limiter == name(Resource::dram) ? most_changed(figures, labels, {"DRAM bytes"})
-                                                 : std::nullopt;
-  if (!cause)
-    cause = most_changed(figures, labels, {"global", "shared loads", "shared stores", "bytes requested"});
+  std::vector<std::string_view> order;
+  if (limiter == name(Resource::shared))
+    order = {"shared loads", "shared stores"};
+  else if (limiter == name(Resource::l1) || limiter == name(Resource::l2))
+    order = {"global loads", "global stores"};
+  else if (limiter == name(Resource::dram))
+    order = {"DRAM bytes"};
+  order.insert(order.end(), {"bytes requested", "shared loads", "global loads"});
+  std::optional<std::size_t> cause;
+  for (std::string_view beginning : order)
+    cause = cause ? cause : most_changed(figures, labels, beginning);
   if (cause)
     rows.push_back(*cause);
   return rows;
