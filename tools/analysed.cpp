@@ -138,4 +138,25 @@ bool same_computation(const Scheduled &a, const Scheduled &b) {
   return a.source().name == b.source().name && a.shape == b.shape && a.dtype == b.dtype;
 }
 
+std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled &scheduled, const Gpu &gpu,
+                                         std::string &note) {
+  auto named = context.arguments.value("against");
+  std::optional<Choice> choice =
+      named ? std::optional(choose_rung(context.rungs, *named)) : rung_before(context.rungs, scheduled.choice);
+  if (!choice)
+    return std::nullopt;
+  try {
+    choice->default_shape = choice->gpu_shape = scheduled.shape;
+    choice->default_dtype = scheduled.dtype;
+    Prepared before = prepare(context, *choice, gpu);
+    if (named || same_computation(before.scheduled, scheduled))
+      return before;
+  } catch (const UserError &error) {
+    if (named)
+      throw;
+    note = fmt::format("not compared with {}: {}", choice->name, error.what());
+  }
+  return std::nullopt;
+}
+
 } // namespace nestsmith::cli

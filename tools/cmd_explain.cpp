@@ -10,29 +10,6 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// The baseline of an explanation: --against, or the previous rung. None, with the reason in `note`, if there
-/// is none or it cannot be analysed at this shape.
-std::optional<Prepared> compared_with(const Context &context, const Prepared &prepared, const Gpu &gpu,
-                                      std::string &note) {
-  auto named = context.arguments.value("against");
-  std::optional<Choice> choice = named ? std::optional(choose_rung(context.rungs, *named))
-                                       : rung_before(context.rungs, prepared.scheduled.choice);
-  if (!choice)
-    return std::nullopt;
-  try {
-    choice->default_shape = choice->gpu_shape = prepared.scheduled.shape;
-    choice->default_dtype = prepared.scheduled.dtype;
-    Prepared before = prepare(context, *choice, gpu);
-    if (named || same_computation(before.scheduled, prepared.scheduled))
-      return before;
-  } catch (const UserError &error) {
-    if (named)
-      throw;
-    note = fmt::format("not compared with {}: {}", choice->name, error.what());
-  }
-  return std::nullopt;
-}
-
 std::string heading(const Analysed &analysed, const ChosenGpu &chosen, const Style &style) {
   const Gpu &gpu = analysed.analysis.gpu;
   std::string text =
@@ -52,7 +29,7 @@ ExitCode explain(const Context &context) {
     return show_heatmap(context, analyse(std::move(prepared), chosen.gpu), *context.arguments.value("heatmap"));
   std::string note;
   std::optional<Analysed> before;
-  std::optional<Prepared> other = compared_with(context, prepared, chosen.gpu, note);
+  std::optional<Prepared> other = prepare_baseline(context, prepared.scheduled, chosen.gpu, note);
   auto analyse_all = [&] {
     if (!other)
       return analyse(std::move(prepared), chosen.gpu);
