@@ -64,6 +64,18 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   EXPECT_TRUE(has(page, compared.getAsObject()->getString("in_words")->str()));
 }
 
+/// As `explain` does, without the other rung on the page.
+TEST(Report, OneRungIsComparedWithTheOneBeforeInTheTutorial) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  ASSERT_EQ(nestsmith("report deep_dive/shared --gpu H200 --shape 64x64x64 --device sim -o " + path).code, 0);
+  std::string page = test::read_file(path);
+  const auto explained = test::parsed(nestsmith("explain deep_dive/shared --gpu H200 --shape 64x64x64 --json"));
+  EXPECT_TRUE(has(page, explained.getAsObject()->getString("step_in_words")->str()));
+  EXPECT_FALSE(has(page, "Differences from"));
+  EXPECT_TRUE(has(page, "<caption>on the simulator, as H200 would run it (sm_90a)</caption>"));
+}
+
 TEST(Report, IsRefusedAsOtherCommandsAre) {
   EXPECT_THAT(nestsmith("report tiling").err,
               HasSubstr("'report' writes a file; name it, as in -o report.html"));

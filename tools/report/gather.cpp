@@ -33,12 +33,27 @@ void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung) {
     rung.words = in_words(rung.model->analysis);
 }
 
-void compare_with(const PageRung &before, bool always, PageRung &rung) {
-  if (!before.model || !rung.model ||
-      (!always && !same_computation(before.model->scheduled, rung.model->scheduled)))
+Against against(const std::string &name, const PlanAnalysis &before, const PlanAnalysis &after, bool on_page) {
+  return {name, outcome(before, after), in_words(before, name, after), compared_figures(before, after),
+          on_page};
+}
+
+/// Compares with the previous rung of the page, or, if it computes something else, with the one of the
+/// tutorial.
+void compare(const Context &context, const Page &page, std::size_t n, PageRung &rung) {
+  if (!rung.model)
     return;
-  const PlanAnalysis &a = before.model->analysis, &b = rung.model->analysis;
-  rung.against = {before.name, outcome(a, b), in_words(a, before.name, b), compared_figures(a, b)};
+  const PageRung *before = n > 0 && page.rungs[n - 1].model ? &page.rungs[n - 1] : nullptr;
+  if (before && (page.compares || same_computation(before->model->scheduled, rung.model->scheduled))) {
+    rung.against = against(before->name, before->model->analysis, rung.model->analysis, true);
+  } else if (!before && !page.compares) {
+    std::optional<Prepared> baseline =
+        prepare_baseline(context, rung.model->scheduled, page.gpu.gpu, rung.model_note);
+    if (baseline) {
+      Analysed analysed = analyse(std::move(*baseline), page.gpu.gpu);
+      rung.against = against(analysed.scheduled.choice.name, analysed.analysis, rung.model->analysis, false);
+    }
+  }
 }
 
 PageTable table_of(const Context &context, const Machine &machine, const Climb &climb, const Page &page) {
@@ -120,8 +135,7 @@ Page gather(const Context &context, std::vector<Choice> choices) {
       continue;
     show("explain");
     explain_rung(context, page.gpu.gpu, rung);
-    if (n > 0)
-      compare_with(page.rungs[n - 1], page.compares, rung);
+    compare(context, page, n, rung);
     show("steps");
     rung.steps = steps_of(rung.planned.scheduled->schedule);
   }

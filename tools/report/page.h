@@ -13,12 +13,13 @@
 
 namespace nestsmith::cli::report {
 
-/// The comparison with the previous rung of the page.
+/// The comparison with the previous rung of the page, or of the tutorial for the first rung of the page.
 struct Against {
   std::string name;
   Outcome outcome = Outcome::same;
   std::string words; ///< as `explain` says it
   std::vector<ComparedFigure> figures;
+  bool on_page = true; ///< it is the previous rung of the page
 };
 
 struct PageRung {
@@ -29,7 +30,7 @@ struct PageRung {
   std::optional<Analysed> model;  ///< the analysis of `explain`; none if the rung was refused
   std::string model_note;         ///< the reason why there is no analysis, or no register count
   std::string words;              ///< the words of `explain`
-  std::optional<Against> against; ///< none: the previous rung computes something else
+  std::optional<Against> against; ///< none: no previous rung computes the same
   std::vector<Step> steps;        ///< empty if the rung was refused
 };
 

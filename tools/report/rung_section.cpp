@@ -150,6 +150,7 @@ Html rung_section(const Page &page, std::size_t n, Language language, LineTable 
   return section(
       anchor(n), fmt::format("{}. {}", n + 1, rung.name),
       {element("p", {{"class", "changes"}}, {badge, " ", element("span", {{"lang", "en"}}, {rung.summary})}),
+       rung.planned.scheduled ? prose("p", title(*rung.planned.scheduled), language, "quiet") : Html(),
        trouble(rung, language), why(page, n, language), steps(rung, n, language, lines)});
 }
 
