@@ -42,7 +42,8 @@ name in the tables:
 - *obligation*: the obligations of a schedule;
 - *breach*: the verifiers of programs and of kernels;
 - *refused*: the checks inside the passes and the simulator;
-- *race*, *out of bounds*, *unwritten read*, *misaligned*: the diagnostics of the simulator;
+- *race*, *out of bounds*, *unwritten read*, *in flight*, *misaligned*, *divergent barrier*, *counter left*: the diagnostics of
+  the simulator;
 - *wrong value*: the comparison with the reference, in ring mode, in integer mode, in floating point within the bound,
   with β = 0 and a C full of NaN, and with infinities.
 
@@ -50,12 +51,12 @@ Each kind of bug lists the right errors for it (`tests/mutation/`, one file per 
 errors does not count as caught. If several of the right errors are reported, the table counts the first one in the order
 above.
 
-**The kernels** are those of every rung and of six schedules that are not rungs (`tests/mutation/computations.cpp`), at three
+**The kernels** are those of every rung and of eight schedules that are not rungs (`tests/mutation/computations.cpp`), at three
 shapes. *edges* is a few more than a tile, so rows are whole vectors and the third tile of k is partial. *odd* is one more
 than a tile in all dimensions except the columns, of which there is one less. *sizes* has sizes that are known only at
 launch, with leading dimensions larger than the rows. It is launched four times: for an odd shape, for the tile, for a tile
 plus a remainder in each dimension, and for 1. A kernel that two rungs share is used once. A bug is first seeded in the u32
-kernel. If no check reports it there, it is seeded in the f32 kernel.
+kernel. If no check reports it there, it is seeded in the f32 kernel. On matrix units, both are the f16 kernel.
 The bugs of the group *extraction* are seeded before the later passes, which then insert barriers, join guards, lay out
 shared memory and make vectors for the mutant.
 
@@ -64,6 +65,10 @@ primitives do not check them. They are what a primitive without its check of dep
 order, loops that are wrongly shared, iterations that wrongly run in parallel. Four of the six schedules have dependences
 through parameters, which no rung has: C = C*B in place, a tensor that is overwritten after a read, and an output that a later
 stage reads.
+
+**Fragments.** The bugs of the group *fragments* are seeded in kernels with calls of a warp: the lanes or the registers of an
+operand are exchanged in pairs, a lane loads or stores the elements of its neighbour, or the accumulator is not initialised. The
+kinds of the other groups treat the operands of calls like loads and stores.
 
 **Data that wrap around.** The bugs of the group *wrapping* treat integer data as numbers without bounds. They are seeded in two
 schedules on integer data, and the other bugs in all other schedules. Signed arithmetic on data, a division by data and a
