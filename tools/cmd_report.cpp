@@ -116,6 +116,7 @@ ExitCode write_site(const Context &context, const std::string &folder) {
       if (rung.tutorial == tutorial)
         choices.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
     Page page = report::gather(context, choices);
+    page.index = "index.html";
     Written written = write(context, page, path(file_name(tutorial)));
     announce(context, written);
     std::ranges::copy(written.rows, std::back_inserter(rows));

@@ -114,7 +114,7 @@ TEST(Report, ServesARungOfAUser) {
   Called called = call_main({"report", "-o", path, "--device", "sim"}, own);
   EXPECT_EQ(called.code, 0) << called.err;
   std::string page = test::read_file(path);
-  EXPECT_TRUE(has(page, "<h1 lang=\"en\">axpy</h1>"));
+  EXPECT_TRUE(has(page, "<h1 lang=\"en\" class=\"names\">axpy</h1>"));
   EXPECT_TRUE(has(page, "one element per thread"));
   EXPECT_TRUE(has(page, "f32 1000"));
 }
@@ -236,7 +236,7 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   std::string index = test::read_file(folder / "site/index.html");
   EXPECT_TRUE(has(index, "href=\"rungs.html\""));
   EXPECT_TRUE(has(index, "href=\"___up.html\""));
-  EXPECT_TRUE(std::filesystem::exists(folder / "site/rungs.html"));
+  EXPECT_TRUE(has(test::read_file(folder / "site/rungs.html"), "<a href=\"index.html\">The tutorials</a>"));
   EXPECT_TRUE(std::filesystem::exists(folder / "site/___up.html"));
   EXPECT_EQ(folder.files(), 1U);
 }

@@ -1,4 +1,5 @@
 #include "dsl/workload_info.h"
+#include "runtime/model/explain.h"
 #include "tools/report/sections.h"
 
 #include <algorithm>
@@ -164,8 +165,7 @@ double rate_of(const Page &page, const PageRung &rung) {
 }
 
 std::string rate_text(double flops) {
-  return flops >= 0.9995e12 ? fmt::format("{:.3g} TFLOP/s", flops * 1e-12)
-                            : fmt::format("{:.3g} GFLOP/s", flops * 1e-9);
+  return flops >= 0.9995e12 ? number_text(flops * 1e-12) + " TFLOP/s" : number_text(flops * 1e-9) + " GFLOP/s";
 }
 
 std::string problem_of(const Page &page, const PageRung &rung) {

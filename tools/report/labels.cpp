@@ -15,6 +15,7 @@ struct Words {
 constexpr std::array labels = {
     Words{Label::source, "Source", "출처"},
     Words{Label::teaches, "Teaches", "배우는 것"},
+    Words{Label::continues, "Continues with", "다음 주제"},
     Words{Label::machine, "Predictions for", "예측 대상 GPU"},
     Words{Label::contents, "Contents", "차례"},
     Words{Label::climb, "The climb", "단계별 성능"},

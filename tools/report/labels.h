@@ -12,6 +12,7 @@ enum class Language : std::uint8_t { en, ko };
 enum class Label : std::uint8_t {
   source,
   teaches,
+  continues,
   machine,
   contents,
   climb,

@@ -52,6 +52,7 @@ struct Page {
   std::vector<const PublishedTable *> published;
   std::vector<std::string> notes;
   bool compares = false; ///< the page compares its two rungs
+  std::string index;     ///< on a site: the file of the index
 };
 
 /// Runs, explains and steps through the rungs, with progress on stderr. Throws UserError as `run` does.

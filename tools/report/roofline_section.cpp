@@ -16,6 +16,26 @@ struct Point {
   double rate = 0;            ///< in FLOP/s
 };
 
+/// The limits of the GPU for the unit that computes the products of a rung.
+struct Roof {
+  double bandwidth = 0; ///< of DRAM, in bytes/s
+  double peak = 0;      ///< in FLOP/s
+  double ridge() const { return peak / bandwidth; }
+};
+
+/// The roofs of the rungs, each once.
+std::vector<Roof> roofs_of(const Page &page, const std::vector<Point> &points) {
+  constexpr double low = 1e-9, high = 1e9; // intensities where only one of both limits
+  std::vector<Roof> roofs;
+  for (const Point &point : points) {
+    const PlanAnalysis &analysis = page.rungs[point.rung].model->analysis;
+    Roof roof{analysis.attainable(low) / low, analysis.attainable(high)};
+    if (std::ranges::find(roofs, roof.peak, &Roof::peak) == roofs.end())
+      roofs.push_back(roof);
+  }
+  return roofs;
+}
+
 /// Both axes are logarithmic and begin and end at a power of ten. x is in percent of the width, y in pixels.
 struct Axes {
   int x0 = 0, x1 = 0, y0 = 0, y1 = 0; ///< powers of ten
@@ -28,9 +48,12 @@ struct Axes {
   std::string y_text(double rate) const { return decimal(y(rate)); }
 };
 
-Axes axes_of(const std::vector<Point> &points, const PlanAnalysis &analysis) {
-  double x_least = analysis.gpu.ridge(), x_most = x_least, y_least = analysis.attainable(x_least),
-         y_most = y_least;
+Axes axes_of(const std::vector<Point> &points, const std::vector<Roof> &roofs) {
+  double x_least = roofs.front().ridge(), x_most = x_least, y_least = roofs.front().peak, y_most = y_least;
+  for (const Roof &roof : roofs) {
+    x_most = std::max(x_most, roof.ridge());
+    y_most = std::max(y_most, roof.peak);
+  }
   for (const Point &point : points) {
     x_least = std::min({x_least, point.dram, point.asked});
     x_most = std::max({x_most, point.dram, point.asked});
@@ -68,13 +91,13 @@ Html grid(const Axes &axes) {
 }
 
 /// The rate that the memory or the arithmetic of the GPU allows at each intensity.
-Html roof(const Axes &axes, const PlanAnalysis &analysis) {
-  double ridge = analysis.gpu.ridge(), peak = analysis.attainable(ridge);
-  double begin = std::max(std::pow(10, axes.x0), ridge * std::pow(10, axes.y0) / peak),
+Html drawn(const Axes &axes, const Roof &roof) {
+  double least = std::pow(10, axes.y0), begin = std::max(std::pow(10, axes.x0), least / roof.bandwidth),
          end = std::pow(10, axes.x1);
-  return line(axes.x_text(begin), axes.y_text(analysis.attainable(begin)), axes.x_text(ridge),
-              axes.y_text(peak), "roof") += line(axes.x_text(ridge), axes.y_text(peak), axes.x_text(end),
-                                                 axes.y_text(analysis.attainable(end)), "roof");
+  std::string ridge = axes.x_text(roof.ridge()), peak = axes.y_text(roof.peak);
+  Html result = line(axes.x_text(begin), axes.y_text(begin * roof.bandwidth), ridge, peak, "roof");
+  result += line(ridge, peak, axes.x_text(end), peak, "roof");
+  return result += text(axes.x_text(end), axes.y(roof.peak) - 6, "end", rate_text(roof.peak));
 }
 
 /// Points whose marks would overlap have one mark.
@@ -151,10 +174,13 @@ Html roofline_section(const Page &page, Language language) {
   std::vector<Point> points = points_of(page);
   if (points.empty())
     return {};
-  const PlanAnalysis &analysis = page.rungs[points.front().rung].model->analysis;
-  Axes axes = axes_of(points, analysis);
-  std::string title = fmt::format("{}: {}", say(Label::roofline, language), page.gpu.gpu.product);
-  Html legend, description;
+  std::vector<Roof> roofs = roofs_of(page, points);
+  Axes axes = axes_of(points, roofs);
+  std::string title = fmt::format("{}: {}, {}/s", say(Label::roofline, language), page.gpu.gpu.product,
+                                  bytes_text(roofs.front().bandwidth));
+  Html legend, description, limits;
+  for (const Roof &roof : roofs)
+    limits += drawn(axes, roof);
   for (const Point &point : points) {
     std::string rate =
         page.measured ? rate_text(point.rate) : say(Label::at_most, language, rate_text(point.rate));
@@ -174,7 +200,7 @@ Html roofline_section(const Page &page, Language language) {
                {"role", "img"},
                {"aria-labelledby", "roofline-title roofline-text"}},
               {element("title", {{"id", "roofline-title"}}, {title}),
-               element("desc", {{"id", "roofline-text"}}, {description}), grid(axes), roof(axes, analysis),
+               element("desc", {{"id", "roofline-text"}}, {description}), grid(axes), limits,
                text("56%", Axes::bottom + 38, "middle", std::string(say(Label::intensity, language))),
                drawn(points, axes)});
   return section("roofline", title,

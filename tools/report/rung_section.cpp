@@ -32,7 +32,10 @@ Html pane(const std::string &css_class, Label label, const LinkedText &text, Lan
   for (const LinkedLine &line : text)
     lines += line.text + "\n";
   std::string name(say(label, language));
-  return element("figure", {{"class", "pane " + css_class}},
+  std::vector<Attribute> attributes = {{"class", "pane " + css_class}};
+  if (text.empty()) // while obligations are open
+    attributes.push_back({"hidden", ""});
+  return element("figure", attributes,
                  {element("figcaption", {name}),
                   element("pre", {{"tabindex", "0"}, {"role", "region"}, {"aria-label", name}},
                           {element("code", {lines})})});

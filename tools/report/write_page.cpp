@@ -32,10 +32,14 @@ Html header(const Page &page, Language language) {
   if (page.tutorial) {
     fact(Label::source, page.tutorial->source);
     fact(Label::teaches, page.tutorial->teaches);
+    if (!page.tutorial->next.empty())
+      fact(Label::continues, page.tutorial->next);
   }
   fact(Label::machine, fmt::format("{} ({}){}{}", page.gpu.gpu.product, to_string(page.gpu.gpu.arch),
                                    page.gpu.why.empty() ? "" : "; ", page.gpu.why));
-  return element("header", {element("h1", {{"lang", "en"}}, {page.title}), element("dl", {facts})});
+  return element("header",
+                 {element("h1", {{"lang", "en"}, {"class", page.tutorial ? "title" : "names"}}, {page.title}),
+                  element("dl", {facts})});
 }
 
 Html contents(const Page &page, Language language) {
@@ -43,6 +47,8 @@ Html contents(const Page &page, Language language) {
   auto item = [&](const std::string &id, const std::string &text) {
     items += element("li", {element("a", {{"href", "#" + id}}, {text})});
   };
+  if (!page.index.empty())
+    items += element("li", {element("a", {{"href", page.index}}, {say(Label::site_title, language)})});
   item("climb", std::string(say(Label::climb, language)));
   if (!roofline_section(page, language).empty())
     item("roofline", std::string(say(Label::roofline, language)));
