@@ -234,31 +234,39 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
   return counters;
 }
 
-std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-                                         std::size_t access, std::uint64_t block, std::uint32_t warp) {
-  struct First : Sink {
+void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars, std::uint64_t block,
+                  FunctionRef<bool(const VisitedRequest &)> visit) {
+  struct Visitor : Sink {
+    explicit Visitor(FunctionRef<bool(const VisitedRequest &)> f) : visit(f) {}
+    FunctionRef<bool(const VisitedRequest &)> visit;
     std::vector<std::size_t> positions;
-    std::size_t wanted = 0;
-    std::uint32_t warp = 0;
-    std::optional<WarpRequest> found;
+    bool more = true;
     void request(std::uint32_t number, const sim::Access &a, const sim::Warp &w, std::uint32_t mask) override {
-      if (!found && w.index == warp && positions[number] == wanted)
-        found = request_now(a, w, mask);
+      auto lanes = [&] { return request_now(a, w, mask); };
+      more = more && visit({positions[number], w.index, lanes});
     }
   };
   Memory memory(kernel);
   Walking walking(true);
   sim::Program program =
       decode(kernel, scalars, memory.buffers, {.values = false, .iterations = phases, .observer = &walking});
-  First sink;
+  Visitor sink(visit);
   sink.positions = positions(program, walking.accesses());
-  sink.wanted = access;
-  sink.warp = warp;
   sim::Machine machine(program, memory.buffers, nullptr, &sink);
   machine.start_block(block);
-  while (!sink.found && machine.round()) {
+  while (sink.more && machine.round()) {
   }
-  return sink.found;
+}
+
+std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                                         std::size_t access, std::uint64_t block, std::uint32_t warp) {
+  std::optional<WarpRequest> found;
+  each_request(kernel, scalars, block, [&](const VisitedRequest &request) {
+    if (request.access == access && request.warp == warp)
+      found = request.lanes();
+    return !found;
+  });
+  return found;
 }
 
 } // namespace nestsmith::model

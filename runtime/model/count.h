@@ -25,6 +25,18 @@ struct CountOptions {
 /// conditions depend on loaded values, the counter assumes that all memory is zero.
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options = {});
 
+/// A request of `each_request`: the number of its access in `count(...).accesses`, and its warp. `lanes`
+/// computes the addresses.
+struct VisitedRequest {
+  std::size_t access;
+  std::uint32_t warp;
+  FunctionRef<WarpRequest()> lanes;
+};
+/// Executes block `block`, and calls `visit` for each of its requests until `visit` returns false. The requests
+/// of a warp are in program order.
+void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars, std::uint64_t block,
+                  FunctionRef<bool(const VisitedRequest &)> visit);
+
 /// The first request that warp `warp` of block `block` makes for access number `access` of
 /// `count(...).accesses`. None if the warp makes no such request.
 std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
