@@ -1,7 +1,6 @@
 #include "tools/fragment_picture.h"
 
-#include "dsl/fragment.h"
-#include "dsl/simplify.h"
+#include "dsl/interpret.h"
 #include "tools/json.h"
 
 #include <algorithm>
@@ -13,32 +12,6 @@ namespace nestsmith::cli {
 namespace {
 
 constexpr std::int64_t most_rows = 16;
-
-/// The lanes and registers of the elements of a fragment.
-class Spots {
-public:
-  explicit Spots(const Placement &placement)
-      : box_(placement.box()), layout_(*placement.buffer, box_), registers_(*placement.buffer, box_) {}
-
-  const std::vector<std::int64_t> &box() const { return box_; }
-  std::int64_t replicas() const { return layout_.replicas(); }
-  std::int64_t lane(const std::vector<std::int64_t> &element, std::int64_t replica = 0) const {
-    return value(layout_.lane(exprs(element), Expr(replica)));
-  }
-  std::int64_t at(const std::vector<std::int64_t> &element) const {
-    return value(registers_.offset(exprs(element), {}));
-  }
-
-private:
-  static std::vector<Expr> exprs(const std::vector<std::int64_t> &element) {
-    return {element.begin(), element.end()};
-  }
-  static std::int64_t value(const Expr &e) { return as_int(simplify(e)).value(); }
-
-  std::vector<std::int64_t> box_;
-  FragmentLayout layout_;
-  PlacedLayout registers_;
-};
 
 void write_json(const Spots &spots, const Buffer &fragment) {
   out(json_text([&](llvm::json::OStream &json) {
@@ -70,6 +43,27 @@ void write_json(const Spots &spots, const Buffer &fragment) {
 }
 
 } // namespace
+
+Spots::Spots(const Placement &placement) : box_(placement.box()) {
+  FragmentLayout layout(*placement.buffer, box_);
+  replicas_ = layout.replicas();
+  Bounds bounds;
+  std::vector<Expr> element;
+  for (std::int64_t extent : box_) {
+    indices_.push_back(make_var(fmt::format("x{}", indices_.size()), DType::i64));
+    bounds.set_extent(indices_.back(), Expr(extent));
+    element.emplace_back(indices_.back());
+  }
+  lane_ = layout.lane(element, Expr(std::int64_t{0}));
+  register_ = PlacedLayout(*placement.buffer, box_).offset(element, bounds);
+}
+
+std::int64_t Spots::value(const Expr &e, const std::vector<std::int64_t> &element) const {
+  std::map<Var, Scalar> environment;
+  for (std::size_t d = 0; d < indices_.size(); ++d)
+    environment.emplace(indices_[d], Scalar::of(DType::i64, element[d]));
+  return evaluate(e, environment).as<std::int64_t>();
+}
 
 Buffer find_fragment(const Program &program, const std::string &name) {
   for (const Buffer &buffer : temporaries(program))

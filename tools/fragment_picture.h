@@ -2,12 +2,34 @@
 /// A picture of a fragment: the lane and the register that hold each element.
 
 #include "dsl/allocation.h"
+#include "dsl/fragment.h"
 #include "tools/analysed.h"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nestsmith::cli {
+
+/// The lanes and registers of the elements of a fragment. Indices count from the start of its box.
+class Spots {
+public:
+  explicit Spots(const Placement &placement);
+
+  const std::vector<std::int64_t> &box() const { return box_; }
+  std::int64_t replicas() const { return replicas_; }
+  /// The lane that holds the element; if it has replicas, the first one.
+  std::int64_t lane(const std::vector<std::int64_t> &element) const { return value(lane_, element); }
+  std::int64_t at(const std::vector<std::int64_t> &element) const { return value(register_, element); }
+
+private:
+  std::int64_t value(const Expr &e, const std::vector<std::int64_t> &element) const;
+
+  std::vector<std::int64_t> box_;
+  std::int64_t replicas_;
+  std::vector<Var> indices_;
+  Expr lane_, register_; ///< of the element at `indices_`
+};
 
 /// The fragment of this name in the program; none if there is none.
 Buffer find_fragment(const Program &program, const std::string &name);

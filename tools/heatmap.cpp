@@ -40,18 +40,6 @@ Banks banks_of(const model::WarpRequest &request, const std::vector<int> &lanes,
   return banks;
 }
 
-/// The number of lanes that are processed together, as in `model::cost`.
-int lanes_at_once(const model::WarpRequest &request, std::int64_t bytes) {
-  int each = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
-  std::uint32_t apart = 0;
-  for (int first = 0; first < 32; first += each) {
-    model::WarpRequest part = request;
-    part.mask &= static_cast<std::uint32_t>(((std::uint64_t{1} << each) - 1) << first);
-    apart += model::cost(part, bytes, Scope::shared).wavefronts;
-  }
-  return model::cost(request, bytes, Scope::shared).wavefronts < apart ? 2 * each : each;
-}
-
 std::string cell(const std::vector<int> &lanes, std::size_t wavefront, const Style &style) {
   std::string text = fmt::format("{:>2}{}", lanes.front(), lanes.size() > 1 ? "+" : " ");
   return wavefront > 0 ? style.red(text) : lanes.size() > 1 ? style.cyan(text) : text;
@@ -134,6 +122,29 @@ void write_json(const Analysed &analysed, const AccessName &name, const model::W
 
 } // namespace
 
+int lanes_at_once(const model::WarpRequest &request, std::int64_t bytes) {
+  int each = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
+  std::uint32_t apart = 0;
+  for (int first = 0; first < 32; first += each) {
+    model::WarpRequest part = request;
+    part.mask &= static_cast<std::uint32_t>(((std::uint64_t{1} << each) - 1) << first);
+    apart += model::cost(part, bytes, Scope::shared).wavefronts;
+  }
+  return model::cost(request, bytes, Scope::shared).wavefronts < apart ? 2 * each : each;
+}
+
+std::string cost_text(const model::WarpRequest &request, const model::AccessCounts &access) {
+  model::RequestCost cost = model::cost(request, access.bytes, access.buffer->scope);
+  auto lanes = static_cast<std::int64_t>(lanes_of(request).size());
+  auto plural = [](std::uint32_t n) { return n == 1 ? "" : "s"; };
+  std::string text = fmt::format("{} lanes of {} bytes, ", lanes, access.bytes);
+  if (access.buffer->scope == Scope::shared)
+    return text + fmt::format("{} wavefront{}, {} of them bank conflicts", cost.wavefronts,
+                              plural(cost.wavefronts), cost.conflicts);
+  return text + fmt::format("{} sector{}: {} bytes moved for {} requested", cost.sectors, plural(cost.sectors),
+                            cost.sectors * model::sector_bytes, lanes * access.bytes);
+}
+
 std::string bank_picture(const model::WarpRequest &request, std::int64_t bytes, const Style &style,
                          std::size_t width) {
   std::vector<int> lanes = lanes_of(request);
@@ -209,20 +220,11 @@ ExitCode show_heatmap(const Context &context, const Analysed &analysed, const st
   }
   const Style &style = context.style;
   bool shared = access.buffer->scope == Scope::shared;
-  auto lanes = static_cast<std::int64_t>(lanes_of(*request).size());
   std::string text = style.bold(folded_lines(title(analysed.scheduled))) + "\n\n";
   text += folded(fmt::format("{}  line {}: {}", style.bold(fmt::format("{}: {}", name.number, name.text)),
                              kernel.lines[name.access].number, kernel.lines[name.access].text),
                  "   ", "");
-  std::string costs = shared ? fmt::format("{} wavefront{}, {} of them bank conflicts", cost.wavefronts,
-                                           cost.wavefronts == 1 ? "" : "s", cost.conflicts)
-                             : fmt::format("{} sector{}: {} bytes moved for {} requested", cost.sectors,
-                                           cost.sectors == 1 ? "" : "s", cost.sectors * model::sector_bytes,
-                                           lanes * access.bytes);
-  text += folded(fmt::format("first request of the first warp: {} lanes of {} bytes, {}", lanes, access.bytes,
-                             costs),
-                 "", "") +
-          "\n";
+  text += folded("first request of the first warp: " + cost_text(*request, access), "", "") + "\n";
   text += shared ? bank_picture(*request, access.bytes, style, output_width())
                  : sector_picture(*request, access.bytes, style);
   text += shared ? style.dim(folded_lines("\n"
