@@ -70,6 +70,81 @@ constexpr std::array labels = {
     Words{Label::site_title, "The tutorials", "튜토리얼"},
     Words{Label::rungs_from_to, "Rungs: {}", "단계: {}"},
     Words{Label::skip_to_rungs, "Skip to the rungs", "단계로 건너뛰기"},
+    Words{Label::pictures, "Pictures of data", "데이터 그림"},
+    Words{Label::owners, "Which thread owns which element", "어느 스레드가 어느 원소를 맡는가"},
+    Words{Label::owners_text,
+          "The first thread block. Point at a thread to see its elements, or at an element to see its thread. "
+          "With "
+          "the keyboard, move the focus to a grid with Tab, and use the arrow keys. A number in a grid is a "
+          "warp.",
+          "첫 번째 스레드 블록이다. 스레드를 가리키면 그 스레드의 원소가, 원소를 가리키면 그 원소의 스레드가 "
+          "표시된다. "
+          "키보드로는 Tab으로 격자에 초점을 옮긴 뒤 화살표 키를 쓴다. 격자 안의 번호는 워프이다."},
+    Words{Label::stored_by, "{}, by the thread that stores it", "{}: 저장하는 스레드"},
+    Words{Label::copied_by, "{} in shared memory, by the thread that copies it",
+          "공유 메모리의 {}: 복사하는 스레드"},
+    Words{Label::held_by, "{}, by the lane and the register that hold it", "{}: 값을 가진 레인:레지스터"},
+    Words{Label::first_part, "the first {} are drawn", "처음 {}만 표시"},
+    Words{Label::threads, "Threads: a row is a warp", "스레드: 한 행이 워프 하나"},
+    Words{Label::thread, "thread", "스레드"},
+    Words{Label::warp, "warp", "워프"},
+    Words{Label::lane, "lane", "레인"},
+    Words{Label::lanes, "lanes", "레인"},
+    Words{Label::register_number, "register", "레지스터"},
+    Words{Label::elements, "elements", "원소 수"},
+    Words{Label::nobody, "padding, or not written", "패딩이거나 쓰이지 않음"},
+    Words{Label::accesses, "Memory accesses of a warp", "워프의 메모리 접근"},
+    Words{Label::accesses_text, "Select an access to see the first request of the first warp.",
+          "접근을 선택하면 첫 번째 워프의 첫 요청을 보여 준다."},
+    Words{Label::bank, "bank", "뱅크"},
+    Words{Label::banks_text,
+          "A column is a bank of shared memory. A number is the lane that the bank serves, with + if the word "
+          "serves "
+          "several lanes, which is free. ✗ marks a wavefront that a bank conflict adds.",
+          "한 열이 공유 메모리의 뱅크 하나이다. 번호는 뱅크가 처리하는 레인이고, +는 한 워드를 여러 레인이 "
+          "읽는다는 "
+          "뜻이며 추가 비용이 없다. ✗는 뱅크 충돌 때문에 추가된 웨이브프런트이다."},
+    Words{Label::wavefront, "wavefront", "웨이브프런트"},
+    Words{Label::conflict, "bank conflict", "뱅크 충돌"},
+    Words{Label::byte, "byte", "바이트"},
+    Words{Label::sectors_text,
+          "A row is a line of 128 bytes with four sectors, a column is a word of 4 bytes. A number is the lane "
+          "that "
+          "requests the word, with + if several do. A dot is a word that is moved but not requested.",
+          "한 행은 섹터 네 개로 된 128바이트 라인이고, 한 열은 4바이트 워드이다. 번호는 워드를 요청하는 "
+          "레인이고, +는 "
+          "여러 레인이 요청한다는 뜻이다. 점은 요청하지 않았는데도 전송되는 워드이다."},
+    Words{Label::unused_word, "moved, but not requested", "전송되지만 요청되지 않음"},
+    Words{Label::not_executed, "not executed by the first warp", "첫 번째 워프는 실행하지 않음"},
+    Words{Label::occupancy, "Occupancy: the blocks on an SM", "점유율: SM 하나의 블록"},
+    Words{Label::occupancy_text, "Resident warps: {}", "상주 워프: {}"},
+    Words{Label::registers, "Registers", "레지스터"},
+    Words{Label::shared_memory, "Shared memory", "공유 메모리"},
+    Words{Label::warps, "Warps", "워프"},
+    Words{Label::blocks, "Blocks", "블록"},
+    Words{Label::of_most, "room for blocks: {}", "들어갈 수 있는 블록 수: {}"},
+    Words{Label::is_limit, "limit", "한계"},
+    Words{Label::waves, "Waves over the SMs: {}", "SM 전체의 웨이브: {}"},
+    Words{Label::full_waves, "full waves: {}", "꽉 찬 웨이브: {}"},
+    Words{Label::last_wave, "last wave: {}", "마지막 웨이브: {}"},
+    Words{Label::waves_text, "A column is an SM, and its height is the number of its blocks.",
+          "한 열이 SM 하나이고, 높이는 그 SM의 블록 수이다."},
+    Words{Label::time_line, "Time line of {}", "{}의 시간 순서"},
+    Words{
+        Label::time_line_text,
+        "Each row is a nest of the loop, and its numbers are the iterations that it executes. Time goes to the "
+        "right. Point at a barrier or a wait to see its hazards.",
+        "각 행은 루프의 중첩 하나이고, 번호는 실행하는 반복이다. 시간은 오른쪽으로 흐른다. 배리어나 대기를 "
+        "가리키면 "
+        "해저드가 표시된다."},
+    Words{Label::stage, "stage {}", "스테이지 {}"},
+    Words{Label::prologue, "prologue", "프롤로그"},
+    Words{Label::steady, "steady state", "정상 상태"},
+    Words{Label::drain, "drain", "드레인"},
+    Words{Label::skipped, "iterations like these are left out", "같은 모양의 반복은 생략"},
+    Words{Label::barrier, "barrier", "배리어"},
+    Words{Label::wait, "wait for copies", "복사 대기"},
+    Words{Label::in_flight, "asynchronous copies are in flight", "비동기 복사 진행 중"},
 };
 
 /// A label without words in a language does not compile.

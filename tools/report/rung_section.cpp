@@ -1,4 +1,4 @@
-#include "tools/report/sections.h"
+#include "tools/report/pictures.h"
 #include "tools/run_table.h"
 
 #include <fmt/format.h>
@@ -149,12 +149,12 @@ Html rung_section(const Page &page, std::size_t n, Language language, LineTable 
   const PageRung &rung = page.rungs[n];
   std::string said = verdict(rung.climbed);
   Html badge = element("span", {{"class", said == "PASSED" ? "verdict good" : "verdict bad"}}, {said});
-  // Pictures of data belong after the steps.
   return section(
       anchor(n), fmt::format("{}. {}", n + 1, rung.name),
       {element("p", {{"class", "changes"}}, {badge, " ", element("span", {{"lang", "en"}}, {rung.summary})}),
        rung.planned.scheduled ? prose("p", title(*rung.planned.scheduled), language, "quiet") : Html(),
-       trouble(rung, language), why(page, n, language), steps(rung, n, language, lines)});
+       trouble(rung, language), why(page, n, language), steps(rung, n, language, lines),
+       pictures(page, n, language)});
 }
 
 } // namespace nestsmith::cli::report

@@ -1,5 +1,5 @@
 #include "tools/report/page_files.h"
-#include "tools/report/sections.h"
+#include "tools/report/pictures.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ std::string write_page(const Page &page, Language language) {
       "body",
       {element("a", {{"class", "skip"}, {"href", "#" + anchor(0)}}, {say(Label::skip_to_rungs, language)}),
        header(page, language), contents(page, language), main,
-       element("footer", {say(Label::made_by, language)}),
+       element("footer", {say(Label::made_by, language)}), picture_labels(language),
        data_block("lines", llvm::formatv("{0}", lines.json()).str()),
        data_block("labels", llvm::formatv("{0}", script_labels(language)).str()), own_script(page_js)});
   return document(element("html", {{"lang", std::string(code(language))}}, {head(page.title, page_js), body}))

@@ -1,0 +1,149 @@
+#include "tools/report/pictures.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::cli::report {
+
+namespace {
+
+constexpr std::int64_t lanes = lanes_per_warp;
+
+/// Elements of a flat grid are drawn taller than wide. The unit of length is the width of an element.
+struct Scale {
+  double pixels;     ///< the width of an element, where there is room
+  std::int64_t tall; ///< the height of an element in widths
+
+  explicit Scale(const OwnerGrid &grid)
+      : pixels(std::clamp((grid.scope == Scope::warp ? 480.0 : 360.0) /
+                              static_cast<double>(std::max(grid.rows, grid.columns)),
+                          1.5, 30.0)),
+        tall(std::clamp<std::int64_t>(static_cast<std::int64_t>(120.0 / pixels) / grid.rows, 1, 4)) {}
+
+  std::string path(const std::vector<Rectangle> &rectangles) const {
+    std::string text;
+    for (const Rectangle &it : rectangles)
+      text +=
+          fmt::format("M{} {}h{}v{}h-{}z", it.column, tall * it.row, it.columns, tall * it.rows, it.columns);
+    return text;
+  }
+};
+
+/// The number of a warp in the largest of its rectangles, if it has room there.
+Html warp_number(std::int64_t warp, const std::vector<Rectangle> &rectangles, const Scale &scale) {
+  const Rectangle &it = *std::ranges::max_element(
+      rectangles, {}, [](const Rectangle &r) { return std::min(r.rows, r.columns) * 1000 + r.columns; });
+  double height = static_cast<double>(scale.tall * it.rows) * scale.pixels;
+  if (height < 9 || static_cast<double>(it.columns) * scale.pixels < 14)
+    return {};
+  auto middle = [](std::int64_t from, std::int64_t length) {
+    return decimal(static_cast<double>(from) + static_cast<double>(length) / 2);
+  };
+  return element("text",
+                 {{"x", middle(it.column, it.columns)},
+                  {"y", middle(scale.tall * it.row, scale.tall * it.rows)},
+                  {"dy", "0.35em"},
+                  {"text-anchor", "middle"},
+                  {"font-size", decimal(std::min(11.0, height) / scale.pixels)}},
+                 {fmt::format("{}", warp)});
+}
+
+/// A grid whose colours are warps, or groups of four lanes of a fragment. The elements of thread 0 are marked.
+Html drawing(const OwnerGrid &grid, const std::string &name) {
+  bool fragment = grid.scope == Scope::warp;
+  Scale scale(grid);
+  Html parts;
+  for (const auto &[group, rectangles] :
+       groups(grid, [&](std::int64_t owner) { return fragment ? owner / 4 : owner / lanes; }))
+    parts += element("path", {{"class", fmt::format("warp{}", group % 8)}, {"d", scale.path(rectangles)}});
+  std::vector<Rectangle> owned = groups(grid, [](std::int64_t owner) { return owner == 0 ? 1 : 0; })[1];
+  parts += element("path", {{"class", "owned"}, {"d", scale.path(owned)}});
+  if (!fragment)
+    for (const auto &[warp, rectangles] : groups(grid, [](std::int64_t owner) { return owner / lanes; }))
+      parts += warp_number(warp, rectangles, scale);
+  auto length = [&](std::int64_t elements) { return decimal(static_cast<double>(elements) * scale.pixels); };
+  Html svg = element("svg",
+                     {{"viewBox", fmt::format("0 0 {} {}", grid.columns, scale.tall * grid.rows)},
+                      {"width", length(grid.columns)},
+                      {"height", length(scale.tall * grid.rows)},
+                      {"aria-hidden", "true"}},
+                     {parts});
+  return element("div", {{"class", "cells"}, {"role", "img"}, {"aria-label", name}}, {svg});
+}
+
+OwnerGrid threads_grid(const FirstBlock &block) {
+  OwnerGrid grid{.rows = (block.threads + lanes - 1) / lanes, .columns = std::min(lanes, block.threads)};
+  for (std::int64_t thread = 0; thread < grid.rows * grid.columns; ++thread)
+    grid.owners.push_back(thread < block.threads ? thread : -1);
+  return grid;
+}
+
+std::string caption(const OwnerGrid &grid, const KernelAnalysis &kernel, Language language) {
+  std::string name = grid.name;
+  if (grid.scope == Scope::global)
+    name += fmt::format("[{}, {}]", grid.first_row, grid.first_column);
+  std::string text = say(grid.scope == Scope::global   ? Label::stored_by
+                         : grid.scope == Scope::shared ? Label::copied_by
+                                                       : Label::held_by,
+                         language, grid.name);
+  text += fmt::format("; {} x {}", grid.tile_rows, grid.tile_columns);
+  if (grid.rows < grid.tile_rows || grid.columns < grid.tile_columns)
+    text +=
+        fmt::format(", {}", say(Label::first_part, language, fmt::format("{} x {}", grid.rows, grid.columns)));
+  for (const kernel::Allocation &tile : kernel.kernel.shared)
+    if (tile.buffer->name == grid.name && !tile.note.empty())
+      text += " (" + tile.note + ")";
+  return text;
+}
+
+std::string first_line(const FirstBlock &block, Language language) {
+  std::string text = fmt::format("{} 0, {} 0, {} 0", say(Label::thread, language), say(Label::warp, language),
+                                 say(Label::lane, language));
+  std::string counts;
+  for (const OwnerGrid &grid : block.grids)
+    if (auto count = std::ranges::count(grid.owners, 0); count > 0)
+      counts += fmt::format("{}{}: {}", counts.empty() ? "" : ", ", grid.name, count);
+  return counts.empty() ? text : fmt::format("{}; {}: {}", text, say(Label::elements, language), counts);
+}
+
+} // namespace
+
+Html ownership_picture(const PicturedKernel &kernel) {
+  const FirstBlock &block = kernel.block;
+  if (block.grids.empty())
+    return {};
+  Language language = kernel.language;
+  auto figure = [&](const OwnerGrid &grid, const std::string &name) {
+    return element("figure", {{"class", grid.scope == Scope::warp ? "grid fragment" : "grid"}},
+                   {element("figcaption", {name}), drawing(grid, name)});
+  };
+  Html grids = figure(threads_grid(block), std::string(say(Label::threads, language)));
+  for (const OwnerGrid &grid : block.grids)
+    grids += figure(grid, caption(grid, kernel.kernel(), language));
+  return element("div", {{"class", "ownership"}},
+                 {element("h4", {say(Label::owners, language)}),
+                  element("p", {say(Label::owners_text, language)}),
+                  element("p", {{"class", "owner-line"}, {"role", "status"}}, {first_line(block, language)}),
+                  element("div", {{"class", "grids"}}, {grids})});
+}
+
+llvm::json::Value owners_json(const FirstBlock &block) {
+  llvm::json::Array grids;
+  for (const OwnerGrid &grid : block.grids) {
+    llvm::json::Object it{{"name", grid.name},
+                          {"rows", grid.rows},
+                          {"columns", grid.columns},
+                          {"first", llvm::json::Array{grid.first_row, grid.first_column}},
+                          {"owners", packed(grid.owners, grid.columns)}};
+    if (!grid.registers.empty())
+      it["registers"] = packed(grid.registers, grid.columns);
+    grids.push_back(std::move(it));
+  }
+  llvm::json::Array shape;
+  for (std::int64_t extent : block.shape)
+    shape.push_back(extent);
+  return llvm::json::Object{
+      {"threads", block.threads}, {"shape", std::move(shape)}, {"grids", std::move(grids)}};
+}
+
+} // namespace nestsmith::cli::report
