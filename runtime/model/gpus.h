@@ -16,7 +16,8 @@ struct Intrinsic;
 /// The rate of the matrix units for one type of operands: multiply-adds per SM and clock, with sums in f32 or
 /// i32. `mma_sync`: of the instruction `mma.sync`. `dense`: the peak that NVIDIA publishes, without sparsity.
 struct MatrixRate {
-  int mma_sync = 0, dense = 0;
+  double mma_sync = 0;
+  int dense = 0;
 };
 
 struct Gpu {

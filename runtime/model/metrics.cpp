@@ -97,16 +97,19 @@ Compute ratio(Compute top, Compute bottom, double factor, const char *nothing) {
 
 Entries global_memory(bool stores) {
   auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
-  Compute requests =
-      counted([=](const Counters &c) { return number(c.ordinary(Scope::global, stores).requests); });
-  Compute sectors =
-      counted([=](const Counters &c) { return number(c.ordinary(Scope::global, stores).sectors); });
+  // L1 counts asynchronous copies as loads.
+  auto sum = [=](const Counters &c, std::uint64_t model::RequestSums::*field) {
+    return c.ordinary(Scope::global, stores).*field + (stores ? 0 : c.copied(Scope::global).*field);
+  };
+  Compute requests = counted([=](const Counters &c) { return number(sum(c, &model::RequestSums::requests)); });
+  Compute sectors = counted([=](const Counters &c) { return number(sum(c, &model::RequestSums::sectors)); });
   return {{named("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"), "request", requests},
           {named("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"), "sector", sectors},
           {named("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio"), "sector/request",
            ratio(sectors, requests, 1, "the kernel makes no such request")},
-          {named("l1tex__t_bytes_pipe_lsu_mem_global_op_{}.sum"), "byte",
-           counted([=](const Counters &c) { return number(c.ordinary(Scope::global, stores).bytes_moved()); })},
+          {named("l1tex__t_bytes_pipe_lsu_mem_global_op_{}.sum"), "byte", counted([=](const Counters &c) {
+             return number(sum(c, &model::RequestSums::sectors) * model::sector_bytes);
+           })},
           {named("smsp__sass_data_bytes_mem_global_op_{}.sum"), "byte",
            counted_by("the bytes of each lane; an H200 counts bytes that lanes share only once",
                       [=](const Counters &c) { return number(c.ordinary(Scope::global, stores).asked); })}};
@@ -120,11 +123,11 @@ Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
       return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
              !access.is_async() && !access.is_ldmatrix() && access.bytes > model::bank_bytes;
     });
-    bool rows = !stores && m.counters.ldmatrix().requests > 0;
-    double value = number(m.counters.ordinary(Scope::shared, stores).*field);
-    if (rows)
+    std::uint64_t rows = stores ? 0 : m.counters.ldmatrix().*field;
+    double value = number(m.counters.ordinary(Scope::shared, stores).*field + rows);
+    if (!stores && m.counters.ldmatrix().requests > 0)
       return Figure{MetricKind::modelled, value,
-                    "without ldmatrix; it is not documented whether the profiler counts it here"};
+                    "with ldmatrix; an H200 also counts a few other accesses here"};
     return wide ? Figure{MetricKind::modelled, value,
                          "accesses of 8 bytes by half a warp at a time, of 16 by a quarter"}
                 : Figure{MetricKind::exact, value, ""};
@@ -133,13 +136,18 @@ Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
 
 Entries shared_memory(bool stores) {
   auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
-  Entries entries = {
-      {named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
-       counted([=](const Counters &c) { return number(c.ordinary(Scope::shared, stores).requests); })},
-      {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
-       of_banks(stores, &model::RequestSums::wavefronts)},
-      {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
-       of_banks(stores, &model::RequestSums::conflicts)}};
+  Entries entries = {{named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
+                      [=](const Measured &m) {
+                        double value = number(m.counters.ordinary(Scope::shared, stores).requests);
+                        if (!stores && m.counters.copied(Scope::shared).requests > 0)
+                          return Figure{MetricKind::modelled, value,
+                                        "without the loads that ptxas adds before asynchronous copies"};
+                        return Figure{MetricKind::exact, value, ""};
+                      }},
+                     {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
+                      of_banks(stores, &model::RequestSums::wavefronts)},
+                     {named("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"), "conflict",
+                      of_banks(stores, &model::RequestSums::conflicts)}};
   if (stores)
     return entries;
   auto merged = [](std::uint64_t model::RequestSums::*field) {
@@ -200,8 +208,9 @@ Entries matrix_units(bool integers) {
            [=](const Measured &m) {
              if (!m.gpu)
                return not_available("it needs the rate of a GPU");
-             double clocks = of_products(
-                 m.counters, integers, [&](const Intrinsic &product) { return m.gpu->matrix_clocks(product); });
+             double clocks = of_products(m.counters, integers, [&](const Intrinsic &product) {
+               return m.gpu->matrix_clocks(product) * m.gpu->schedulers; // each has a unit
+             });
              return Figure{MetricKind::modelled, clocks, "the least number of clocks, by the rate of mma.sync"};
            },
            MetricOrigin::counter, named("sm__pipe_tensor_subpipe_{}_cycles_active.sum")}};

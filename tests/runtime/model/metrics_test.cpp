@@ -139,6 +139,28 @@ TEST(Metrics, SharedMemoryIsExactUntilAnAccessIsWide) {
   EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 2);
 }
 
+/// L1 counts asynchronous copies as loads, too.
+TEST(Metrics, CountAsynchronousCopiesAndLdmatrixAsAnH200Does) {
+  Counters counters;
+  AccessCounts copy = access(Scope::global, false), tile = access(Scope::shared, true), load = copy;
+  const Expr value_of_copy = nestsmith::load(copy.buffer, {int_imm(0)}, {}, {});
+  copy.load = value_of_copy.as<Load>();
+  copy.stmt = tile.stmt = kernel::make(kernel::Store{tile.buffer, {int_imm(0)}, value_of_copy, "", 1, true});
+  copy.requests = tile.requests = 10;
+  copy.sectors = 160;
+  load.requests = 2;
+  load.sectors = 8;
+  AccessCounts narrow = access(Scope::shared, false);
+  narrow.requests = narrow.wavefronts = 4;
+  counters.accesses = {copy, tile, load, narrow};
+  std::vector<Metric> all = metrics({counters});
+  EXPECT_EQ(value(all, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 12);
+  EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 168);
+  EXPECT_EQ(value(all, "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"), 168 * 32);
+  EXPECT_EQ(value(all, "smsp__inst_executed_op_ldgsts.sum"), 10);
+  EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum", MetricKind::modelled), 4);
+}
+
 /// Calls of the intrinsic by 10 warps.
 Counters products(std::string_view name, DType result) {
   Counters counters;
@@ -153,14 +175,14 @@ TEST(Metrics, TellTheMatrixUnitsApart) {
   EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_op_hmma.sum"), 10);
   EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_op_imma.sum"), 0);
   EXPECT_EQ(value(all, "sm__pipe_tensor_op_hmma_cycles_active.sum", MetricKind::modelled),
-            10 * 16 * 8 * 16 / 1024);
+            10 * 16 * 8 * 16 / 1024 * 4);
   EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 0);
   EXPECT_EQ(value(all, "smsp__inst_executed.sum", MetricKind::modelled), 10);
   counters = products("mma_m16n8k32", DType::i32);
   all = metrics({.counters = counters, .gpu = &blackwell});
   EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_subpipe_imma.sum"), 10);
   EXPECT_EQ(value(all, "sm__pipe_tensor_subpipe_imma_cycles_active.sum", MetricKind::modelled),
-            10 * 16 * 8 * 32 / 1024);
+            10 * 16 * 8 * 32 / 1024 * 4);
 }
 
 TEST(Metrics, CachesAndDramAreModelled) {
