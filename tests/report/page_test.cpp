@@ -1,6 +1,7 @@
 /// Pages in a browser: the slider, the links between lines, and the limits that the page sets itself.
 
 #include "tests/report/browser.h"
+#include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 
 #include <fmt/format.h>
@@ -267,6 +268,22 @@ TEST_F(InBrowser, IsReadByAScreenReader) {
     return 'good';
   })())js"),
             "good");
+  expect_clean(browser);
+}
+
+/// A name of a user is text, wherever it is shown.
+TEST_F(InBrowser, NamesOfAUserAreNoMarkup) {
+  std::string path = (folder_ / "page.html").string(), hostile = "</script><img src=x onerror=alert(1)>\"'&";
+  std::vector<Rung> rungs = {{hostile, hostile, hostile, test::axpy, {128}, {1000}, {1000}}};
+  test::Called called = test::call_main({"report", "-o", path, "--device", "sim"}, rungs,
+                                        {{hostile, hostile, hostile, hostile, hostile}});
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_EQ(test::read_file(path).find("<img"), std::string::npos);
+  Browser browser(path);
+  EXPECT_EQ(browser.text("document.querySelector('h1').textContent"), hostile);
+  EXPECT_TRUE(
+      browser.holds("document.querySelector('#rung-1-heading').textContent.includes('onerror=alert(1)')"));
+  EXPECT_EQ(browser.number("document.querySelectorAll('img').length"), 0);
   expect_clean(browser);
 }
 

@@ -1,7 +1,6 @@
 /// The command report: its files, its errors, and pages about rungs of a user.
 
 #include "tests/files.h"
-#include "tests/report/browser.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 #include "tools/report/sections.h"
@@ -21,7 +20,6 @@ using test::nestsmith;
 using test::Ran;
 using test::TemporaryFolder;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 const std::vector<Rung> own = {{"", "axpy", "one element per thread", test::axpy, {128}, {1000}, {1000}}};
@@ -203,28 +201,6 @@ TEST(Report, AMeasuredClimbIsComparedWithCublas) {
   EXPECT_TRUE(has(text, "measured on NVIDIA H200"));
   EXPECT_TRUE(has(text, "cuBLAS 13.0.2, default: 4 TFLOP/s"));
   EXPECT_FALSE(has(text, "at most"));
-}
-
-/// A name of a user is text, wherever it is shown.
-TEST(Report, NamesOfAUserAreNoMarkup) {
-  TemporaryFolder folder;
-  std::string path = (folder / "page.html").string(), hostile = "</script><img src=x onerror=alert(1)>\"'&";
-  std::vector<Rung> rungs = own;
-  rungs.front().tutorial = hostile;
-  rungs.front().name = hostile;
-  rungs.front().summary = hostile;
-  Called called =
-      call_main({"report", "-o", path, "--device", "sim"}, rungs, {{hostile, hostile, hostile, hostile}});
-  EXPECT_EQ(called.code, 0) << called.err;
-  EXPECT_FALSE(has(test::read_file(path), "<img"));
-  if (std::string why = test::Browser::why_not(); !why.empty())
-    GTEST_SKIP() << why;
-  test::Browser browser(path);
-  EXPECT_EQ(browser.text("document.querySelector('h1').textContent"), hostile);
-  EXPECT_TRUE(
-      browser.holds("document.querySelector('h2#rung-1-heading').textContent.includes('onerror=alert(1)')"));
-  EXPECT_EQ(browser.number("document.querySelectorAll('img').length"), 0);
-  EXPECT_THAT(browser.complaints(), IsEmpty());
 }
 
 TEST(Site, HasAPageForEachTutorialAndAnIndex) {
