@@ -21,6 +21,7 @@ std::vector<ComparedFigure> compared_figures(const PlanAnalysis &a, const PlanAn
   for (Resource resource : resources)
     list.push_back(
         line("  " + std::string(name(resource)), a.seconds(resource), b.seconds(resource), seconds_text));
+  list.push_back(line("estimated time (modelled)", a.estimated_seconds(), b.estimated_seconds(), seconds_text));
   auto memory = [&](const char *label, Scope scope, bool stores, double (model::RequestSums::*each)() const) {
     model::RequestSums x = a.total(scope, stores), y = b.total(scope, stores);
     bool global = scope == Scope::global;
