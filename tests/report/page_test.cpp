@@ -188,6 +188,25 @@ TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
   expect_clean(browser);
 }
 
+/// A click on a line scrolls the other text to the first line that belongs to it, and nothing else.
+TEST_F(InBrowser, AClickScrollsToTheLinkedLine) {
+  Browser browser(page("tensor/shared --shape 64x64x64"), {.height = 500});
+  draw(browser);
+  browser.evaluate(
+      "document.querySelector('.panes').scrollIntoView(); document.querySelector('.cuda pre').scrollTop = 0");
+  std::int64_t place = browser.number("Math.round(window.scrollY)");
+  browser.evaluate("[...document.querySelectorAll('.program .line')].find((it) => "
+                   "it.textContent.includes('block C(')).click()");
+  EXPECT_EQ(browser.text(R"js((() => {
+    const pane = document.querySelector('.cuda pre'), line = document.querySelector('.cuda .linked');
+    const box = pane.getBoundingClientRect(), of_line = line.getBoundingClientRect();
+    return of_line.top >= box.top && of_line.bottom <= box.bottom && pane.scrollTop > 0 ? 'visible' : 'hidden';
+  })())js"),
+            "visible");
+  EXPECT_EQ(place, browser.number("Math.round(window.scrollY)"));
+  expect_clean(browser);
+}
+
 TEST_F(InBrowser, ARungIsDrawnWhenItComesNearTheScreen) {
   Browser browser(page("deep_dive --shape 64x64x64"));
   auto drawn = [&] { return browser.number("document.querySelectorAll('#rung-4 .pane .line').length"); };

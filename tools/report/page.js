@@ -141,7 +141,7 @@
     // Scrolls inside of the pane only.
     function scrollTo(pane, number) {
       const line = pane.lines.find((candidate) => candidate.number === number).element;
-      const top = line.offsetTop - pane.pre.offsetTop;
+      const top = line.offsetTop; // the pane is positioned
       if (top < pane.pre.scrollTop || top > pane.pre.scrollTop + pane.pre.clientHeight - 40)
         pane.pre.scrollTop = Math.max(0, top - pane.pre.clientHeight / 3);
     }
@@ -179,7 +179,10 @@
     const observer = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) {
         observer.disconnect();
-        if (!steps) show(last);
+        if (steps) return;
+        show(last);
+        const kernel = panes[2].lines.find((line) => line.element.textContent.includes("__global__"));
+        if (kernel) panes[2].pre.scrollTop = kernel.element.offsetTop - 8; // below the helpers
       }
     }, { rootMargin: "1000px" });
     observer.observe(root);

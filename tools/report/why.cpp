@@ -37,14 +37,16 @@ std::optional<std::size_t> most_changed(const std::vector<ComparedFigure> &figur
   return most;
 }
 
-/// The rows of the figures that moved: the least time, the resource that limited it, and the count that changed
-/// most: of the accesses that this resource serves if there is one, and of loads before stores.
+/// The rows of the figures that moved: the least time, the resource that limited it, the estimated time, and
+/// the count that changed most: of the accesses that this resource serves if there is one, and of loads before
+/// stores.
 std::vector<std::size_t> moved(const std::vector<ComparedFigure> &figures,
                                const std::vector<std::string> &labels) {
   const std::string &limiter = figures.front().a;
   std::vector<std::size_t> rows;
   for (std::size_t n = 0; n < figures.size(); ++n)
-    if (labels[n] == "least time" || labels[n] == "least time: " + limiter)
+    if (labels[n] == "least time" || labels[n] == "least time: " + limiter ||
+        labels[n].starts_with("estimated time"))
       rows.push_back(n);
   std::vector<std::string_view> order;
   if (limiter == name(Resource::shared))
@@ -76,7 +78,9 @@ Html figure_row(const ComparedFigure &figure, const std::string &label, bool dra
   return element(
       "tr",
       {element("th", {{"scope", "row"}}, {label}), element("td", {figure.a}), element("td", {figure.b}),
-       element("td", {changed ? fmt::format("{}×", number_text(figure.change)) : std::string()}),
+       element("td", {changed                ? fmt::format("{}×", number_text(figure.change))
+                      : figure.a == figure.b ? "="
+                                             : ""}),
        drawn ? element("td", {{"class", "drawn"}}, {changed ? pair_of_bars(figure.change) : Html()}) : Html()});
 }
 
