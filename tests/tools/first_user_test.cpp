@@ -363,7 +363,7 @@ TEST(ListOfTutorials, NamesTheTutorialsThatFollow) {
   EXPECT_FALSE(contains(test::nestsmith("list tensor").out, "  next "));
   const llvm::json::Value list = test::parsed(test::nestsmith("list transposed --json"));
   const llvm::json::Object &tutorial = *(*list.getAsObject()->getArray("tutorials"))[0].getAsObject();
-  EXPECT_TRUE(tutorial.getString("next")->starts_with("worklog/6"));
+  EXPECT_TRUE(tutorial.getString("next")->str().starts_with("worklog/6"));
 }
 
 TEST(ListOfTutorials, OfAUserMayBeThereOrNot) {
