@@ -1,45 +1,19 @@
 /// Pages in a browser: the slider, the links between lines, and the limits that the page sets itself.
 
-#include "tests/report/browser.h"
+#include "tests/report/in_browser.h"
 #include "tests/tools/call_main.h"
-#include "tests/tools/run_binary.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
 
 using test::Browser;
+using test::InBrowser;
 using test::Ran;
 using test::Screen;
-using test::TemporaryFolder;
 
 constexpr const char *first_rung = "document.querySelector('.steps')";
-
-class InBrowser : public testing::Test {
-protected:
-  void SetUp() override {
-    if (std::string why = Browser::why_not(); !why.empty())
-      GTEST_SKIP() << why;
-  }
-
-  /// The path of a new page.
-  std::string page(const std::string &arguments) {
-    std::string path = (folder_ / "page.html").string();
-    Ran ran = test::nestsmith("report " + arguments + " --device sim -o " + path);
-    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-    return path;
-  }
-
-  /// What every page keeps: it requests nothing but itself, and nothing fails.
-  static void expect_clean(const Browser &browser) {
-    EXPECT_THAT(browser.complaints(), testing::IsEmpty());
-    EXPECT_THAT(browser.requests(), testing::ElementsAre(testing::StartsWith("file://")));
-  }
-
-  TemporaryFolder folder_;
-};
 
 /// The page makes the links of a rung when it is near the screen. Here, it is asked to.
 void draw(Browser &browser) {
