@@ -41,6 +41,9 @@ TEST(Report, WritesOneFileThatNeedsNoOther) {
   std::string page = test::read_file(path);
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
   EXPECT_TRUE(has(page, "default-src &#39;none&#39;"));
+  const std::string svg = "http://www.w3.org/2000/svg"; // a name, which no browser requests
+  for (std::size_t at = page.find(svg); at != std::string::npos; at = page.find(svg))
+    page.erase(at, svg.size());
   for (const char *outside : {"src=", "url(", "@import", "style=\"", "onclick", "http://", "https://"})
     EXPECT_FALSE(has(page, outside));
   EXPECT_EQ(folder.files(), 1U);

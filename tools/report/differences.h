@@ -10,7 +10,8 @@
 
 namespace nestsmith::cli::report {
 
-/// The lines and the keys of a page, each once and without indentation. An index stands for a line in a script.
+/// The lines and the keys of a page, each once and without indentation. An index stands for a line in a script,
+/// or for the message of an obligation, which many steps have.
 class LineTable {
 public:
   std::size_t index(const LinkedLine &line);

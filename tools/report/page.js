@@ -106,7 +106,7 @@
       owed.hidden = open.length === 0 && !refusal;
       const items = element("ul");
       items.lang = "en";
-      for (const message of refusal ? [refusal] : open) items.append(element("li", "", message));
+      for (const message of refusal ? [refusal] : open.map(textOf)) items.append(element("li", "", message));
       owed.replaceChildren(element("h4", "", labels.owed), items, element("p", "", labels.not_lowered));
       const lowered = open.length === 0 && !refusal;
       panes[1].figure.hidden = !lowered || !showKernel.checked;

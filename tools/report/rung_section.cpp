@@ -61,7 +61,7 @@ llvm::json::Value steps_json(const std::vector<Step> &steps, LineTable &lines) {
     cudas.push_back(difference(*cuda, step.cuda, lines));
     llvm::json::Array open;
     for (const Obligation &obligation : step.owed)
-      open.push_back(obligation.message);
+      open.push_back(static_cast<std::int64_t>(lines.index({obligation.message, {}})));
     owed.push_back(std::move(open));
     refusals.push_back(step.refusal);
     program = &step.program, kernel = &step.kernels, cuda = &step.cuda;
