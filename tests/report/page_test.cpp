@@ -106,6 +106,14 @@ TEST_F(InBrowser, ButtonsAndTheListOfDirectivesMoveTheSlider) {
   EXPECT_EQ(browser.text("document.querySelector('[aria-current=step] code').textContent"),
             browser.text("document.querySelector('.directive code').textContent"));
   EXPECT_EQ(browser.text("document.querySelector('.directive').getAttribute('aria-live')"), "polite");
+  auto visible = [&](const char *pane) {
+    return browser.holds(fmt::format("document.querySelector('.pane.{}').checkVisibility()", pane));
+  };
+  browser.evaluate(fmt::format("{}.querySelector('input[type=range]').focus()", first_rung));
+  browser.press("End");
+  EXPECT_TRUE(visible("cuda") && !visible("kernels"));
+  browser.click(".show-kernel");
+  EXPECT_TRUE(!visible("cuda") && visible("kernels"));
   expect_clean(browser);
 }
 

@@ -158,6 +158,10 @@ TEST(Report, ARefusedRungShowsTheRefusal) {
   EXPECT_TRUE(has(page, "id=\"steps-1\"")) << "the other rung";
   EXPECT_FALSE(has(page, "id=\"steps-2\""));
 
+  rungs.push_back({"", "last", "after it", test::axpy, {128}, {1000}, {1000}});
+  EXPECT_EQ(call_main({"report", "-o", path, "--device", "sim"}, rungs).code, 3);
+  EXPECT_TRUE(has(test::read_file(path), "compared with axpy</h3>")) << "the refused rung is passed over";
+
   Called alone = call_main({"report", "refused", "-o", path, "--device", "sim"}, rungs);
   EXPECT_EQ(alone.code, 3);
   EXPECT_TRUE(has(test::read_file(path), "<h3>Refused</h3>"));

@@ -33,25 +33,29 @@ void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung) {
     rung.words = in_words(rung.model->analysis);
 }
 
-Against against(const std::string &name, const PlanAnalysis &before, const PlanAnalysis &after, bool on_page) {
-  return {name, outcome(before, after), in_words(before, name, after), compared_figures(before, after),
-          on_page};
+Against against(const std::string &name, const PlanAnalysis &before, const PlanAnalysis &after,
+                std::optional<std::size_t> number) {
+  return {name, outcome(before, after), in_words(before, name, after), compared_figures(before, after), number};
 }
 
-/// Compares with the previous rung of the page, or, if it computes something else, with the one of the
-/// tutorial.
+/// Compares with the last rung before it that was analysed. Compares the first one with the previous rung of
+/// the tutorial.
 void compare(const Context &context, const Page &page, std::size_t n, PageRung &rung) {
   if (!rung.model)
     return;
-  const PageRung *before = n > 0 && page.rungs[n - 1].model ? &page.rungs[n - 1] : nullptr;
-  if (before && (page.compares || same_computation(before->model->scheduled, rung.model->scheduled))) {
-    rung.against = against(before->name, before->model->analysis, rung.model->analysis, true);
-  } else if (!before && !page.compares) {
+  std::size_t end = n;
+  while (end > 0 && !page.rungs[end - 1].model)
+    --end;
+  if (end > 0) {
+    const PageRung &before = page.rungs[end - 1];
+    if (page.compares || same_computation(before.model->scheduled, rung.model->scheduled))
+      rung.against = against(before.name, before.model->analysis, rung.model->analysis, end - 1);
+  } else if (!page.compares) {
     std::optional<Prepared> baseline =
         prepare_baseline(context, rung.model->scheduled, page.gpu.gpu, rung.model_note);
     if (baseline) {
       Analysed analysed = analyse(std::move(*baseline), page.gpu.gpu);
-      rung.against = against(analysed.scheduled.choice.name, analysed.analysis, rung.model->analysis, false);
+      rung.against = against(analysed.scheduled.choice.name, analysed.analysis, rung.model->analysis, {});
     }
   }
 }

@@ -13,13 +13,14 @@
 
 namespace nestsmith::cli::report {
 
-/// The comparison with the previous rung of the page, or of the tutorial for the first rung of the page.
+/// The comparison with the previous rung of the page that was analysed. The first one is compared with the
+/// previous rung of the tutorial.
 struct Against {
   std::string name;
   Outcome outcome = Outcome::same;
   std::string words; ///< as `explain` says it
   std::vector<ComparedFigure> figures;
-  bool on_page = true; ///< it is the previous rung of the page
+  std::optional<std::size_t> number; ///< of the rung on the page; none: it is not on the page
 };
 
 struct PageRung {

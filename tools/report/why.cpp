@@ -180,8 +180,8 @@ Html why(const Page &page, std::size_t n, Language language) {
                            moved(rung.against->figures, full_labels(rung.against->figures)), true, language);
     parts += element("details", {element("summary", {say(Label::all_figures, language)}),
                                  figures_table(*rung.against, rung.name, all, false, language)});
-    if (rung.against->on_page)
-      parts += differences(page.rungs[n - 1], rung, page.compares, language);
+    if (rung.against->number)
+      parts += differences(page.rungs[*rung.against->number], rung, page.compares, language);
   }
   if (!rung.words.empty()) {
     parts += element("h3", {say(Label::limits, language)});
