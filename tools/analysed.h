@@ -59,8 +59,8 @@ std::optional<Choice> rung_before(const std::vector<Rung> &rungs, const Choice &
 /// Whether both compute the same workload at the same shape and dtype, so that their costs can be compared.
 bool same_computation(const Scheduled &a, const Scheduled &b);
 
-/// The baseline of an explanation, at the same shape: the rung of --against, or the previous rung of the tutorial.
-/// None, with the reason in `note`, if there is none or it cannot be analysed at this shape.
+/// The baseline of an explanation, at the same shape: the rung of --against, or the previous rung of the
+/// tutorial. None, with the reason in `note`, if there is none or it cannot be analysed at this shape.
 std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled &scheduled, const Gpu &gpu,
                                          std::string &note);
 
