@@ -120,7 +120,7 @@ ExitCode write_site(const Context &context, const std::string &folder) {
     Written written = write(context, page, path(file_name(tutorial)));
     announce(context, written);
     std::ranges::copy(written.rows, std::back_inserter(rows));
-    pages.push_back(site_page(page, file_name(tutorial)));
+    pages.push_back(site_page(page, file_name(tutorial), chosen_language(context)));
   }
   std::string index = write_index(pages, chosen_language(context));
   write_file(path("index.html"), index);

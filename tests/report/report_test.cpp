@@ -218,6 +218,7 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   EXPECT_EQ(called.code, 0) << called.err;
   std::string index = test::read_file(folder / "site/index.html");
   EXPECT_TRUE(has(index, "href=\"rungs.html\""));
+  EXPECT_TRUE(has(index, "not measured: an upper bound"));
   EXPECT_TRUE(has(index, "href=\"___up.html\""));
   EXPECT_TRUE(has(test::read_file(folder / "site/rungs.html"), "<a href=\"index.html\">The tutorials</a>"));
   EXPECT_TRUE(std::filesystem::exists(folder / "site/___up.html"));

@@ -138,8 +138,7 @@ Html legend(const Page &page, const Panel &panel, Language language) {
                                             {"width", "22"},
                                             {"y", "3"},
                                             {"height", "16"}}),
-                           page.measured ? say(Label::climb_measured, language, page.where)
-                                         : say(Label::climb_modelled, language, page.gpu.gpu.product));
+                           source_of_rates(page, language));
   if (std::ranges::any_of(panel.rungs, [&](std::size_t n) { return estimated_rate(page, page.rungs[n]) > 0; }))
     items += legend_item(
         element("rect", {{"class", "estimated"}, {"x", "1"}, {"width", "22"}, {"y", "6"}, {"height", "10"}}),
@@ -162,6 +161,11 @@ double rate_of(const Page &page, const PageRung &rung) {
   if (page.measured)
     return rung.climbed.gflops() * 1e9;
   return rung.model ? operation_count(rung.model->scheduled.source()) / rung.model->analysis.seconds() : 0;
+}
+
+std::string source_of_rates(const Page &page, Language language) {
+  return page.measured ? say(Label::climb_measured, language, page.where)
+                       : say(Label::climb_modelled, language, page.gpu.gpu.product);
 }
 
 std::string rate_text(double flops) {

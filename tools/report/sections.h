@@ -34,11 +34,13 @@ struct SitePage {
   std::string file; ///< "deep_dive.html"
   std::string title, teaches;
   std::vector<std::string> rungs;
-  std::string rates; ///< "446 GFLOP/s – 14.1 TFLOP/s", or empty
+  std::string rates; ///< "446 GFLOP/s – 14.1 TFLOP/s", with their source; or empty
 };
+/// The source of the rates of a page: the GPU that was measured, or the model.
+std::string source_of_rates(const Page &page, Language language);
 /// The index of a site: a link to each page.
 std::string write_index(const std::vector<SitePage> &pages, Language language);
-SitePage site_page(const Page &page, const std::string &file);
+SitePage site_page(const Page &page, const std::string &file, Language language);
 
 /// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known.
 double rate_of(const Page &page, const PageRung &rung);

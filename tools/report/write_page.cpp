@@ -89,7 +89,7 @@ std::string write_page(const Page &page, Language language) {
       .markup();
 }
 
-SitePage site_page(const Page &page, const std::string &file) {
+SitePage site_page(const Page &page, const std::string &file, Language language) {
   SitePage made{file, page.title, page.tutorial ? page.tutorial->teaches : "", {}, ""};
   double least = 0, most = 0;
   for (const PageRung &rung : page.rungs) {
@@ -99,7 +99,8 @@ SitePage site_page(const Page &page, const std::string &file) {
     most = std::max(most, rate);
   }
   if (most > 0)
-    made.rates = fmt::format("{} – {}", rate_text(least), rate_text(most));
+    made.rates =
+        fmt::format("{} – {} ({})", rate_text(least), rate_text(most), source_of_rates(page, language));
   return made;
 }
 
