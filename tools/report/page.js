@@ -107,7 +107,8 @@
       const items = element("ul");
       items.lang = "en";
       for (const message of refusal ? [refusal] : open.map(textOf)) items.append(element("li", "", message));
-      owed.replaceChildren(element("h4", "", labels.owed), items, element("p", "", labels.not_lowered));
+      owed.replaceChildren(element("h4", "", refusal ? labels.refused : labels.owed), items);
+      if (!refusal) owed.append(element("p", "", labels.not_lowered));
       const lowered = open.length === 0 && !refusal;
       panes[1].figure.hidden = !lowered || !showKernel.checked;
       panes[2].figure.hidden = !lowered || showKernel.checked;

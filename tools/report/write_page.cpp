@@ -64,6 +64,7 @@ llvm::json::Value script_labels(Language language) {
   auto label = [&](Label which) { return std::string(say(which, language)); };
   return llvm::json::Object{{"computation", label(Label::computation)},
                             {"owed", label(Label::owed)},
+                            {"refused", label(Label::refused)},
                             {"not_lowered", label(Label::not_lowered)},
                             {"links", label(Label::links)},
                             {"no_links", label(Label::no_links)}};
