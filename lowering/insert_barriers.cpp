@@ -45,9 +45,11 @@ public:
   /// before before the copies that follow the wait.
   Inserter(const Kernel &kernel, SyncScope scope, const std::set<Buffer> &buffers, const std::set<Stmt> &lazy)
       : uniform_(kernel), scope_(scope), lazy_(lazy) {
-    for (const Allocation &allocation : kernel.shared)
+    for (const Allocation &allocation : kernel.shared) {
+      names_.push_back(allocation.buffer->name);
       if (buffers.contains(allocation.buffer))
         slots_[allocation.buffer] = allocation.slots;
+    }
   }
 
   Stmt run(const Stmt &body) {
@@ -320,6 +322,10 @@ private:
       if (auto it = certificates_.find(stmt); it != certificates_.end())
         add_hazards(hazards, it->second);
       internal_check(!hazards.empty(), "a barrier without a hazard");
+      if (!barrier->hazards.empty()) // of the block, with hazards of both kinds of buffers
+        std::ranges::stable_sort(hazards, {}, [&](const Hazard &hazard) {
+          return std::ranges::find(names_, hazard.buffer) - names_.begin();
+        });
       return make(Barrier{barrier->scope, describe(hazards), hazards});
     }
     return map_children(stmt, [&](const Stmt &child) { return with_certificates(child); });
@@ -327,6 +333,7 @@ private:
 
   UniformValues uniform_;
   SyncScope scope_;
+  std::vector<std::string> names_;       ///< of all shared buffers, in order
   std::map<Buffer, std::int64_t> slots_; ///< of the buffers for which barriers are inserted
   std::map<Stmt, std::vector<Hazard>> certificates_;
   const std::set<Stmt> &lazy_;
