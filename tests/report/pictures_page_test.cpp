@@ -9,6 +9,7 @@ namespace {
 
 using test::Browser;
 using test::InBrowser;
+using test::Screen;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -68,6 +69,19 @@ TEST_F(PicturesInBrowser, AThreadShowsItsElements) {
     browser.press("ArrowRight");
   EXPECT_EQ(owner(browser), "A_shared[0, 131]: padding, or not written");
   expect_clean(browser);
+}
+
+/// Of a matrix in a batch, and of a vector, which is drawn in rows of 32 elements.
+TEST_F(PicturesInBrowser, AnElementHasTheIndicesOfItsParameter) {
+  Browser batched(page("gemm/batched --shape 3x64x64x64")), vector(page("principles/fused --shape 4096"));
+  for (Browser *browser : {&batched, &vector}) {
+    draw(*browser);
+    focus(*browser, 1);
+    browser->press("ArrowDown");
+    browser->press("ArrowRight");
+  }
+  EXPECT_THAT(owner(batched), StartsWith("C[0, 1, 1]: thread "));
+  EXPECT_THAT(owner(vector), StartsWith("y[33]: thread 33, "));
 }
 
 TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsItsLaneAndRegister) {
@@ -150,6 +164,18 @@ TEST_F(PicturesInBrowser, WithoutAScriptThePicturesShowThreadZero) {
   EXPECT_GT(browser.number("document.querySelectorAll('.time-line .nest').length"), 4);
   EXPECT_EQ(browser.number("document.querySelectorAll('.certificates > li').length"), 2);
   EXPECT_GT(browser.number("document.querySelectorAll('.occupancy .resident').length"), 2);
+}
+
+/// Only tables, lists and code scroll sideways.
+TEST_F(PicturesInBrowser, FitNarrowScreensAndPaper) {
+  std::string path = page("ladder/naive tensor/joined --shape 256x256x256");
+  for (Screen screen : {Screen{.width = 360, .height = 740}, Screen{.width = 720, .print = true}}) {
+    Browser browser(path, screen);
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))"); // draws all pictures
+    EXPECT_EQ(browser.number("document.querySelectorAll('.access-table table').length"), 2);
+    EXPECT_LE(browser.number("document.documentElement.scrollWidth"), screen.width);
+    expect_clean(browser);
+  }
 }
 
 TEST_F(PicturesInBrowser, PicturesAreInKorean) {

@@ -33,25 +33,27 @@ void fill(OwnerGrid &grid, FunctionRef<std::int64_t(std::int64_t row, std::int64
 /// The box of the stored elements of a parameter.
 OwnerGrid parameter_grid(const Buffer &buffer, const Owners &owners) {
   OwnerGrid grid{.name = buffer->name};
-  std::int64_t width = buffer->shape.empty() ? 1 : as_int(buffer->shape.back()).value();
+  for (const Expr &extent : buffer->shape)
+    grid.extents.push_back(as_int(extent).value());
+  std::int64_t width = grid.extents.empty() ? 1 : grid.extents.back();
   std::int64_t low_row = INT64_MAX, low_column = INT64_MAX, high_row = 0, high_column = 0;
   for (const auto &[element, thread] : owners) {
     low_row = std::min(low_row, element / width), high_row = std::max(high_row, element / width);
     low_column = std::min(low_column, element % width);
     high_column = std::max(high_column, element % width);
   }
-  bool one_row = low_row == high_row && high_column - low_column >= 2 * folded_columns;
+  grid.folded = low_row == high_row && high_column - low_column >= 2 * folded_columns;
   grid.first_row = low_row;
   grid.first_column = low_column;
   grid.tile_rows = high_row - low_row + 1;
   grid.tile_columns = high_column - low_column + 1;
-  if (one_row) {
+  if (grid.folded) {
     grid.tile_rows = (grid.tile_columns + folded_columns - 1) / folded_columns;
     grid.tile_columns = folded_columns;
   }
   fill(grid, [&](std::int64_t row, std::int64_t column) {
-    std::int64_t at = one_row ? low_row * width + low_column + row * folded_columns + column
-                              : (low_row + row) * width + low_column + column;
+    std::int64_t at = grid.folded ? low_row * width + low_column + row * folded_columns + column
+                                  : (low_row + row) * width + low_column + column;
     auto found = owners.find(at);
     return found == owners.end() ? -1 : found->second;
   });
@@ -62,7 +64,10 @@ OwnerGrid parameter_grid(const Buffer &buffer, const Owners &owners) {
 OwnerGrid shared_grid(const kernel::Allocation &tile, const Owners &owners) {
   std::int64_t elements = kernel::element_count(tile.buffer) / tile.slots, columns = 1;
   for (std::size_t d = tile.tile.size(); d-- > 0 && columns < folded_columns;)
-    columns *= tile.tile[d];
+    if (d + 1 == tile.tile.size() || columns * tile.tile[d] <= most_drawn)
+      columns *= tile.tile[d];
+    else
+      break;
   columns = std::clamp<std::int64_t>(columns, 1, elements);
   OwnerGrid grid{.name = tile.buffer->name, .scope = Scope::shared};
   grid.tile_rows = (elements + columns - 1) / columns;

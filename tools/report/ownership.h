@@ -18,11 +18,16 @@ struct OwnerGrid {
   Scope scope = Scope::global;
   std::int64_t rows = 0, columns = 0; ///< that are drawn
   std::int64_t tile_rows = 0, tile_columns = 0;
-  std::int64_t first_row = 0, first_column = 0; ///< position of the tile in a parameter
+  /// Of a parameter: its shape, and the position of the tile as a row and a column of it. `folded`: the tile is
+  /// a part of one row, which the rows of the grid continue.
+  std::vector<std::int64_t> extents = {};
+  std::int64_t first_row = 0, first_column = 0;
+  bool folded = false;
   /// In row-major order: the thread of the block, or for a fragment the lane of its warp; -1: nobody.
   std::vector<std::int64_t> owners = {};
   std::vector<std::int64_t> registers = {}; ///< of a fragment, in row-major order
 
+  bool in_part() const { return rows < tile_rows || columns < tile_columns; } ///< not all elements are drawn
   std::int64_t owner(std::int64_t row, std::int64_t column) const {
     return owners[static_cast<std::size_t>(row * columns + column)];
   }

@@ -9,22 +9,26 @@ namespace {
 
 constexpr std::int64_t lanes = lanes_per_warp;
 
-/// Elements of a flat grid are drawn taller than wide. The unit of length is the width of an element.
+/// The size of an element. Elements of a flat grid are tall, and those of a narrow grid are wide.
 struct Scale {
-  double pixels;     ///< the width of an element, where there is room
-  std::int64_t tall; ///< the height of an element in widths
+  double pixels = 1; ///< of the unit of length, where there is room
+  std::int64_t wide = 1, tall = 1;
 
-  explicit Scale(const OwnerGrid &grid)
-      : pixels(std::clamp((grid.scope == Scope::warp ? 480.0 : 360.0) /
-                              static_cast<double>(std::max(grid.rows, grid.columns)),
-                          1.5, 30.0)),
-        tall(std::clamp<std::int64_t>(static_cast<std::int64_t>(120.0 / pixels) / grid.rows, 1, 4)) {}
+  explicit Scale(const OwnerGrid &grid) {
+    double side = grid.scope == Scope::warp ? 480 : 360;
+    pixels = std::clamp(side / static_cast<double>(std::max(grid.rows, grid.columns)), 1.5, 30.0);
+    auto stretched = [&](std::int64_t elements, std::int64_t most) {
+      return std::clamp<std::int64_t>(static_cast<std::int64_t>(120 / pixels) / elements, 1, most);
+    };
+    wide = stretched(grid.columns, grid.rows > 64 ? 16 : 1);
+    tall = stretched(grid.rows, 4);
+  }
 
   std::string path(const std::vector<Rectangle> &rectangles) const {
     std::string text;
     for (const Rectangle &it : rectangles)
-      text +=
-          fmt::format("M{} {}h{}v{}h-{}z", it.column, tall * it.row, it.columns, tall * it.rows, it.columns);
+      text += fmt::format("M{} {}h{}v{}h-{}z", wide * it.column, tall * it.row, wide * it.columns,
+                          tall * it.rows, wide * it.columns);
     return text;
   }
 };
@@ -34,13 +38,13 @@ Html warp_number(std::int64_t warp, const std::vector<Rectangle> &rectangles, co
   const Rectangle &it = *std::ranges::max_element(
       rectangles, {}, [](const Rectangle &r) { return std::min(r.rows, r.columns) * 1000 + r.columns; });
   double height = static_cast<double>(scale.tall * it.rows) * scale.pixels;
-  if (height < 9 || static_cast<double>(it.columns) * scale.pixels < 14)
+  if (height < 9 || static_cast<double>(scale.wide * it.columns) * scale.pixels < 14)
     return {};
   auto middle = [](std::int64_t from, std::int64_t length) {
     return decimal(static_cast<double>(from) + static_cast<double>(length) / 2);
   };
   return element("text",
-                 {{"x", middle(it.column, it.columns)},
+                 {{"x", middle(scale.wide * it.column, scale.wide * it.columns)},
                   {"y", middle(scale.tall * it.row, scale.tall * it.rows)},
                   {"dy", "0.35em"},
                   {"text-anchor", "middle"},
@@ -63,8 +67,8 @@ Html drawing(const OwnerGrid &grid, const std::string &name) {
       parts += warp_number(warp, rectangles, scale);
   auto length = [&](std::int64_t elements) { return decimal(static_cast<double>(elements) * scale.pixels); };
   Html svg = element("svg",
-                     {{"viewBox", fmt::format("0 0 {} {}", grid.columns, scale.tall * grid.rows)},
-                      {"width", length(grid.columns)},
+                     {{"viewBox", fmt::format("0 0 {} {}", scale.wide * grid.columns, scale.tall * grid.rows)},
+                      {"width", length(scale.wide * grid.columns)},
                       {"height", length(scale.tall * grid.rows)},
                       {"aria-hidden", "true"}},
                      {parts});
@@ -79,15 +83,12 @@ OwnerGrid threads_grid(const FirstBlock &block) {
 }
 
 std::string caption(const OwnerGrid &grid, const KernelAnalysis &kernel, Language language) {
-  std::string name = grid.name;
-  if (grid.scope == Scope::global)
-    name += fmt::format("[{}, {}]", grid.first_row, grid.first_column);
   std::string text = say(grid.scope == Scope::global   ? Label::stored_by
                          : grid.scope == Scope::shared ? Label::copied_by
                                                        : Label::held_by,
                          language, grid.name);
   text += fmt::format("; {} x {}", grid.tile_rows, grid.tile_columns);
-  if (grid.rows < grid.tile_rows || grid.columns < grid.tile_columns)
+  if (grid.in_part())
     text +=
         fmt::format(", {}", say(Label::first_part, language, fmt::format("{} x {}", grid.rows, grid.columns)));
   for (const kernel::Allocation &tile : kernel.kernel.shared)
@@ -102,7 +103,8 @@ std::string first_line(const FirstBlock &block, Language language) {
   std::string counts;
   for (const OwnerGrid &grid : block.grids)
     if (auto count = std::ranges::count(grid.owners, 0); count > 0)
-      counts += fmt::format("{}{}: {}", counts.empty() ? "" : ", ", grid.name, count);
+      counts +=
+          fmt::format("{}{}: {}{}", counts.empty() ? "" : ", ", grid.name, count, grid.in_part() ? "+" : "");
   return counts.empty() ? text : fmt::format("{}; {}: {}", text, say(Label::elements, language), counts);
 }
 
@@ -114,7 +116,7 @@ Html ownership_picture(const PicturedKernel &kernel) {
     return {};
   Language language = kernel.language;
   auto figure = [&](const OwnerGrid &grid, const std::string &name) {
-    return element("figure", {{"class", grid.scope == Scope::warp ? "grid fragment" : "grid"}},
+    return element("figure", {{"class", grid.scope == Scope::warp ? "tile fragment" : "tile"}},
                    {element("figcaption", {name}), drawing(grid, name)});
   };
   Html grids = figure(threads_grid(block), std::string(say(Label::threads, language)));
@@ -124,7 +126,7 @@ Html ownership_picture(const PicturedKernel &kernel) {
                  {element("h4", {say(Label::owners, language)}),
                   element("p", {say(Label::owners_text, language)}),
                   element("p", {{"class", "owner-line"}, {"role", "status"}}, {first_line(block, language)}),
-                  element("div", {{"class", "grids"}}, {grids})});
+                  element("div", {{"class", "tiles"}}, {grids})});
 }
 
 llvm::json::Value owners_json(const FirstBlock &block) {
@@ -133,8 +135,13 @@ llvm::json::Value owners_json(const FirstBlock &block) {
     llvm::json::Object it{{"name", grid.name},
                           {"rows", grid.rows},
                           {"columns", grid.columns},
+                          {"part", grid.in_part()},
                           {"first", llvm::json::Array{grid.first_row, grid.first_column}},
                           {"owners", packed(grid.owners, grid.columns)}};
+    if (grid.scope == Scope::global)
+      it["extents"] = llvm::json::Array(grid.extents);
+    if (grid.folded)
+      it["folded"] = true;
     if (!grid.registers.empty())
       it["registers"] = packed(grid.registers, grid.columns);
     grids.push_back(std::move(it));

@@ -13,7 +13,7 @@
     return made;
   };
   const drawn = (tag, attributes) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    const made = document.createElementNS(document.querySelector("svg").namespaceURI, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     return made;
   };
@@ -44,8 +44,8 @@
   // A grid of elements in an SVG. `select` is called for the element under the mouse, and for that of the keyboard.
   function Cells(box, rows, columns, owners, select) {
     const svg = box.querySelector("svg"), owned = svg.querySelector(".owned");
-    const tall = svg.viewBox.baseVal.height / rows; // the height of an element; its width is 1
-    const cursor = drawn("rect", { class: "cursor", width: 1, height: tall });
+    const wide = svg.viewBox.baseVal.width / columns, tall = svg.viewBox.baseVal.height / rows; // of an element
+    const cursor = drawn("rect", { class: "cursor", width: wide, height: tall });
     svg.append(cursor);
     let at = [0, 0];
     const go = (row, column) => {
@@ -70,7 +70,7 @@
           let end = n + 1;
           if (owners[n] === owner) {
             while (end < owners.length && end % columns !== 0 && owners[end] === owner) ++end;
-            path += `M${n % columns} ${tall * Math.floor(n / columns)}h${end - n}v${tall}h${n - end}z`;
+            path += `M${wide * (n % columns)} ${tall * Math.floor(n / columns)}h${wide * (end - n)}v${tall}h${wide * (n - end)}z`;
             count += end - n;
           }
           n = end;
@@ -83,14 +83,14 @@
         cursor.setAttribute("visibility", element === null ? "hidden" : "visible");
         if (element === null) return;
         at = [Math.floor(element / columns), element % columns];
-        cursor.setAttribute("x", at[1]);
+        cursor.setAttribute("x", wide * at[1]);
         cursor.setAttribute("y", tall * at[0]);
       },
       write(texts) {
         const size = Math.min(svg.viewBox.baseVal.width / svg.width.baseVal.value * 10, 0.4);
         texts.forEach((text, n) => {
           const made = drawn("text", {
-            x: n % columns + 0.5, y: tall * (Math.floor(n / columns) + 0.5), dy: "0.35em", "text-anchor": "middle",
+            x: wide * (n % columns + 0.5), y: tall * (Math.floor(n / columns) + 0.5), dy: "0.35em", "text-anchor": "middle",
             "font-size": size, class: "spot"
           });
           made.textContent = text;
@@ -106,9 +106,17 @@
     const all = [{ name: "", rows: Math.ceil(threads / lanesPerWarp), columns: Math.min(threads, lanesPerWarp),
       first: [0, 0], owners: [...Array(threads).keys()] },
     ...grids.map((grid) => ({ ...grid, owners: unpack(grid.owners), registers: grid.registers && unpack(grid.registers) }))];
+    // "C[3, 17]": an element of a parameter; or the row and the column of another grid.
     const nameOf = (grid, element) => {
-      const row = Math.floor(element / grid.columns) + grid.first[0], column = element % grid.columns + grid.first[1];
-      return `${grid.name}[${row}, ${column}]`;
+      let row = Math.floor(element / grid.columns) + grid.first[0], column = element % grid.columns + grid.first[1];
+      if (grid.folded) [row, column] = [grid.first[0], grid.first[1] + element];
+      const indices = [column];
+      for (const extent of (grid.extents || [0, 0]).slice(1, -1).reverse()) {
+        indices.unshift(row % extent);
+        row = Math.floor(row / extent);
+      }
+      if (!grid.extents || grid.extents.length > 1) indices.unshift(row);
+      return `${grid.name}[${indices.join(", ")}]`;
     };
     const describe = (thread) => {
       const warp = Math.floor(thread / lanesPerWarp), lane = thread % lanesPerWarp;
@@ -128,7 +136,7 @@
       const counts = [];
       for (const it of all) {
         const count = it.cells.mark(it.registers ? owner % lanesPerWarp : grid.registers ? -2 : owner);
-        if (it.name && count > 0) counts.push(`${it.name}: ${count}`);
+        if (it.name && count > 0) counts.push(`${it.name}: ${count}${it.part ? "+" : ""}`);
       }
       const who = grid.registers
         ? `${labels.lane} ${owner}, ${labels.register} ${grid.registers[element]}` : describe(owner);
@@ -240,7 +248,7 @@
       show(within(at[0] + down, rows.length), within(at[1] + right, 32));
       cells[at[0]][at[1]].scrollIntoView({ block: "nearest", inline: "nearest" });
     });
-    table.addEventListener("pointerover", (event) => {
+    table.addEventListener("pointermove", (event) => {
       cells.forEach((row, n) => { if (row.includes(event.target)) show(n, row.indexOf(event.target)); });
     });
     status.textContent = "";
@@ -266,7 +274,10 @@
     // At first, the one with the most wavefronts or sectors.
     const costs = accesses.map((access) => access.each > 0 ? bankRows(access).length * 8
       : new Set(lanesOf(access).flatMap(({ byte }) => wordsOf(byte, access.bytes)).map((word) => word >> 3)).size);
-    if (costs.length > 0) select(costs.indexOf(Math.max(...costs)));
+    if (costs.length === 0) return;
+    const first = costs.indexOf(Math.max(...costs)), list = root.querySelector(".access-list");
+    select(first);
+    list.scrollTop += items[first].getBoundingClientRect().top - list.getBoundingClientRect().top;
   }
 
   // The hazards of a barrier or a wait, and the nests that they are about.
@@ -285,7 +296,7 @@
       button.setAttribute("aria-label", button.title);
       button.removeAttribute("title");
     }
-    for (const kind of ["pointerover", "focusin", "click"]) root.addEventListener(kind, show);
+    for (const kind of ["pointermove", "focusin", "click"]) root.addEventListener(kind, show);
   }
 
   // A rung is drawn when it is near the screen, or when it is printed.
