@@ -39,9 +39,9 @@ public:
     bool whole = kernel_.threads() % lanes_per_warp == 0;
     std::set<Buffer> result;
     for (const Allocation &allocation : kernel_.shared)
-      if (whole && (warps_ == 1 || thread_))
+      if (whole && warps_ > 1 && thread_)
         result.insert(allocation.buffer);
-    if (warps_ == 1 || result.empty())
+    if (result.empty())
       return result;
     walk(kernel_.body, [&](const Stmt &stmt) { note(stmt); });
     std::erase_if(result, [&](const Buffer &buffer) { return !identify_the_warp(common_[buffer]); });

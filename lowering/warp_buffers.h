@@ -9,7 +9,8 @@ namespace nestsmith::kernel {
 
 /// The shared buffers of which each element is accessed by the threads of one warp only. For such a buffer, the
 /// indices of all accesses have equal digits that identify the warp, as `warp` in the row `warp*16 + lane//2`.
-/// All shared buffers, if the block is one warp. The kernel has several indices for each access.
+/// None, if the block is one warp: barriers of the block are as fast there, and ptxas keeps fewer values in
+/// registers across `__syncwarp()`. The kernel has several indices for each access.
 std::set<Buffer> buffers_of_single_warps(const Kernel &kernel);
 
 } // namespace nestsmith::kernel

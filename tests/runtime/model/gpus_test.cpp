@@ -56,7 +56,7 @@ TEST(Gpus, ReachThePublishedPeaksOfTheirMatrixUnits) {
   }
 }
 
-/// By products of registers on an H200.
+/// By products of registers on an H200, which issue at 0.90 of the rate of the units.
 TEST(Gpus, BoundTheMeasuredRatesOfMmaSync) {
   const Gpu &gpu = find_gpu("H200");
   for (auto [feature, measured] : {std::pair{Feature::mma_f16, 645e12},
@@ -64,7 +64,7 @@ TEST(Gpus, BoundTheMeasuredRatesOfMmaSync) {
                                    {Feature::mma_tf32, 322e12},
                                    {Feature::mma_i8, 1292e12}}) {
     EXPECT_GE(gpu.matrix_flops(feature), measured) << name(feature);
-    EXPECT_LE(gpu.matrix_flops(feature), 1.05 * measured) << name(feature);
+    EXPECT_LE(gpu.matrix_flops(feature), 1.11 * measured) << name(feature);
   }
 }
 
