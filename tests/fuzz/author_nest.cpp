@@ -369,13 +369,13 @@ bool Author::join(const std::string &loop) {
   if (!inner || !inner->is<Serial>() || !as<Seq>(inner->body))
     return false;
   std::string at = inner->var->name;
-  bool late = chance(50);
+  bool late = chance(80);
   if (!go("unroll", {LoopName{at}}) || !in_two_stages(at, false) || !in_two_stages(loop, late) ||
       !go("join_pipelines", {LoopName{at}}))
     return false;
   Names parts;
   for (const Stmt &nest : nests_of(find_loop(body(), s_.loop(loop).var)->body))
-    if (const auto *child = as<For>(nest); child && child->is<Serial>() && late && chance(70))
+    if (const auto *child = as<For>(nest); child && child->is<Serial>() && late && chance(95))
       parts.push_back(child->var->name);
   for (const std::string &part : parts)
     if (go("unroll", {LoopName{part}}))
