@@ -2,6 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "dsl/error.h"
+#include "dsl/intrinsic.h"
 
 #include <algorithm>
 #include <cmath>

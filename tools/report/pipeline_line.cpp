@@ -120,12 +120,10 @@ private:
   }
 
   void visit_branch(const kernel::If &branch) {
-    if (proves(branch.condition, bounds_))
+    if (!proves(!branch.condition, bounds_)) // it is true, or a guard of some threads
       visit(branch.body);
-    else if (branch.otherwise && proves(!branch.condition, bounds_))
+    else if (branch.otherwise)
       visit(branch.otherwise);
-    else if (!proves(!branch.condition, bounds_))
-      visit(branch.body); // a guard of some threads
   }
 
   void visit_loop(const kernel::Loop &loop) {
