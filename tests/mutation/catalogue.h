@@ -9,7 +9,7 @@
 
 namespace nestsmith::mutation {
 
-/// What the net says of a kernel that it does not let through.
+/// The message of the net about a kernel that it rejects.
 ///   obligation  the schedule owes a condition that excludes the bug
 ///   breach   a verifier names what is broken                     refused  a pass or the simulator stops at it
 ///   others   a diagnostic of the simulator                          wrong_value  an element differs from the

@@ -103,7 +103,7 @@ std::vector<Expr> filled_by_edge(const Load &x) {
   Expr last = int_imm(*elements - x.lanes, x.indices[0].dtype());
   return {load(x.buffer, {min(x.indices[0], last)}, {}, {}, x.lanes)};
 }
-/// What two tiles are filled with meets in the products.
+/// The products contain pairs of the values that fill two tiles.
 void all_filled_by_one(Kernel &kernel, Chooser &chooser) {
   bool fits = false;
   std::function<Expr(const Expr &)> in = [&](const Expr &e) -> Expr {

@@ -1,5 +1,5 @@
 #pragma once
-/// What catches bugs: the verifier of kernels, the simulator, and the comparison with the reference.
+/// The checks that catch bugs: the verifier of kernels, the simulator, and the comparison with the reference.
 
 #include "runtime/check/check.h"
 #include "tests/mutation/subject.h"

@@ -1,5 +1,5 @@
 #pragma once
-/// What came of the mutants, and the score.
+/// The verdicts on the mutants, and the score.
 
 #include "tests/mutation/net.h"
 

@@ -28,7 +28,7 @@ private:
   std::string where_;
 };
 
-/// What an expression stands for.
+/// The role of an expression.
 enum class Place : std::uint8_t { load_offset, store_offset, guard, mask, fill, extent, declared, value };
 struct Spot {
   Place place;

@@ -12,7 +12,7 @@
 
 namespace nestsmith::mutation {
 
-/// What the pass that seeds bugs does next.
+/// The next action of the pass that seeds bugs.
 struct Lowered::Seed {
   const Kind *kind = nullptr;
   Chooser *chooser = nullptr;

@@ -21,7 +21,7 @@ public:
 
   const Schedule &schedule() const { return schedule_; }
   const kernel::Plan &plan() const { return plan_; }
-  /// What is run of a plan of this shape: itself; of a symbolic shape, launches for several sizes.
+  /// The runs of a plan: one for a fixed shape, and launches for several sizes for a symbolic shape.
   std::vector<kernel::Plan> launches(const kernel::Plan &plan) const;
 
   int sites(const Kind &kind) const;

@@ -325,7 +325,7 @@ private:
       throw Undecided();
     Lanes a = value(x.a, mask);
     bool narrow = !is_comparison(x.op) && x.a.dtype() == DType::i32;
-    // What is right of && and || is evaluated where it decides.
+    // The right operand of && and || is evaluated only if it decides the result.
     Mask right = x.op == BinaryOp::logical_and  ? both(mask, a, true)
                  : x.op == BinaryOp::logical_or ? both(mask, a, false)
                                                 : mask;

@@ -1,5 +1,5 @@
 #pragma once
-/// What a plan computes, on terms: inputs stand for themselves, and no arithmetic is done on them.
+/// Symbolic execution of a plan: inputs are symbols, and results are terms without evaluated arithmetic.
 ///
 /// Every element of the result is a term: an input's element, a scalar, a constant, or an operator applied to
 /// terms. Two terms are the same where they have the same shape; only sums are compared as the collections of

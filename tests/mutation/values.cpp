@@ -1,4 +1,4 @@
-/// What is computed: operators, operands, constants, roundings.
+/// Bugs in computed values: operators, operands, constants, roundings.
 
 #include "tests/mutation/catalogue.h"
 

@@ -24,7 +24,7 @@ protected:
     return path;
   }
 
-  /// What every page keeps: it requests nothing but itself, and nothing fails.
+  /// Every page requests only itself, and its console has no message.
   static void expect_clean(const Browser &browser) {
     EXPECT_THAT(browser.complaints(), testing::IsEmpty());
     EXPECT_THAT(browser.requests(), testing::ElementsAre(testing::StartsWith("file://")));

@@ -1,5 +1,5 @@
-/// What the pictures of data show: owners, time lines and costs, compared with the objects that the commands
-/// print.
+/// The contents of the pictures of data: owners, time lines and costs, compared with the objects that the
+/// commands print.
 
 #include "lowering/lower.h"
 #include "runtime/model/count.h"

@@ -1,4 +1,4 @@
-/// What a page consists of: escaped text, links between lines, and differences of steps.
+/// The parts of a page: escaped text, links between lines, and differences of steps.
 
 #include "dsl/printer.h"
 #include "lowering/lower.h"

@@ -1,4 +1,4 @@
-/// What the generated kernels are made of, against those written by hand in bench/handwritten.
+/// The instructions of the generated kernels, compared with the kernels in bench/handwritten.
 
 #include <gtest/gtest.h>
 

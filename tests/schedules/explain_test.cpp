@@ -1,4 +1,4 @@
-/// What is said of a schedule, known or never seen, follows from its figures.
+/// The words about a schedule follow from its figures, for rungs and for other schedules.
 
 #include "dsl/error.h"
 #include "dsl/intrinsic.h"

@@ -97,7 +97,7 @@ TEST(FragmentLayouts, OfAllIntrinsicsHoldEachElement) {
         std::vector<std::int64_t> box = box_of(operand.formal);
         BufferNode buffer = fragment_of(signature(*intrinsic) + " " + operand.formal->name, fragment->map, box);
         expect_layout(buffer, box);
-        // What the simulator gathers from is what the obligations compare.
+        // The obligations compare the same registers from which the simulator gathers.
         std::vector<std::set<Spot>> spots;
         for (const std::vector<Spot> &held : spots_of(operand))
           spots.emplace_back(held.begin(), held.end());

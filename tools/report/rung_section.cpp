@@ -49,7 +49,7 @@ Html owed_list(const std::vector<Obligation> &owed, Language language) {
                  {element("h4", {say(Label::owed, language)}), element("ul", {{"lang", "en"}}, {items})});
 }
 
-/// What the script needs to show every step.
+/// The data from which the script shows every step.
 llvm::json::Value steps_json(const std::vector<Step> &steps, LineTable &lines) {
   llvm::json::Array directives, programs, kernels, cudas, owed, refusals;
   const LinkedText none;

@@ -20,7 +20,8 @@ Html climb_section(const Page &page, Language language);
 Html roofline_section(const Page &page, Language language);
 /// The table of `run` and its notes.
 Html table_section(const Page &page, Language language);
-/// What a rung changes, why it helps, and its steps. Adds the lines of its steps to `lines`.
+/// The section of a rung: its change, the reason why it helps, and its steps. Adds the lines of its steps to
+/// `lines`.
 Html rung_section(const Page &page, std::size_t n, Language language, LineTable &lines);
 
 /// Why rung number `n` is better or worse than the one before it, what differs, and what limits it.
