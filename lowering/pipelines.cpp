@@ -83,6 +83,12 @@ private:
     return nullptr;
   }
 
+  /// The outermost loop of the nest if it is spread, else null.
+  static const For *spread_loop(const StagedNest &nest) {
+    const auto *loop = as<For>(nest.stmt);
+    return loop && loop->spread() ? loop : nullptr;
+  }
+
   /// The prologue of the joined loop for the first iteration of the loop around it.
   void emit_begin_of_joined(const std::vector<StagedNest> &nests, const StagedNest &joined,
                             std::vector<kernel::Stmt> &stmts) {
@@ -116,20 +122,17 @@ private:
     const For &inner = *as<For>(joined.stmt);
     std::vector<StagedNest> nests = staged_nests(inner);
     std::int64_t ahead = last_stage(nests), whole = as_int(inner.extent).value() - ahead;
-    auto last_stage = std::ranges::find(nests, ahead, &StagedNest::stage);
+    auto computing = std::ranges::find(nests, ahead, &StagedNest::stage); // the nests of the last stage
     auto emit_one = [&](const Expr &at, bool last, std::vector<kernel::Stmt> &body) {
-      emit_nests(inner, {nests.begin(), last_stage}, at, var, body);
+      emit_nests(inner, {nests.begin(), computing}, at, var, body);
       for (const StagedNest &nest : later)
-        if (const auto *spread = as<For>(nest.stmt); spread && spread->spread())
+        if (const For *spread = spread_loop(nest))
           emit_part(*spread, at, whole, body, [&] { return emit_staged(nest, spread->body, &var, step); });
         else if (last)
           body.push_back(emit_staged(nest, nest.stmt, &var, step));
-      emit_nests(inner, {last_stage, nests.end()}, at, var, body);
+      emit_nests(inner, {computing, nests.end()}, at, var, body);
     };
-    bool last_differs = std::ranges::any_of(later, [](const StagedNest &nest) {
-      const auto *child = as<For>(nest.stmt);
-      return !child || !child->spread();
-    });
+    bool last_differs = !std::ranges::all_of(later, spread_loop);
     if (std::int64_t n = last_differs ? whole - 1 : whole; n == 1)
       emit_one(Expr(0), false, stmts);
     else if (n > 1) {
