@@ -8,37 +8,44 @@
 #include "tests/proofs/tails.h"
 
 #include <fmt/format.h>
+#include <set>
 #include <stdexcept>
 
 namespace nestsmith::proofs {
 
+namespace {
+
+Shape stated(Shape shape, const Size &size) {
+  shape.stated = size;
+  return shape;
+}
+
+} // namespace
+
 std::vector<Case> cases_of(const Rung &rung) {
-  std::vector<Case> cases;
-  auto constant = [&](Shape shape) {
-    if (shape.size() == rung.tile.size())
-      cases.push_back({to_string(shape), shape});
-  };
-  auto symbolic = [&](std::string name, Size stated) {
-    Shape shape = rung.tile;
-    shape.stated = stated;
-    cases.push_back({std::move(name), std::move(shape)});
-  };
   Shape tiles = rung.tile, ragged = rung.tile;
   for (std::int64_t &extent : tiles)
     extent *= 3;
   for (std::int64_t &extent : ragged)
     extent += 1;
-  constant(tiles);
-  constant(ragged);
-  constant({1000, 777, 333});
-  constant({70000, 70000, 64});
-  constant({70000, 64, 70000});
-  constant({64, 70000, 70000});
-  constant({3, 1000, 777, 333});
-  symbolic("any size", {});
-  symbolic("sizes up to 46340", {.max = 46340});
-  symbolic("multiples of 4", {.min = 4, .max = 1 << 20, .multiple_of = 4});
-  symbolic("multiples of 128 up to 32768", {.min = 128, .max = 32768, .multiple_of = 128});
+  std::vector<Case> cases;
+  for (const Shape &shape : {tiles, ragged, Shape{1000, 777, 333}, Shape{70000, 70000, 64},
+                             Shape{70000, 64, 70000}, Shape{64, 70000, 70000}, Shape{3, 1000, 777, 333}})
+    if (shape.size() == rung.tile.size())
+      cases.push_back({to_string(shape), shape, rung.dtype()});
+  const Case any = {"any size", stated(rung.tile, {}), rung.dtype()};
+  const Case wide = {"multiples of 128 up to 32768",
+                     stated(rung.tile, {.min = 128, .max = 32768, .multiple_of = 128}), rung.dtype()};
+  cases.push_back(any);
+  cases.push_back({"sizes up to 46340", stated(rung.tile, {.max = 46340}), rung.dtype()});
+  cases.push_back(
+      {"multiples of 4", stated(rung.tile, {.min = 4, .max = 1 << 20, .multiple_of = 4}), rung.dtype()});
+  cases.push_back(wide);
+  std::set<std::int64_t> widths = {byte_size(rung.dtype())};
+  for (DType dtype : rung.dtypes)
+    if (widths.insert(byte_size(dtype)).second)
+      for (Case at : {Case{to_string(ragged), ragged, dtype}, any, wide})
+        cases.push_back({fmt::format("{} in {}", at.name, name(dtype)), at.shape, dtype});
   return cases;
 }
 
@@ -60,7 +67,7 @@ Lowered::Lowered(const Schedule &schedule) {
 
 std::optional<Lowered> lowered(const Rung &rung, const Case &at) {
   try {
-    return Lowered(rung.build(at.shape, rung.dtype(), Target{}));
+    return Lowered(rung.build(at.shape, at.dtype, Target{}));
   } catch (const UserError &) {
     if (!at.shape.stated)
       throw;

@@ -13,10 +13,12 @@ namespace nestsmith::proofs {
 struct Case {
   std::string name; ///< "1000x777x333", "any size", "multiples of 4 up to 32768"
   Shape shape;
+  DType dtype = DType::f32;
 };
 /// Constant shapes: full tiles, ragged ones and more than 2^31 elements; then symbolic ones, of sizes that are
 /// stated as they come, just small enough for offsets of 32 bits, and as multiples that make vectors, of 16
-/// bits too.
+/// bits too. The cases are for the first dtype of the rung. A few follow for the first dtype of each other
+/// width.
 std::vector<Case> cases_of(const Rung &rung);
 /// A schedule, lowered.
 struct Lowered {
