@@ -90,33 +90,22 @@ const Access &access_of(const Program &program, std::uint32_t site) {
   internal_error("a site without an access");
 }
 
-/// An access, and the values of the loops around it.
-struct Side {
-  const Access &access;
-  const std::vector<std::int64_t> &iteration;
-};
-
 /// The hazard of two accesses in one block.
-kernel::Hazard hazard_of(const Program &program, const Side &first, const Side &second) {
+kernel::Hazard hazard_of(const Program &program, const Accessed &first, const Accessed &second) {
   using Kind = kernel::Hazard::Kind;
   kernel::Hazard hazard;
-  hazard.buffer = second.access.buffer->name;
-  const Site &at_first = program.sites[first.access.site], &at_second = program.sites[second.access.site];
-  if (first.access.is_store && second.access.is_store) {
+  hazard.buffer = second.access->buffer->name;
+  const Site &at_first = program.sites[first.access->site], &at_second = program.sites[second.access->site];
+  if (first.access->is_store && second.access->is_store) {
     hazard.kind = Kind::write_after_write;
   } else {
-    hazard.kind = first.access.is_store ? Kind::read_after_write : Kind::write_after_read;
-    Buffer reader = kernel::written_by((first.access.is_store ? at_second : at_first).stmt);
+    hazard.kind = first.access->is_store ? Kind::read_after_write : Kind::write_after_read;
+    Buffer reader = kernel::written_by((first.access->is_store ? at_second : at_first).stmt);
     hazard.reader = reader ? reader->name : "";
   }
-  for (std::size_t n = 0; n < std::min(at_first.loops.size(), at_second.loops.size()); ++n) {
-    if (at_first.loops[n].loop != at_second.loops[n].loop)
-      break;
-    if (first.iteration[n] == second.iteration[n])
-      continue;
-    hazard.loop = at_first.loops[n].loop->name;
-    hazard.distance = second.iteration[n] - first.iteration[n];
-    break;
+  if (Dependence apart = dependence(program, first, second); apart.distance != 0) {
+    hazard.loop = at_first.loops[apart.depth].loop->name;
+    hazard.distance = apart.distance;
   }
   return hazard;
 }
@@ -126,7 +115,7 @@ std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &
   const auto &[first, second] = pair;
   if (first.block != second.block)
     return std::nullopt;
-  return hazard_of(program, {*first.access, first.iteration}, {*second.access, second.iteration});
+  return hazard_of(program, {first.access, first.iteration}, {second.access, second.iteration});
 }
 
 std::string why_unordered(const Trace &a, const Trace &b) {
@@ -180,7 +169,7 @@ void describe_in_flight(const Program &program, const InFlight &error, Event &ev
                              source ? "still reads it: no wait of that thread lies between them"
                                     : "has not arrived there: no wait of that thread lies between them");
   event.hazard =
-      hazard_of(program, {source ? *flight.source : copy, flight.iteration}, {access, error.iteration});
+      hazard_of(program, {source ? flight.source : &copy, flight.iteration}, {&access, error.iteration});
 }
 
 Diagnostic describe(const Program &program, const Event &event) {

@@ -1,5 +1,9 @@
 #include "runtime/sim/trace.h"
 
+#include <algorithm>
+#include <ranges>
+#include <tuple>
+
 namespace nestsmith::sim {
 
 namespace {
@@ -11,17 +15,34 @@ int distance(const Trace &a, const Trace &b) {
 
 /// Whether `b` would come first if one thread executed both accesses.
 bool swapped(const Program &program, const Trace &a, const Trace &b) {
+  Dependence apart = dependence(program, {a.access, a.iteration}, {b.access, b.iteration});
+  return apart.distance != 0 ? apart.distance < 0
+                             : program.sites[b.access->site].source < program.sites[a.access->site].source;
+}
+
+/// A smaller value shows the hazard better. Threads that are far from each other show which kind of barrier is
+/// missing, and close iterations are easier to understand.
+auto obscurity(const Program &program, const Trace &first, const Trace &second) {
+  Dependence apart = dependence(program, {first.access, first.iteration}, {second.access, second.iteration});
+  return std::tuple(-distance(first, second), -static_cast<std::int64_t>(apart.depth), apart.distance);
+}
+
+/// The accesses of a thread from one source position that are kept: the first ones, and the last one.
+constexpr int kept = 4;
+
+} // namespace
+
+Dependence dependence(const Program &program, const Accessed &a, const Accessed &b) {
   const Site &at_a = program.sites[a.access->site], &at_b = program.sites[b.access->site];
-  for (std::size_t n = 0; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
+  std::size_t n = 0;
+  for (; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
     if (at_a.loops[n].loop != at_b.loops[n].loop)
       break;
     if (a.iteration[n] != b.iteration[n])
-      return b.iteration[n] < a.iteration[n];
+      return {n, b.iteration[n] - a.iteration[n]};
   }
-  return at_b.source < at_a.source;
+  return {n, 0};
 }
-
-} // namespace
 
 void Tracer::start_block() {
   shared_.clear();
@@ -46,8 +67,8 @@ void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Tra
     auto [known, fresh] = seen_.try_emplace({source(first), source(second)}, pairs_.size());
     if (fresh)
       pairs_.push_back({first, second});
-    else if (RacePair &pair = pairs_[known->second];
-             distance(pair.first, pair.second) < distance(first, second))
+    else if (RacePair &pair = pairs_[known->second]; obscurity(w.machine->program, first, second) <
+                                                     obscurity(w.machine->program, pair.first, pair.second))
       pair = {first, second};
   }
 }
@@ -68,14 +89,17 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     compare(w, all.writes, now);
     if (access.is_store)
       compare(w, all.reads, now);
-    // Drop the previous access of this thread at this source, which `now` replaces. Also drop accesses to
-    // shared memory before the last block barrier, because they can no longer race.
+    // Drop accesses to shared memory before the last block barrier, because they can no longer race. If enough
+    // accesses of this thread at this source are kept, `now` replaces the previous one.
     std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
-    std::erase_if(own, [&](const Trace &t) {
-      bool again =
-          t.thread == thread && static_cast<std::uint64_t>(m.program.sites[t.access->site].source) == source;
-      return t.block == m.block && (again || (in_shared && t.stamp < m.clock.floor()));
-    });
+    std::erase_if(own,
+                  [&](const Trace &t) { return t.block == m.block && in_shared && t.stamp < m.clock.floor(); });
+    auto again = [&](const Trace &t) {
+      return t.block == m.block && t.thread == thread &&
+             static_cast<std::uint64_t>(m.program.sites[t.access->site].source) == source;
+    };
+    if (std::ranges::count_if(own, again) == kept)
+      own.erase(std::ranges::find_if(own | std::views::reverse, again).base() - 1);
     own.push_back(std::move(now));
     ++all.noted;
     all.stores += access.is_store;

@@ -18,6 +18,20 @@ struct Trace {
   std::vector<std::int64_t> iteration;
 };
 
+/// An access, and the values of the loops around it.
+struct Accessed {
+  const Access *access;
+  const std::vector<std::int64_t> &iteration;
+};
+
+/// The first loop around both accesses in whose iterations they differ, and the difference. The distance is 0
+/// if the iterations of all common loops are the same.
+struct Dependence {
+  std::size_t depth; ///< 0: the outermost loop
+  std::int64_t distance;
+};
+Dependence dependence(const Program &program, const Accessed &a, const Accessed &b);
+
 /// Two racing accesses. If both are in the same block, `first` is earlier in program order.
 struct RacePair {
   Trace first, second;
@@ -29,9 +43,9 @@ public:
   void start_block();
   /// Records an access of one lane to one element of shared or global memory.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);
-  /// One pair of accesses for each ordered pair of statements. Among all racing accesses of the two statements,
-  /// this pair has the largest distance between its threads, because this distance shows which kind of barrier
-  /// is missing.
+  /// One pair of accesses for each ordered pair of statements. Among the recorded racing accesses of the two
+  /// statements, this pair has the largest distance between its threads, because this distance shows which kind
+  /// of barrier is missing; and among those, the smallest distance between its iterations.
   const std::vector<RacePair> &pairs() const { return pairs_; }
 
 private:
@@ -41,8 +55,8 @@ private:
     std::uint32_t stamp;
     std::size_t others;
   };
-  /// The accesses to one element or shadow unit. For each thread and each source position, only the last access
-  /// is kept.
+  /// The accesses to one element or shadow unit. For each thread and each source position, the first accesses
+  /// and the last one are kept.
   struct Element {
     std::vector<Trace> reads, writes;
     std::size_t noted = 0, stores = 0;           ///< recorded accesses, and stores among them
