@@ -38,8 +38,8 @@ struct Factors {
   std::string_view type, suffix; ///< in CUDA C++ and in PTX
   DType sum;
   std::string_view sum_type;
-  std::int64_t k, per_register; ///< extent of the sum; elements in a register of 4 bytes
-  Feature feature;
+  std::int64_t k, per_register;   ///< extent of the sum; elements in a register of 4 bytes
+  std::optional<Feature> feature; ///< none: there is no such instruction
 
   std::int64_t words() const { return k / per_register / 2; } ///< registers of A in a lane; B has half
 };
@@ -73,6 +73,29 @@ std::string mma_text(const std::string &name, const Factors &x) {
       listed(words / 2, "\"r\"(y[{}])"));
 }
 
+/// The same by shuffles, for integers that the matrix units do not multiply. So schedules for the units can be
+/// checked in ring mode, in the layouts of 2 and of 4 bytes. Lane 4*g + t holds k of group t, as for the units.
+std::string shuffled_mma_text(const std::string &name, const Factors &x) {
+  return fmt::format(
+      "/// c += a*b, for the 16 x {0} and {0} x 8 elements in the registers of a warp, by shuffles.\n"
+      "static __device__ __forceinline__ void {1}({2} *c, const {3} *a, const {3} *b) {{\n"
+      "  const int lane = threadIdx.x % 32;\n"
+      "  #pragma unroll\n"
+      "  for (int k = 0; k < {0}; ++k) {{\n"
+      "    const int group = k % {4} / {5}, at = k % {5};\n"
+      "    #pragma unroll\n"
+      "    for (int n = 0; n < 4; ++n) {{\n"
+      "      const {2} x = __shfl_sync(0xffffffffu, ({2})a[(k / {4} * 2 + n / 2) * {5} + at], lane / 4 * 4 + "
+      "group);\n"
+      "      const {2} y = __shfl_sync(0xffffffffu, ({2})b[k / {4} * {5} + at], (lane % 4 * 2 + n % 2) * 4 + "
+      "group);\n"
+      "      c[n] += x * y;\n"
+      "    }}\n"
+      "  }}\n"
+      "}}\n",
+      x.k, name, x.sum_type, x.type, 4 * x.per_register, x.per_register);
+}
+
 /// The PTX ISA leaves the order, the rounding and the subnormals of the sums unspecified. Measured units align
 /// the products, which are exact, and the old value to the largest of them, and cut off what is below its last
 /// bit. So each of the K + 1 terms of a call loses less than 2^-23 of the largest one, and the result less than
@@ -98,7 +121,7 @@ Intrinsic mma(const Factors &x) {
           .meaning = {{{i, 16}, {j, 8}, {k, x.k}}, {c, {i, j}, load(c, {i, j}) + product}},
           .feature = x.feature,
           .rounding_scale = is_float(x.sum) ? rounding_of_matrix_units : 1,
-          .prelude = mma_text(name, x)};
+          .prelude = x.feature ? mma_text(name, x) : shuffled_mma_text(name, x)};
 }
 
 // ---- the instruction `ldmatrix`
@@ -188,12 +211,15 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({f32, "float", "tf32", f32, "float", 8, 1, Feature::mma_tf32}),
       mma({i8, "signed char", "s8", i32, "int", 32, 4, Feature::mma_i8}),
       mma({u8, "unsigned char", "u8", u32, "unsigned int", 32, 4, Feature::mma_i8}),
+      mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
+      mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
       warp_sum(f32, "float"),
       warp_sum(i32, "int"),
       warp_sum(u32, "unsigned int"),
   };
   const std::pair<DType, std::string_view> loaded[] = {
-      {f16, "__half"}, {bf16, "__nv_bfloat16"}, {f32, "float"}, {i8, "signed char"}, {u8, "unsigned char"}};
+      {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"},       {i8, "signed char"},
+      {u8, "unsigned char"}, {u16, "unsigned short"}, {u32, "unsigned int"}};
   for (const auto &[dtype, type] : loaded) {
     Var lane = make_var("lane");
     for (const Matrices &x : matrices(4 / byte_size(dtype), lane))

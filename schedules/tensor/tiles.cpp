@@ -77,18 +77,20 @@ Instruction instruction_for(DType dtype) {
   switch (dtype) {
   case DType::f16:
   case DType::bf16:
+  case DType::u16:
     return {"mma_m16n8k16", 2};
   case DType::tf32:
+  case DType::u32:
     return {"mma_m16n8k8", 1};
   case DType::i8:
   case DType::u8:
     return {"mma_m16n8k32", 4};
   default:
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("got the dtype {}, but matrix instructions multiply f16, bf16, tf32, i8 and u8; use "
-                    "--dtype f16",
-                    name(dtype)));
+    throw UserError(ExitCode::usage,
+                    fmt::format("got the dtype {}, but matrix instructions multiply f16, bf16, tf32, i8 and "
+                                "u8, and u32 stands in for tf32 in ring mode; use "
+                                "--dtype f16",
+                                name(dtype)));
   }
 }
 

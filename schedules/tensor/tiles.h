@@ -20,8 +20,9 @@ struct Instruction {
   std::string b_layout(bool transposed) const; ///< the indices of a transposed B are j, k
   static constexpr const char *c_layout = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2";
 };
-/// The dtypes of a product for which there is an instruction.
-inline constexpr std::array dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8};
+/// The dtypes of a product for which there is an instruction, and u32, for ring mode: in the layout of tf32, by
+/// shuffles.
+inline constexpr std::array dtypes = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8, DType::u32};
 /// The instruction for this dtype of a product. Throws UserError (usage) if there is none.
 Instruction instruction_for(DType dtype);
 

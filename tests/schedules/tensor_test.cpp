@@ -25,7 +25,8 @@ std::string checked(const Schedule &s) {
   return result.passed ? "" : result.messages().front();
 }
 
-constexpr DType multiplied[] = {DType::f16, DType::bf16, DType::tf32, DType::i8, DType::u8};
+constexpr DType multiplied[] = {DType::f16, DType::bf16, DType::tf32, DType::i8,
+                                DType::u8,  DType::u16,  DType::u32};
 
 TEST(Tensor, MultipliesEachDTypeAtEdgeSizes) {
   for (DType dtype : multiplied)
