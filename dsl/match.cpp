@@ -52,9 +52,16 @@ public:
 
   Match result;
   Difference difference;
+  int matched = 0; ///< operands and operators before the difference
 
 private:
   bool match(const Expr &meaning, const Expr &e) {
+    if (!match_here(meaning, e))
+      return false;
+    ++matched;
+    return true;
+  }
+  bool match_here(const Expr &meaning, const Expr &e) {
     if (meaning.dtype() != e.dtype())
       return differ(meaning, e);
     if (const auto *formal = meaning.as<Load>())
@@ -121,7 +128,7 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
     return std::nullopt;
   std::vector<std::size_t> order(nest.loops.size());
   std::iota(order.begin(), order.end(), 0);
-  bool first = true;
+  int furthest = -1;
   do {
     bool fits = keeps_sums(meaning, order);
     for (std::size_t n = 0; n < order.size(); ++n)
@@ -131,9 +138,9 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
     Matcher matcher(intrinsic, nest, order, bounds);
     if (matcher.run())
       return std::move(matcher.result);
-    if (first && difference)
+    if (difference && matcher.matched > furthest)
       *difference = matcher.difference;
-    first = false;
+    furthest = std::max(furthest, matcher.matched);
   } while (std::ranges::next_permutation(order).found);
   return std::nullopt;
 }

@@ -274,6 +274,19 @@ TEST(TensorizeRefuses, NestsOfOtherExtents) {
                  "the nest of i has loops that are not serial and constant, but mma_m16n8k16 takes", {"i"});
 }
 
+/// The loops i, k and j in this order, where j and k have the same extent: only one assignment of loops can
+/// match.
+TEST(TensorizeRefuses, AnotherOperatorThanThatOfTheMeaningInAnyOrderOfTheLoops) {
+  Workload w("sums");
+  Tensor a = w.placeholder("A", {16, 8}, DType::u32), b = w.placeholder("B", {8, 8}, DType::u32);
+  Reduce k = reduce_axis("k", 8);
+  Tensor c = w.compute("C", {16, 8}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, k) + b(k, j), k); });
+  Schedule s(w.output({c}));
+  s.reorder({s.loop("i"), s.loop("k"), s.loop("j")});
+  expect_refused(s, "tensorize.meaning", [&] { s.tensorize(s.loop("i"), "mma_m16n8k8"); },
+                 "the first difference is A[i, k] + B[k, j] in place of a[i, k]*b[k, j]", {"i", "C"});
+}
+
 /// The loops of the nest may have another order, and nothing may change them afterwards.
 TEST(TensorizeRefuses, ChangesOfTheLoopsOfItsNest) {
   Schedule s = matrix_products(16, 8, 16);
