@@ -48,7 +48,8 @@ std::vector<AccessName> hottest(const PlanAnalysis &analysis);
 /// Mean cost of a request: "32 sectors", "1 wavefront".
 std::string per_request(const model::AccessCounts &access);
 
-/// Whether the second plan has a smaller bound on its time than the first.
+/// Whether the second plan has a smaller bound on its time than the first. If the bounds are about the same: a
+/// smaller estimated time.
 enum class Outcome : std::uint8_t { better, same, worse };
 Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after);
 

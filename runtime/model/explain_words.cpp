@@ -364,10 +364,52 @@ std::string advice(const PlanAnalysis &analysis) {
   internal_error("unknown resource");
 }
 
+/// "L1 takes", "matrix units take"
+std::string_view verb(Resource resource, std::string_view of_one, std::string_view of_several) {
+  return resource == Resource::issue || resource == Resource::matrix ? of_several : of_one;
+}
+
+/// For plans whose least times differ.
+std::string bound_text(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
+  double b = before.seconds(), a = after.seconds();
+  bool better = a < b;
+  Resource reason = better ? before.limiter() : after.limiter();
+  return fmt::format("{} than {}, because {}, which {} it, {} {} instead of {}{} The least time {} from {} to "
+                     "{}, {} times {}. ",
+                     better ? "Better" : "Worse", name_before, name(reason),
+                     better ? "limited" : verb(reason, "limits", "limit"), verb(reason, "takes", "take"),
+                     seconds_text(after.seconds(reason)), seconds_text(before.seconds(reason)),
+                     because(reason, before, after, !better), better ? "falls" : "rises", seconds_text(b),
+                     seconds_text(a), number_text(better ? b / a : a / b), better ? "less" : "more");
+}
+
+/// For plans with about the same least time.
+std::string estimate_text(const PlanAnalysis &before, const std::string &name_before,
+                          const PlanAnalysis &after) {
+  Resource was = before.limiter(), is = after.limiter();
+  std::string least = seconds_text(after.seconds());
+  double b = before.estimated_seconds(), a = after.estimated_seconds();
+  if (differs(b, a))
+    return fmt::format(
+        "{} than {}: the estimated time, with latency, barriers and waves, {} from {} to {}. The "
+        "least time is the same, {}.",
+        a < b ? "Better" : "Worse", name_before, a < b ? "falls" : "rises", seconds_text(b), seconds_text(a),
+        least);
+  return was == is ? fmt::format("No gain over {}, because {} {} both, with {}.", name_before, name(is),
+                                 verb(is, "limits", "limit"), least)
+                   : fmt::format("No gain over {}, because {}, which {} it now, {} as long as {} did, {}.",
+                                 name_before, name(is), verb(is, "limits", "limit"), verb(is, "takes", "take"),
+                                 name(was), least);
+}
+
 } // namespace
 
 Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = before.seconds(), a = after.seconds();
+  if (!differs(b, a)) {
+    b = before.estimated_seconds();
+    a = after.estimated_seconds();
+  }
   return !differs(b, a) ? Outcome::same : a < b ? Outcome::better : Outcome::worse;
 }
 
@@ -395,33 +437,9 @@ std::string in_words(const PlanAnalysis &analysis) {
 }
 
 std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
-  double b = before.seconds(), a = after.seconds();
-  Resource was = before.limiter(), is = after.limiter();
-  std::string text;
-  switch (outcome(before, after)) {
-  case Outcome::better:
-    text = fmt::format("Better than {}, because {}, which limited it, takes {} instead of {}{}", name_before,
-                       name(was), seconds_text(after.seconds(was)), seconds_text(before.seconds(was)),
-                       because(was, before, after, false));
-    text += fmt::format(" The least time falls from {} to {}, {} times less. ", seconds_text(b),
-                        seconds_text(a), number_text(b / a));
-    break;
-  case Outcome::worse:
-    text = fmt::format("Worse than {}, because {}, which limits it, takes {} instead of {}{}", name_before,
-                       name(is), seconds_text(after.seconds(is)), seconds_text(before.seconds(is)),
-                       because(is, before, after, true));
-    text += fmt::format(" The least time rises from {} to {}, {} times more. ", seconds_text(b),
-                        seconds_text(a), number_text(a / b));
-    break;
-  case Outcome::same:
-    text = was == is
-               ? fmt::format("No gain over {}, because {} limits both, with {}.", name_before, name(is),
-                             seconds_text(a))
-               : fmt::format("No gain over {}, because {}, which limits it now, takes as long as {} did, {}.",
-                             name_before, name(is), name(was), seconds_text(a));
-    text += without_effect(before, after) + " ";
-    break;
-  }
+  std::string text = differs(before.seconds(), after.seconds())
+                         ? bound_text(before, name_before, after)
+                         : estimate_text(before, name_before, after) + without_effect(before, after) + " ";
   text += limiter_text(before, after);
   return text + units_text(before, after) + reuse_text(before, after) + dram_text(before, after) +
          lanes_text(before, after) + occupancy_text(before, after);

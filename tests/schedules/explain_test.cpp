@@ -53,6 +53,27 @@ TEST(Explain, SaysNoGainAndWhatDidNotMatter) {
               StartsWith("No gain over principles/padded, because shared memory limits both"));
 }
 
+TEST(Explain, SaysThatTheEstimateChangesIfTheBoundDoesNot) {
+  PlanAnalysis padded = on("principles/padded"), swizzled = on("principles/swizzled");
+  padded.kernels[0].estimated_seconds = 3e-3;
+  swizzled.kernels[0].estimated_seconds = 2e-3;
+  EXPECT_EQ(outcome(padded, swizzled), Outcome::better);
+  EXPECT_THAT(
+      in_words(padded, "principles/padded", swizzled),
+      StartsWith("Better than principles/padded: the estimated time, with latency, barriers and waves, falls "
+                 "from 3 ms to 2 ms. The least time is the same, "));
+  EXPECT_THAT(
+      in_words(swizzled, "principles/swizzled", padded),
+      StartsWith("Worse than principles/swizzled: the estimated time, with latency, barriers and waves, "
+                 "rises from 2 ms to 3 ms. The least time is the same, "));
+}
+
+/// "Matrix units" and "issue slots" are plural.
+TEST(Explain, TheVerbAgreesWithTheLimiter) {
+  PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
+  EXPECT_THAT(in_words(tuned, "mine", tuned), StartsWith("No gain over mine, because matrix units limit both"));
+}
+
 TEST(Explain, SaysWhichLimiterMovedAndWhatIsUsedAgain) {
   PlanAnalysis before = on("deep_dive/coalesced", "RTX A500"), after = on("deep_dive/shared", "RTX A500");
   std::string words = in_words(before, "deep_dive/coalesced", after);
@@ -249,11 +270,11 @@ TEST(Analysis, BoundsOfTheRungsOfTensorAreBelowTheMeasuredTimes) {
                         {"tensor/shared", 24.1, Resource::shared},
                         {"tensor/ldmatrix", 30.6, Resource::shared},
                         {"tensor/swizzled", 74.9, Resource::shared},
-                        {"tensor/warp_tiles", 319, Resource::shared},
-                        {"tensor/tuned", 397, Resource::matrix}}) {
+                        {"tensor/warp_tiles", 196, Resource::matrix},
+                        {"tensor/tuned", 418, Resource::matrix}}) {
     PlanAnalysis analysis = analyse_rung(c.rung, {4096, 4096, 4096}, find_gpu("H200"), 20'000);
     EXPECT_LT(analysis.seconds(), 2.0 * 4096 * 4096 * 4096 / (c.tflops * 1e12)) << c.rung;
-    EXPECT_LT(analysis.seconds(), before) << c.rung;
+    EXPECT_LE(analysis.seconds(), before) << c.rung;
     EXPECT_EQ(analysis.limiter(), c.limiter) << c.rung;
     before = analysis.seconds();
   }
@@ -270,7 +291,7 @@ TEST(Explain, NamesTheMatrixUnitsAndTheInstructionsThatFeedThem) {
   EXPECT_THAT(
       step("tensor/ldmatrix", "tensor/swizzled"),
       HasSubstr("reading A_shared by ldmatrix: 4 instead of 16, reading B_shared by ldmatrix: 2 instead of 8"));
-  EXPECT_THAT(step("tensor/swizzled", "tensor/async2"),
+  EXPECT_THAT(step("tensor/warp_tiles", "tensor/async2"),
               HasSubstr("Asynchronous copies (cp.async) fill shared memory without registers."));
   PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
   EXPECT_EQ(tuned.limiter(), Resource::matrix);
