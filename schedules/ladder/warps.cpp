@@ -33,10 +33,10 @@ bool fetch(Schedule &s, BlockRef tile, const std::string &operand, Loop k_outer,
 /// ahead are in flight.
 Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool async) {
   auto warp_grid = knobs.factors("warps", {4, 2}), lane_grid = knobs.factors("lanes", {4, 8});
-  std::int64_t bk = knobs.choose("bk", {8, 16, 32});
+  std::int64_t bk = async ? knobs.choose("bk", {16, 8, 32}) : knobs.choose("bk", {8, 16, 32});
   std::optional<std::int64_t> stages;
   if (async)
-    stages = knobs.choose("stages", {3, 2, 4});
+    stages = knobs.choose("stages", {2, 3, 4});
   Schedule s(gemm(shape, dtype), target);
   bool vectors = !vector_variant(shape, dtype);
   auto AB = s.block("AB"), C = s.block("C");
@@ -99,8 +99,8 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   return warp_tiles(shape, dtype, target, knobs, false);
 }
 
-/// The same tiles, copied asynchronously: the tiles of the next two iterations are in flight while these are
-/// used, and no register holds them.
+/// The same tiles, of twice the depth, copied asynchronously: the tiles of the next iteration are in flight while
+/// these are used, and no register holds them.
 Schedule async(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   return warp_tiles(shape, dtype, target, knobs, true);
 }

@@ -24,28 +24,33 @@ Tiles without_conflicts() {
   return tiles;
 }
 
-Tiles in_flight(std::int64_t stages) {
+/// A small result needs small tiles, so that there are enough blocks for all SMs. A size that is known only at
+/// launch may be small.
+bool is_small(const Shape &shape) {
+  return shape.stated || shape.size() != 3 || shape[0] * shape[1] < 2048 * 2048;
+}
+
+Tiles large_warps(const Shape &shape) {
   Tiles tiles = without_conflicts();
+  tiles.warps = is_small(shape) ? Grid{2, 2} : Grid{2, 4};
+  tiles.results = is_small(shape) ? Grid{64, 32} : Grid{64, 64};
+  return tiles;
+}
+
+Tiles in_flight(const Shape &shape, std::int64_t stages) {
+  Tiles tiles = large_warps(shape);
   tiles.stages = stages;
   return tiles;
 }
 
-/// 4 warps of 64 x 32 results.
-Tiles large_warps() {
-  Tiles tiles = in_flight(3);
-  tiles.warps = {2, 2};
-  tiles.results = {64, 32};
-  return tiles;
-}
-
-Tiles with_ahead() {
-  Tiles tiles = large_warps();
+Tiles with_ahead(const Shape &shape) {
+  Tiles tiles = in_flight(shape, 3);
   tiles.ahead = true;
   return tiles;
 }
 
-Tiles with_joined() {
-  Tiles tiles = with_ahead();
+Tiles with_joined(const Shape &shape) {
+  Tiles tiles = with_ahead(shape);
   tiles.joined = true;
   return tiles;
 }
@@ -69,8 +74,7 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles{.b_transposed = b_transposed};
-  // A small result needs small tiles, so that there are enough blocks for all SMs.
-  bool small = shape.stated || shape.size() != 3 || shape[0] * shape[1] < 2048 * 2048;
+  bool small = is_small(shape);
   using Words = std::vector<std::string>;
   tiles.warps =
       choose_grid(knobs, "warps",
@@ -111,32 +115,32 @@ Schedule swizzled(const Shape &shape, DType dtype, const Target &target) {
   return product(shape, dtype, target, without_conflicts());
 }
 
+Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target) {
+  return product(shape, dtype, target, large_warps(shape));
+}
+
 Schedule async2(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, in_flight(2));
+  return product(shape, dtype, target, in_flight(shape, 2));
 }
 
 Schedule async3(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, in_flight(3));
+  return product(shape, dtype, target, in_flight(shape, 3));
 }
 
 Schedule async4(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, in_flight(4));
-}
-
-Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, large_warps());
+  return product(shape, dtype, target, in_flight(shape, 4));
 }
 
 Schedule ahead(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, with_ahead());
+  return product(shape, dtype, target, with_ahead(shape));
 }
 
 Schedule joined(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, with_joined());
+  return product(shape, dtype, target, with_joined(shape));
 }
 
 Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
-  Tiles tiles = with_joined();
+  Tiles tiles = with_joined(shape);
   tiles.group = rows_of_tiles(shape, tiles, 8);
   return product(shape, dtype, target, tiles);
 }

@@ -11,10 +11,11 @@ Schedule mma(const Shape &shape, DType dtype, const Target &target);
 Schedule shared(const Shape &shape, DType dtype, const Target &target);
 Schedule ldmatrix(const Shape &shape, DType dtype, const Target &target);
 Schedule swizzled(const Shape &shape, DType dtype, const Target &target);
+/// The rungs from here on have warps of 64 x 64 results, or of 64 x 32 if the result has less than 2048 x 2048.
+Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target);
 Schedule async2(const Shape &shape, DType dtype, const Target &target);
 Schedule async3(const Shape &shape, DType dtype, const Target &target);
 Schedule async4(const Shape &shape, DType dtype, const Target &target);
-Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target);
 Schedule ahead(const Shape &shape, DType dtype, const Target &target);
 Schedule joined(const Shape &shape, DType dtype, const Target &target);
 Schedule grouped(const Shape &shape, DType dtype, const Target &target);

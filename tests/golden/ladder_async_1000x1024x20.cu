@@ -37,20 +37,16 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
   const int j_0 = blockIdx.x;
   const int i_0 = blockIdx.y;
   const int tid = threadIdx.x;
-  // 128 x 8 tile of A, transposed, rows padded, for 3 iterations in flight
-  __shared__ __align__(16) float A_shared[3 * 8 * 132];
-  // 8 x 128 tile of B, for 3 iterations in flight
-  __shared__ __align__(16) float B_shared[3 * 8 * 128];
+  // 128 x 16 tile of A, transposed, rows padded, for 2 iterations in flight
+  __shared__ __align__(16) float A_shared[2 * 16 * 132];
+  // 16 x 128 tile of B, for 2 iterations in flight
+  __shared__ __align__(16) float B_shared[2 * 16 * 128];
   float AB[8 * 8];  // 8 x 8 results of one thread
   float A_shared_local[8];  // 8 x 1 tile of A_shared
   float B_shared_local[8];  // 1 x 8 tile of B_shared
 
-  const int A_k = tid % 8;
-  const int B_k = tid / 32;
-  const int A_k_1 = tid % 8 + 8;
-  const int B_k_1 = tid / 32 + 8;
-  const int A_k_2 = tid % 8 + 16;
-  const int B_k_2 = tid / 32 + 16;
+  const int A_k = tid % 16;
+  const int A_k_1 = tid % 16 + 16;
   const int B_j = j_0 * 128 + tid % 32 * 4;
   if (i_0 < 7) {  // all tiles are full
     #pragma unroll
@@ -67,33 +63,36 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
       }
     }
     #pragma unroll
-    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 4; ++ax_A_i_ax_A_k_outer) {
-      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 32 + tid / 8;
-      copy_async_4(&A_shared[tid % 8 * 132 + ax_A_i_ax_A_k_outer * 32 + tid / 8],
+    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 8; ++ax_A_i_ax_A_k_outer) {
+      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 16 + tid / 16;
+      copy_async_4(&A_shared[tid % 16 * 132 + ax_A_i_ax_A_k_outer * 16 + tid / 16],
           &A[A_i * 20 + A_k]);
     }
-    copy_async_16(&B_shared[tid * 4], &B[B_k * 1024 + B_j]);
-    commit_copies();  // A_shared, B_shared
     #pragma unroll
-    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 4; ++ax_A_i_ax_A_k_outer) {
-      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 32 + tid / 8;
-      copy_async_4(&A_shared[tid % 8 * 132 + ax_A_i_ax_A_k_outer * 32 + tid / 8 + 1056],
-          &A[A_i * 20 + A_k_1]);
+    for (int ax_B_k_ax_B_j_outer_outer = 0; ax_B_k_ax_B_j_outer_outer < 2;
+        ++ax_B_k_ax_B_j_outer_outer) {
+      const int B_k = ax_B_k_ax_B_j_outer_outer * 8 + tid / 32;
+      copy_async_16(&B_shared[ax_B_k_ax_B_j_outer_outer * 1024 + tid * 4], &B[B_k * 1024 + B_j]);
     }
-    copy_async_16(&B_shared[tid * 4 + 1024], &B[B_k_1 * 1024 + B_j]);
     commit_copies();  // A_shared, B_shared
-    wait_copies<1>();  // A_shared, B_shared: copied above, read below
+    wait_copies<0>();  // A_shared, B_shared: copied above, read below
     __syncthreads();  // A_shared, B_shared: written above, read below
     #pragma unroll
-    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 4; ++ax_A_i_ax_A_k_outer) {
-      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 32 + tid / 8;
-      copy_async_4(&A_shared[tid % 8 * 132 + ax_A_i_ax_A_k_outer * 32 + tid / 8 + 2112],
-          &A[A_i * 20 + A_k_2], A_k_2 < 20);
+    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 8; ++ax_A_i_ax_A_k_outer) {
+      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 16 + tid / 16;
+      copy_async_4(&A_shared[tid % 16 * 132 + ax_A_i_ax_A_k_outer * 16 + tid / 16 + 2112],
+          &A[A_i * 20 + A_k_1], A_k_1 < 20);
     }
-    copy_async_16(&B_shared[tid * 4 + 2048], &B[B_k_2 * 1024 + B_j], B_k_2 < 20);
+    #pragma unroll
+    for (int ax_B_k_ax_B_j_outer_outer = 0; ax_B_k_ax_B_j_outer_outer < 2;
+        ++ax_B_k_ax_B_j_outer_outer) {
+      const int B_k = ax_B_k_ax_B_j_outer_outer * 8 + tid / 32 + 16;
+      copy_async_16(&B_shared[ax_B_k_ax_B_j_outer_outer * 1024 + tid * 4 + 2048],
+          &B[B_k * 1024 + B_j], B_k < 20);
+    }
     commit_copies();  // A_shared, B_shared
     #pragma unroll
-    for (int k_inner = 0; k_inner < 8; ++k_inner) {
+    for (int k_inner = 0; k_inner < 16; ++k_inner) {
       #pragma unroll
       for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
         const float4 A_shared_v =
@@ -129,43 +128,41 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         }
       }
     }
-    for (int k_outer = 0; k_outer < 2; ++k_outer) {
-      wait_copies<1>();  // A_shared, B_shared: copied above, read below
-      __syncthreads();  // A_shared, B_shared: written above, read below
-      commit_copies();  // A_shared, B_shared
+    wait_copies<0>();  // A_shared, B_shared: copied above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below
+    commit_copies();  // A_shared, B_shared
+    #pragma unroll
+    for (int k_inner = 0; k_inner < 16; ++k_inner) {
       #pragma unroll
-      for (int k_inner = 0; k_inner < 8; ++k_inner) {
+      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+        const float4 A_shared_v =
+            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + ax_A_shared_i_0 * 64 +
+            tid / 64 * 16 + tid / 8 % 4 * 4 + 2112]);
+        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
+        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
+        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
+        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+      }
+      #pragma unroll
+      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+        const float4 B_shared_v =
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_0 * 64 +
+            tid / 32 % 2 * 32 + tid % 8 * 4 + 2048]);
+        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
+        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
+        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
+        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+      }
+      #pragma unroll
+      for (int i_1 = 0; i_1 < 2; ++i_1) {
         #pragma unroll
-        for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
-          const float4 A_shared_v =
-              *reinterpret_cast<const float4 *>(&A_shared[k_outer * 1056 + k_inner * 132 +
-              ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4 + 1056]);
-          A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-          A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-          A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-          A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
-        }
-        #pragma unroll
-        for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
-          const float4 B_shared_v =
-              *reinterpret_cast<const float4 *>(&B_shared[k_outer * 1024 + k_inner * 128 +
-              ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4 + 1024]);
-          B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-          B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-          B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-          B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
-        }
-        #pragma unroll
-        for (int i_1 = 0; i_1 < 2; ++i_1) {
+        for (int i_4 = 0; i_4 < 4; ++i_4) {
           #pragma unroll
-          for (int i_4 = 0; i_4 < 4; ++i_4) {
+          for (int j_1 = 0; j_1 < 2; ++j_1) {
             #pragma unroll
-            for (int j_1 = 0; j_1 < 2; ++j_1) {
-              #pragma unroll
-              for (int j_4 = 0; j_4 < 4; ++j_4) {
-                AB[i_1 * 32 + i_4 * 8 + j_1 * 4 + j_4] +=
-                    A_shared_local[i_1 * 4 + i_4] * B_shared_local[j_1 * 4 + j_4];
-              }
+            for (int j_4 = 0; j_4 < 4; ++j_4) {
+              AB[i_1 * 32 + i_4 * 8 + j_1 * 4 + j_4] +=
+                  A_shared_local[i_1 * 4 + i_4] * B_shared_local[j_1 * 4 + j_4];
             }
           }
         }
@@ -205,33 +202,36 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
       }
     }
     #pragma unroll
-    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 4; ++ax_A_i_ax_A_k_outer) {
-      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 32 + tid / 8;
-      copy_async_4(&A_shared[tid % 8 * 132 + ax_A_i_ax_A_k_outer * 32 + tid / 8],
+    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 8; ++ax_A_i_ax_A_k_outer) {
+      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 16 + tid / 16;
+      copy_async_4(&A_shared[tid % 16 * 132 + ax_A_i_ax_A_k_outer * 16 + tid / 16],
           &A[A_i * 20 + A_k], A_i < 1000);
     }
-    copy_async_16(&B_shared[tid * 4], &B[B_k * 1024 + B_j]);
-    commit_copies();  // A_shared, B_shared
     #pragma unroll
-    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 4; ++ax_A_i_ax_A_k_outer) {
-      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 32 + tid / 8;
-      copy_async_4(&A_shared[tid % 8 * 132 + ax_A_i_ax_A_k_outer * 32 + tid / 8 + 1056],
-          &A[A_i * 20 + A_k_1], A_i < 1000);
+    for (int ax_B_k_ax_B_j_outer_outer = 0; ax_B_k_ax_B_j_outer_outer < 2;
+        ++ax_B_k_ax_B_j_outer_outer) {
+      const int B_k = ax_B_k_ax_B_j_outer_outer * 8 + tid / 32;
+      copy_async_16(&B_shared[ax_B_k_ax_B_j_outer_outer * 1024 + tid * 4], &B[B_k * 1024 + B_j]);
     }
-    copy_async_16(&B_shared[tid * 4 + 1024], &B[B_k_1 * 1024 + B_j]);
     commit_copies();  // A_shared, B_shared
-    wait_copies<1>();  // A_shared, B_shared: copied above, read below
+    wait_copies<0>();  // A_shared, B_shared: copied above, read below
     __syncthreads();  // A_shared, B_shared: written above, read below
     #pragma unroll
-    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 4; ++ax_A_i_ax_A_k_outer) {
-      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 32 + tid / 8;
-      copy_async_4(&A_shared[tid % 8 * 132 + ax_A_i_ax_A_k_outer * 32 + tid / 8 + 2112],
-          &A[A_i * 20 + A_k_2], A_i < 1000 && A_k_2 < 20);
+    for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 8; ++ax_A_i_ax_A_k_outer) {
+      const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 16 + tid / 16;
+      copy_async_4(&A_shared[tid % 16 * 132 + ax_A_i_ax_A_k_outer * 16 + tid / 16 + 2112],
+          &A[A_i * 20 + A_k_1], A_i < 1000 && A_k_1 < 20);
     }
-    copy_async_16(&B_shared[tid * 4 + 2048], &B[B_k_2 * 1024 + B_j], B_k_2 < 20);
+    #pragma unroll
+    for (int ax_B_k_ax_B_j_outer_outer = 0; ax_B_k_ax_B_j_outer_outer < 2;
+        ++ax_B_k_ax_B_j_outer_outer) {
+      const int B_k = ax_B_k_ax_B_j_outer_outer * 8 + tid / 32 + 16;
+      copy_async_16(&B_shared[ax_B_k_ax_B_j_outer_outer * 1024 + tid * 4 + 2048],
+          &B[B_k * 1024 + B_j], B_k < 20);
+    }
     commit_copies();  // A_shared, B_shared
     #pragma unroll
-    for (int k_inner = 0; k_inner < 8; ++k_inner) {
+    for (int k_inner = 0; k_inner < 16; ++k_inner) {
       #pragma unroll
       for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
         const float4 A_shared_v =
@@ -267,43 +267,41 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
         }
       }
     }
-    for (int k_outer = 0; k_outer < 2; ++k_outer) {
-      wait_copies<1>();  // A_shared, B_shared: copied above, read below
-      __syncthreads();  // A_shared, B_shared: written above, read below
-      commit_copies();  // A_shared, B_shared
+    wait_copies<0>();  // A_shared, B_shared: copied above, read below
+    __syncthreads();  // A_shared, B_shared: written above, read below
+    commit_copies();  // A_shared, B_shared
+    #pragma unroll
+    for (int k_inner = 0; k_inner < 16; ++k_inner) {
       #pragma unroll
-      for (int k_inner = 0; k_inner < 8; ++k_inner) {
+      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+        const float4 A_shared_v =
+            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + ax_A_shared_i_0 * 64 +
+            tid / 64 * 16 + tid / 8 % 4 * 4 + 2112]);
+        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
+        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
+        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
+        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+      }
+      #pragma unroll
+      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+        const float4 B_shared_v =
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_0 * 64 +
+            tid / 32 % 2 * 32 + tid % 8 * 4 + 2048]);
+        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
+        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
+        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
+        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+      }
+      #pragma unroll
+      for (int i_1 = 0; i_1 < 2; ++i_1) {
         #pragma unroll
-        for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
-          const float4 A_shared_v =
-              *reinterpret_cast<const float4 *>(&A_shared[k_outer * 1056 + k_inner * 132 +
-              ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4 + 1056]);
-          A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-          A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-          A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-          A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
-        }
-        #pragma unroll
-        for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
-          const float4 B_shared_v =
-              *reinterpret_cast<const float4 *>(&B_shared[k_outer * 1024 + k_inner * 128 +
-              ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4 + 1024]);
-          B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-          B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-          B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-          B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
-        }
-        #pragma unroll
-        for (int i_1 = 0; i_1 < 2; ++i_1) {
+        for (int i_4 = 0; i_4 < 4; ++i_4) {
           #pragma unroll
-          for (int i_4 = 0; i_4 < 4; ++i_4) {
+          for (int j_1 = 0; j_1 < 2; ++j_1) {
             #pragma unroll
-            for (int j_1 = 0; j_1 < 2; ++j_1) {
-              #pragma unroll
-              for (int j_4 = 0; j_4 < 4; ++j_4) {
-                AB[i_1 * 32 + i_4 * 8 + j_1 * 4 + j_4] +=
-                    A_shared_local[i_1 * 4 + i_4] * B_shared_local[j_1 * 4 + j_4];
-              }
+            for (int j_4 = 0; j_4 < 4; ++j_4) {
+              AB[i_1 * 32 + i_4 * 8 + j_1 * 4 + j_4] +=
+                  A_shared_local[i_1 * 4 + i_4] * B_shared_local[j_1 * 4 + j_4];
             }
           }
         }

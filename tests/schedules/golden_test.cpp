@@ -90,7 +90,7 @@ TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
   }
 }
 
-/// Asynchronous copies in three stages: groups, waits, and tails that the copies fill.
+/// Asynchronous copies in two stages: groups, waits, and tails that the copies fill.
 TEST(Golden, the_asynchronous_kernel_reads_as_if_written_by_hand) {
   const Rung &async = rung("ladder/async");
   for (const Shape &shape : {Shape{1024, 1024, 1024}, Shape{1000, 1024, 20}}) {

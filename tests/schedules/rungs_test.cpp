@@ -60,8 +60,9 @@ TEST_P(EveryRung, IsRightInTheSimulator) {
   const auto &[rung, shape] = GetParam();
   SimExecutor simulator;
   std::vector<DType> dtypes = {DType::u32, DType::f32};
-  if (!rung->dtypes.empty()) // floating point, bytes, and ring mode
-    dtypes = {rung->dtypes.front(), DType::u8, DType::u32};
+  if (!rung->dtypes
+           .empty()) // floating point, and ring mode in turn with bytes, which NarrowRung has for all shapes
+    dtypes = {rung->dtypes.front(), shape[0] / 64 % 2 == 1 ? DType::u32 : DType::u8};
   for (DType dtype : dtypes) {
     Schedule schedule = rung->build(shape, dtype, Target{});
     CheckResult result = check(schedule, lower(schedule), simulator);
