@@ -30,7 +30,7 @@ public:
     RegionCounts before = counts;
     const Operand &result = intrinsic_.result();
     std::vector<ValueId> values;
-    for (std::int64_t n = 0; n < elements_per_lane(result); ++n)
+    for (std::int64_t n = 0; n < lanes_of(result).per_lane; ++n)
       values.push_back(computed(result, n));
     for (std::size_t n = 0; d_.computes() && n < values.size(); ++n)
       store(operands_.at(result.formal), static_cast<std::int64_t>(n), values[n]);
@@ -40,10 +40,10 @@ public:
 private:
   /// The meaning as executed here computes each replica of a result anew. The matrix units do all arithmetic of
   /// their calls; other units compute each result at least once.
-  void count_arithmetic(RegionCounts &counts, const RegionCounts &before) const {
+  void count_arithmetic(RegionCounts &counts, const RegionCounts &before) {
     const Operand &result = intrinsic_.result();
-    auto elements = static_cast<std::uint64_t>(spots_of(result).size()),
-         registers = static_cast<std::uint64_t>(elements_per_lane(result));
+    auto elements = static_cast<std::uint64_t>(lanes_of(result).spots.size()),
+         registers = static_cast<std::uint64_t>(lanes_of(result).per_lane);
     for (auto field : {&RegionCounts::multiply_adds, &RegionCounts::floating, &RegionCounts::integer}) {
       std::uint64_t executed = counts.*field - before.*field;
       counts.*field = before.*field;
@@ -52,18 +52,25 @@ private:
     }
   }
 
+  const LanesOfOperand &lanes_of(const Operand &operand) {
+    auto [known, fresh] = d_.lanes_of_operands_.try_emplace(&operand);
+    if (fresh)
+      known->second = {spots_of(operand), elements_per_lane(operand)};
+    return known->second;
+  }
+
   /// The registers of an operand, and the lanes that hold its elements.
   struct Held {
     const kernel::Place *place;
     ValueId first = 0; ///< of a fragment: its first element in the local array
     std::vector<std::uint32_t> registers;
-    std::vector<std::vector<Spot>> spots;
+    const LanesOfOperand *lanes = nullptr;
   };
   /// The indices of an element, one for each loop of the meaning.
   using Point = std::map<Var, std::int64_t>;
 
   Held operand(const Operand &operand, const kernel::Place &place) {
-    Held held{&place, 0, {}, spots_of(operand)};
+    Held held{&place, 0, {}, &lanes_of(operand)};
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);
     else
@@ -76,7 +83,7 @@ private:
     if (!d_.computes())
       return;
     bool read = operand.formal != intrinsic_.meaning.body.buffer || reads(operand.formal);
-    for (std::int64_t n = 0; n < elements_per_lane(operand); ++n)
+    for (std::int64_t n = 0; n < held.lanes->per_lane; ++n)
       if (auto at = values_[element_of(held, n)].constant)
         held.registers.push_back(element(held.place->buffer, *at, read));
       else if (read)
@@ -149,8 +156,8 @@ private:
   ValueId computed(const Operand &result, std::int64_t number) {
     const Held &held = operands_.at(result.formal);
     std::array<Point, warp_size> points;
-    for (std::size_t n = 0; n < held.spots.size(); ++n)
-      for (const Spot &spot : held.spots[n])
+    for (std::size_t n = 0; n < held.lanes->spots.size(); ++n)
+      for (const Spot &spot : held.lanes->spots[n])
         if (spot.at == number)
           points[static_cast<std::size_t>(spot.lane)] =
               point(intrinsic_.meaning.body.indices, result.formal, n);
@@ -220,7 +227,7 @@ private:
       std::int64_t element = 0;
       for (std::size_t d = 0; d < access.indices.size(); ++d)
         element = element * *as_int(access.buffer->shape[d]) + points[lane].at(*access.indices[d].as<Var>());
-      const std::vector<Spot> &spots = held.spots[static_cast<std::size_t>(element)];
+      const std::vector<Spot> &spots = held.lanes->spots[static_cast<std::size_t>(element)];
       auto own = std::ranges::find(spots, static_cast<std::int64_t>(lane), &Spot::lane);
       const Spot &spot = own == spots.end() ? spots.front() : *own;
       from[lane] = held.registers[static_cast<std::size_t>(spot.at)] +

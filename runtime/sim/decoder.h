@@ -1,6 +1,7 @@
 #pragma once
 /// The state of the decoder, private to its source files (decode*.cpp).
 
+#include "dsl/intrinsic.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"
@@ -17,6 +18,12 @@ struct Place {
   std::int64_t elements = 0;
   std::int64_t byte_offset = 0;                           ///< shared memory only
   std::uint32_t first = 0, stride = 0, first_written = 0; ///< local memory only; as in `Access`
+};
+
+/// The lanes that hold or supply each element of an operand (`spots_of`), and the number of elements in a lane.
+struct LanesOfOperand {
+  std::vector<std::vector<Spot>> spots;
+  std::int64_t per_lane = 0;
 };
 
 class Decoder {
@@ -99,6 +106,8 @@ private:
   /// The loads that calls make, by operand and element, and the last one.
   std::map<std::pair<const kernel::Place *, std::int64_t>, Expr> made_loads_;
   Expr made_;
+  /// The lanes of the operands of called intrinsics. Unrolling makes many copies of a call.
+  std::map<const Operand *, LanesOfOperand> lanes_of_operands_;
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
