@@ -191,7 +191,7 @@ records::Record Tuning::record_of(const KnobValues &knobs, const TuneMachine &ma
   record.gpu = machine.gpu, record.driver = machine.driver, record.nvrtc = machine.nvrtc;
   record.launch = name(options_.setting.launch);
   record.cold_l2 = options_.setting.cold_l2;
-  record.code = KernelCache::key({cuda_kernels(plan), record.shape});
+  record.code = DiskCache::key({cuda_kernels(plan), record.shape});
   record.operations = operation_count(scheduled.source());
   record.peer = machine.peer;
   record.trace = to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype, knobs));

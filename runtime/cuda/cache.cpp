@@ -19,7 +19,7 @@ namespace nestsmith {
 namespace {
 
 /// The first line of an entry. The SHA-256 of the payload, a newline and the payload follow.
-constexpr std::string_view header = "nestsmith kernel 1\n";
+std::string header_of(const std::string &kind) { return fmt::format("nestsmith {} 1\n", kind); }
 constexpr std::size_t digest_length = 64;
 
 std::string sha256(std::string_view data) {
@@ -33,7 +33,7 @@ std::string reason(int error) { return std::strerror(error); }
 
 } // namespace
 
-fs::path KernelCache::standard_directory() {
+fs::path DiskCache::standard_directory() {
   auto variable = [](const char *name) {
     const char *value = std::getenv(name);
     return fs::path(value ? value : "");
@@ -47,26 +47,27 @@ fs::path KernelCache::standard_directory() {
   return {};
 }
 
-KernelCache &KernelCache::standard() {
-  static KernelCache cache(standard_directory());
+DiskCache &DiskCache::standard() {
+  static DiskCache cache(standard_directory());
   return cache;
 }
 
-KernelCache::KernelCache(fs::path directory) : directory_(std::move(directory)) {
+DiskCache::DiskCache(fs::path directory, std::string kind)
+    : directory_(std::move(directory)), kind_(std::move(kind)) {
   if (directory_.empty())
-    note_ = "kernels are not cached: neither NESTSMITH_CACHE nor HOME is set";
+    note_ = fmt::format("{}s are not cached: neither NESTSMITH_CACHE nor HOME is set", kind_);
 }
 
-std::string KernelCache::key(const std::vector<std::string> &parts) {
+std::string DiskCache::key(const std::vector<std::string> &parts) {
   std::string all;
   for (const std::string &part : parts)
     all += fmt::format("{}:{}\n", part.size(), part);
   return sha256(all);
 }
 
-fs::path KernelCache::file(const std::string &key) const { return directory_ / (key + ".kernel"); }
+fs::path DiskCache::file(const std::string &key) const { return directory_ / (key + "." + kind_); }
 
-std::optional<std::string> KernelCache::get(const std::string &key) const {
+std::optional<std::string> DiskCache::get(const std::string &key) const {
   if (directory_.empty())
     return std::nullopt;
   // Read the file and do not map it, because another process may replace it. A folder of this name cannot be
@@ -77,6 +78,7 @@ std::optional<std::string> KernelCache::get(const std::string &key) const {
   if (!entry)
     return std::nullopt;
   std::string_view data((*entry)->getBufferStart(), (*entry)->getBufferSize());
+  const std::string header = header_of(kind_);
   std::size_t start = header.size() + digest_length + 1;
   if (data.size() < start || !data.starts_with(header) || data[start - 1] != '\n')
     return std::nullopt;
@@ -86,30 +88,30 @@ std::optional<std::string> KernelCache::get(const std::string &key) const {
   return payload;
 }
 
-void KernelCache::put(const std::string &key, std::string_view payload) {
+void DiskCache::put(const std::string &key, std::string_view payload) {
   if (directory_.empty())
     return;
   std::error_code error;
   fs::create_directories(directory_, error);
   std::string why = error ? error.message() : "";
   if (why.empty())
-    if (int failed = write_whole(file(key), fmt::format("{}{}\n{}", header, sha256(payload), payload)))
+    if (int failed =
+            write_whole(file(key), fmt::format("{}{}\n{}", header_of(kind_), sha256(payload), payload)))
       why = reason(failed);
   std::lock_guard lock(mutex_);
-  note_ =
-      why.empty()
-          ? ""
-          : fmt::format(
-                "kernels are not cached: {} cannot be written ({}); set NESTSMITH_CACHE to a writable folder",
-                directory_.string(), why);
+  note_ = why.empty()
+              ? ""
+              : fmt::format(
+                    "{}s are not cached: {} cannot be written ({}); set NESTSMITH_CACHE to a writable folder",
+                    kind_, directory_.string(), why);
 }
 
-std::string KernelCache::note() const {
+std::string DiskCache::note() const {
   std::lock_guard lock(mutex_);
   return note_;
 }
 
-std::string KernelCache::why_not_writable() const {
+std::string DiskCache::why_not_writable() const {
   if (directory_.empty())
     return "neither NESTSMITH_CACHE nor HOME is set";
   // The directory may not exist yet. Then its nearest existing ancestor must permit its creation.

@@ -1,6 +1,6 @@
 #pragma once
-/// A cache of compiled kernels on disk, shared by processes. Entries are written atomically
-/// (runtime/cuda/whole_file.h), and a damaged entry counts as missing.
+/// A cache on disk, shared by processes: of compiled kernels, and of the results that `report` reuses. Entries
+/// are written atomically (runtime/cuda/whole_file.h), and a damaged entry counts as missing.
 
 #include <filesystem>
 #include <mutex>
@@ -11,19 +11,20 @@
 
 namespace nestsmith {
 
-class KernelCache {
+class DiskCache {
 public:
   /// The first of these whose environment variable is set: NESTSMITH_CACHE, XDG_CACHE_HOME/nestsmith,
   /// HOME/.cache/nestsmith. Empty if none is set.
   static std::filesystem::path standard_directory();
-  /// The cache in the standard directory.
-  static KernelCache &standard();
+  /// The cache of kernels in the standard directory.
+  static DiskCache &standard();
 
-  /// An empty directory disables the cache. The first `put` creates the directory.
-  explicit KernelCache(std::filesystem::path directory);
+  /// An empty directory disables the cache. The first `put` creates the directory. `kind` is the suffix of the
+  /// files, and part of their first line.
+  explicit DiskCache(std::filesystem::path directory, std::string kind = "kernel");
 
-  /// The key of an entry: SHA-256 over the parts and their lengths. The compiled result must depend on nothing
-  /// except these parts.
+  /// The key of an entry: SHA-256 over the parts and their lengths. The payload must depend on nothing except
+  /// these parts.
   static std::string key(const std::vector<std::string> &parts);
 
   std::optional<std::string> get(const std::string &key) const;
@@ -41,6 +42,7 @@ private:
   std::filesystem::path file(const std::string &key) const;
 
   std::filesystem::path directory_;
+  std::string kind_;
   mutable std::mutex mutex_;
   std::string note_;
 };

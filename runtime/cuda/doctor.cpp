@@ -106,7 +106,7 @@ DoctorItem examine_occupancy() {
 }
 
 DoctorItem examine_cache() {
-  const KernelCache &cache = KernelCache::standard();
+  const DiskCache &cache = DiskCache::standard();
   DoctorItem item{"cache", "kernel cache", false, cache.directory().string(), "", {}};
   item.facts = {{"path", cache.directory().string()}};
   std::string why = cache.why_not_writable();

@@ -242,13 +242,13 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, Arch arc
 }
 
 Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_name, const std::string &arch_name,
-                        KernelCache *cache, const std::vector<std::string> &options) const {
+                        DiskCache *cache, const std::vector<std::string> &options) const {
   auto start = std::chrono::steady_clock::now();
   Arch arch = known_arch(arch_name);
   std::vector<std::string> line = command_line(source, arch, options);
   std::vector<std::string> parts = {"NVRTC " + version(), kernel_name, source};
   parts.insert(parts.end(), line.begin(), line.end());
-  std::string key = KernelCache::key(parts);
+  std::string key = DiskCache::key(parts);
   if (cache)
     if (std::optional<std::string> entry = cache->get(key))
       if (std::optional<Compiled> compiled = read_entry(*entry)) {
@@ -286,7 +286,7 @@ Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_nam
 }
 
 Compiled compile(const std::string &source, const std::string &kernel_name, Arch arch) {
-  return Nvrtc::get().compile(source, kernel_name, to_string(arch), &KernelCache::standard());
+  return Nvrtc::get().compile(source, kernel_name, to_string(arch), &DiskCache::standard());
 }
 
 std::vector<Arch> supported_arches() { return Nvrtc::get().arches(); }

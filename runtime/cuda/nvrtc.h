@@ -58,7 +58,7 @@ public:
   /// "sm_90a". Adds `options` to NVRTC's command line. Reads the result from `cache`, or stores it there.
   /// Throws UnknownArchitecture with the supported architectures, HeadersMissing, and CompileError.
   Compiled compile(const std::string &source, const std::string &kernel_name, const std::string &arch,
-                   KernelCache *cache = nullptr, const std::vector<std::string> &options = {}) const;
+                   DiskCache *cache = nullptr, const std::vector<std::string> &options = {}) const;
 
   /// Real architectures: sm_75, …, with sm_90a and sm_100f in addition to sm_90 and sm_100.
   std::vector<Arch> arches() const;

@@ -29,35 +29,35 @@ fs::path only_file(const fs::path &folder) {
   return files.at(0);
 }
 
-TEST(KernelCache, KeepsAnEntryBetweenObjects) {
+TEST(DiskCache, KeepsAnEntryBetweenObjects) {
   TemporaryFolder folder;
-  std::string key = KernelCache::key({"source", "sm_80"});
-  KernelCache first(folder.path() / "deep/er");
+  std::string key = DiskCache::key({"source", "sm_80"});
+  DiskCache first(folder.path() / "deep/er");
   EXPECT_EQ(first.get(key), std::nullopt);
   first.put(key, payload);
   EXPECT_EQ(first.note(), "");
-  EXPECT_EQ(KernelCache(folder.path() / "deep/er").get(key), payload);
-  EXPECT_EQ(first.get(KernelCache::key({"source", "sm_90"})), std::nullopt);
+  EXPECT_EQ(DiskCache(folder.path() / "deep/er").get(key), payload);
+  EXPECT_EQ(first.get(DiskCache::key({"source", "sm_90"})), std::nullopt);
   only_file(folder.path() / "deep/er"); // no temporary file is left
 }
 
-TEST(KernelCache, AnEmptyPayloadIsAnEntry) {
+TEST(DiskCache, AnEmptyPayloadIsAnEntry) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path());
-  cache.put(KernelCache::key({"k"}), "");
-  EXPECT_EQ(cache.get(KernelCache::key({"k"})), "");
+  DiskCache cache(folder.path());
+  cache.put(DiskCache::key({"k"}), "");
+  EXPECT_EQ(cache.get(DiskCache::key({"k"})), "");
 }
 
-TEST(KernelCache, KeysTellPartsApart) {
-  EXPECT_NE(KernelCache::key({"ab", "c"}), KernelCache::key({"a", "bc"}));
-  EXPECT_NE(KernelCache::key({"a"}), KernelCache::key({"a", ""}));
-  EXPECT_EQ(KernelCache::key({"a", "b"}), KernelCache::key({"a", "b"}));
+TEST(DiskCache, KeysTellPartsApart) {
+  EXPECT_NE(DiskCache::key({"ab", "c"}), DiskCache::key({"a", "bc"}));
+  EXPECT_NE(DiskCache::key({"a"}), DiskCache::key({"a", ""}));
+  EXPECT_EQ(DiskCache::key({"a", "b"}), DiskCache::key({"a", "b"}));
 }
 
-TEST(KernelCache, ADamagedEntryIsMissingUntilItIsWrittenAgain) {
+TEST(DiskCache, ADamagedEntryIsMissingUntilItIsWrittenAgain) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path());
-  std::string key = KernelCache::key({"k"});
+  DiskCache cache(folder.path());
+  std::string key = DiskCache::key({"k"});
   cache.put(key, payload);
   fs::path file = only_file(folder.path());
   const std::string whole = test::read_file(file);
@@ -74,10 +74,10 @@ TEST(KernelCache, ADamagedEntryIsMissingUntilItIsWrittenAgain) {
 }
 
 /// Whatever byte is lost or changed.
-TEST(KernelCache, EveryDamageIsSeen) {
+TEST(DiskCache, EveryDamageIsSeen) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path());
-  std::string key = KernelCache::key({"k"});
+  DiskCache cache(folder.path());
+  std::string key = DiskCache::key({"k"});
   cache.put(key, "payload");
   fs::path file = only_file(folder.path());
   const std::string whole = test::read_file(file);
@@ -96,10 +96,23 @@ TEST(KernelCache, EveryDamageIsSeen) {
   EXPECT_FALSE(missing_with(whole));
 }
 
-TEST(KernelCache, AnEntryOfAnotherVersionIsReplaced) {
+TEST(DiskCache, AnEntryOfAnotherKindIsAnotherEntry) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path());
-  std::string key = KernelCache::key({"k"});
+  std::string key = DiskCache::key({"k"});
+  DiskCache(folder.path()).put(key, payload);
+  DiskCache other(folder.path(), "result");
+  EXPECT_EQ(other.get(key), std::nullopt);
+  fs::copy_file(only_file(folder.path()), folder.path() / (key + ".result"));
+  EXPECT_EQ(other.get(key), std::nullopt) << "its first line has the kind";
+  other.put(key, "another payload");
+  EXPECT_EQ(other.get(key), "another payload");
+  EXPECT_EQ(DiskCache(folder.path()).get(key), payload);
+}
+
+TEST(DiskCache, AnEntryOfAnotherVersionIsReplaced) {
+  TemporaryFolder folder;
+  DiskCache cache(folder.path());
+  std::string key = DiskCache::key({"k"});
   cache.put(key, payload);
   fs::path file = only_file(folder.path());
   std::string other = test::read_file(file);
@@ -110,10 +123,10 @@ TEST(KernelCache, AnEntryOfAnotherVersionIsReplaced) {
   EXPECT_EQ(cache.get(key), payload);
 }
 
-TEST(KernelCache, AFolderInPlaceOfAnEntryIsNoEntryAndStays) {
+TEST(DiskCache, AFolderInPlaceOfAnEntryIsNoEntryAndStays) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path());
-  std::string key = KernelCache::key({"k"});
+  DiskCache cache(folder.path());
+  std::string key = DiskCache::key({"k"});
   cache.put(key, payload);
   fs::path file = only_file(folder.path());
   fs::remove(file);
@@ -129,14 +142,14 @@ TEST(KernelCache, AFolderInPlaceOfAnEntryIsNoEntryAndStays) {
   EXPECT_EQ(cache.note(), "");
 }
 
-TEST(KernelCache, OnAFullDiskKeepsWhatItHasAndGoesOnWhenThereIsRoom) {
+TEST(DiskCache, OnAFullDiskKeepsWhatItHasAndGoesOnWhenThereIsRoom) {
   TemporaryFolder folder;
   constexpr int not_allowed = 77;
   int status = test::in_child([&] {
     if (!test::make_small_disk(folder.path()))
       return not_allowed;
-    KernelCache cache(folder.path());
-    std::string first = KernelCache::key({"first"}), second = KernelCache::key({"second"});
+    DiskCache cache(folder.path());
+    std::string first = DiskCache::key({"first"}), second = DiskCache::key({"second"});
     std::string large(60000, 'x');
     cache.put(first, payload);
     cache.put(second, large);
@@ -153,16 +166,16 @@ TEST(KernelCache, OnAFullDiskKeepsWhatItHasAndGoesOnWhenThereIsRoom) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(KernelCache, OfAProcessThatEndsWhileItWritesHasNoNewEntry) {
+TEST(DiskCache, OfAProcessThatEndsWhileItWritesHasNoNewEntry) {
   TemporaryFolder folder;
-  std::string key = KernelCache::key({"k"});
+  std::string key = DiskCache::key({"k"});
   EXPECT_EQ(test::in_child([&] {
               test::limit_files(4096, true);
-              KernelCache(folder.path()).put(key, payload);
+              DiskCache(folder.path()).put(key, payload);
               return 0;
             }),
             128 + SIGXFSZ);
-  KernelCache cache(folder.path());
+  DiskCache cache(folder.path());
   EXPECT_EQ(cache.get(key), std::nullopt);
   cache.put(key, payload);
   EXPECT_EQ(cache.get(key), payload);
@@ -171,21 +184,21 @@ TEST(KernelCache, OfAProcessThatEndsWhileItWritesHasNoNewEntry) {
 }
 
 /// Entries of a process that is killed at any moment are there whole or not at all.
-TEST(KernelCache, OfKilledProcessesHasWholeEntries) {
+TEST(DiskCache, OfKilledProcessesHasWholeEntries) {
   TemporaryFolder folder;
-  auto key_of = [](int n) { return KernelCache::key({std::to_string(n)}); };
+  auto key_of = [](int n) { return DiskCache::key({std::to_string(n)}); };
   for (int round = 0; round < 10; ++round) {
     pid_t writer = fork();
     ASSERT_GE(writer, 0);
     if (writer == 0) {
-      KernelCache cache(folder.path());
+      DiskCache cache(folder.path());
       for (int n = 0;; n = (n + 1) % 20)
         cache.put(key_of(n), payload);
     }
     usleep(static_cast<useconds_t>(1000 + 731 * round));
     kill(writer, SIGKILL);
     waitpid(writer, nullptr, 0);
-    KernelCache cache(folder.path());
+    DiskCache cache(folder.path());
     for (int n = 0; n < 20; ++n) {
       auto entry = cache.get(key_of(n));
       EXPECT_EQ(entry.has_value(), fs::exists(folder.path() / (key_of(n) + ".kernel")));
@@ -194,68 +207,68 @@ TEST(KernelCache, OfKilledProcessesHasWholeEntries) {
   }
 }
 
-TEST(KernelCache, WorksWithoutAFolderThatCanBeWritten) {
+TEST(DiskCache, WorksWithoutAFolderThatCanBeWritten) {
   TemporaryFolder folder;
   std::ofstream(folder.path() / "file") << "\n";
-  KernelCache cache(folder.path() / "file" / "cache");
-  std::string key = KernelCache::key({"k"});
+  DiskCache cache(folder.path() / "file" / "cache");
+  std::string key = DiskCache::key({"k"});
   EXPECT_EQ(cache.note(), "");
   cache.put(key, payload);
   EXPECT_EQ(cache.get(key), std::nullopt);
   EXPECT_TRUE(says(cache.note(), "kernels are not cached: " + cache.directory().string() +
                                      " cannot be written (Not a directory); set NESTSMITH_CACHE"));
   EXPECT_TRUE(says(cache.why_not_writable(), "Not a directory"));
-  EXPECT_EQ(KernelCache(folder.path() / "file").why_not_writable(),
+  EXPECT_EQ(DiskCache(folder.path() / "file").why_not_writable(),
             (folder.path() / "file").string() + " is not a folder");
 }
 
-TEST(KernelCache, WithoutAFolderSaysSo) {
-  KernelCache cache("");
+TEST(DiskCache, WithoutAFolderSaysSo) {
+  DiskCache cache("");
   cache.put("k", payload);
   EXPECT_EQ(cache.get("k"), std::nullopt);
   EXPECT_EQ(cache.note(), "kernels are not cached: neither NESTSMITH_CACHE nor HOME is set");
 }
 
-TEST(KernelCache, LookingWhetherItCanBeWrittenLeavesNothing) {
+TEST(DiskCache, LookingWhetherItCanBeWrittenLeavesNothing) {
   TemporaryFolder folder;
-  EXPECT_EQ(KernelCache(folder.path() / "new/cache").why_not_writable(), "");
-  EXPECT_EQ(KernelCache(folder.path()).why_not_writable(), "");
+  EXPECT_EQ(DiskCache(folder.path() / "new/cache").why_not_writable(), "");
+  EXPECT_EQ(DiskCache(folder.path()).why_not_writable(), "");
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-TEST(KernelCache, LivesWhereTheEnvironmentSays) {
+TEST(DiskCache, LivesWhereTheEnvironmentSays) {
   ScopedVariable own("NESTSMITH_CACHE", "/own");
   ScopedVariable xdg("XDG_CACHE_HOME", "/xdg");
   ScopedVariable home("HOME", "/home/someone");
-  EXPECT_EQ(KernelCache::standard_directory(), "/own");
+  EXPECT_EQ(DiskCache::standard_directory(), "/own");
   ScopedVariable no_own("NESTSMITH_CACHE", std::nullopt);
-  EXPECT_EQ(KernelCache::standard_directory(), "/xdg/nestsmith");
+  EXPECT_EQ(DiskCache::standard_directory(), "/xdg/nestsmith");
   ScopedVariable relative("XDG_CACHE_HOME", "relative"); // to be ignored, says the XDG specification
-  EXPECT_EQ(KernelCache::standard_directory(), "/home/someone/.cache/nestsmith");
+  EXPECT_EQ(DiskCache::standard_directory(), "/home/someone/.cache/nestsmith");
   ScopedVariable no_home("HOME", std::nullopt);
-  EXPECT_EQ(KernelCache::standard_directory(), "");
+  EXPECT_EQ(DiskCache::standard_directory(), "");
 }
 
-TEST(KernelCache, ProcessesThatShareItSeeWholeEntries) {
+TEST(DiskCache, ProcessesThatShareItSeeWholeEntries) {
   TemporaryFolder folder;
-  std::string key = KernelCache::key({"k"});
+  std::string key = DiskCache::key({"k"});
   auto payload_of = [](int i) {
     return std::string(50000 + static_cast<std::size_t>(i), static_cast<char>('a' + i));
   };
-  KernelCache(folder.path()).put(key, payload_of(0));
+  DiskCache(folder.path()).put(key, payload_of(0));
   std::vector<pid_t> writers;
   for (int i = 0; i < 2; ++i) {
     pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      KernelCache cache(folder.path());
+      DiskCache cache(folder.path());
       for (int round = 0; round < 200; ++round)
         cache.put(key, payload_of(i));
       _exit(cache.note().empty() ? 0 : 1);
     }
     writers.push_back(child);
   }
-  KernelCache cache(folder.path());
+  DiskCache cache(folder.path());
   for (int round = 0; round < 200; ++round) {
     std::optional<std::string> entry = cache.get(key);
     ASSERT_TRUE(entry);

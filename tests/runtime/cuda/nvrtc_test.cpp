@@ -163,7 +163,7 @@ TEST_F(NvrtcTest, FindsTheHeadersThatASourceIncludes) {
 
 TEST_F(NvrtcTest, TakesACompiledKernelFromTheCache) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path());
+  DiskCache cache(folder.path());
   std::string source = hungry("__launch_bounds__(1024, 2)");
   Compiled first = nvrtc->compile(source, "hungry", "sm_80", &cache);
   Compiled second = nvrtc->compile(source, "hungry", "sm_80", &cache);
@@ -185,7 +185,7 @@ TEST_F(NvrtcTest, TakesACompiledKernelFromTheCache) {
 
 TEST_F(NvrtcTest, CompilesAnewWhereTheCacheIsDamagedOrCannotBeWritten) {
   TemporaryFolder folder;
-  KernelCache cache(folder.path() / "cache");
+  DiskCache cache(folder.path() / "cache");
   nvrtc->compile(plain, "plain", "sm_80", &cache);
   for (const auto &entry : fs::directory_iterator(folder.path() / "cache"))
     fs::resize_file(entry.path(), 200);
@@ -193,7 +193,7 @@ TEST_F(NvrtcTest, CompilesAnewWhereTheCacheIsDamagedOrCannotBeWritten) {
   EXPECT_TRUE(nvrtc->compile(plain, "plain", "sm_80", &cache).from_cache);
 
   std::ofstream(folder.path() / "file") << "\n";
-  KernelCache none(folder.path() / "file");
+  DiskCache none(folder.path() / "file");
   EXPECT_GT(nvrtc->compile(plain, "plain", "sm_80", &none).registers, 0);
   EXPECT_TRUE(says(none.note(), "kernels are not cached"));
 }
