@@ -105,6 +105,29 @@ void set_occupancy(KernelAnalysis &analysis, const Gpu &gpu) {
                                 analysis.kernel.shared_bytes));
 }
 
+/// The counts, with the sums in registers, and the line of each access.
+void set_counters(KernelAnalysis &analysis, const CudaText &cuda, const std::vector<Scalar> &scalars,
+                  const AnalysisOptions &options, const KernelFigures *known) {
+  auto count = [&](const model::Counters *before) {
+    auto counters = before ? model::counted_before(analysis.kernel, scalars, *before)
+                           : model::count(analysis.kernel, scalars, {options.max_blocks, options.host_threads});
+    internal_check(counters.has_value(), "the known figures are those of an equal kernel");
+    return *std::move(counters);
+  };
+  SumsInRegisters sums = sums_in_registers(analysis.kernel);
+  if (!sums.buffers.empty()) {
+    internal_check(!known || known->lowered, "the known figures are those of an equal kernel");
+    analysis.lowered = count(known ? &*known->lowered : nullptr);
+    analysis.kernel = std::move(sums.kernel);
+    analysis.sums_moved = std::move(sums.buffers);
+  }
+  analysis.counters = count(known ? &known->counters : nullptr);
+  for (const model::AccessCounts &access : analysis.counters.accesses) {
+    auto from = sums.origin.find(access.stmt.get());
+    analysis.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
+  }
+}
+
 /// The bytes of the operands and the result, each moved once.
 double needed_bytes(const Program &source) {
   double bytes = 0;
@@ -320,32 +343,29 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
     if (n < compiled.size())
       analysis.compiled = compiled[n];
     set_occupancy(analysis, gpu);
+    const KernelFigures *known = n < options.known.size() ? &options.known[n] : nullptr;
     std::vector<Scalar> scalars = ones(analysis.kernel);
-    auto count = [&] {
-      return model::count(analysis.kernel, scalars, {options.max_blocks, options.host_threads});
-    };
-    analysis.counters = count();
-    SumsInRegisters sums = sums_in_registers(analysis.kernel);
-    if (!sums.buffers.empty()) {
-      analysis.lowered = std::move(analysis.counters);
-      analysis.kernel = std::move(sums.kernel);
-      analysis.sums_moved = std::move(sums.buffers);
-      analysis.counters = count();
-    }
-    for (const model::AccessCounts &access : analysis.counters.accesses) {
-      auto from = sums.origin.find(access.stmt.get());
-      analysis.lines.push_back(cuda.line(from == sums.origin.end() ? access.stmt : from->second));
-    }
+    set_counters(analysis, cuda, scalars, options, known);
     analysis.waves = waves(gpu, analysis.occupancy, static_cast<std::int64_t>(analysis.counters.blocks));
     model::MemorySystem system{gpu.sms, analysis.occupancy.blocks, l1_bytes_left(gpu, analysis.occupancy),
                                gpu.l2_bytes, gpu.l2_partitions};
+    internal_check(!known || known->memory.accesses.size() == analysis.counters.accesses.size(),
+                   "the known figures are those of an equal kernel");
     analysis.memory =
-        model::traffic(analysis.kernel, scalars, analysis.counters, system, {options.max_requests});
+        known ? known->memory
+              : model::traffic(analysis.kernel, scalars, analysis.counters, system, {options.max_requests});
     analysis.bounds = bounds_of(analysis, gpu);
-    analysis.estimated_seconds = model::estimated_seconds(analysis, gpu);
+    analysis.estimated_seconds = known ? known->estimated_seconds : model::estimated_seconds(analysis, gpu);
     result.kernels.push_back(std::move(analysis));
   }
   return result;
+}
+
+std::vector<KernelFigures> figures_of(const PlanAnalysis &analysis) {
+  std::vector<KernelFigures> figures;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    figures.push_back({kernel.counters, kernel.lowered, kernel.memory, kernel.estimated_seconds});
+  return figures;
 }
 
 } // namespace nestsmith

@@ -134,10 +134,21 @@ struct PlanAnalysis {
   bool sampled() const;
 };
 
+/// The figures of a kernel for which `analyse` executes it.
+struct KernelFigures {
+  /// As in `KernelAnalysis`. The statements, loads and buffers of the accesses are not used.
+  model::Counters counters;
+  std::optional<model::Counters> lowered;
+  model::TrafficResult memory;
+  double estimated_seconds = 0;
+};
+
 struct AnalysisOptions {
   std::uint64_t max_blocks = 64;          ///< maximum number of blocks to execute for the counts; 0: all
   std::uint64_t max_requests = 5'000'000; ///< `TrafficOptions::max_requests`
   unsigned host_threads = 0;
+  /// The figures of an equal analysis, which are not computed again: one element for each kernel, or none.
+  std::vector<KernelFigures> known = {};
 };
 
 /// Returns the value 1 for each scalar parameter. The counters execute the kernel with these values.
@@ -148,6 +159,9 @@ std::vector<Scalar> ones(const kernel::Kernel &kernel);
 /// the arrays do not fit in the GPU's memory, or an SM cannot hold a block.
 PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
                      const std::vector<KernelResources> &compiled, const AnalysisOptions &options = {});
+
+/// The value of `AnalysisOptions::known` for an analysis equal to this one.
+std::vector<KernelFigures> figures_of(const PlanAnalysis &analysis);
 
 /// The occupancy if only threads, blocks and shared memory limit it. For builds without an occupancy
 /// calculator.

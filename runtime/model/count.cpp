@@ -198,10 +198,8 @@ bool holds(const GridSample &sample, const Counted &counted, Memory &memory) {
   return true;
 }
 
-} // namespace
-
-Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
-  Memory memory(kernel);
+/// Allocates the parameters in `memory` if the kernel depends on their values.
+Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, Memory &memory) {
   Counted counted;
   // Loops are unrolled about as far as by a compiler, because the model merges loads as a compiler does.
   constexpr std::int64_t unroll = 2048;
@@ -216,6 +214,14 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
     counted.counting = Counting(false);
     counted.program = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &counted.counting});
   }
+  return counted;
+}
+
+} // namespace
+
+Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
+  Memory memory(kernel);
+  Counted counted = decoded(kernel, scalars, memory);
   auto all = static_cast<std::uint64_t>(counted.program.blocks);
   bool estimated = false;
   std::vector<Chosen> blocks;
@@ -232,6 +238,22 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
   counters.counted = blocks.size();
   counters.estimated = estimated;
   return counters;
+}
+
+std::optional<Counters> counted_before(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                                       Counters counts) {
+  Memory memory(kernel);
+  Counted counted = decoded(kernel, scalars, memory);
+  Counters none = run_blocks(counted, memory, {}, 1);
+  if (none.accesses.size() != counts.accesses.size())
+    return std::nullopt;
+  for (std::size_t n = 0; n < counts.accesses.size(); ++n) {
+    RequestSums sums = counts.accesses[n], merged = counts.accesses[n].merged;
+    counts.accesses[n] = std::move(none.accesses[n]);
+    static_cast<RequestSums &>(counts.accesses[n]) = sums;
+    counts.accesses[n].merged = merged;
+  }
+  return counts;
 }
 
 void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars, std::uint64_t block,

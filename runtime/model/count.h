@@ -25,6 +25,11 @@ struct CountOptions {
 /// conditions depend on loaded values, the counter assumes that all memory is zero.
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options = {});
 
+/// `counts` with the statements, loads and buffers of `kernel`. They must be the counts of an equal kernel;
+/// their own statements, loads and buffers are ignored. None if the kernel has another number of accesses.
+std::optional<Counters> counted_before(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                                       Counters counts);
+
 /// A request of `each_request`: the number of its access in `count(...).accesses`, and its warp. `lanes`
 /// computes the addresses.
 struct VisitedRequest {
