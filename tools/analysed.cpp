@@ -112,9 +112,10 @@ Prepared prepare(const Context &context, Choice choice, const Gpu &gpu) {
   return {std::move(scheduled), std::move(plan), std::move(compiled), note};
 }
 
-Analysed analyse(Prepared prepared, const Gpu &gpu) {
-  Program source = prepared.scheduled.source();
-  PlanAnalysis analysis = nestsmith::analyse(source, prepared.plan, gpu, prepared.compiled);
+Analysed analyse(Prepared prepared, const Gpu &gpu, ResultCache *results) {
+  PlanAnalysis analysis =
+      results ? results->analyse(prepared.scheduled, prepared.plan, gpu, prepared.compiled)
+              : nestsmith::analyse(prepared.scheduled.source(), prepared.plan, gpu, prepared.compiled);
   return {std::move(prepared.scheduled), std::move(analysis), std::move(prepared.note)};
 }
 

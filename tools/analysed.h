@@ -4,6 +4,7 @@
 
 #include "runtime/model/analysis.h"
 #include "runtime/model/explain.h"
+#include "tools/result_cache.h"
 #include "tools/rung_choice.h"
 
 #include <optional>
@@ -46,7 +47,8 @@ struct Analysed {
   PlanAnalysis analysis;
   std::string note;
 };
-Analysed analyse(Prepared prepared, const Gpu &gpu);
+/// Reuses an analysis of `results`, if it is not null.
+Analysed analyse(Prepared prepared, const Gpu &gpu, ResultCache *results = nullptr);
 /// Analyses both concurrently.
 std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 

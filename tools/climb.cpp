@@ -74,9 +74,15 @@ void Climb::run(const Scheduled &scheduled, Climbed &result) {
   Arch arch = machine_.simulated() ? machine_.target.arch : machine_.device->info().arch();
   result.compiled = compile_if_possible(plan, arch, compiler_note_);
   analyse_plan(scheduled, packed, result);
-  result.check = checker_.check(scheduled.schedule.source(), plan, *machine_.executor);
+  result.check = check(scheduled, plan);
   if (!machine_.simulated())
     measure(scheduled, packed, result);
+}
+
+/// A check on a GPU is never reused: the rung must run there anyway to be measured.
+CheckResult Climb::check(const Scheduled &scheduled, const kernel::Plan &plan) {
+  auto compute = [&] { return checker_.check(scheduled.schedule.source(), plan, *machine_.executor); };
+  return results_ && machine_.simulated() ? results_->check(scheduled, plan, compute) : compute();
 }
 
 const Gpu *Climb::analysed_gpu() const {
@@ -93,8 +99,9 @@ void Climb::analyse_plan(const Scheduled &scheduled, const kernel::Plan &plan, C
     return;
   std::vector<KernelResources> resources(result.compiled.begin(), result.compiled.end());
   try {
-    result.analysis = nestsmith::analyse(scheduled.source(), plan, *gpu, resources,
-                                         {.max_blocks = 32, .max_requests = 2'000'000});
+    AnalysisOptions options{.max_blocks = 32, .max_requests = 2'000'000};
+    result.analysis = results_ ? results_->analyse(scheduled, plan, *gpu, resources, options)
+                               : nestsmith::analyse(scheduled.source(), plan, *gpu, resources, options);
   } catch (const UserError &error) {
     if (error.code() != ExitCode::usage)
       throw;

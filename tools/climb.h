@@ -7,6 +7,7 @@
 #include "runtime/model/analysis.h"
 #include "tools/failure.h"
 #include "tools/machine.h"
+#include "tools/result_cache.h"
 #include "tools/rung_choice.h"
 
 #include <map>
@@ -52,8 +53,9 @@ struct Climbed {
 
 class Climb {
 public:
-  Climb(const Context &context, Machine &machine)
-      : context_(context), machine_(machine), checker_(machine.multiplier.get()) {}
+  /// Reuses results of `results`, if it is not null. It must outlive the climb.
+  Climb(const Context &context, Machine &machine, ResultCache *results = nullptr)
+      : context_(context), machine_(machine), results_(results), checker_(machine.multiplier.get()) {}
   /// A failure of the rung is part of the result. Throws UserError if the options are invalid.
   Planned plan(const Choice &choice) const;
   /// The same for all rungs. Throws UserError if a mistake in the command line prevents every rung from
@@ -70,12 +72,14 @@ public:
 
 private:
   void run(const Scheduled &scheduled, Climbed &result);
+  CheckResult check(const Scheduled &scheduled, const kernel::Plan &plan);
   void analyse_plan(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result);
   void measure(const Scheduled &scheduled, const kernel::Plan &plan, Climbed &result);
   std::optional<double> cublas_ms(const Program &source, const Inputs &inputs);
 
   const Context &context_;
   Machine &machine_;
+  ResultCache *results_;
   Checker checker_;
   std::string compiler_note_, cublas_note_, cublas_name_;
   std::unique_ptr<cuda::Cublas> cublas_;

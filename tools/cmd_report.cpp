@@ -9,6 +9,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 
 namespace nestsmith::cli {
 
@@ -59,15 +60,32 @@ struct Written {
   std::string path;
   std::size_t bytes = 0;
   std::vector<Climbed> rows;
+  Reused reused;
 };
+
+/// The results that pages reuse; null with --no-cache.
+std::unique_ptr<ResultCache> earlier_results(const Context &context) {
+  return context.arguments.has("no-cache") ? nullptr : std::make_unique<ResultCache>();
+}
 
 Written write(const Context &context, const Page &page, const std::string &path) {
   std::string text = write_page(page, chosen_language(context));
   write_file(path, text);
-  Written written{path, text.size(), {}};
+  Written written{path, text.size(), {}, page.reused};
   for (const report::PageRung &rung : page.rungs)
     written.rows.push_back(rung.climbed);
   return written;
+}
+
+std::string counted(std::size_t count, const char *thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string reused_text(const Reused &reused) {
+  return reused.checks + reused.analyses == 0
+             ? ""
+             : fmt::format("; {} and {} of earlier calls reused", counted(reused.checks, "check"),
+                           reused.analyses == 1 ? "1 analysis" : fmt::format("{} analyses", reused.analyses));
 }
 
 void announce(const Context &context, const Written &file) {
@@ -78,12 +96,14 @@ void announce(const Context &context, const Written &file) {
             json.attribute("bytes", static_cast<std::int64_t>(file.bytes));
             json.attribute("rungs", static_cast<std::int64_t>(file.rows.size()));
             json.attribute("passed", code_of(file.rows) == ExitCode::good);
+            json.attribute("checks_reused", static_cast<std::int64_t>(file.reused.checks));
+            json.attribute("analyses_reused", static_cast<std::int64_t>(file.reused.analyses));
           });
         }) +
         "\n");
   else
-    out(folded_lines(fmt::format("{}: {} rung{}, {:.0f} kB\n", file.path, file.rows.size(),
-                                 file.rows.size() == 1 ? "" : "s", static_cast<double>(file.bytes) * 1e-3)));
+    out(folded_lines(fmt::format("{}: {}, {:.0f} kB{}\n", file.path, counted(file.rows.size(), "rung"),
+                                 static_cast<double>(file.bytes) * 1e-3, reused_text(file.reused))));
 }
 
 /// The name of a tutorial's page. A tutorial of a user may have any name.
@@ -110,12 +130,13 @@ ExitCode write_site(const Context &context, const std::string &folder) {
       tutorials.push_back(rung.tutorial);
   std::vector<report::SitePage> pages;
   std::vector<Climbed> rows;
+  std::unique_ptr<ResultCache> results = earlier_results(context);
   for (const std::string &tutorial : tutorials) {
     std::vector<Choice> choices;
     for (const Rung &rung : context.rungs)
       if (rung.tutorial == tutorial)
         choices.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
-    Page page = report::gather(context, choices);
+    Page page = report::gather(context, choices, results.get());
     page.index = "index.html";
     Written written = write(context, page, path(file_name(tutorial)));
     announce(context, written);
@@ -124,7 +145,7 @@ ExitCode write_site(const Context &context, const std::string &folder) {
   }
   std::string index = write_index(pages, chosen_language(context));
   write_file(path("index.html"), index);
-  announce(context, {path("index.html"), index.size(), rows});
+  announce(context, {path("index.html"), index.size(), rows, {}});
   return code_of(rows);
 }
 
@@ -138,7 +159,8 @@ ExitCode run(const Context &context) {
     throw UserError(ExitCode::usage, "'report' writes a file; name it, as in -o report.html");
   std::vector<Choice> choices = chosen_rungs(context);
   check_writable(*path);
-  Written written = write(context, report::gather(context, std::move(choices)), *path);
+  std::unique_ptr<ResultCache> results = earlier_results(context);
+  Written written = write(context, report::gather(context, std::move(choices), results.get()), *path);
   announce(context, written);
   return code_of(written.rows);
 }
@@ -164,7 +186,8 @@ Command report_command() {
        set_option(),
        table_option(),
        device_option(),
-       arch_option()},
+       arch_option(),
+       {"no-cache", "", "check and analyse each rung again, also if an earlier call has the result"}},
       "The page needs no network and no other file. It has the results of run, the predictions of explain, and "
       "a slider through the directives of each rung, with the program, the kernel and the CUDA C after each "
       "directive.\n\n"

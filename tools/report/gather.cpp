@@ -26,8 +26,9 @@ std::optional<Tutorial> tutorial_of(const Context &context, const std::vector<Ch
   return std::nullopt;
 }
 
-void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung) {
-  Failure failure = failure_of([&] { rung.model = analyse(prepare(context, rung.planned.choice, gpu), gpu); });
+void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, ResultCache *results) {
+  Failure failure =
+      failure_of([&] { rung.model = analyse(prepare(context, rung.planned.choice, gpu), gpu, results); });
   rung.model_note = rung.model ? rung.model->note : failure.message;
   if (rung.model)
     rung.words = in_words(rung.model->analysis);
@@ -40,7 +41,7 @@ Against against(const std::string &name, const PlanAnalysis &before, const PlanA
 
 /// Compares with the last rung before it that was analysed. Compares the first one with the previous rung of
 /// the tutorial.
-void compare(const Context &context, const Page &page, std::size_t n, PageRung &rung) {
+void compare(const Context &context, const Page &page, std::size_t n, PageRung &rung, ResultCache *results) {
   if (!rung.model)
     return;
   std::size_t end = n;
@@ -54,7 +55,7 @@ void compare(const Context &context, const Page &page, std::size_t n, PageRung &
     std::optional<Prepared> baseline =
         prepare_baseline(context, rung.model->scheduled, page.gpu.gpu, rung.model_note);
     if (baseline) {
-      Analysed analysed = analyse(std::move(*baseline), page.gpu.gpu);
+      Analysed analysed = analyse(std::move(*baseline), page.gpu.gpu, results);
       rung.against = against(analysed.scheduled.choice.name, analysed.analysis, rung.model->analysis, {});
     }
   }
@@ -96,7 +97,7 @@ std::vector<std::string> notes_of(const Context &context, const Climb &climb, co
 
 } // namespace
 
-Page gather(const Context &context, std::vector<Choice> choices) {
+Page gather(const Context &context, std::vector<Choice> choices, ResultCache *results) {
   Page page;
   page.tutorial = tutorial_of(context, choices);
   std::vector<std::string> names;
@@ -114,7 +115,9 @@ Page gather(const Context &context, std::vector<Choice> choices) {
     machine.target = target_of(page.gpu.gpu);
   }
   page.measured = !machine.simulated();
-  Climb climb(context, machine);
+  auto reused = [&] { return results ? results->reused() : Reused(); };
+  const Reused at_first = reused();
+  Climb climb(context, machine, results);
   for (Planned &planned : climb.plan_all(choices)) {
     PageRung &rung = page.rungs.emplace_back();
     rung.name = planned.choice.name;
@@ -127,23 +130,28 @@ Page gather(const Context &context, std::vector<Choice> choices) {
   Progress progress;
   for (std::size_t n = 0; n < page.rungs.size(); ++n) {
     PageRung &rung = page.rungs[n];
+    std::string stages;
     auto show = [&](const char *stage) {
-      progress.show(fmt::format("{} of {}: {}: {} …", n + 1, page.rungs.size(), rung.name, stage));
+      progress.show(fmt::format("{} of {}: {}: {}{} …", n + 1, page.rungs.size(), rung.name, stages, stage));
     };
     show("run");
+    std::size_t before = reused().checks;
     rung.climbed = climb.run(rung.planned);
+    if (reused().checks > before)
+      stages = "run reused, ";
     if (const PublishedTable *table = published_table(context, rung.name);
         rung.published && std::ranges::find(page.published, table) == page.published.end())
       page.published.push_back(table);
     if (!rung.planned.scheduled)
       continue;
     show("explain");
-    explain_rung(context, page.gpu.gpu, rung);
-    compare(context, page, n, rung);
+    explain_rung(context, page.gpu.gpu, rung, results);
+    compare(context, page, n, rung, results);
     show("steps");
     rung.steps = steps_of(rung.planned.scheduled->schedule);
   }
   progress.clear();
+  page.reused = {reused().checks - at_first.checks, reused().analyses - at_first.analyses};
   page.cublas_name = climb.cublas_name();
   page.table = table_of(context, machine, climb, page);
   page.notes = notes_of(context, climb, page);

@@ -54,9 +54,11 @@ struct Page {
   std::vector<std::string> notes;
   bool compares = false; ///< the page compares its two rungs
   std::string index;     ///< on a site: the file of the index
+  Reused reused;         ///< the page does not show it, so that it does not depend on earlier calls
 };
 
-/// Runs, explains and steps through the rungs, with progress on stderr. Throws UserError as `run` does.
-Page gather(const Context &context, std::vector<Choice> choices);
+/// Runs, explains and steps through the rungs, with progress on stderr. Reuses results of `results`, if it is
+/// not null. Throws UserError as `run` does.
+Page gather(const Context &context, std::vector<Choice> choices, ResultCache *results);
 
 } // namespace nestsmith::cli::report
