@@ -210,6 +210,57 @@ TEST(Report, AMeasuredClimbIsComparedWithCublas) {
   EXPECT_FALSE(has(text, "at most"));
 }
 
+/// A product with a transposed operand has a time of cuBLAS of its own.
+TEST(Report, EachMeasuredRungIsComparedWithItsOwnProductOfCublas) {
+  Page page;
+  page.measured = true;
+  page.cublas_name = "cuBLAS 13.0.2, default";
+  page.gpu.gpu = gpus().front();
+  auto add = [&](const char *name, double ms, std::optional<double> cublas_ms) -> PageRung & {
+    PageRung &rung = page.rungs.emplace_back();
+    rung.name = name;
+    rung.climbed.operations = 2e9;
+    rung.climbed.ms = cuda::spread_of({ms});
+    rung.climbed.cublas_ms = cublas_ms;
+    return rung;
+  };
+  add("plain", 2, 0.5);
+  add("transposed", 1, 1);
+  add("of integers", 4, std::nullopt);
+  add("broken", 0.1, 0.5).climbed.code = ExitCode::wrong_result;
+  std::string text = write_page(page, Language::en);
+  EXPECT_TRUE(has(text, "plain: 1 TFLOP/s; cuBLAS 13.0.2, default: 4 TFLOP/s</title>"));
+  EXPECT_TRUE(has(text, "transposed: 2 TFLOP/s; cuBLAS 13.0.2, default: 2 TFLOP/s</title>"));
+  EXPECT_TRUE(has(text, "of integers: 500 GFLOP/s</title>"));
+  EXPECT_TRUE(has(text, "broken: –; cuBLAS")) << "a wrong result has no rate";
+  EXPECT_TRUE(has(text, "cuBLAS 13.0.2, default: 2 TFLOP/s – 4 TFLOP/s")) << "the legend";
+  EXPECT_TRUE(has(text, "<line x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"22\" class=\"cublas\">"));
+}
+
+TEST(Report, ARateOfAnotherGpuIsNotUnderTheRoof) {
+  Page page;
+  page.measured = page.same_gpu = true;
+  page.gpu.gpu = gpus().front();
+  PageRung &rung = page.rungs.emplace_back();
+  Knobs knobs;
+  cli::Scheduled scheduled =
+      schedule_at(cli::choose_rung(builtin_rungs(), "tiling/shared"), {64, 64, 64}, DType::f32, {}, knobs);
+  PlanAnalysis analysis = analyse(scheduled.source(), scheduled.plan(), page.gpu.gpu, {});
+  rung.model = cli::Analysed{std::move(scheduled), std::move(analysis), ""};
+  rung.climbed.operations = 2 * 64 * 64 * 64;
+  rung.climbed.ms = cuda::spread_of({1});
+  const std::string measured = cli::report::rate_text(rung.climbed.gflops() * 1e9),
+                    bound = "at most " + cli::report::rate_text(cli::report::rate_at_least_time(rung));
+  std::string text = roofline_section(page, Language::en).markup();
+  EXPECT_TRUE(has(text, "<td>" + measured + "</td>"));
+  EXPECT_FALSE(has(text, "at most"));
+  page.same_gpu = false;
+  text = roofline_section(page, Language::en).markup();
+  EXPECT_TRUE(has(text, "<td>" + bound + "</td>"));
+  EXPECT_FALSE(has(text, measured));
+  EXPECT_TRUE(has(climb_section(page, Language::en).markup(), "<span>" + measured + "</span>"));
+}
+
 TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   TemporaryFolder folder;
   std::vector<Rung> rungs = own;

@@ -25,11 +25,16 @@ const PublishedTable *published_of(const Page &page, const PageRung &rung) {
   return nullptr;
 }
 
+/// The measured rate of cuBLAS for the product of a rung, in FLOP/s; 0: not known. Rungs of one problem can
+/// have different rates, because a transposed operand is another product.
+double cublas_rate(const PageRung &rung) {
+  return rung.climbed.cublas_ms ? rung.climbed.operations / (*rung.climbed.cublas_ms * 1e-3) : 0;
+}
+
 /// Rungs of one problem, with the marks of their chart.
 struct Panel {
   std::string problem;
   std::vector<std::size_t> rungs;
-  double cublas = 0; ///< measured; 0: not known
   const PublishedTable *published = nullptr;
   double most = 0; ///< end of the scale, in FLOP/s
 };
@@ -43,9 +48,7 @@ std::vector<Panel> panels_of(const Page &page) {
       panels.push_back({problem, {}});
     Panel &panel = panels.back();
     panel.rungs.push_back(n);
-    if (rung.climbed.cublas_ms)
-      panel.cublas = rung.climbed.operations / (*rung.climbed.cublas_ms * 1e-3);
-    panel.most = std::max({panel.most, rate_of(page, rung), panel.cublas});
+    panel.most = std::max({panel.most, rate_of(page, rung), cublas_rate(rung)});
     if (const PublishedTable *table = published_of(page, rung)) {
       panel.published = table;
       for (const PublishedFigure &figure : rung.published->figures)
@@ -77,7 +80,7 @@ std::string published_text(const PublishedTable &table, const PublishedRow &row)
 
 /// The rate at the estimated time of the model, with latency, barriers and waves; 0 if there is no estimate.
 double estimated_rate(const Page &page, const PageRung &rung) {
-  if (page.measured || !rung.model)
+  if (page.measured || rate_of(page, rung) == 0)
     return 0;
   const PlanAnalysis &analysis = rung.model->analysis;
   return analysis.estimated_seconds() > analysis.seconds()
@@ -107,8 +110,10 @@ Html bar(const Page &page, const Panel &panel, std::size_t n, Language language)
       marks += diamond(percent(rate_of(*panel.published, figure) / scale));
   }
   Html lines;
-  if (panel.cublas > 0)
-    lines += vertical(percent(panel.cublas / scale), "cublas");
+  if (double cublas = cublas_rate(rung); cublas > 0) {
+    title += fmt::format("; {}: {}", page.cublas_name, rate_text(cublas));
+    lines += vertical(percent(cublas / scale), "cublas");
+  }
   if (const PublishedRow *cublas = panel.published ? panel.published->find("") : nullptr)
     for (const PublishedFigure &figure : cublas->figures)
       lines += vertical(percent(rate_of(*panel.published, figure) / scale), "cublas published");
@@ -132,6 +137,18 @@ Html legend_item(const Html &sample, const std::string &text) {
                         " ", text});
 }
 
+/// "401 TFLOP/s – 412 TFLOP/s", or one rate; empty if cuBLAS was not measured.
+std::string cublas_rates(const Page &page, const Panel &panel) {
+  double least = 0, most = 0;
+  for (std::size_t n : panel.rungs)
+    if (double rate = cublas_rate(page.rungs[n]); rate > 0) {
+      least = least == 0 ? rate : std::min(least, rate);
+      most = std::max(most, rate);
+    }
+  std::string low = rate_text(least), high = rate_text(most);
+  return most == 0 ? "" : low == high ? low : fmt::format("{} – {}", low, high);
+}
+
 Html legend(const Page &page, const Panel &panel, Language language) {
   Html items = legend_item(element("rect", {{"class", page.measured ? "measured" : "modelled"},
                                             {"x", "1"},
@@ -143,9 +160,8 @@ Html legend(const Page &page, const Panel &panel, Language language) {
     items += legend_item(
         element("rect", {{"class", "estimated"}, {"x", "1"}, {"width", "22"}, {"y", "6"}, {"height", "10"}}),
         std::string(say(Label::estimate, language)));
-  if (panel.cublas > 0)
-    items +=
-        legend_item(vertical("12", "cublas"), fmt::format("{}: {}", page.cublas_name, rate_text(panel.cublas)));
+  if (std::string rates = cublas_rates(page, panel); !rates.empty())
+    items += legend_item(vertical("12", "cublas"), fmt::format("{}: {}", page.cublas_name, rates));
   if (panel.published) {
     items += legend_item(diamond("12"), say(Label::published_mark, language, panel.published->source));
     if (const PublishedRow *cublas = panel.published->find(""))
@@ -157,10 +173,14 @@ Html legend(const Page &page, const Panel &panel, Language language) {
 
 } // namespace
 
-double rate_of(const Page &page, const PageRung &rung) {
-  if (page.measured)
-    return rung.climbed.gflops() * 1e9;
+double rate_at_least_time(const PageRung &rung) {
   return rung.model ? operation_count(rung.model->scheduled.source()) / rung.model->analysis.seconds() : 0;
+}
+
+double rate_of(const Page &page, const PageRung &rung) {
+  if (rung.climbed.code == ExitCode::wrong_result)
+    return 0;
+  return page.measured ? rung.climbed.gflops() * 1e9 : rate_at_least_time(rung);
 }
 
 std::string source_of_rates(const Page &page, Language language) {

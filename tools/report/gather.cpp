@@ -66,13 +66,15 @@ PageTable table_of(const Context &context, const Machine &machine, const Climb &
   for (const PageRung &rung : page.rungs)
     planned.push_back(rung.planned);
   constexpr std::size_t all_columns = 10'000;
-  RunTable run_table(facts_of(context, planned, machine), all_columns, Style(Colour::never));
+  RunTableFacts facts = facts_of(context, planned, machine);
+  RunTable run_table(facts, all_columns, Style(Colour::never));
   PageTable table{run_table.titles(), {}};
   for (std::size_t n = 0; n < page.rungs.size(); ++n)
     table.rows.push_back(run_table.cells(n, page.rungs[n].climbed));
   auto compared =
       std::ranges::find_if(page.rungs, [](const PageRung &rung) { return rung.climbed.cublas_ms.has_value(); });
-  if (compared != page.rungs.end())
+  bool one = std::ranges::count(facts.problems, facts.problems.front()) == std::ssize(facts.problems);
+  if (compared != page.rungs.end() && one)
     table.rows.push_back(run_table.cublas_cells(climb.cublas_name(), compared->climbed));
   return table;
 }
@@ -115,6 +117,7 @@ Page gather(const Context &context, std::vector<Choice> choices, ResultCache *re
     machine.target = target_of(page.gpu.gpu);
   }
   page.measured = !machine.simulated();
+  page.same_gpu = page.measured && machine.device->info().name == page.gpu.gpu.product;
   auto reused = [&] { return results ? results->reused() : Reused(); };
   const Reused at_first = reused();
   Climb climb(context, machine, results);

@@ -38,7 +38,8 @@ struct PageRung {
 /// The table of `run`.
 struct PageTable {
   std::vector<std::string> titles;
-  std::vector<std::vector<std::string>> rows; ///< one for each rung, and one for cuBLAS if it was measured
+  std::vector<std::vector<std::string>>
+      rows; ///< one for each rung, and one for cuBLAS if it was measured for one problem
 };
 
 struct Page {
@@ -48,7 +49,8 @@ struct Page {
   PageTable table;
   std::string where; ///< the machine of `run`
   bool measured = false;
-  ChosenGpu gpu; ///< of the analyses
+  bool same_gpu = false; ///< measured on the GPU of the analyses
+  ChosenGpu gpu;         ///< of the analyses
   std::string cublas_name;
   std::vector<const PublishedTable *> published;
   std::vector<std::string> notes;

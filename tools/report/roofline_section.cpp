@@ -145,12 +145,18 @@ Html drawn(const std::vector<Point> &points, const Axes &axes) {
   return result;
 }
 
+/// A rate that was measured on another GPU cannot be compared with the roof of this one.
+double rate_under_roof(const Page &page, const PageRung &rung) {
+  return page.measured && !page.same_gpu && rate_of(page, rung) > 0 ? rate_at_least_time(rung)
+                                                                    : rate_of(page, rung);
+}
+
 std::vector<Point> points_of(const Page &page) {
   std::vector<Point> points;
   for (std::size_t n = 0; n < page.rungs.size(); ++n)
     if (const PageRung &rung = page.rungs[n]; rung.model) {
       const PlanAnalysis &analysis = rung.model->analysis;
-      Point point{n, analysis.dram_intensity(), analysis.asked_intensity(), rate_of(page, rung)};
+      Point point{n, analysis.dram_intensity(), analysis.asked_intensity(), rate_under_roof(page, rung)};
       if (std::isfinite(point.dram) && std::isfinite(point.asked) && point.dram > 0 && point.asked > 0 &&
           point.rate > 0)
         points.push_back(point);
@@ -183,7 +189,7 @@ Html roofline_section(const Page &page, Language language) {
     limits += drawn(axes, roof);
   for (const Point &point : points) {
     std::string rate =
-        page.measured ? rate_text(point.rate) : say(Label::at_most, language, rate_text(point.rate));
+        page.same_gpu ? rate_text(point.rate) : say(Label::at_most, language, rate_text(point.rate));
     std::string said = fmt::format("{}: {} {}, {} {}, {}", page.rungs[point.rung].name, number_text(point.dram),
                                    say(Label::at_dram, language), number_text(point.asked),
                                    say(Label::at_requests, language), rate);

@@ -43,9 +43,11 @@ std::string source_of_rates(const Page &page, Language language);
 std::string write_index(const std::vector<SitePage> &pages, Language language);
 SitePage site_page(const Page &page, const std::string &file, Language language);
 
-/// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known.
+/// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known, or the result is
+/// wrong.
 double rate_of(const Page &page, const PageRung &rung);
-std::string rate_text(double flops); ///< "1.25 TFLOP/s"
+double rate_at_least_time(const PageRung &rung); ///< 0: no analysis
+std::string rate_text(double flops);             ///< "1.25 TFLOP/s"
 /// "f32 2048x2048x2048": the problem at which a rung has this rate.
 std::string problem_of(const Page &page, const PageRung &rung);
 /// The identifier of the section of rung number `n`.
