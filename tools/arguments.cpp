@@ -84,8 +84,9 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
         refuse(fmt::format("option '{}' needs a value: {} {}", spelled, spelled, option->value));
       value = words[++n];
     }
-    if (option->value == "FILE" && value.empty())
-      refuse(fmt::format("option '{}' needs a file's path, got ''", spelled));
+    if ((option->value == "FILE" || option->value == "FOLDER") && value.empty())
+      refuse(fmt::format("option '{}' needs a {}'s path, got ''", spelled,
+                         option->value == "FILE" ? "file" : "folder"));
     if (option->list)
       check_list(*option, spelled, value);
     else if (!option->choices.empty() && std::ranges::find(option->choices, value) == option->choices.end())

@@ -84,7 +84,7 @@ std::string counted(std::size_t count, const char *thing) {
 std::string reused_text(const Reused &reused) {
   return reused.checks + reused.analyses == 0
              ? ""
-             : fmt::format("; {} and {} of earlier calls reused", counted(reused.checks, "check"),
+             : fmt::format("; {} and {} reused", counted(reused.checks, "check"),
                            reused.analyses == 1 ? "1 analysis" : fmt::format("{} analyses", reused.analyses));
 }
 
@@ -106,12 +106,14 @@ void announce(const Context &context, const Written &file) {
                                  static_cast<double>(file.bytes) * 1e-3, reused_text(file.reused))));
 }
 
-/// The name of a tutorial's page. A tutorial of a user may have any name.
-std::string file_name(const std::string &tutorial) {
+/// The name of a tutorial's page, which is not in `taken`. A tutorial of a user may have any name.
+std::string file_name(const std::string &tutorial, const std::vector<std::string> &taken) {
   std::string name = tutorial.empty() ? "rungs" : tutorial;
   std::ranges::replace_if(
       name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-'; }, '_');
-  return name == "index" ? "index_.html" : name + ".html";
+  while (std::ranges::find(taken, name + ".html") != taken.end())
+    name += '_';
+  return name + ".html";
 }
 
 /// A page for each tutorial, and then the index.
@@ -123,29 +125,37 @@ ExitCode write_site(const Context &context, const std::string &folder) {
   if (error)
     throw UserError(ExitCode::usage, fmt::format("cannot create the folder '{}': {}", folder, error.message()));
   auto path = [&](const std::string &name) { return (std::filesystem::path(folder) / name).string(); };
-  check_writable(path("index.html"));
-  std::vector<std::string> tutorials;
+  std::vector<Choice> all;
   for (const Rung &rung : context.rungs)
-    if (std::ranges::find(tutorials, rung.tutorial) == tutorials.end())
+    all.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
+  spare_other_ranks(context, all); // also the rungs of a tutorial of which none has this number of extents
+  std::vector<std::string> tutorials, files = {"index.html"};
+  for (const Rung &rung : context.rungs)
+    if (std::ranges::find(tutorials, rung.tutorial) == tutorials.end()) {
       tutorials.push_back(rung.tutorial);
+      files.push_back(file_name(rung.tutorial, files));
+    }
+  for (const std::string &file : files)
+    check_writable(path(file));
   std::vector<report::SitePage> pages;
   std::vector<Climbed> rows;
   std::unique_ptr<ResultCache> results = earlier_results(context);
-  for (const std::string &tutorial : tutorials) {
+  for (std::size_t tutorial = 0; tutorial < tutorials.size(); ++tutorial) {
+    const std::string &file = files[tutorial + 1];
     std::vector<Choice> choices;
-    for (const Rung &rung : context.rungs)
-      if (rung.tutorial == tutorial)
-        choices.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
+    for (std::size_t n = 0; n < all.size(); ++n)
+      if (context.rungs[n].tutorial == tutorials[tutorial])
+        choices.push_back(all[n]);
     Page page = report::gather(context, choices, results.get());
-    page.index = "index.html";
-    Written written = write(context, page, path(file_name(tutorial)));
+    page.index = files.front();
+    Written written = write(context, page, path(file));
     announce(context, written);
     std::ranges::copy(written.rows, std::back_inserter(rows));
-    pages.push_back(site_page(page, file_name(tutorial), chosen_language(context)));
+    pages.push_back(site_page(page, file, chosen_language(context)));
   }
   std::string index = write_index(pages, chosen_language(context));
-  write_file(path("index.html"), index);
-  announce(context, {path("index.html"), index.size(), rows, {}});
+  write_file(path(files.front()), index);
+  announce(context, {path(files.front()), index.size(), rows, {}});
   return code_of(rows);
 }
 

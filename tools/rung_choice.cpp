@@ -147,6 +147,8 @@ Choice from_rung(const Rung &rung) {
   std::vector<std::string> full, names;
   for (const Rung &rung : rungs) {
     full.push_back(rung.full_name());
+    if (!rung.tutorial.empty() && std::ranges::find(full, rung.tutorial) == full.end())
+      full.push_back(rung.tutorial);
     names.push_back(rung.name);
   }
   // If only the short name is similar, suggest the full name.

@@ -82,7 +82,7 @@ TEST(Report, IsRefusedAsOtherCommandsAre) {
               HasSubstr("'report' writes a file; name it, as in -o report.html"));
   Ran unknown = nestsmith("report tilling -o x.html");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("unknown rung 'tilling'"));
+  EXPECT_THAT(unknown.err, HasSubstr("unknown rung 'tilling'; did you mean 'tiling'"));
   Ran unwritable = nestsmith("report tiling -o /no/such/folder/x.html");
   EXPECT_EQ(unwritable.code, 2);
   EXPECT_EQ(
@@ -96,6 +96,7 @@ TEST(Report, IsRefusedAsOtherCommandsAre) {
   EXPECT_THAT(nestsmith("report ladder/naive ladder/shared --against ladder/naive -o x.html").err,
               HasSubstr("expected 1 rung beside it, got 2"));
   EXPECT_THAT(nestsmith("report tiling --site x").err, HasSubstr("name no rung"));
+  EXPECT_THAT(nestsmith("report --site ''").err, HasSubstr("option '--site' needs a folder's path, got ''"));
 }
 
 TEST(Report, JsonNamesTheFile) {
@@ -274,6 +275,49 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   EXPECT_TRUE(has(test::read_file(folder / "site/rungs.html"), "<a href=\"index.html\">The tutorials</a>"));
   EXPECT_TRUE(std::filesystem::exists(folder / "site/___up.html"));
   EXPECT_EQ(folder.files(), 1U);
+}
+
+Schedule naive(const Shape &shape, DType dtype, const Target &target) {
+  return cli::choose_rung(builtin_rungs(), "tiling/naive").schedule(shape, dtype, target);
+}
+
+TEST(Site, AShapeIsForTheTutorialsWithThisNumberOfExtents) {
+  TemporaryFolder folder;
+  std::vector<Rung> rungs = own;
+  rungs.push_back({"products", "naive", "a product", naive, {8, 8, 1}, {32, 32, 32}, {32, 32, 32}});
+  Called called =
+      call_main({"report", "--site", folder.string(), "--device", "sim", "--shape", "16x8x4"}, rungs);
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_TRUE(has(test::read_file(folder / "products.html"), "f32 16x8x4"));
+  EXPECT_TRUE(has(test::read_file(folder / "rungs.html"), "f32 1000"));
+}
+
+TEST(Site, EachTutorialHasAFileOfItsOwn) {
+  TemporaryFolder folder;
+  std::vector<Rung> rungs;
+  for (const char *tutorial : {"a b", "a/b", "index"})
+    rungs.push_back({tutorial, "again", "the same", test::axpy, {128}, {1000}, {1000}});
+  EXPECT_EQ(call_main({"report", "--site", folder.string(), "--device", "sim"}, rungs).code, 0);
+  std::string index = test::read_file(folder / "index.html");
+  for (const char *file : {"a_b.html", "a_b_.html", "index_.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / file)) << file;
+    EXPECT_TRUE(has(index, std::string("href=\"") + file + "\""));
+  }
+}
+
+TEST(Site, IsRefusedBeforeARungIsRun) {
+  TemporaryFolder folder;
+  std::vector<Rung> rungs = own;
+  rungs.push_back({"taken", "again", "the same", test::axpy, {128}, {1000}, {1000}});
+  std::filesystem::create_directory(folder / "taken.html");
+  Called called = call_main({"report", "--site", folder.string(), "--device", "sim"}, rungs);
+  EXPECT_EQ(called.code, 2);
+  EXPECT_EQ(called.err, "nestsmith: cannot write '" + (folder / "taken.html").string() +
+                            "': Is a directory; nothing was written\n");
+  EXPECT_EQ(folder.files(), 1U);
+  test::write_file(folder / "file", "");
+  EXPECT_THAT(call_main({"report", "--site", (folder / "file").string()}, rungs).err,
+              HasSubstr("cannot create the folder '" + (folder / "file").string() + "': Not a directory"));
 }
 
 } // namespace
