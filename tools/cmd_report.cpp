@@ -130,23 +130,26 @@ ExitCode write_site(const Context &context, const std::string &folder) {
     all.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
   spare_other_ranks(context, all); // also the rungs of a tutorial of which none has this number of extents
   std::vector<std::string> tutorials, files = {"index.html"};
-  for (const Rung &rung : context.rungs)
-    if (std::ranges::find(tutorials, rung.tutorial) == tutorials.end()) {
-      tutorials.push_back(rung.tutorial);
-      files.push_back(file_name(rung.tutorial, files));
+  std::vector<std::vector<Choice>> choices;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const std::string &tutorial = context.rungs[n].tutorial;
+    auto known = std::ranges::find(tutorials, tutorial);
+    if (known == tutorials.end()) {
+      known = tutorials.insert(known, tutorial);
+      files.push_back(file_name(tutorial, files));
+      choices.emplace_back();
     }
+    choices[static_cast<std::size_t>(known - tutorials.begin())].push_back(all[n]);
+  }
   for (const std::string &file : files)
     check_writable(path(file));
+  report::check_plans(context, choices);
   std::vector<report::SitePage> pages;
   std::vector<Climbed> rows;
   std::unique_ptr<ResultCache> results = earlier_results(context);
-  for (std::size_t tutorial = 0; tutorial < tutorials.size(); ++tutorial) {
-    const std::string &file = files[tutorial + 1];
-    std::vector<Choice> choices;
-    for (std::size_t n = 0; n < all.size(); ++n)
-      if (context.rungs[n].tutorial == tutorials[tutorial])
-        choices.push_back(all[n]);
-    Page page = report::gather(context, choices, results.get());
+  for (std::size_t n = 0; n < choices.size(); ++n) {
+    const std::string &file = files[n + 1];
+    Page page = report::gather(context, choices[n], results.get());
     page.index = files.front();
     Written written = write(context, page, path(file));
     announce(context, written);
@@ -169,6 +172,11 @@ ExitCode run(const Context &context) {
     throw UserError(ExitCode::usage, "'report' writes a file; name it, as in -o report.html");
   std::vector<Choice> choices = chosen_rungs(context);
   check_writable(*path);
+  for (const Choice &choice : choices)
+    if (choice.fixed_shape && is_same_file(choice.name, *path))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("the page would replace the trace '{}'; name another file with -o", choice.name));
   std::unique_ptr<ResultCache> results = earlier_results(context);
   Written written = write(context, report::gather(context, std::move(choices), results.get()), *path);
   announce(context, written);

@@ -133,6 +133,13 @@ TEST(Report, ServesATraceFileAgainstARung) {
   EXPECT_TRUE(has(page, "<ins class=\"line\">auto [i_0, i_1, i_2] = s.split(i, {infer, 8, 8});</ins>"));
   EXPECT_TRUE(has(page, "f32 48x40x32")) << "the shape of the trace, for both";
   EXPECT_FALSE(has(page, "1024x1024"));
+
+  const std::string before = test::read_file(trace);
+  Ran onto = nestsmith("report deep_dive/naive " + trace + " -o " + trace);
+  EXPECT_EQ(onto.code, 2);
+  EXPECT_EQ(onto.err,
+            "nestsmith: the page would replace the trace '" + trace + "'; name another file with -o\n");
+  EXPECT_EQ(test::read_file(trace), before);
 }
 
 /// Splits a loop that it has already split.
@@ -315,6 +322,11 @@ TEST(Site, IsRefusedBeforeARungIsRun) {
   EXPECT_EQ(called.err, "nestsmith: cannot write '" + (folder / "taken.html").string() +
                             "': Is a directory; nothing was written\n");
   EXPECT_EQ(folder.files(), 1U);
+  std::filesystem::remove(folder / "taken.html");
+  called = call_main({"report", "--site", folder.string(), "--device", "sim", "--set", "x=1"}, rungs);
+  EXPECT_EQ(called.code, 2);
+  EXPECT_THAT(called.err, HasSubstr("the schedule has no knob 'x'"));
+  EXPECT_EQ(folder.files(), 0U);
   test::write_file(folder / "file", "");
   EXPECT_THAT(call_main({"report", "--site", (folder / "file").string()}, rungs).err,
               HasSubstr("cannot create the folder '" + (folder / "file").string() + "': Not a directory"));

@@ -97,7 +97,24 @@ std::vector<std::string> notes_of(const Context &context, const Climb &climb, co
   return notes;
 }
 
+/// The machine of `run`. The simulator takes the limits of --gpu.
+Machine machine_of(const Context &context, const Gpu &analysed) {
+  Machine machine = choose_machine(context);
+  if (machine.simulated() && context.arguments.has("gpu")) {
+    machine.assumed = analysed;
+    machine.target = target_of(analysed);
+  }
+  return machine;
+}
+
 } // namespace
+
+void check_plans(const Context &context, const std::vector<std::vector<Choice>> &pages) {
+  Machine machine = machine_of(context, choose_gpu(context).gpu);
+  Climb climb(context, machine);
+  for (const std::vector<Choice> &choices : pages)
+    climb.plan_all(choices);
+}
 
 Page gather(const Context &context, std::vector<Choice> choices, ResultCache *results) {
   Page page;
@@ -111,11 +128,7 @@ Page gather(const Context &context, std::vector<Choice> choices, ResultCache *re
     chosen_shape(context, choice);
   page.gpu = choose_gpu(context);
   page.compares = context.arguments.has("against");
-  Machine machine = choose_machine(context);
-  if (machine.simulated() && context.arguments.has("gpu")) {
-    machine.assumed = page.gpu.gpu;
-    machine.target = target_of(page.gpu.gpu);
-  }
+  Machine machine = machine_of(context, page.gpu.gpu);
   page.measured = !machine.simulated();
   page.same_gpu = page.measured && machine.device->info().name == page.gpu.gpu.product;
   auto reused = [&] { return results ? results->reused() : Reused(); };
