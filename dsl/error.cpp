@@ -7,9 +7,10 @@
 namespace nestsmith {
 
 ScheduleError::ScheduleError(std::string requirement, std::string directive, std::string message,
-                             std::string marked)
+                             std::string marked, std::shared_ptr<const Schedule> schedule)
     : UserError(ExitCode::illegal_schedule,
-                fmt::format("{}: {}{}{}", directive, message, marked.empty() ? "" : "\n", marked)),
+                fmt::format("{}: {}{}{}", directive, message, marked.empty() ? "" : "\n", marked),
+                std::move(schedule)),
       requirement_(std::move(requirement)), directive_(std::move(directive)), message_(std::move(message)),
       marked_(std::move(marked)) {}
 

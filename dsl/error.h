@@ -3,11 +3,14 @@
 /// subclass ScheduleError for a directive or an obligation. For a bug in nestsmith, `internal_check` aborts the
 /// program. This check is never compiled out.
 
+#include <memory>
 #include <source_location>
 #include <stdexcept>
 #include <string>
 
 namespace nestsmith {
+
+class Schedule;
 
 /// Exit codes of the command line.
 enum class ExitCode : int { good = 0, wrong_result = 1, usage = 2, illegal_schedule = 3, no_device = 4 };
@@ -16,11 +19,15 @@ enum class ExitCode : int { good = 0, wrong_result = 1, usage = 2, illegal_sched
 /// expected, and says how to correct the mistake.
 class UserError : public std::runtime_error {
 public:
-  UserError(ExitCode code, const std::string &message) : std::runtime_error(message), code_(code) {}
+  UserError(ExitCode code, const std::string &message, std::shared_ptr<const Schedule> schedule = nullptr)
+      : std::runtime_error(message), code_(code), schedule_(std::move(schedule)) {}
   ExitCode code() const { return code_; }
+  /// The schedule that refused a directive or a handle, with all directives before; null for other mistakes.
+  const std::shared_ptr<const Schedule> &schedule() const { return schedule_; }
 
 private:
   ExitCode code_;
+  std::shared_ptr<const Schedule> schedule_;
 };
 
 /// A directive that would change the result, or an obligation that the schedule leaves open. Its exit code is
@@ -31,7 +38,8 @@ public:
   /// an obligation. `directive` is the call as C++ text. `message` states the reason, with the actual and the
   /// expected value, and ends with the remedy. `marked` is the printed IR, in which the loops and blocks that
   /// cause the error are underlined.
-  ScheduleError(std::string requirement, std::string directive, std::string message, std::string marked);
+  ScheduleError(std::string requirement, std::string directive, std::string message, std::string marked,
+                std::shared_ptr<const Schedule> schedule = nullptr);
   const std::string &requirement() const { return requirement_; }
   const std::string &directive() const { return directive_; }
   const std::string &message() const { return message_; }

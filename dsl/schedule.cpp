@@ -61,6 +61,11 @@ Stmt with_unique_loops(const Stmt &stmt, std::set<std::string> &taken) {
   return make_for(std::move(copy));
 }
 
+/// Refuses a name or a handle.
+[[noreturn]] void refuse(const Schedule &schedule, const std::string &message) {
+  throw UserError(ExitCode::illegal_schedule, message, std::make_shared<const Schedule>(schedule));
+}
+
 } // namespace
 
 Schedule::Schedule(Program program, Target target) : target_(std::move(target)) {
@@ -86,8 +91,7 @@ BlockRef Schedule::block(const std::string &name) const {
       return {block->id};
     known += (known.empty() ? "" : ", ") + block->id->name;
   }
-  throw UserError(ExitCode::illegal_schedule,
-                  fmt::format("there is no block '{}'; the blocks are {}", name, known));
+  refuse(*this, fmt::format("there is no block '{}'; the blocks are {}", name, known));
 }
 
 Loop Schedule::loop(const std::string &name) const {
@@ -102,8 +106,7 @@ Loop Schedule::loop(const std::string &name) const {
     return true;
   });
   if (!found.var)
-    throw UserError(ExitCode::illegal_schedule,
-                    fmt::format("there is no loop '{}'; the loops are {}", name, known));
+    refuse(*this, fmt::format("there is no loop '{}'; the loops are {}", name, known));
   return found;
 }
 
@@ -138,7 +141,7 @@ std::string Schedule::why_missing(BlockRef block) const {
 
 std::vector<Loop> Schedule::loops(BlockRef block) const {
   if (!block.id || !find_block(program().body, block.id))
-    throw UserError(ExitCode::illegal_schedule, why_missing(block));
+    refuse(*this, why_missing(block));
   std::vector<Loop> handles;
   for (const For *loop : loops_of(path_to(program().body, block.id)))
     handles.push_back({loop->var});
@@ -152,8 +155,8 @@ std::vector<Loop> Schedule::loops(BlockRef block, std::size_t expected) const {
   std::vector<std::string> names;
   for (const Loop &handle : handles)
     names.push_back(name(handle));
-  throw UserError(
-      ExitCode::illegal_schedule,
+  refuse(
+      *this,
       fmt::format("block {} has {} loops around it ({}), got loops<{}>; request as many loops as the block has",
                   block.id->name, handles.size(), fmt::join(names, ", "), expected));
 }
@@ -162,23 +165,21 @@ std::vector<Loop> Schedule::loops_below(BlockRef block, Loop loop) const {
   std::vector<Loop> around = loops(block);
   auto at = std::find_if(around.begin(), around.end(), [&](const Loop &x) { return x.var == loop.var; });
   if (at == around.end() && (!loop.var || !find_loop(program().body, loop.var)))
-    throw UserError(ExitCode::illegal_schedule, why_missing(loop));
+    refuse(*this, why_missing(loop));
   if (at == around.end())
-    throw UserError(ExitCode::illegal_schedule,
-                    fmt::format("the loop {} does not enclose block {}", name(loop), name(block)));
+    refuse(*this, fmt::format("the loop {} does not enclose block {}", name(loop), name(block)));
   return {std::next(at), around.end()};
 }
 
 std::int64_t Schedule::extent(Loop handle) const {
   const For *loop = handle.var ? find_loop(program().body, handle.var) : nullptr;
   if (!loop)
-    throw UserError(ExitCode::illegal_schedule, why_missing(handle));
+    refuse(*this, why_missing(handle));
   if (auto extent = as_int(loop->extent))
     return *extent;
-  throw UserError(ExitCode::illegal_schedule,
-                  fmt::format("the loop {} has {} iterations, a number known only at launch; query the extent "
-                              "of a loop inside of a tile",
-                              name(handle), to_string(loop->extent)));
+  refuse(*this, fmt::format("the loop {} has {} iterations, a number known only at launch; query the extent "
+                            "of a loop inside of a tile",
+                            name(handle), to_string(loop->extent)));
 }
 
 std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors) {

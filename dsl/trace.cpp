@@ -4,6 +4,7 @@
 #include "dsl/error.h"
 #include "dsl/expr_json.h"
 #include "dsl/primitives/registry.h"
+#include "dsl/printer.h"
 
 #include <algorithm>
 #include <array>
@@ -349,7 +350,18 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
 
 void apply(Schedule &schedule, const Directive &directive, const std::string &where) {
   if (const Primitive *primitive = find_primitive(directive.op))
-    return primitive->apply(schedule, directive, where);
+    try {
+      return primitive->apply(schedule, directive, where);
+    } catch (const ScheduleError &) {
+      throw;
+    } catch (const UserError &error) {
+      if (!error.schedule())
+        throw;
+      // A loop or a block that is not in the program: the trace has names, and so no handles that can be
+      // refused.
+      throw ScheduleError("any.handle", to_cpp({directive.op, directive.arguments, {}}, ""), error.what(),
+                          print(schedule.program()), error.schedule());
+    }
   std::vector<std::string> known;
   for (const Primitive &primitive : all_primitives())
     known.push_back(primitive.name);

@@ -47,7 +47,8 @@ Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> a
 
 void Schedule::Edit::refuse(const char *requirement, const std::string &message,
                             const std::vector<std::string> &culprits) const {
-  throw ScheduleError(requirement, to_cpp(directive_, ""), message, print_marked(program(), culprits));
+  throw ScheduleError(requirement, to_cpp(directive_, ""), message, print_marked(program(), culprits),
+                      std::make_shared<const Schedule>(schedule_));
 }
 
 std::string Schedule::Edit::name(const std::string &wanted) {

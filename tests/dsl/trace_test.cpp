@@ -134,6 +134,46 @@ s.unroll(s_);
   EXPECT_EQ(handle_name("_"), "_");
 }
 
+/// The error has the schedule as it was before, also if the schedule itself is gone.
+TEST(Trace, OfTheScheduleThatRefused) {
+  auto refused = [](const std::function<void(Schedule &)> &apply_one) -> std::shared_ptr<const Schedule> {
+    Schedule s(gemm(7, 5, 9));
+    s.split(s.loop("i"), {infer, 2});
+    try {
+      apply_one(s);
+    } catch (const UserError &error) {
+      return error.schedule();
+    }
+    return nullptr;
+  };
+  const std::vector<std::function<void(Schedule &)>> mistakes = {
+      [](Schedule &s) {
+        s.split(s.loop("j"), {2, 2});
+      },
+      [](Schedule &s) { s.loop("m"); },
+      [](Schedule &s) {
+        apply(s, {"unroll", {LoopName{"m"}}, {}}, "t.json");
+      },
+  };
+  for (const auto &mistake : mistakes) {
+    auto schedule = refused(mistake);
+    ASSERT_TRUE(schedule);
+    EXPECT_EQ(schedule->trace().size(), 1U);
+  }
+  EXPECT_FALSE(refused([](Schedule &s) {
+    apply(s, {"unrol", {}, {}}, "t.json");
+  })) << "not a refusal of a schedule";
+
+  Schedule s(gemm(7, 5, 9));
+  try {
+    apply(s, {"unroll", {LoopName{"m"}}, {}}, "t.json");
+    FAIL() << "not refused";
+  } catch (const ScheduleError &error) {
+    EXPECT_EQ(error.directive(), "s.unroll(m)");
+    EXPECT_EQ(error.requirement(), "any.handle");
+  }
+}
+
 /// A trace names what there is, and makes no names.
 TEST(Trace, OfNamesThatThereAreNot) {
   Schedule s(gemm(7, 5, 9));
