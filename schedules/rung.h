@@ -108,6 +108,7 @@ struct Tutorial {
   std::string source;    ///< the author, and the GPU of the measurements
   std::string teaches;   ///< one line
   std::string next = {}; ///< the tutorials that continue with its topics; empty if there are none
+  std::string url = {};  ///< of the source, "https://…"; empty if it is not known
 };
 
 /// The rungs of nestsmith, in the order of their tutorials.

@@ -57,6 +57,8 @@ std::string group_text(const Group &group, const Style &style) {
   }
   if (group.tutorial) {
     text += folded(group.tutorial->source, "           ", "  source   ");
+    if (!group.tutorial->url.empty())
+      text += folded(group.tutorial->url, "           ", "  url      ");
     text += folded(group.tutorial->teaches, "           ", "  teaches  ");
     if (!group.tutorial->next.empty())
       text += folded(group.tutorial->next, "           ", "  next     ");
@@ -87,6 +89,8 @@ void write_json(const std::vector<Group> &groups) {
               json.attribute("teaches", group.tutorial->teaches);
               if (!group.tutorial->next.empty())
                 json.attribute("next", group.tutorial->next);
+              if (!group.tutorial->url.empty())
+                json.attribute("url", group.tutorial->url);
             });
       });
       json.attributeArray("rungs", [&] {

@@ -175,6 +175,21 @@ TEST(Report, ARefusedRungShowsTheRefusal) {
   EXPECT_TRUE(has(test::read_file(path), "<h3>Refused</h3>"));
 }
 
+TEST(Report, ATutorialLinksToItsSource) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  auto page = [&](const std::string &url) {
+    Tutorial tutorial{"", "mine", "us", "axpy", "", url};
+    EXPECT_EQ(call_main({"report", "-o", path, "--device", "sim"}, own, {tutorial}).code, 0);
+    return test::read_file(path);
+  };
+  EXPECT_TRUE(has(page("https://x.org/\"a"), "<span>us</span>: <a href=\"https://x.org/&quot;a\" "
+                                             "rel=\"noreferrer noopener\" class=\"url\">x.org/&quot;a</a>"));
+  EXPECT_TRUE(has(page("javascript:alert(1)"), "<span>us</span>: javascript:alert(1)</dd>")) << "no link";
+  for (const Tutorial &tutorial : builtin_tutorials())
+    EXPECT_TRUE(tutorial.url.empty() || tutorial.url.starts_with("https://")) << tutorial.name;
+}
+
 TEST(Report, AWrongRungShowsTheReport) {
   Page page;
   page.gpu.gpu = gpus().front();

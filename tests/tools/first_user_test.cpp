@@ -366,6 +366,15 @@ TEST(ListOfTutorials, NamesTheTutorialsThatFollow) {
   EXPECT_TRUE(tutorial.getString("next")->str().starts_with("worklog/6"));
 }
 
+TEST(ListOfTutorials, HasTheAddressOfASource) {
+  EXPECT_TRUE(
+      contains(test::nestsmith("list worklog").out, "\n  url      https://siboehm.com/articles/22/CUDA-MMM\n"));
+  EXPECT_FALSE(contains(test::nestsmith("list tensor").out, "  url "));
+  const llvm::json::Value list = test::parsed(test::nestsmith("list worklog --json"));
+  const llvm::json::Object &tutorial = *(*list.getAsObject()->getArray("tutorials"))[0].getAsObject();
+  EXPECT_EQ(tutorial.getString("url"), llvm::StringRef("https://siboehm.com/articles/22/CUDA-MMM"));
+}
+
 TEST(ListOfTutorials, OfAUserMayBeThereOrNot) {
   Rung plain = rung("plain", axpy), taught = plain, bare = plain;
   taught.tutorial = "course", taught.name = "one";

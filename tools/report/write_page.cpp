@@ -23,6 +23,18 @@ Html head(const std::string &title, std::string_view script) {
                   element("title", {title + " · nestsmith"}), own_style(page_css)});
 }
 
+/// The source of a tutorial, with its address. Only an address of https is a link.
+Html source(const Tutorial &tutorial, Language language) {
+  Html text = prose("span", tutorial.source, language);
+  if (tutorial.url.empty())
+    return text;
+  text += ": ";
+  if (!tutorial.url.starts_with("https://"))
+    return text += tutorial.url;
+  return text += element("a", {{"href", tutorial.url}, {"rel", "noreferrer noopener"}, {"class", "url"}},
+                         {tutorial.url.substr(std::string_view("https://").size())});
+}
+
 Html header(const Page &page, Language language) {
   Html facts;
   auto fact = [&](Label label, const std::string &value) {
@@ -30,7 +42,8 @@ Html header(const Page &page, Language language) {
     facts += prose("dd", value, language);
   };
   if (page.tutorial) {
-    fact(Label::source, page.tutorial->source);
+    facts += element("dt", {say(Label::source, language)});
+    facts += element("dd", {source(*page.tutorial, language)});
     fact(Label::teaches, page.tutorial->teaches);
     if (!page.tutorial->next.empty())
       fact(Label::continues, page.tutorial->next);
