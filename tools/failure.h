@@ -4,6 +4,7 @@
 #include "dsl/error.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace nestsmith::cli {
@@ -13,6 +14,8 @@ struct Failure {
   std::string message, details; ///< `details` is the marked IR, or empty
   std::string requirement;      ///< the tag of the broken requirement, such as split.tail, or empty
   ExitCode code = ExitCode::good;
+  std::string directive = {}; ///< that was refused, or empty; then `message` is "directive: reason"
+  std::shared_ptr<const Schedule> schedule = {}; ///< that refused it, with all directives before; or null
 };
 
 /// Calls `f`. If `f` throws UserError, or if there is not enough memory, returns the failure. Otherwise returns

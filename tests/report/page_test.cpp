@@ -12,6 +12,7 @@ using test::Browser;
 using test::InBrowser;
 using test::Ran;
 using test::Screen;
+using testing::HasSubstr;
 
 constexpr const char *first_rung = "document.querySelector('.steps')";
 
@@ -36,7 +37,8 @@ TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
   draw(browser);
   EXPECT_LT(std::filesystem::file_size(folder_ / "page.html"), 2'000'000U);
   std::int64_t rungs = browser.number("document.querySelectorAll('section[id^=rung-]').length");
-  EXPECT_EQ(rungs, browser.number("document.querySelectorAll('.steps').length")) << "no rung is refused";
+  EXPECT_EQ(rungs, browser.number("document.querySelectorAll('.steps').length"));
+  EXPECT_EQ(0, browser.number("document.querySelectorAll('.trouble').length")) << "no rung is refused";
   EXPECT_EQ(rungs, browser.number("document.querySelectorAll('#climb .bar').length"));
   EXPECT_GE(rungs, browser.number("document.querySelectorAll('#roofline .point').length"));
   EXPECT_EQ(rungs, browser.number("document.querySelectorAll('#run tbody tr').length"));
@@ -285,6 +287,65 @@ TEST_F(InBrowser, NamesOfAUserAreNoMarkup) {
   EXPECT_TRUE(
       browser.holds("document.querySelector('#rung-1-heading').textContent.includes('onerror=alert(1)')"));
   EXPECT_EQ(browser.number("document.querySelectorAll('img').length"), 0);
+  expect_clean(browser);
+}
+
+/// Its last step is refused; the steps before it are as those of any rung.
+TEST_F(InBrowser, TheSliderEndsWithTheRefusedDirective) {
+  auto refused = [](const Shape &shape, DType dtype, const Target &target) {
+    Schedule s = test::axpy(shape, dtype, target);
+    s.bind(s.loop("i_inner"), Axis::thread_x);
+    return s;
+  };
+  std::string path = (folder_ / "page.html").string();
+  test::Called called = test::call_main({"report", "-o", path, "--device", "sim"},
+                                        {{"", "axpy", "", refused, {128}, {1000}, {1000}}});
+  EXPECT_EQ(called.code, 3) << called.err;
+  for (bool script : {false, true}) {
+    Browser browser(path, {.script = script});
+    if (script)
+      draw(browser);
+    EXPECT_EQ(browser.text("document.querySelector('.directive').textContent"),
+              "4 / 4 s.bind(i_inner, Axis::thread_x); Refused");
+    EXPECT_THAT(browser.text("document.querySelector('.owed').textContent"),
+                HasSubstr("the loop i_inner is bound to threadIdx.x, expected a serial loop"));
+    EXPECT_THAT(browser.text("document.querySelector('.program code').textContent"),
+                HasSubstr("    for i_inner < 128 in threadIdx.x:\n    ^^^^^^"));
+    EXPECT_FALSE(browser.holds("document.querySelector('.cuda').checkVisibility()"));
+    expect_clean(browser);
+  }
+  Browser browser(path);
+  draw(browser);
+  EXPECT_EQ(browser.number("document.querySelectorAll('.culprit').length"), 1);
+  EXPECT_EQ(browser.number("document.querySelectorAll('ins, del').length"), 0)
+      << "the program is that of step 3";
+  browser.evaluate(fmt::format("{}.querySelector('input[type=range]').focus()", first_rung));
+  browser.press("ArrowLeft");
+  EXPECT_EQ(browser.text("document.querySelector('.directive').textContent"),
+            "3 / 4 s.bind(i_inner, Axis::thread_x);");
+  EXPECT_TRUE(browser.holds("document.querySelector('.owed').hidden"));
+  EXPECT_TRUE(browser.holds("document.querySelector('.cuda').checkVisibility()"));
+  EXPECT_EQ(browser.number("document.querySelectorAll('.culprit').length"), 0);
+  expect_clean(browser);
+}
+
+/// A handle is refused before there is a directive.
+TEST_F(InBrowser, ALoopThatDoesNotExistIsTheLastStep) {
+  auto lost = [](const Shape &shape, DType dtype, const Target &target) {
+    Schedule s = test::axpy(shape, dtype, target);
+    s.loop("j");
+    return s;
+  };
+  std::string path = (folder_ / "page.html").string();
+  EXPECT_EQ(test::call_main({"report", "-o", path, "--device", "sim"},
+                            {{"", "axpy", "", lost, {128}, {1000}, {1000}}})
+                .code,
+            3);
+  Browser browser(path);
+  draw(browser);
+  EXPECT_EQ(browser.text("document.querySelector('.directive').textContent"), "4 / 4  Refused");
+  EXPECT_THAT(browser.text("document.querySelector('.owed').textContent"), HasSubstr("there is no loop 'j'"));
+  EXPECT_THAT(shown(browser, "program"), HasSubstr("for i_outer < 8 in blockIdx.x:"));
   expect_clean(browser);
 }
 

@@ -6,6 +6,8 @@
 #include "tools/report/sections.h"
 
 #include <gmock/gmock.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
 
 namespace nestsmith {
 namespace {
@@ -142,7 +144,7 @@ TEST(Report, ServesATraceFileAgainstARung) {
   EXPECT_EQ(test::read_file(trace), before);
 }
 
-/// Splits a loop that it has already split.
+/// Binds a loop twice.
 Schedule refused(const Shape &shape, DType dtype, const Target &target) {
   Schedule s = test::axpy(shape, dtype, target);
   s.bind(s.loop("i_inner"), Axis::thread_x);
@@ -161,10 +163,12 @@ TEST(Report, ARefusedRungShowsTheRefusal) {
   auto row = llvm::json::parse(run.out.substr(0, run.out.find('\n')));
   ASSERT_TRUE(static_cast<bool>(row)) << run.out;
   std::string message = (*row->getAsObject()->getArray("messages"))[0].getAsString()->str();
-  EXPECT_TRUE(has(page, "<h3>Refused</h3><p>" + cli::report::Html(message).markup() + "</p>"));
+  EXPECT_TRUE(has(page, "<h3>Refused</h3><p>" + cli::report::Html(message).markup() + "</p></div>"));
   EXPECT_TRUE(has(page, "^^^")) << "the marked program";
   EXPECT_TRUE(has(page, "id=\"steps-1\"")) << "the other rung";
-  EXPECT_FALSE(has(page, "id=\"steps-2\""));
+  EXPECT_TRUE(has(page, "id=\"steps-2\"")) << "the directives before the refused one";
+  EXPECT_TRUE(
+      has(page, "<code>s.bind(i_inner, Axis::thread_x);</code> <span class=\"verdict bad\">Refused</span>"));
 
   rungs.push_back({"", "last", "after it", test::axpy, {128}, {1000}, {1000}});
   EXPECT_EQ(call_main({"report", "-o", path, "--device", "sim"}, rungs).code, 3);
@@ -173,6 +177,24 @@ TEST(Report, ARefusedRungShowsTheRefusal) {
   Called alone = call_main({"report", "refused", "-o", path, "--device", "sim"}, rungs);
   EXPECT_EQ(alone.code, 3);
   EXPECT_TRUE(has(test::read_file(path), "<h3>Refused</h3>"));
+}
+
+/// Its second directive has the name of a loop that does not exist.
+TEST(Report, ATraceFileShowsTheStepsBeforeItsRefusal) {
+  TemporaryFolder folder;
+  std::string trace = (folder / "mine.json").string(), path = (folder / "page.html").string();
+  ASSERT_EQ(nestsmith("show deep_dive/naive --shape 64x64x64 --trace json -o " + trace).code, 0);
+  llvm::json::Value file = *llvm::json::parse(test::read_file(trace));
+  using llvm::json::Object;
+  (*file.getAsObject()->getArray("directives"))[1] =
+      Object{{"op", "unroll"}, {"args", llvm::json::Array{Object{{"loop", "nowhere"}}}}};
+  test::write_file(trace, llvm::formatv("{0}", file).str());
+  Ran ran = nestsmith("report " + trace + " --device sim -o " + path);
+  EXPECT_EQ(ran.code, 3) << ran.err;
+  std::string page = test::read_file(path);
+  EXPECT_TRUE(
+      has(page, "<h3>Refused</h3><p>s.unroll(nowhere): there is no loop &#39;nowhere&#39;; the loops are "));
+  EXPECT_TRUE(has(page, "<span class=\"count\">2 / 2</span> <code>s.unroll(nowhere);</code> "));
 }
 
 TEST(Report, ATutorialLinksToItsSource) {

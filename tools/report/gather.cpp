@@ -158,8 +158,10 @@ Page gather(const Context &context, std::vector<Choice> choices, ResultCache *re
     if (const PublishedTable *table = published_table(context, rung.name);
         rung.published && std::ranges::find(page.published, table) == page.published.end())
       page.published.push_back(table);
-    if (!rung.planned.scheduled)
+    if (!rung.planned.scheduled) {
+      rung.steps = steps_of(rung.planned.failure);
       continue;
+    }
     show("explain");
     explain_rung(context, page.gpu.gpu, rung, results);
     compare(context, page, n, rung, results);

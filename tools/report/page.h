@@ -32,7 +32,7 @@ struct PageRung {
   std::string model_note;         ///< the reason why there is no analysis, or no register count
   std::string words;              ///< the words of `explain`
   std::optional<Against> against; ///< none: no previous rung computes the same
-  std::vector<Step> steps;        ///< empty if the rung was refused
+  std::vector<Step> steps;        ///< if a directive was refused, up to this one; else empty without a schedule
 };
 
 /// The table of `run`.

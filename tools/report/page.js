@@ -69,6 +69,7 @@
     const showKernel = root.querySelector(".show-kernel");
     const list = [...root.querySelectorAll(".directives li")];
     const last = Number(slider.max);
+    const refused = (step) => steps.refused && step === last;
     const owed = root.querySelector(".owed") || element("div", "owed");
     owed.hidden = owed.parentElement === null;
     root.querySelector(".panes").append(owed);
@@ -79,10 +80,12 @@
       let number = 0;
       for (const [indent, id, mark] of replay(steps[pane.name], step + 1)) {
         if (mark === "removed" && pane.name !== "program") continue;
-        const line = element(mark === "removed" ? "del" : mark === "added" ? "ins" : "span", "line");
+        const culprit = refused(step) && /^\^+$/.test(textOf(id)); // a mark below the line before
+        const line = element(mark === "removed" ? "del" : mark === "added" && !culprit ? "ins" : "span",
+          culprit ? "line culprit" : "line");
         highlight(line, " ".repeat(indent) + textOf(id));
         pane.code.append(line, "\n");
-        if (mark !== "removed") number += 1;
+        if (mark !== "removed" && !culprit) number += 1;
         pane.lines.push({ element: line, keys: mark === "removed" ? [] : keysOf(id), number });
       }
       pane.current = -1;
@@ -92,9 +95,11 @@
       steps = steps || data(root.dataset.steps);
       slider.value = step;
       const command = steps.directives[step];
-      slider.setAttribute("aria-valuetext", `${step}: ${command || labels.computation}`);
+      const name = command || (step === 0 ? labels.computation : "");
+      slider.setAttribute("aria-valuetext", `${step}: ${name}` + (refused(step) ? ` (${labels.refused})` : ""));
       directive.replaceChildren(element("span", "count", `${step} / ${last}`), " ",
-        command ? element("code", "", command) : labels.computation);
+        command ? element("code", "", command) : name);
+      if (refused(step)) directive.append(" ", element("span", "verdict bad", labels.refused));
       previous.disabled = step === 0;
       next.disabled = step === last;
       list.forEach((item, n) => {

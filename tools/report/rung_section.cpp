@@ -10,13 +10,20 @@ namespace {
 
 Html code_block(const std::string &text) { return element("pre", {element("code", {text})}); }
 
+/// Whether the last step is a directive that was refused.
+bool is_refused(const PageRung &rung) { return !rung.steps.empty() && rung.steps.back().refused; }
+
+Html refused_badge(Language language) {
+  return element("span", {{"class", "verdict bad"}}, {say(Label::refused, language)});
+}
+
 /// The refusal of the schedule, or the reports of the checks.
 Html trouble(const PageRung &rung, Language language) {
   Html parts;
   if (const Failure &failure = rung.climbed.failure; !failure.message.empty()) {
     parts += element("h3", {say(Label::refused, language)});
     parts += prose("p", failure.message, language);
-    if (!failure.details.empty())
+    if (!failure.details.empty() && !is_refused(rung)) // then the last step shows the details
       parts += code_block(failure.details);
   }
   if (std::vector<std::string> messages = rung.climbed.check.messages(); !messages.empty()) {
@@ -41,12 +48,19 @@ Html pane(const std::string &css_class, Label label, const LinkedText &text, Lan
                           {element("code", {lines})})});
 }
 
-Html owed_list(const std::vector<Obligation> &owed, Language language) {
+/// The open obligations of a step, or its refusal: the reason why it has no kernel.
+Html no_kernel(const Step &step, Language language) {
   Html items;
-  for (const Obligation &obligation : owed)
-    items += element("li", {obligation.message});
+  if (!step.refusal.empty())
+    items += element("li", {step.refusal});
+  else
+    for (const Obligation &obligation : step.owed)
+      items += element("li", {obligation.message});
+  if (items.empty())
+    return {};
   return element("div", {{"class", "owed"}},
-                 {element("h4", {say(Label::owed, language)}), element("ul", {{"lang", "en"}}, {items})});
+                 {element("h4", {say(step.refusal.empty() ? Label::owed : Label::refused, language)}),
+                  element("ul", {{"lang", "en"}}, {items})});
 }
 
 /// The data from which the script shows every step.
@@ -71,7 +85,8 @@ llvm::json::Value steps_json(const std::vector<Step> &steps, LineTable &lines) {
                             {"kernels", std::move(kernels)},
                             {"cuda", std::move(cudas)},
                             {"owed", std::move(owed)},
-                            {"refusals", std::move(refusals)}};
+                            {"refusals", std::move(refusals)},
+                            {"refused", steps.back().refused}};
 }
 
 /// The controls, which the script shows.
@@ -102,21 +117,26 @@ Html steps(const PageRung &rung, std::size_t n, Language language, LineTable &li
     return {};
   const Step &last = rung.steps.back();
   std::size_t count = rung.steps.size() - 1;
-  Html directives = element("li", {{"value", "0"}}, {say(Label::computation, language)});
-  for (std::size_t step = 1; step <= count; ++step)
-    directives += element("li", {element("code", {rung.steps[step].directive})});
+  auto name = [&](const Step &step) {
+    Html code = !step.directive.empty() ? element("code", {step.directive})
+                : step.refused          ? Html()
+                                        : Html(say(Label::computation, language));
+    return step.refused ? (code += " ") += refused_badge(language) : code;
+  };
+  Html directives;
+  for (const Step &step : rung.steps)
+    directives += element("li", {name(step)});
   std::string data = fmt::format("steps-{}", n + 1);
   return element("h3", {say(Label::steps, language)}) +=
          element("div", {{"class", "steps"}, {"data-steps", data}},
                  {controls(n, count, language),
                   element("p", {{"class", "directive"}, {"aria-live", "polite"}},
                           {element("span", {{"class", "count"}}, {fmt::format("{} / {}", count, count)}), " ",
-                           element("code", {last.directive})}),
+                           name(last)}),
                   element("div", {{"class", "panes"}},
                           {pane("program", Label::program, last.program, language),
                            pane("kernels", Label::kernel, last.kernels, language),
-                           pane("cuda", Label::cuda, last.cuda, language),
-                           last.owed.empty() ? Html() : owed_list(last.owed, language)}),
+                           pane("cuda", Label::cuda, last.cuda, language), no_kernel(last, language)}),
                   element("p", {{"class", "linked-lines"}, {"role", "status"}}, {}),
                   element("details", {element("summary", {say(Label::directives, language)}),
                                       element("ol", {{"class", "directives"}, {"start", "0"}}, {directives})}),

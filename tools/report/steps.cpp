@@ -2,7 +2,7 @@
 
 #include "dsl/trace.h"
 #include "lowering/lower.h"
-#include "tools/failure.h"
+#include "tools/text_diff.h"
 
 namespace nestsmith::cli::report {
 
@@ -26,6 +26,18 @@ Step step_of(const Schedule &schedule) {
   return step;
 }
 
+/// The links of the program in the text `marked`, which has more lines: the marks.
+LinkedText with_marks(const LinkedText &program, const std::string &marked) {
+  LinkedText lines;
+  auto next = program.begin();
+  for (std::string &line : split_lines(marked))
+    if (next != program.end() && next->text == line)
+      lines.push_back(*next++);
+    else
+      lines.push_back({std::move(line), {}});
+  return lines;
+}
+
 } // namespace
 
 std::vector<Step> steps_of(const Schedule &schedule) {
@@ -35,6 +47,24 @@ std::vector<Step> steps_of(const Schedule &schedule) {
     apply(replayed, directive, "the report");
     steps.push_back(step_of(replayed));
   }
+  return steps;
+}
+
+std::vector<Step> steps_of(const Failure &failure) {
+  if (!failure.schedule)
+    return {};
+  std::vector<Step> steps = steps_of(*failure.schedule);
+  Step refused;
+  refused.program = steps.back().program;
+  refused.refusal = failure.message;
+  refused.refused = true;
+  if (!failure.details.empty())
+    refused.program = with_marks(refused.program, failure.details);
+  if (!failure.directive.empty()) {
+    refused.directive = failure.directive + ";";
+    refused.refusal = failure.message.substr(failure.directive.size() + 2);
+  }
+  steps.push_back(std::move(refused));
   return steps;
 }
 
