@@ -157,6 +157,29 @@ TEST_F(PicturesInBrowser, ABarrierShowsItsHazards) {
   expect_clean(browser);
 }
 
+/// The nests of a step of k are in one column. Its cells are the load of k + 1, a part of each copy, and the
+/// product.
+TEST_F(PicturesInBrowser, ASpreadLoopHasAPartInEachColumn) {
+  Browser browser(
+      page("fast/gemm --shape 256x256x256 --set async=true,bk=16,fragments=true,joined=true,results=4x8,"
+           "spread=true,warps=4x1"));
+  draw(browser);
+  EXPECT_EQ(browser.text(R"js((() => {
+    const rows = [...document.querySelectorAll('.time-line tbody tr')], box = (cell) => cell.getBoundingClientRect();
+    const cell = (row, text) => [...rows[row].cells].find((it) => it.textContent === text);
+    const column = [cell(0, '0.8'), cell(1, '0.8'), cell(3, '2[1]'), cell(4, '0.7')];
+    if (column.some((it) => !it)) return 'a cell is missing';
+    if (column.some((it) => Math.abs(box(it).x - box(column[0]).x) > 1)) return 'several columns';
+    if (!cell(2, '2[7]').classList.contains('async')) return 'no copy';
+    return [...rows[3].querySelectorAll('.nest')].map((it) => it.textContent).join(' ');
+  })())js"),
+            "0 1 2[0] 2[1] 3[0] 3[1] 4[0] 4[1] 15[0] 15[1]");
+  EXPECT_THAT(browser.text("document.querySelector('.pipeline p').textContent"),
+              HasSubstr("3[0] is part 0 of iteration 3 of a spread loop"));
+  EXPECT_EQ(browser.number("document.querySelectorAll('.time-line thead tr:first-child .step').length"), 7);
+  expect_clean(browser);
+}
+
 TEST_F(PicturesInBrowser, WithoutAScriptThePicturesShowThreadZero) {
   Browser browser(page("ladder/async --shape 256x256x256"), {.script = false});
   EXPECT_EQ(owner(browser), "thread 0, warp 0, lane 0; elements: C: 64, A_shared: 4, B_shared: 4");

@@ -27,15 +27,17 @@ struct Scheduling {
   PipelineLine line() const { return pipeline_lines(kernel.kernel, schedule.program()).at(0); }
 };
 
+Scheduling scheduled(const Schedule &schedule) {
+  KernelAnalysis kernel;
+  kernel.kernel = lower(schedule).only();
+  kernel.counters = model::count(kernel.kernel, ones(kernel.kernel), {.max_blocks = 1});
+  return {schedule, kernel};
+}
+
 Scheduling scheduled(const std::string &name) {
   for (const Rung &rung : builtin_rungs())
-    if (rung.full_name() == name) {
-      Schedule schedule = rung.build({256, 256, 256}, rung.dtype(), Target{});
-      KernelAnalysis kernel;
-      kernel.kernel = lower(schedule).only();
-      kernel.counters = model::count(kernel.kernel, ones(kernel.kernel), {.max_blocks = 1});
-      return {schedule, kernel};
-    }
+    if (rung.full_name() == name)
+      return scheduled(rung.build({256, 256, 256}, rung.dtype(), Target{}));
   throw std::runtime_error("no rung " + name);
 }
 
@@ -170,6 +172,63 @@ TEST(TimeLine, InnerStepsOfAJoinedLoop) {
   EXPECT_EQ(line.rows[4].inner, 1);
   EXPECT_EQ(row(line, 2), " 0.0 | 0.1 1.0 | 1.1 2.0 | 2.1 3.0 | … | 5.1 6.0 | 6.1 7.0 | 7.1 |");
   EXPECT_EQ(row(line, 4), " | 0.0 0.1 | 1.0 1.1 | 2.0 2.1 | … | 5.0 5.1 | 6.0 6.1 | 7.0 7.1 |");
+}
+
+/// `fast/gemm` with copies that are spread over the 15 steps of k before the last one.
+Scheduling spread(const std::string &last_k, const std::string &bk = "16") {
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == "fast/gemm") {
+      Knobs knobs({{"async", "true"},
+                   {"bk", bk},
+                   {"fragments", "true"},
+                   {"joined", "true"},
+                   {"results", "4x8"},
+                   {"warps", "4x1"},
+                   {"spread", "true"},
+                   {"last_k", last_k}});
+      return scheduled(rung.build({256, 256, 256}, rung.dtype(), Target{}, knobs));
+    }
+  throw std::runtime_error("no rung fast/gemm");
+}
+
+TEST(TimeLine, StepsOfASpreadLoop) {
+  PipelineLine line = spread("false").line();
+  ASSERT_THAT(line.rows, SizeIs(5)) << "loads of A and B, copies of A and B, products";
+  EXPECT_EQ(line.rows[2].blocks, std::vector<std::string>{"A_shared"});
+  EXPECT_EQ(line.rows[2].parts, 8);
+  EXPECT_EQ(line.rows[3].parts, 2);
+  EXPECT_THAT(row(line, 2), testing::StartsWith(" 0 1 | 2[0] 2[1] 2[2] 2[3] 2[4] 2[5] 2[6] 2[7] | 3[0] 3[1] "));
+  EXPECT_EQ(row(line, 3), " 0 1 | 2[0] 2[1] | 3[0] 3[1] | 4[0] 4[1] | … | 15[0] 15[1] | | |");
+  EXPECT_THAT(row(line, 0), testing::StartsWith(" 0.0 | 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 0.10 "));
+  EXPECT_THAT(row(line, 4), testing::EndsWith(" 15.14 15.15 |"));
+
+  // The second part of B is in step 7: behind the load of k + 1, and before the product of k.
+  const LineStep &first = line.steps[1];
+  auto part =
+      std::ranges::find_if(line.events.begin() + static_cast<std::ptrdiff_t>(first.begin), line.events.end(),
+                           [](const LineEvent &event) { return event.iteration == "2[1]" && event.row == 3; });
+  ASSERT_NE(part, line.events.end());
+  EXPECT_EQ((part - 2)->iteration, "0.8");
+  EXPECT_EQ((part + 1)->iteration, "0.7");
+  EXPECT_TRUE(part->async);
+  EXPECT_TRUE(part->arrives.has_value()) << "at the wait for iteration 2";
+}
+
+/// With more parts than steps, a step executes several.
+TEST(TimeLine, PartsOfASpreadLoopInOneStep) {
+  EXPECT_THAT(row(spread("false", "8").line(), 2), testing::StartsWith(" 0 1 | 2[0] 2[1] 2[2] 2[3] | 3[0]"));
+  PipelineLine line = spread("false", "32").line();
+  EXPECT_EQ(line.rows[2].parts, 16);
+  EXPECT_THAT(row(line, 2), testing::StartsWith(" 0 1 | 2[0] 2[1] "));
+}
+
+/// `partition` writes a second loop, without copies, for the last iterations.
+TEST(TimeLine, OfAPartitionedLoopHasAllIterations) {
+  PipelineLine whole = spread("false").line(), parts = spread("true").line();
+  for (std::size_t n = 0; n < whole.rows.size(); ++n)
+    EXPECT_EQ(row(parts, n), row(whole, n));
+  EXPECT_EQ(parts.extent, 16);
+  EXPECT_EQ(parts.steps.back().phase, LineStep::Phase::drain);
 }
 
 /// A loop with barriers has a time line without stages.

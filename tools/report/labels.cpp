@@ -137,6 +137,11 @@ constexpr std::array labels = {
         "각 행은 루프의 중첩 하나이고, 번호는 실행하는 반복이다. 시간은 오른쪽으로 흐른다. 배리어나 대기를 "
         "가리키면 "
         "해저드가 표시된다."},
+    Words{Label::time_line_joined,
+          "The nests in one column belong to one step of the joined loop, and execute from top to bottom.",
+          "한 열의 중첩들은 합쳐진(joined) 루프의 한 단계에 속하며, 위에서 아래로 실행됩니다."},
+    Words{Label::time_line_parts, "3[0] is part 0 of iteration 3 of a spread loop.",
+          "3[0]은 분산된(spread) 루프의 반복 3 가운데 0번 부분입니다."},
     Words{Label::stage, "stage {}", "스테이지 {}"},
     Words{Label::prologue, "prologue", "프롤로그"},
     Words{Label::steady, "steady state", "정상 상태"},

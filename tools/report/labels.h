@@ -98,6 +98,8 @@ enum class Label : std::uint8_t {
   waves_text,
   time_line,
   time_line_text,
+  time_line_joined,
+  time_line_parts,
   stage,
   prologue,
   steady,

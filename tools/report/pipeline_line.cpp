@@ -1,7 +1,6 @@
 #include "tools/report/pipeline_line.h"
 
 #include "dsl/allocation.h"
-#include "dsl/pipeline.h"
 #include "dsl/simplify.h"
 
 #include <algorithm>
@@ -45,10 +44,14 @@ std::string text_of(const kernel::Hazard &hazard) {
 /// Executes the control flow of a kernel around one loop.
 class Follower {
 public:
-  Follower(const kernel::Kernel &kernel, const For &loop) : kernel_(kernel), bounds_(bounds_of(kernel)) {
+  Follower(const kernel::Kernel &kernel, const For &loop)
+      : kernel_(kernel), rows_(pipeline_rows(loop)), bounds_(bounds_of(kernel)) {
     line_.loop = loop.var->name;
     line_.pipelined = !loop.pipeline().empty();
-    add_rows(loop);
+    total_ = as_int(loop.extent).value_or(0);
+    line_.rows = rows_.rows;
+    executed_.resize(line_.rows.size());
+    next_part_.resize(line_.rows.size());
   }
 
   std::optional<PipelineLine> follow() {
@@ -58,52 +61,29 @@ public:
     visit(kernel_.body);
     if (line_.extent == 0)
       return std::nullopt;
+    line_.steps.back().end = line_.events.size();
+    for (LineStep &step : line_.steps)
+      if (step.phase == LineStep::Phase::steady && rows_in(step).size() < line_.rows.size())
+        step.phase = LineStep::Phase::drain;
     std::erase_if(line_.steps, [](const LineStep &step) {
       return step.phase != LineStep::Phase::skipped && step.begin == step.end;
     });
+    for (LineEvent &event : line_.events)
+      if (!event.sync)
+        event.iteration += part_text(event);
     return line_;
   }
 
 private:
-  void add_rows(const For &loop) {
-    std::vector<StagedNest> nests;
-    if (line_.pipelined)
-      nests = staged_nests(loop);
-    else
-      for (const Stmt &nest : nests_of(loop.body))
-        nests.push_back({nest, 0, 0});
-    for (const StagedNest &nest : nests) {
-      last_stage_ = std::max(last_stage_, nest.stage);
-      const auto *inner = as<For>(nest.stmt);
-      if (!inner || !inner->joined()) {
-        add_row(nest.stmt, nest.stage, std::nullopt);
-        continue;
-      }
-      inner_extent_ = as_int(inner->extent).value_or(1);
-      for (const StagedNest &part : staged_nests(*inner)) {
-        last_inner_ = std::max(last_inner_, part.stage);
-        add_row(part.stmt, nest.stage, part.stage);
-      }
-    }
-    executed_.resize(line_.rows.size());
-  }
-
-  void add_row(const Stmt &nest, std::int64_t stage, std::optional<std::int64_t> inner) {
-    LineRow row{.stage = stage, .inner = inner};
-    for (const Block *block : blocks_of(nest)) {
-      row.blocks.push_back(block->id->name);
-      row_of_[block->body.buffer->name] = line_.rows.size();
-    }
-    line_.rows.push_back(row);
-  }
-
   void visit(const kernel::Stmt &stmt) {
     kernel::visit(stmt,
                   Overloaded{[&](const kernel::Loop &loop) { visit_loop(loop); },
                              [&](const kernel::If &branch) { visit_branch(branch); },
                              [&](const kernel::Seq &seq) {
+                               std::map<std::size_t, std::int64_t> outside = part_;
                                for (const kernel::Stmt &part : seq.stmts)
                                  visit(part);
+                               part_ = std::move(outside);
                              },
                              [&](const kernel::Store &store) { add_nest(store.buffer->name, store.async); },
                              [&](const kernel::Call &call) { add_nest(call.result().buffer->name, false); },
@@ -116,7 +96,11 @@ private:
                                groups_.push_back(std::move(issued_));
                                issued_.clear();
                              },
-                             [&](const kernel::Declare &) {}, [&](const kernel::Arrive &) {}});
+                             [&](const kernel::Declare &declare) {
+                               if (auto value = range_of(declare.value, bounds_))
+                                 set_part(declare.var->name, value->low);
+                             },
+                             [&](const kernel::Arrive &) {}});
   }
 
   void visit_branch(const kernel::If &branch) {
@@ -128,28 +112,53 @@ private:
 
   void visit_loop(const kernel::Loop &loop) {
     std::optional<std::int64_t> extent = as_int(loop.extent);
-    if (loop.var->name != line_.loop || !extent || line_.extent > 0) {
+    if (extent && (loop.var->name == rows_.joined || rows_.spread_row.contains(loop.var->name))) {
+      for (std::int64_t step = 0; step < *extent; ++step) {
+        bounds_.set(loop.var, {step, step});
+        set_part(loop.var->name, step);
+        visit(loop.body);
+      }
+      return;
+    }
+    if (loop.var->name != line_.loop || !extent || (line_.extent > 0 && line_.extent >= total_)) {
       visit(loop.body);
       return;
     }
-    line_.extent = *extent;
-    std::int64_t last_steps = std::max<std::int64_t>(2, last_stage_ + 1), resume = *extent - last_steps;
-    for (std::int64_t k = 0; k < *extent; ++k) {
-      if (k == first_steps && k < resume) {
-        skip(resume - k);
-        k = resume;
+    // After `partition`, there is a second loop for the last iterations.
+    std::int64_t first = line_.extent, end = first + *extent,
+                 last_steps = std::max<std::int64_t>(2, rows_.last_stage + 1),
+                 resume = std::max(total_, end) - last_steps;
+    line_.extent = end;
+    for (std::int64_t k = first; k < end; ++k) {
+      if (std::int64_t next = std::min(resume, end); k >= first_steps && k < next) {
+        skip(next - k);
+        k = next;
       }
+      if (k == end)
+        break;
       start(k);
-      bounds_.set(loop.var, {k, k});
+      bounds_.set(loop.var, {k - first, k - first});
       visit(loop.body);
-      line_.steps.back().end = line_.events.size();
-      if (std::set<std::size_t> rows = rows_in(line_.steps.back()); rows.size() < line_.rows.size())
-        line_.steps.back().phase = LineStep::Phase::drain;
     }
     in_loop_ = false;
   }
 
+  /// Whether the next nest, barrier or wait is shown: it is in the prologue or in the loop. `partition` can
+  /// write the last iteration without a loop.
+  bool is_shown() {
+    if (!in_loop_ && line_.extent > 0 && line_.extent < total_)
+      start(line_.extent++);
+    return in_loop_ || line_.extent == 0;
+  }
+
+  /// The part of a spread loop that the next statements execute.
+  void set_part(const std::string &variable, std::int64_t part) {
+    if (auto spread = rows_.spread_row.find(variable); spread != rows_.spread_row.end())
+      part_[spread->second] = part;
+  }
+
   void start(std::int64_t iteration) {
+    std::ranges::fill(next_part_, 0);
     line_.steps.back().end = line_.events.size();
     line_.steps.push_back({.iteration = iteration, .begin = line_.events.size()});
     iteration_ = iteration;
@@ -158,8 +167,13 @@ private:
 
   /// Leaves out iterations: the counts continue as if they had been executed.
   void skip(std::int64_t iterations) {
-    const LineStep &model = line_.steps.back();
-    for (std::size_t n = model.begin; n < model.end; ++n)
+    line_.steps.back().end = line_.events.size();
+    if (line_.steps.back().phase != LineStep::Phase::skipped) {
+      model_ = line_.steps.back();
+      line_.steps.push_back(
+          {.phase = LineStep::Phase::skipped, .begin = line_.events.size(), .end = line_.events.size()});
+    }
+    for (std::size_t n = model_.begin; n < model_.end; ++n)
       if (!line_.events[n].sync)
         executed_[line_.events[n].row] += iterations;
     for (std::vector<std::size_t> &group : groups_)
@@ -167,8 +181,6 @@ private:
         line_.events[event].arrives = line_.events.size();
     for (std::vector<std::size_t> &group : groups_)
       group.clear();
-    line_.steps.push_back(
-        {.phase = LineStep::Phase::skipped, .begin = line_.events.size(), .end = line_.events.size()});
   }
 
   std::set<std::size_t> rows_in(const LineStep &step) const {
@@ -180,31 +192,50 @@ private:
   }
 
   void add_nest(const std::string &buffer, bool async) {
-    auto found = row_of_.find(buffer);
-    if (found == row_of_.end() || (line_.extent > 0 && !in_loop_))
+    auto found = rows_.row_of.find(buffer);
+    if (found == rows_.row_of.end() || !is_shown())
       return;
     const LineRow &row = line_.rows[found->second];
-    bool last = row.inner ? *row.inner == last_inner_ : row.stage == last_stage_;
+    bool last = row.inner ? *row.inner == rows_.last_inner : row.stage == rows_.last_stage;
     if (!in_loop_ && (!line_.pipelined || last))
       return;
-    if (!line_.events.empty() && line_.events.size() > line_.steps.back().begin && !line_.events.back().sync &&
-        line_.events.back().row == found->second) {
-      if (async && !line_.events.back().async)
-        issued_.push_back(line_.events.size() - 1);
-      line_.events.back().async |= async;
-      return;
+    bool again = line_.events.size() > line_.steps.back().begin && !line_.events.back().sync &&
+                 line_.events.back().row == found->second;
+    if (!again) {
+      line_.events.push_back({.row = found->second, .iteration = iteration_of(found->second)});
+      ++executed_[found->second];
     }
-    if (async)
-      issued_.push_back(line_.events.size());
-    line_.events.push_back({.row = found->second, .iteration = iteration_of(found->second), .async = async});
-    ++executed_[found->second];
+    LineEvent &event = line_.events.back();
+    if (async && !event.async)
+      issued_.push_back(line_.events.size() - 1);
+    event.async |= async;
+    if (!row.parts)
+      return;
+    // Without a variable, the number of the part is a constant: it is the next one.
+    auto known = part_.find(found->second);
+    std::int64_t part = known != part_.end() ? known->second
+                        : again              ? event.last_part
+                                             : next_part_[found->second];
+    if (!again)
+      event.first_part = part;
+    event.last_part = part;
+    next_part_[found->second] = part + 1;
+  }
+
+  /// "[0]", or "[0–1]" if a step executes several parts of a spread loop; empty for all parts.
+  std::string part_text(const LineEvent &event) const {
+    const LineRow &row = line_.rows[event.row];
+    if (!row.parts || (event.first_part == 0 && event.last_part + 1 == *row.parts))
+      return "";
+    return event.first_part == event.last_part ? fmt::format("[{}]", event.first_part)
+                                               : fmt::format("[{}–{}]", event.first_part, event.last_part);
   }
 
   std::string iteration_of(std::size_t n) const {
     const LineRow &row = line_.rows[n];
     if (row.inner)
-      return fmt::format("{}.{}", executed_[n] / inner_extent_, executed_[n] % inner_extent_);
-    return std::to_string(in_loop_ ? iteration_ + last_stage_ - row.stage : executed_[n]);
+      return fmt::format("{}.{}", executed_[n] / rows_.inner_extent, executed_[n] % rows_.inner_extent);
+    return std::to_string(in_loop_ ? iteration_ + rows_.last_stage - row.stage : executed_[n]);
   }
 
   /// All groups but the latest `pending` are complete at the next event.
@@ -218,7 +249,7 @@ private:
   }
 
   void add_sync(const kernel::Stmt &stmt, bool wait, const std::vector<kernel::Hazard> &hazards) {
-    if (line_.extent > 0 && !in_loop_)
+    if (!is_shown())
       return;
     auto [known, added] = syncs_.try_emplace(stmt.get(), line_.syncs.size());
     if (added) {
@@ -227,7 +258,7 @@ private:
       for (const kernel::Hazard &hazard : hazards) {
         sync.hazards.push_back(text_of(hazard));
         for (const std::string &buffer : {hazard.buffer, hazard.reader})
-          if (auto row = row_of_.find(buffer); row != row_of_.end())
+          if (auto row = rows_.row_of.find(buffer); row != rows_.row_of.end())
             sync.rows.insert(row->second);
       }
       line_.syncs.push_back(sync);
@@ -236,12 +267,16 @@ private:
   }
 
   const kernel::Kernel &kernel_;
+  PipelineRows rows_;
   Bounds bounds_;
   PipelineLine line_;
-  std::map<std::string, std::size_t> row_of_; ///< by the buffer that it writes
   std::map<const kernel::StmtNode *, std::size_t> syncs_;
-  std::vector<std::int64_t> executed_; ///< executions of each row
-  std::int64_t last_stage_ = 0, last_inner_ = 0, inner_extent_ = 1, iteration_ = 0;
+  std::vector<std::int64_t> executed_;       ///< executions of each row
+  std::map<std::size_t, std::int64_t> part_; ///< of each row with a spread loop, where it is known
+  std::vector<std::int64_t> next_part_;      ///< of each row
+  LineStep model_;                           ///< the step before the ones that are left out
+  std::int64_t total_ = 0;                   ///< iterations of the loop
+  std::int64_t iteration_ = 0;
   bool in_loop_ = false;
   std::vector<std::size_t> issued_;              ///< copies without a group yet
   std::vector<std::vector<std::size_t>> groups_; ///< copies that have not arrived

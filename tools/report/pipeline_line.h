@@ -3,21 +3,14 @@
 
 #include "dsl/program.h"
 #include "lowering/kernel.h"
+#include "tools/report/pipeline_rows.h"
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace nestsmith::cli::report {
-
-/// A nest of the loop. `inner` is the stage in a joined loop (dsl/primitives/join_pipelines.h).
-struct LineRow {
-  std::vector<std::string> blocks = {};
-  std::int64_t stage = 0;
-  std::optional<std::int64_t> inner = std::nullopt;
-};
 
 /// A barrier or a wait in the text of the kernel.
 struct LineSync {
@@ -31,9 +24,11 @@ struct LineSync {
 struct LineEvent {
   std::size_t row = 0; ///< if it is a nest
   std::optional<std::size_t> sync =
-      std::nullopt;           ///< if it is a barrier or a wait: its index in `PipelineLine::syncs`
-  std::string iteration = {}; ///< of the nest: "3", or "3.1" for iteration 1 of a joined loop
-  bool async = false;         ///< the nest issues asynchronous copies
+      std::nullopt; ///< if it is a barrier or a wait: its index in `PipelineLine::syncs`
+  /// Of the nest: "3", or "3.1" for iteration 1 of a joined loop, or "3[0]" for part 0 of a spread loop.
+  std::string iteration = {};
+  std::int64_t first_part = 0, last_part = -1;       ///< of a spread loop
+  bool async = false;                                ///< the nest issues asynchronous copies
   std::optional<std::size_t> arrives = std::nullopt; ///< the event after which these copies are complete
 };
 

@@ -8,6 +8,26 @@ namespace nestsmith::cli::report {
 
 namespace {
 
+/// A column of a step: a barrier, a wait or a nest; or nests that one step of a joined loop executes.
+struct Column {
+  std::size_t begin = 0, end = 0; ///< its events
+};
+
+/// The columns of a step. In a column, the nests execute from top to bottom.
+std::vector<Column> columns_of(const PipelineLine &line, const LineStep &step) {
+  std::vector<Column> columns;
+  for (std::size_t n = step.begin; n < step.end; ++n) {
+    const LineEvent &event = line.events[n];
+    const LineEvent *before = n == step.begin ? nullptr : &line.events[n - 1];
+    if (before && !before->sync && !event.sync && line.rows[event.row].joined &&
+        line.rows[before->row].joined && event.row > before->row)
+      columns.back().end = n + 1;
+    else
+      columns.push_back({n, n + 1});
+  }
+  return columns;
+}
+
 class Table {
 public:
   Table(const PipelineLine &line, Language language) : line_(line), language_(language) {
@@ -41,7 +61,8 @@ private:
         phases += element("th", {});
         continue;
       }
-      std::vector<Attribute> wide = {{"colspan", std::to_string(step.end - step.begin)}, {"class", "step"}};
+      std::vector<Attribute> wide = {{"colspan", std::to_string(columns_of(line_, step).size())},
+                                     {"class", "step"}};
       names += element("th", wide, {phase(step)});
       phases += element("th", wide,
                         {!line_.pipelined || step.phase == LineStep::Phase::prologue ? std::string_view()
@@ -67,14 +88,14 @@ private:
     for (const LineStep &step : line_.steps) {
       if (step.phase == LineStep::Phase::skipped)
         all += element("td", {{"class", "skipped"}}, {"…"});
-      for (std::size_t n = step.begin; n < step.end; ++n)
-        all += cell(row, n, n == step.begin);
+      for (const Column &column : columns_of(line_, step))
+        all += cell(row, column, column.begin == step.begin);
     }
     return all;
   }
 
-  Html cell(std::size_t row, std::size_t n, bool first) const {
-    const LineEvent &event = line_.events[n];
+  Html cell(std::size_t row, const Column &column, bool first) const {
+    const LineEvent &event = line_.events[column.begin];
     std::string css = first ? "first " : "";
     if (event.sync) {
       if (row > 0)
@@ -90,10 +111,12 @@ private:
                                {"data-rows", fmt::format("{}", fmt::join(sync.rows, " "))}},
                               {sync.name})});
     }
-    if (event.row == row)
-      return element("td", {{"class", css + (event.async ? "nest async" : "nest")}}, {event.iteration});
-    if (flights_[row][n])
-      return element("td", {{"class", css + "flight"}}, {"→"});
+    for (std::size_t n = column.begin; n < column.end; ++n)
+      if (const LineEvent &nest = line_.events[n]; nest.row == row)
+        return element("td", {{"class", css + (nest.async ? "nest async" : "nest")}}, {nest.iteration});
+    for (std::size_t n = column.begin; n < column.end; ++n)
+      if (flights_[row][n])
+        return element("td", {{"class", css + "flight"}}, {"→"});
     return css.empty() ? element("td", {}) : element("td", {{"class", "first"}});
   }
 
@@ -123,12 +146,16 @@ Html pipeline_picture(const PicturedKernel &kernel) {
   for (const PipelineLine &line :
        pipeline_lines(kernel.kernel().kernel, kernel.model.scheduled.schedule.program())) {
     std::string title = say(Label::time_line, language, line.loop);
-    bool async = std::ranges::any_of(line.events, &LineEvent::async);
+    std::string text(say(Label::time_line_text, language));
+    if (std::ranges::any_of(line.rows, &LineRow::joined))
+      text += fmt::format(" {}", say(Label::time_line_joined, language));
+    if (std::ranges::any_of(line.rows, [](const LineRow &row) { return row.parts.has_value(); }))
+      text += fmt::format(" {}", say(Label::time_line_parts, language));
+    if (std::ranges::any_of(line.events, &LineEvent::async))
+      text += fmt::format(" → {}.", say(Label::in_flight, language));
     parts += element(
         "div", {{"class", "pipeline"}},
-        {element("h4", {title}),
-         element("p", {say(Label::time_line_text, language),
-                       async ? Html(fmt::format(" → {}.", say(Label::in_flight, language))) : Html()}),
+        {element("h4", {title}), element("p", {text}),
          element("div", {{"class", "wide"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", title}},
                  {Table(line, language).html()}),
          element("p", {{"class", "hazard-line"}, {"role", "status"}}, {}), certificates(line, language)});
