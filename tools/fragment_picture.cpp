@@ -55,6 +55,10 @@ Spots::Spots(const Placement &placement) : box_(placement.box()) {
     element.emplace_back(indices_.back());
   }
   lane_ = layout.lane(element, Expr(std::int64_t{0}));
+  if (replicas_ > 1) {
+    std::vector<std::int64_t> first(box_.size(), 0);
+    replica_step_ = value(layout.lane(element, Expr(std::int64_t{1})), first) - lane(first);
+  }
   register_ = PlacedLayout(*placement.buffer, box_).offset(element, bounds);
 }
 

@@ -18,6 +18,8 @@ public:
 
   const std::vector<std::int64_t> &box() const { return box_; }
   std::int64_t replicas() const { return replicas_; }
+  /// The distance between the lanes of two successive replicas.
+  std::int64_t replica_step() const { return replica_step_; }
   /// The lane that holds the element; if it has replicas, the first one.
   std::int64_t lane(const std::vector<std::int64_t> &element) const { return value(lane_, element); }
   std::int64_t at(const std::vector<std::int64_t> &element) const { return value(register_, element); }
@@ -26,7 +28,7 @@ private:
   std::int64_t value(const Expr &e, const std::vector<std::int64_t> &element) const;
 
   std::vector<std::int64_t> box_;
-  std::int64_t replicas_;
+  std::int64_t replicas_, replica_step_ = 0;
   std::vector<Var> indices_;
   Expr lane_, register_; ///< of the element at `indices_`
 };

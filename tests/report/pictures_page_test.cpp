@@ -1,6 +1,8 @@
 /// The pictures of data in a browser: pointing, keys, and the requests of accesses.
 
 #include "tests/report/in_browser.h"
+#include "tests/report/row_sums.h"
+#include "tests/tools/call_main.h"
 
 #include <fmt/format.h>
 
@@ -94,6 +96,29 @@ TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsItsLaneAndRegister) {
   browser.press("ArrowRight");
   EXPECT_THAT(owner(browser), StartsWith("AB[1, 1]: lane 4, register 1; "));
   EXPECT_EQ(browser.text("document.querySelector('.fragment .spot').textContent"), "0:0");
+  expect_clean(browser);
+}
+
+TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsAllItsLanes) {
+  std::string path = (folder_ / "page.html").string();
+  test::Called called = test::call_main({"report", "-o", path, "--device", "sim"}, {test::row_sums_rung()});
+  ASSERT_EQ(called.code, 0) << called.err;
+  Browser browser(path);
+  draw(browser);
+  std::int64_t number = browser.number("[...document.querySelectorAll('.tile')].findIndex((it) => "
+                                       "it.textContent.startsWith('Y_warp,'))");
+  EXPECT_THAT(
+      browser.text(fmt::format("document.querySelectorAll('.tile figcaption')[{}].textContent", number)),
+      HasSubstr("32 lanes hold each element, and a cell shows the first of them"));
+  focus(browser, static_cast<int>(number));
+  browser.press("ArrowRight");
+  EXPECT_THAT(owner(browser), StartsWith("Y_warp[0, 0]: lane 0, register 0 (also lanes 1–31); elements: "));
+
+  // A thread of another lane holds a copy.
+  focus(browser, 0);
+  browser.press("ArrowRight");
+  EXPECT_THAT(owner(browser), HasSubstr("Y_warp: 1"));
+  EXPECT_NE(browser.text(fmt::format("document.querySelectorAll('.owned')[{}].getAttribute('d')", number)), "");
   expect_clean(browser);
 }
 

@@ -4,6 +4,7 @@
 #include "lowering/lower.h"
 #include "runtime/model/count.h"
 #include "schedules/rung.h"
+#include "tests/report/row_sums.h"
 #include "tools/report/ownership.h"
 #include "tools/report/pipeline_line.h"
 
@@ -90,6 +91,15 @@ TEST(Owners, LanesAndRegistersOfAFragment) {
       EXPECT_EQ(ab.owner(i, j), i % 8 * 4 + j / 2);
       EXPECT_EQ(ab.registers[static_cast<std::size_t>(i * ab.columns + j)], i / 8 * 2 + j % 2);
     }
+}
+
+TEST(Owners, EveryLaneOfAFragmentWithCopies) {
+  FirstBlock block = scheduled(test::row_sums({8, 64}, DType::f32, Target{})).block();
+  const OwnerGrid &sums = grid(block, "Y_warp");
+  EXPECT_EQ(sums.owners, std::vector<std::int64_t>{0});
+  ASSERT_THAT(sums.replicas, SizeIs(31));
+  EXPECT_EQ(sums.replicas.back(), 31);
+  EXPECT_THAT(grid(block, "X_warp").replicas, testing::IsEmpty());
 }
 
 /// `explain --heatmap` shows the same requests.

@@ -71,6 +71,8 @@ enum class Label : std::uint8_t {
   warp,
   lane,
   lanes,
+  also_lanes,
+  copies,
   register_number,
   elements,
   nobody,

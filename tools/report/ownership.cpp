@@ -86,6 +86,8 @@ OwnerGrid fragment_grid(const Placement &placement) {
   OwnerGrid grid{.name = placement.buffer->name, .scope = Scope::warp};
   grid.tile_rows = rank > 1 ? spots.box()[rank - 2] : 1;
   grid.tile_columns = rank > 0 ? spots.box()[rank - 1] : 1;
+  for (std::int64_t replica = 1; replica < spots.replicas(); ++replica)
+    grid.replicas.push_back(replica * spots.replica_step());
   fill(grid, [&](std::int64_t row, std::int64_t column) {
     if (rank > 1)
       element[rank - 2] = row;

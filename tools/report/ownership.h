@@ -23,8 +23,10 @@ struct OwnerGrid {
   std::vector<std::int64_t> extents = {};
   std::int64_t first_row = 0, first_column = 0;
   bool folded = false;
-  /// In row-major order: the thread of the block, or for a fragment the lane of its warp; -1: nobody.
+  /// In row-major order: the thread of the block, or for a fragment the lane of its warp, of which several can
+  /// hold copies: the first one, and the lanes at the distances `replicas` from it; -1: nobody.
   std::vector<std::int64_t> owners = {};
+  std::vector<std::int64_t> replicas = {};
   std::vector<std::int64_t> registers = {}; ///< of a fragment, in row-major order
 
   bool in_part() const { return rows < tile_rows || columns < tile_columns; } ///< not all elements are drawn

@@ -91,6 +91,8 @@ std::string caption(const OwnerGrid &grid, const KernelAnalysis &kernel, Languag
   if (grid.in_part())
     text +=
         fmt::format(", {}", say(Label::first_part, language, fmt::format("{} x {}", grid.rows, grid.columns)));
+  if (!grid.replicas.empty())
+    text += fmt::format("; {}", say(Label::copies, language, std::to_string(grid.replicas.size() + 1)));
   for (const kernel::Allocation &tile : kernel.kernel.shared)
     if (tile.buffer->name == grid.name && !tile.note.empty())
       text += " (" + tile.note + ")";
@@ -142,6 +144,8 @@ llvm::json::Value owners_json(const FirstBlock &block) {
       it["extents"] = llvm::json::Array(grid.extents);
     if (grid.folded)
       it["folded"] = true;
+    if (!grid.replicas.empty())
+      it["replicas"] = llvm::json::Array(grid.replicas);
     if (!grid.registers.empty())
       it["registers"] = packed(grid.registers, grid.columns);
     grids.push_back(std::move(it));

@@ -33,6 +33,7 @@ Html picture_labels(Language language) {
   add("warp", Label::warp);
   add("lane", Label::lane);
   add("lanes", Label::lanes);
+  add("also_lanes", Label::also_lanes);
   add("register", Label::register_number);
   add("elements", Label::elements);
   add("nobody", Label::nobody);

@@ -42,7 +42,7 @@
   const within = (value, extent) => Math.min(Math.max(value, 0), extent - 1);
 
   // A grid of elements in an SVG. `select` is called for the element under the mouse, and for that of the keyboard.
-  function Cells(box, rows, columns, owners, select) {
+  function Cells(box, rows, columns, owners, replicas, select) {
     const svg = box.querySelector("svg"), owned = svg.querySelector(".owned");
     const wide = svg.viewBox.baseVal.width / columns, tall = svg.viewBox.baseVal.height / rows; // of an element
     const cursor = drawn("rect", { class: "cursor", width: wide, height: tall });
@@ -65,11 +65,13 @@
     return {
       // Marks the elements of an owner, and returns their number.
       mark(owner) {
+        const holds = (n) => owners[n] === owner ||
+          (owners[n] >= 0 && replicas.some((distance) => owners[n] + distance === owner));
         let path = "", count = 0;
         for (let n = 0; n < owners.length;) {
           let end = n + 1;
-          if (owners[n] === owner) {
-            while (end < owners.length && end % columns !== 0 && owners[end] === owner) ++end;
+          if (holds(n)) {
+            while (end < owners.length && end % columns !== 0 && holds(end)) ++end;
             path += `M${wide * (n % columns)} ${tall * Math.floor(n / columns)}h${wide * (end - n)}v${tall}h${wide * (n - end)}z`;
             count += end - n;
           }
@@ -138,12 +140,16 @@
         const count = it.cells.mark(it.registers ? owner % lanesPerWarp : grid.registers ? -2 : owner);
         if (it.name && count > 0) counts.push(`${it.name}: ${count}${it.part ? "+" : ""}`);
       }
+      const copies = (grid.replicas || []).map((distance) => owner + distance);
+      const others = copies.length > 1 && copies[1] === copies[0] + 1 ? `${copies[0]}–${copies.at(-1)}` : copies.join(", ");
       const who = grid.registers
-        ? `${labels.lane} ${owner}, ${labels.register} ${grid.registers[element]}` : describe(owner);
+        ? `${labels.lane} ${owner}, ${labels.register} ${grid.registers[element]}` +
+          (copies.length > 0 ? ` (${labels.also_lanes.replace("{}", others)})` : "") : describe(owner);
       line.textContent = `${grid.name ? nameOf(grid, element) + ": " : ""}${who}; ${labels.elements}: ${counts.join(", ")}`;
     }
     all.forEach((grid, which) => {
-      grid.cells = Cells(boxes[which], grid.rows, grid.columns, grid.owners, (element) => select(which, element));
+      grid.cells = Cells(boxes[which], grid.rows, grid.columns, grid.owners, grid.replicas || [],
+        (element) => select(which, element));
       if (grid.registers && grid.owners.length <= 256)
         grid.cells.write(grid.owners.map((lane, n) => `${lane}:${grid.registers[n]}`));
       grid.cells.show(null);
