@@ -122,6 +122,48 @@ TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsAllItsLanes) {
   expect_clean(browser);
 }
 
+/// The line of an access leads to the CUDA text of the steps, and Enter leads back.
+TEST_F(PicturesInBrowser, TheLineOfAnAccessIsSelectedInTheCudaText) {
+  Browser browser(page("deep_dive/tile1d"));
+  draw(browser);
+  auto current = [&] { return browser.text("document.querySelector('.cuda .current').textContent.trim()"); };
+  std::int64_t accesses = browser.number("document.querySelectorAll('.access').length");
+  for (std::int64_t n = 1; n <= accesses; ++n) {
+    SCOPED_TRACE(n);
+    browser.click(fmt::format(".access[value='{}'] .of-line", n));
+    std::string buffer =
+        browser.text(fmt::format("document.querySelector('.access[value=\"{}\"] b').textContent"
+                                 ".split(' ').at(-1)",
+                                 n));
+    EXPECT_THAT(current(), HasSubstr(buffer + "["));
+    EXPECT_THAT(browser.text("document.querySelector('.linked-lines').textContent"), HasSubstr("accesses "));
+    EXPECT_TRUE(browser.holds("document.activeElement === document.querySelector('.cuda pre')"));
+    browser.press("Enter");
+    EXPECT_EQ(browser.text("document.activeElement.getAttribute('aria-pressed')"), "true");
+    EXPECT_EQ(
+        browser.text("document.activeElement.closest('li').querySelector('.of-line').dataset.line"),
+        browser.text(fmt::format("document.querySelector('.access[value=\"{}\"] .of-line').dataset.line", n)));
+  }
+
+  // By keyboard, from an earlier step and from the kernel.
+  browser.click(".previous");
+  browser.click(".show-kernel");
+  browser.evaluate("document.querySelector('.access .of-line').focus()");
+  browser.press("Enter");
+  EXPECT_TRUE(browser.holds("document.querySelector('.cuda').checkVisibility()"));
+  EXPECT_TRUE(browser.holds("document.querySelector('.next').disabled")) << "the last step";
+  EXPECT_THAT(current(), HasSubstr("["));
+  expect_clean(browser);
+}
+
+/// Every access has its line in the text of the steps, also at another shape.
+TEST_F(PicturesInBrowser, EveryLineOfAnAccessIsLinked) {
+  Browser browser(page("ladder/async worklog/6"));
+  EXPECT_GT(browser.number("document.querySelectorAll('.access-list li').length"), 10);
+  EXPECT_EQ(browser.number("document.querySelectorAll('.access-list li:not(:has(.of-line))').length"), 0);
+  expect_clean(browser);
+}
+
 /// Every access of the list, compared with `explain --heatmap`.
 TEST_F(PicturesInBrowser, AnAccessShowsTheRequestOfTheHeatmap) {
   for (std::string rung : {"principles/transposed", "tensor/joined"}) {

@@ -38,6 +38,21 @@ llvm::json::Value addresses_json(const model::WarpRequest &request) {
   return flat;
 }
 
+/// The line of an access. The script selects it in the pane with the CUDA text.
+Html line_of(const PicturedKernel &kernel, const TextLine &line) {
+  Html text = element("span", {{"class", "quiet"}}, {fmt::format("{}:", line.number)});
+  text += " ";
+  text += element("code", {line.text});
+  std::size_t number =
+      line.number == 0 || line.number > kernel.pane_lines.size() ? 0 : kernel.pane_lines[line.number - 1];
+  return number == 0
+             ? text
+             : element(
+                   "a",
+                   {{"class", "of-line"}, {"href", "#" + kernel.pane}, {"data-line", std::to_string(number)}},
+                   {text});
+}
+
 } // namespace
 
 Html access_picture(const PicturedKernel &kernel) {
@@ -49,12 +64,10 @@ Html access_picture(const PicturedKernel &kernel) {
     const TextLine &line = kernel.kernel().lines[name.access];
     Html cost = request ? prose("span", cost_text(*request, access), language, "cost")
                         : element("span", {{"class", "cost"}}, {say(Label::not_executed, language)});
-    items += element("li", {{"value", std::to_string(name.number)}, {"class", request ? "access" : "unused"}},
-                     {element("span", {{"class", "choice"}},
-                              {element("b", {{"lang", "en"}}, {name.text}), " ",
-                               element("span", {{"class", "quiet"}}, {fmt::format("{}:", line.number)}), " ",
-                               element("code", {line.text})}),
-                      " ", cost});
+    items +=
+        element("li", {{"value", std::to_string(name.number)}, {"class", request ? "access" : "unused"}},
+                {element("span", {{"class", "pick"}}, {element("b", {{"lang", "en"}}, {name.text}), " ", cost}),
+                 " ", line_of(kernel, line)});
   }
   if (items.empty())
     return {};

@@ -97,8 +97,11 @@ constexpr std::array labels = {
     Words{Label::elements, "elements", "원소 수"},
     Words{Label::nobody, "padding, or not written", "패딩이거나 쓰이지 않음"},
     Words{Label::accesses, "Memory accesses of a warp", "워프의 메모리 접근"},
-    Words{Label::accesses_text, "Select an access to see the first request of the first warp.",
-          "접근을 선택하면 첫 번째 워프의 첫 요청을 보여 준다."},
+    Words{
+        Label::accesses_text,
+        "Select an access to see the first request of the first warp, or its line to see it in the CUDA text.",
+        "접근을 선택하면 첫 번째 워프의 첫 요청이, 코드를 선택하면 CUDA C의 해당 줄이 표시됩니다."},
+    Words{Label::access_number, "accesses {}", "접근 {}"},
     Words{Label::bank, "bank", "뱅크"},
     Words{Label::banks_text,
           "A column is a bank of shared memory. A number is the lane that the bank serves, with + if the word "

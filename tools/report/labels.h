@@ -78,6 +78,7 @@ enum class Label : std::uint8_t {
   nobody,
   accesses,
   accesses_text,
+  access_number,
   bank,
   banks_text,
   wavefront,

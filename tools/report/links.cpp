@@ -270,4 +270,33 @@ LinkedText linked_cuda(const Program &program, const kernel::Plan &plan) {
   return lines;
 }
 
+std::vector<std::size_t> same_lines(const std::string &text, const LinkedText &other) {
+  auto without_numbers = [](const std::string &line) {
+    std::string result;
+    for (std::size_t n = 0; n < line.size(); ++n) {
+      bool digit = std::isdigit(static_cast<unsigned char>(line[n])) != 0,
+           in_name = n > 0 && is_word(line[n - 1]);
+      if (!digit || (in_name && !result.ends_with('#')))
+        result += line[n];
+      else if (!result.ends_with('#'))
+        result += '#';
+    }
+    return result + "\n";
+  };
+  std::string before, after;
+  for (const std::string &line : split_lines(text))
+    before += without_numbers(line);
+  for (const LinkedLine &line : other)
+    after += without_numbers(line.text);
+  std::vector<std::size_t> numbers;
+  std::size_t next = 1;
+  for (const DiffLine &line : diff_lines(before, after)) {
+    if (line.sign != DiffSign::added)
+      numbers.push_back(line.sign == DiffSign::same ? next : 0);
+    if (line.sign != DiffSign::removed)
+      ++next;
+  }
+  return numbers;
+}
+
 } // namespace nestsmith::cli::report

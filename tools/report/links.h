@@ -27,4 +27,8 @@ LinkedText linked_kernels(const Program &program, const kernel::Plan &plan);
 /// The lines of `cuda_text(plan)`.
 LinkedText linked_cuda(const Program &program, const kernel::Plan &plan);
 
+/// For each line of a CUDA text, the number of its line in the text of the same schedule at another shape, from
+/// 1; 0 if that text has no such line. The constants of a line may differ.
+std::vector<std::size_t> same_lines(const std::string &text, const LinkedText &other);
+
 } // namespace nestsmith::cli::report

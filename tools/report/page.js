@@ -69,6 +69,7 @@
     const showKernel = root.querySelector(".show-kernel");
     const list = [...root.querySelectorAll(".directives li")];
     const last = Number(slider.max);
+    let keeps = false; // keeps the marks while the page scrolls below the mouse
     const refused = (step) => steps.refused && step === last;
     const owed = root.querySelector(".owed") || element("div", "owed");
     owed.hidden = owed.parentElement === null;
@@ -120,6 +121,10 @@
       status.textContent = "";
     }
 
+    // The accesses of a line of CUDA text: their lines in the list of tools/report/pictures.js.
+    const accessesOf = (pane, line) => line && pane.name === "cuda" && Number(slider.value) === last
+      ? [...root.closest("section").querySelectorAll(`.of-line[data-line="${line.number}"]`)] : [];
+
     // Marks a line and the lines that have a key in common with it.
     function link(pane, number, announce) {
       for (const other of panes)
@@ -141,6 +146,8 @@
         if (numbers.length > 0) linked.push(`${other.figure.querySelector("figcaption").textContent} ${numbers.join(", ")}`);
         if (announce && numbers.length > 0) scrollTo(other, numbers[0]);
       }
+      const accesses = accessesOf(pane, line).map((it) => it.closest("li").value);
+      if (accesses.length > 0) linked.push(labels.accesses.replace("{}", accesses.join(", ")));
       status.textContent = linked.length > 0 ? labels.links.replace("{}", linked.join("; ")) : labels.no_links;
     }
 
@@ -157,9 +164,15 @@
         const target = event.target.closest(".line");
         return pane.lines.findIndex((line) => line.element === target);
       };
-      pane.pre.addEventListener("mouseover", (event) => { if (number(event) >= 0) link(pane, number(event), false); });
+      pane.pre.addEventListener("mouseover", (event) => { if (!keeps && number(event) >= 0) link(pane, number(event), false); });
       pane.pre.addEventListener("click", (event) => { if (number(event) >= 0) link(pane, number(event), true); });
+      const showAccess = () => {
+        const [access] = accessesOf(pane, pane.lines[pane.current]);
+        if (access) access.dispatchEvent(new CustomEvent("showaccess", { bubbles: true }));
+      };
+      pane.pre.addEventListener("dblclick", showAccess);
       pane.pre.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") showAccess();
         const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
         if (!by) return;
         event.preventDefault();
@@ -167,6 +180,17 @@
         scrollTo(pane, pane.lines[pane.current].number);
       });
     }
+    root.addEventListener("mousemove", (event) => { if (event.movementX || event.movementY) keeps = false; });
+    root.addEventListener("showline", (event) => {
+      const cuda = panes[2];
+      keeps = true;
+      showKernel.checked = false;
+      show(last);
+      link(cuda, event.detail - 1, true);
+      scrollTo(cuda, event.detail);
+      cuda.pre.focus({ preventScroll: true });
+      cuda.figure.scrollIntoView({ block: "nearest" });
+    });
     slider.addEventListener("input", () => show(Number(slider.value)));
     previous.addEventListener("click", () => show(Math.max(0, Number(slider.value) - 1)));
     next.addEventListener("click", () => show(Math.min(last, Number(slider.value) + 1)));

@@ -10,10 +10,13 @@ Html pictures(const Page &page, std::size_t n, Language language) {
   if (!rung.model)
     return {};
   const std::vector<KernelAnalysis> &kernels = rung.model->analysis.kernels;
+  const Scheduled &scheduled = rung.model->scheduled;
+  std::vector<std::size_t> pane_lines = same_lines(cuda_text(scheduled.plan()).text, rung.steps.back().cuda);
   Html parts = element("h3", {{"id", anchor(n) + "-pictures"}}, {say(Label::pictures, language)});
   for (std::size_t k = 0; k < kernels.size(); ++k) {
-    FirstBlock block = first_block(kernels[k], rung.model->scheduled.schedule.program());
-    PicturedKernel kernel{*rung.model, k, block, fmt::format("pictures-{}-{}", n + 1, k + 1), language};
+    FirstBlock block = first_block(kernels[k], scheduled.schedule.program());
+    PicturedKernel kernel{*rung.model,  k,         block, fmt::format("pictures-{}-{}", n + 1, k + 1), language,
+                          cuda_pane(n), pane_lines};
     llvm::json::Object data{{"owners", owners_json(block)}, {"accesses", accesses_json(kernel)}};
     Html heading = kernels.size() == 1 ? Html()
                                        : element("p", {element("b", {say(Label::kernel, language)}), " ",

@@ -4,6 +4,9 @@
 #include "tools/report/ownership.h"
 #include "tools/report/sections.h"
 
+#include <string>
+#include <vector>
+
 namespace nestsmith::cli::report {
 
 /// All pictures of rung number `n`; nothing if it has no analysis.
@@ -18,6 +21,8 @@ struct PicturedKernel {
   const FirstBlock &block;
   std::string id;
   Language language;
+  std::string pane;                           ///< identifier of the pane with the CUDA text of the rung
+  const std::vector<std::size_t> &pane_lines; ///< for each line of the CUDA text, its number in the pane, or 0
 
   const KernelAnalysis &kernel() const { return model.analysis.kernels[number]; }
 };

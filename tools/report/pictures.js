@@ -267,8 +267,8 @@
     const buttons = items.map((item, n) => {
       const button = element("button", "jump");
       button.type = "button";
-      button.append(...item.childNodes);
-      item.append(button);
+      button.append(...item.querySelector(".pick").childNodes);
+      item.querySelector(".pick").append(button);
       button.addEventListener("click", () => select(n));
       return button;
     });
@@ -325,6 +325,21 @@
   for (const root of document.querySelectorAll(".pictures")) {
     waiting.set(root, true);
     observer.observe(root);
+    // The line of an access, in the pane of tools/report/page.js, and from there back to the access.
+    root.addEventListener("click", (event) => {
+      const line = event.target.closest(".of-line");
+      if (!line) return;
+      event.preventDefault();
+      root.closest("section").querySelector(".steps")
+        .dispatchEvent(new CustomEvent("showline", { detail: Number(line.dataset.line) }));
+    });
+    root.addEventListener("showaccess", (event) => {
+      draw(root);
+      const button = event.target.closest("li").querySelector("button");
+      if (!button) return; // the first warp does not execute it
+      button.click();
+      button.focus();
+    });
   }
   window.addEventListener("beforeprint", () => [...waiting.keys()].forEach(draw));
 })();

@@ -34,12 +34,16 @@ Html trouble(const PageRung &rung, Language language) {
   return parts.empty() ? parts : element("div", {{"class", "trouble"}, {"role", "note"}}, {parts});
 }
 
-Html pane(const std::string &css_class, Label label, const LinkedText &text, Language language) {
+/// `id` may be empty.
+Html pane(const std::string &css_class, Label label, const LinkedText &text, Language language,
+          const std::string &id = "") {
   std::string lines;
   for (const LinkedLine &line : text)
     lines += line.text + "\n";
   std::string name(say(label, language));
   std::vector<Attribute> attributes = {{"class", "pane " + css_class}};
+  if (!id.empty())
+    attributes.push_back({"id", id});
   if (text.empty()) // while obligations are open
     attributes.push_back({"hidden", ""});
   return element("figure", attributes,
@@ -136,7 +140,8 @@ Html steps(const PageRung &rung, std::size_t n, Language language, LineTable &li
                   element("div", {{"class", "panes"}},
                           {pane("program", Label::program, last.program, language),
                            pane("kernels", Label::kernel, last.kernels, language),
-                           pane("cuda", Label::cuda, last.cuda, language), no_kernel(last, language)}),
+                           pane("cuda", Label::cuda, last.cuda, language, cuda_pane(n)),
+                           no_kernel(last, language)}),
                   element("p", {{"class", "linked-lines"}, {"role", "status"}}, {}),
                   element("details", {element("summary", {say(Label::directives, language)}),
                                       element("ol", {{"class", "directives"}, {"start", "0"}}, {directives})}),
@@ -146,6 +151,7 @@ Html steps(const PageRung &rung, std::size_t n, Language language, LineTable &li
 } // namespace
 
 std::string anchor(std::size_t n) { return fmt::format("rung-{}", n + 1); }
+std::string cuda_pane(std::size_t n) { return fmt::format("cuda-{}", n + 1); }
 
 Html prose(Literal tag, const std::string &text, Language language, const std::string &css_class) {
   std::vector<Attribute> attributes;

@@ -52,6 +52,8 @@ std::string rate_text(double flops);             ///< "1.25 TFLOP/s"
 std::string problem_of(const Page &page, const PageRung &rung);
 /// The identifier of the section of rung number `n`.
 std::string anchor(std::size_t n);
+/// The identifier of its pane with CUDA text.
+std::string cuda_pane(std::size_t n);
 
 /// Text that a command generated. It is English in every language.
 Html prose(Literal tag, const std::string &text, Language language, const std::string &css_class = "");

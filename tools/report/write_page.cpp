@@ -80,6 +80,7 @@ llvm::json::Value script_labels(Language language) {
                             {"refused", label(Label::refused)},
                             {"not_lowered", label(Label::not_lowered)},
                             {"links", label(Label::links)},
+                            {"accesses", label(Label::access_number)},
                             {"no_links", label(Label::no_links)}};
 }
 
