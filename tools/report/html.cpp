@@ -42,7 +42,7 @@ std::string escaped(std::string_view text) {
 }
 
 bool is_void(std::string_view tag) {
-  constexpr std::array<std::string_view, 4> tags = {"meta", "input", "br", "link"};
+  constexpr std::array<std::string_view, 5> tags = {"meta", "input", "br", "link", "wbr"};
   return std::ranges::find(tags, tag) != tags.end();
 }
 
@@ -68,6 +68,16 @@ Html element(Literal tag, const std::vector<Attribute> &attributes, std::initial
   else
     result.markup_ += fmt::format("</{}>", tag.text());
   return result;
+}
+
+Html with_breaks(std::string_view name) {
+  Html text;
+  for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/')) {
+    text += name.substr(0, slash + 1);
+    text += element("wbr", {});
+    name.remove_prefix(slash + 1);
+  }
+  return text += name;
 }
 
 Html data_block(const std::string &id, std::string_view json) {

@@ -55,6 +55,9 @@ private:
 Html element(Literal tag, const std::vector<Attribute> &attributes, std::initializer_list<Html> children = {});
 inline Html element(Literal tag, std::initializer_list<Html> children) { return element(tag, {}, children); }
 
+/// The name of a rung, in which a line can break after a slash.
+Html with_breaks(std::string_view name);
+
 /// `<script type="application/json">`, which no browser executes.
 Html data_block(const std::string &id, std::string_view json);
 /// The style sheet and the script of the page: files of this program (tools/report/page.css, page.js).

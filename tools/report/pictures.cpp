@@ -12,7 +12,9 @@ Html pictures(const Page &page, std::size_t n, Language language) {
   const std::vector<KernelAnalysis> &kernels = rung.model->analysis.kernels;
   const Scheduled &scheduled = rung.model->scheduled;
   std::vector<std::size_t> pane_lines = same_lines(cuda_text(scheduled.plan()).text, rung.steps.back().cuda);
-  Html parts = element("h3", {{"id", anchor(n) + "-pictures"}}, {say(Label::pictures, language)});
+  std::string problem = dtype_name(scheduled.source(), scheduled.dtype) + " " + to_text(scheduled.shape);
+  Html parts = element("h3", {{"id", anchor(n) + "-pictures"}},
+                       {fmt::format("{}: {}", say(Label::pictures, language), problem)});
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     FirstBlock block = first_block(kernels[k], scheduled.schedule.program());
     PicturedKernel kernel{*rung.model,  k,         block, fmt::format("pictures-{}-{}", n + 1, k + 1), language,

@@ -61,7 +61,10 @@
     svg.addEventListener("pointermove", point);
     svg.addEventListener("pointerdown", point);
     box.addEventListener("focus", () => { if (box.matches(":focus-visible")) go(...at); });
-    arrows(box, ([down, right]) => go(within(at[0] + down, rows), within(at[1] + right, columns)));
+    arrows(box, ([down, right]) => {
+      go(within(at[0] + down, rows), within(at[1] + right, columns));
+      cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
+    });
     return {
       // Marks the elements of an owner, and returns their number.
       mark(owner) {
@@ -218,7 +221,7 @@
     const head = element("tr");
     head.append(element("th", "", shared ? labels.bank : ""));
     for (let n = 0; n < 32; ++n) head.append(element("th", "", String(n)));
-    table.append(element("caption", "", name), element("thead"), element("tbody"));
+    table.append(element("thead"), element("tbody"));
     table.tHead.append(head);
     const cells = rows.map((row) => {
       const line = element("tr", row.conflict ? "conflict" : "");
@@ -259,7 +262,7 @@
     });
     status.textContent = "";
     root.querySelector(".access-table").replaceChildren(
-      scroll, element("p", "quiet", shared ? labels.banks_text : labels.sectors_text));
+      element("p", "quiet", name), scroll, element("p", "quiet", shared ? labels.banks_text : labels.sectors_text));
   }
 
   function Accesses(root, accesses) {

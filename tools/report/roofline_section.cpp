@@ -194,7 +194,7 @@ Html roofline_section(const Page &page, Language language) {
                                    say(Label::at_dram, language), number_text(point.asked),
                                    say(Label::at_requests, language), rate);
     legend += element("tr", {element("td", {element("b", {fmt::format("{}", point.rung + 1)})}),
-                             element("th", {{"scope", "row"}}, {page.rungs[point.rung].name}),
+                             element("th", {{"scope", "row"}}, {with_breaks(page.rungs[point.rung].name)}),
                              element("td", {number_text(point.dram)}),
                              element("td", {number_text(point.asked)}), element("td", {rate})});
     description += said + ". ";

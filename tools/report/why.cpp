@@ -91,8 +91,8 @@ Html figures_table(const Against &against, const std::string &name, const std::v
   for (std::size_t row : rows)
     body += figure_row(against.figures[row], labels[row], drawn);
   Html head = element("tr", {element("th", {{"scope", "col"}}, {say(Label::figure, language)}),
-                             element("th", {{"scope", "col"}}, {against.name}),
-                             element("th", {{"scope", "col"}}, {name}),
+                             element("th", {{"scope", "col"}}, {with_breaks(against.name)}),
+                             element("th", {{"scope", "col"}}, {with_breaks(name)}),
                              element("th", {{"scope", "col"}}, {say(Label::change, language)}),
                              drawn ? element("td", {}) : Html()});
   return element("div",
