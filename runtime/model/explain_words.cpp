@@ -15,9 +15,11 @@ namespace {
 
 /// A smaller relative change is not mentioned.
 constexpr double noticed = 0.03;
+/// The same for the estimated time, which is less exact than the counts.
+constexpr double noticed_of_estimate = 0.1;
 
-bool differs(double before, double after) {
-  return std::fabs(after - before) > noticed * std::max(std::fabs(before), std::fabs(after));
+bool differs(double before, double after, double least = noticed) {
+  return std::fabs(after - before) > least * std::max(std::fabs(before), std::fabs(after));
 }
 
 /// The requests after the compiler merges loads, as the bounds count them.
@@ -389,7 +391,7 @@ std::string estimate_text(const PlanAnalysis &before, const std::string &name_be
   Resource was = before.limiter(), is = after.limiter();
   std::string least = seconds_text(after.seconds());
   double b = before.estimated_seconds(), a = after.estimated_seconds();
-  if (differs(b, a))
+  if (differs(b, a, noticed_of_estimate))
     return fmt::format(
         "{} than {}: the estimated time, with latency, barriers and waves, {} from {} to {}. The "
         "least time is the same, {}.",
@@ -406,11 +408,11 @@ std::string estimate_text(const PlanAnalysis &before, const std::string &name_be
 
 Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = before.seconds(), a = after.seconds();
-  if (!differs(b, a)) {
-    b = before.estimated_seconds();
-    a = after.estimated_seconds();
-  }
-  return !differs(b, a) ? Outcome::same : a < b ? Outcome::better : Outcome::worse;
+  if (differs(b, a))
+    return a < b ? Outcome::better : Outcome::worse;
+  b = before.estimated_seconds();
+  a = after.estimated_seconds();
+  return !differs(b, a, noticed_of_estimate) ? Outcome::same : a < b ? Outcome::better : Outcome::worse;
 }
 
 std::string in_words(const PlanAnalysis &analysis) {

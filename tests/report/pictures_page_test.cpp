@@ -32,7 +32,7 @@ void focus(Browser &browser, int grid) {
 }
 
 TEST_F(PicturesInBrowser, AnElementShowsItsThread) {
-  Browser browser(page("ladder/async --shape 256x256x256"));
+  Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"));
   draw(browser);
   EXPECT_EQ(owner(browser), "thread 0, warp 0, lane 0; elements: C: 64, A_shared: 4, B_shared: 4");
   browser.hover(".tile:nth-child(2) svg");
@@ -55,7 +55,7 @@ TEST_F(PicturesInBrowser, AnElementShowsItsThread) {
 }
 
 TEST_F(PicturesInBrowser, AThreadShowsItsElements) {
-  Browser browser(page("ladder/async --shape 256x256x256"));
+  Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"));
   draw(browser);
   std::string before = browser.text("document.querySelectorAll('.owned')[1].getAttribute('d')");
   focus(browser, 0);
@@ -212,7 +212,7 @@ TEST_F(PicturesInBrowser, AConflictIsMarkedByAWord) {
 }
 
 TEST_F(PicturesInBrowser, ABarrierShowsItsHazards) {
-  Browser browser(page("ladder/async --shape 256x256x256"));
+  Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"));
   draw(browser);
   auto line = [&] { return browser.text("document.querySelector('.hazard-line').textContent"); };
   browser.hover(".time-line .barrier");
@@ -248,7 +248,7 @@ TEST_F(PicturesInBrowser, ASpreadLoopHasAPartInEachColumn) {
 }
 
 TEST_F(PicturesInBrowser, WithoutAScriptThePicturesShowThreadZero) {
-  Browser browser(page("ladder/async --shape 256x256x256"), {.script = false});
+  Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"), {.script = false});
   EXPECT_EQ(owner(browser), "thread 0, warp 0, lane 0; elements: C: 64, A_shared: 4, B_shared: 4");
   EXPECT_GT(browser.number("document.querySelectorAll('.access .cost').length"), 4);
   EXPECT_GT(browser.number("document.querySelectorAll('.time-line .nest').length"), 4);
@@ -269,7 +269,7 @@ TEST_F(PicturesInBrowser, FitNarrowScreensAndPaper) {
 }
 
 TEST_F(PicturesInBrowser, PicturesAreInKorean) {
-  Browser browser(page("ladder/async --shape 256x256x256 --lang ko"));
+  Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3 --lang ko"));
   draw(browser);
   focus(browser, 0);
   browser.press("ArrowRight");

@@ -35,10 +35,11 @@ Scheduling scheduled(const Schedule &schedule) {
   return {schedule, kernel};
 }
 
-Scheduling scheduled(const std::string &name) {
+Scheduling scheduled(const std::string &name, const std::string &set = "") {
+  Knobs knobs(set.empty() ? KnobValues() : parse_knobs(set));
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == name)
-      return scheduled(rung.build({256, 256, 256}, rung.dtype(), Target{}));
+      return scheduled(rung.build({256, 256, 256}, rung.dtype(), Target{}, knobs));
   throw std::runtime_error("no rung " + name);
 }
 
@@ -59,7 +60,7 @@ TEST(Owners, OneThreadForEachElement) {
 /// The index of C that the kernel stores: i = 64*… + tid/64*16 + tid/8%4*4 + …, j = 64*… + tid/32%2*32 +
 /// tid%8*4 + ….
 TEST(Owners, TilesOfAThreadInC) {
-  FirstBlock block = scheduled("ladder/async").block();
+  FirstBlock block = scheduled("ladder/async", "bk=8,stages=3").block();
   const OwnerGrid &c = grid(block, "C");
   ASSERT_THAT(c.owners, SizeIs(128 * 128));
   for (std::int64_t i = 0; i < 128; ++i)
@@ -70,7 +71,7 @@ TEST(Owners, TilesOfAThreadInC) {
 
 /// Rows of 132 elements hold 128.
 TEST(Owners, PaddingBelongsToNobody) {
-  FirstBlock block = scheduled("ladder/async").block();
+  FirstBlock block = scheduled("ladder/async", "bk=8,stages=3").block();
   const OwnerGrid &a = grid(block, "A_shared");
   EXPECT_EQ(a.scope, Scope::shared);
   EXPECT_EQ(a.columns, 132);
@@ -145,7 +146,7 @@ std::string row(const PipelineLine &line, std::size_t number) {
 }
 
 TEST(TimeLine, ThePrologueRunsAheadAndTheDrainIssuesNoCopies) {
-  PipelineLine line = scheduled("ladder/async").line();
+  PipelineLine line = scheduled("ladder/async", "bk=8,stages=3").line();
   ASSERT_THAT(line.rows, SizeIs(3));
   EXPECT_EQ(row(line, 0), " 0 1 | 2 | 3 | 4 | … | 31 | | |");
   EXPECT_EQ(row(line, 1), row(line, 0));
@@ -156,7 +157,7 @@ TEST(TimeLine, ThePrologueRunsAheadAndTheDrainIssuesNoCopies) {
 
 /// "wait for copies, 1 pending": the copies of a step arrive two waits later.
 TEST(TimeLine, CopiesArriveAtTheWaitForTheirGroup) {
-  PipelineLine line = scheduled("ladder/async").line();
+  PipelineLine line = scheduled("ladder/async", "bk=8,stages=3").line();
   const LineEvent &first = line.events[line.steps[0].begin];
   ASSERT_TRUE(first.async);
   ASSERT_TRUE(first.arrives);
@@ -165,7 +166,7 @@ TEST(TimeLine, CopiesArriveAtTheWaitForTheirGroup) {
 }
 
 TEST(TimeLine, ABarrierHasItsHazards) {
-  PipelineLine line = scheduled("ladder/async").line();
+  PipelineLine line = scheduled("ladder/async", "bk=8,stages=3").line();
   ASSERT_THAT(line.syncs, SizeIs(2));
   EXPECT_EQ(line.syncs[0].name, "W1");
   EXPECT_EQ(line.syncs[1].name, "B1");

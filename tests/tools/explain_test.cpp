@@ -80,11 +80,11 @@ TEST(ExplainCommand, ShowsTheMatrixUnits) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(matches(ran.out, "\n  matrix units  .* clocks of the busiest SM"));
   EXPECT_TRUE(matches(ran.out, "Matrix units +8192 calls of mma_m16n8k16"));
-  EXPECT_TRUE(matches(ran.out, "Loads by ldmatrix +16384 requests of 3 wavefronts; no bank conflicts"));
+  EXPECT_TRUE(matches(ran.out, "Loads by ldmatrix +3072 requests of 4 wavefronts; no bank conflicts"));
   EXPECT_TRUE(matches(ran.out, "load of A_shared by ldmatrix +│ +4 wavefronts"));
   EXPECT_TRUE(contains(ran.out, "store to A_shared by cp.async"));
   EXPECT_TRUE(matches(ran.out, "smsp__inst_executed_pipe_tensor_op_hmma.sum +│ +8192 "));
-  EXPECT_TRUE(matches(ran.out, "smsp__inst_executed_op_ldsm.sum +│ +16384 "));
+  EXPECT_TRUE(matches(ran.out, "smsp__inst_executed_op_ldsm.sum +│ +3072 "));
 }
 
 TEST(ExplainCommand, RefusesWhatItCannotDo) {

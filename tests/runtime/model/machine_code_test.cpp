@@ -234,6 +234,22 @@ TEST_P(MachineCode, OfACompiledKernelIsRead) {
   EXPECT_EQ(unknown.estimated_seconds(), unknown.seconds()) << "without machine code, the bounds";
 }
 
+/// The machine code of a rung in f16.
+std::vector<Instruction> code_of(const cuda::Nvrtc &nvrtc, const char *name, const char *arch) {
+  auto rung = std::ranges::find(builtin_rungs(), name, &Rung::full_name);
+  kernel::Plan plan = lower(rung->build({1024, 1024, 1024}, DType::f16, Target{.arch = {80}}));
+  std::string entry = entry_name(plan.only());
+  return machine_code(nvrtc.compile(cuda_kernel(plan.only()), entry, arch).cubin, entry);
+}
+
+std::set<int> bytes_of(const std::vector<Instruction> &code, Unit unit) {
+  std::set<int> bytes;
+  for (const Instruction &instruction : code)
+    if (instruction.unit == unit)
+      bytes.insert(instruction.bytes);
+  return bytes;
+}
+
 TEST_P(MachineCode, OfMatrixUnitsIsRead) {
   const cuda::Nvrtc *nvrtc = nullptr;
   try {
@@ -241,25 +257,19 @@ TEST_P(MachineCode, OfMatrixUnitsIsRead) {
   } catch (const UserError &error) {
     GTEST_SKIP() << "needs NVRTC: " << error.what();
   }
-  auto rung = std::ranges::find(builtin_rungs(), "tensor/async4", &Rung::full_name);
-  ASSERT_NE(rung, builtin_rungs().end());
-  kernel::Plan plan = lower(rung->build({1024, 1024, 1024}, DType::f16, Target{.arch = {80}}));
-  std::string name = entry_name(plan.only());
-  std::vector<Instruction> code =
-      machine_code(nvrtc->compile(cuda_kernel(plan.only()), name, GetParam()).cubin, name);
+  std::vector<Instruction> code = code_of(*nvrtc, "tensor/async4", GetParam());
   auto count = [&](Unit unit) { return std::ranges::count(code, unit, &Instruction::unit); };
   EXPECT_GT(count(Unit::matrix), 0);
   EXPECT_GT(count(Unit::async_copy), 0);
   EXPECT_GT(count(Unit::commit), 0);
-  std::set<int> pending, bytes;
-  for (const Instruction &instruction : code) {
+  std::set<int> pending;
+  for (const Instruction &instruction : code)
     if (instruction.unit == Unit::wait)
       pending.insert(instruction.pending);
-    if (instruction.unit == Unit::ldmatrix)
-      bytes.insert(instruction.bytes);
-  }
   EXPECT_EQ(pending, (std::set{2})) << "two of the three tiles in flight";
-  EXPECT_EQ(bytes, (std::set{8, 16})) << "two matrices of B and four of A";
+  EXPECT_EQ(bytes_of(code, Unit::ldmatrix), (std::set{16})) << "four matrices of A or of B";
+  EXPECT_EQ(bytes_of(code_of(*nvrtc, "tensor/swizzled", GetParam()), Unit::ldmatrix), (std::set{8, 16}))
+      << "two matrices of B and four of A";
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, MachineCode, testing::Values("sm_80", "sm_90", "sm_120"),
