@@ -99,8 +99,8 @@ Schedule warps(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   return warp_tiles(shape, dtype, target, knobs, false);
 }
 
-/// The same tiles, of twice the depth, copied asynchronously: the tiles of the next iteration are in flight while
-/// these are used, and no register holds them.
+/// The same tiles, of twice the depth, copied asynchronously: the tiles of the next iteration are in flight
+/// while these are used, and no register holds them.
 Schedule async(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   return warp_tiles(shape, dtype, target, knobs, true);
 }
