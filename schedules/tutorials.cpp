@@ -4,8 +4,8 @@ namespace nestsmith {
 
 const std::vector<Tutorial> &builtin_tutorials() {
   static const std::vector<Tutorial> tutorials = {
-      {"ladder", "from one thread per element to a double-buffered kernel",
-       "nestsmith; its rungs are the best of the tutorials below, and two of our own",
+      {"ladder", "from one thread per element to asynchronous copies",
+       "nestsmith; the best rungs of the other tutorials, and two of our own",
        "what each step of a fast product gains, and which unit of the GPU limits it next",
        "tensor, with matrix units; fast, with schedules to search"},
       {"deep_dive", "GEMM deep dive, part 1",

@@ -152,6 +152,8 @@ std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled
     Prepared before = prepare(context, *choice, gpu);
     if (named || same_computation(before.scheduled, scheduled))
       return before;
+    note = fmt::format("not compared with {0}, which computes something else; use --against {0} to compare",
+                       choice->name);
   } catch (const UserError &error) {
     if (named)
       throw;

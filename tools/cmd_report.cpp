@@ -68,12 +68,19 @@ std::unique_ptr<ResultCache> earlier_results(const Context &context) {
   return context.arguments.has("no-cache") ? nullptr : std::make_unique<ResultCache>();
 }
 
+/// Also prints the errors of the rungs on stderr.
 Written write(const Context &context, const Page &page, const std::string &path) {
   std::string text = write_page(page, chosen_language(context));
   write_file(path, text);
   Written written{path, text.size(), {}, page.reused};
-  for (const report::PageRung &rung : page.rungs)
-    written.rows.push_back(rung.climbed);
+  for (const report::PageRung &rung : page.rungs) {
+    const Climbed &row = rung.climbed;
+    if (!row.failure.message.empty())
+      say(fmt::format("{}: {}", row.name, row.failure.message));
+    for (const std::string &message : row.check.messages())
+      say(fmt::format("{}: {}", row.name, message));
+    written.rows.push_back(row);
+  }
   return written;
 }
 

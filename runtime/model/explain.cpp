@@ -62,7 +62,7 @@ Section speed_of_light(const KernelAnalysis &analysis) {
                        of_sm(bound.resource) ? count_text(bound.amount) + " clocks of the busiest SM"
                                              : bytes_text(bound.amount)),
            Known::bound});
-  if (analysis.estimated_seconds > analysis.seconds())
+  if (analysis.compiled)
     section.facts.push_back({"Estimated time",
                              seconds_text(analysis.estimated_seconds) + ", with latency, barriers and waves",
                              Known::modelled});
@@ -174,7 +174,7 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
          needed = whole.needed_multiply_adds;
   if (needed > 0 && whole.kernels.size() == 1)
     section.facts.push_back(
-        {"Multiply-adds", fmt::format("{} executed, {} are not needed by the sums", count_text(executed),
+        {"Multiply-adds", fmt::format("{} executed, {} of them outside of the sums", count_text(executed),
                                       percent_text(std::max(0.0, 1 - needed / executed)))});
   for (const auto &[intrinsic, calls] : counts.matrix)
     section.facts.push_back(

@@ -1,6 +1,7 @@
 #include "runtime/model/explain.h"
 
 #include "dsl/error.h"
+#include "runtime/model/explain_factors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,226 +14,15 @@ namespace nestsmith {
 
 namespace {
 
-/// A smaller relative change is not mentioned.
-constexpr double noticed = 0.03;
 /// The same for the estimated time, which is less exact than the counts.
 constexpr double noticed_of_estimate = 0.1;
+/// Up to `near_bound` times its least time, the limiter limits a kernel; from `far_from_bound` times on,
+/// latency takes a large part.
+constexpr double near_bound = 1.15, far_from_bound = 1.6;
 
-bool differs(double before, double after, double least = noticed) {
-  return std::fabs(after - before) > least * std::max(std::fabs(before), std::fabs(after));
-}
-
-/// The requests after the compiler merges loads, as the bounds count them.
-model::RequestSums merged(const PlanAnalysis &analysis, Scope scope) {
-  model::RequestSums sum;
-  for (const KernelAnalysis &kernel : analysis.kernels)
-    for (bool stores : {false, true})
-      sum += kernel.counters.merged(scope, stores);
-  return sum;
-}
-
-double requests(const PlanAnalysis &analysis, Scope scope) {
-  return static_cast<double>(merged(analysis, scope).requests);
-}
-
-/// The sum over all loads of one buffer, or over all stores to it. It includes the copies of an access that
-/// unrolling and loop splitting make.
-struct BufferTraffic {
-  model::RequestSums merged; ///< as the bounds count them
-  double bytes = 0;          ///< that lanes request
-};
-using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer; loads by ldmatrix are separate
-std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope) {
-  std::map<Key, BufferTraffic> result;
-  for (const KernelAnalysis &kernel : analysis.kernels)
-    for (const model::AccessCounts &access : kernel.counters.accesses)
-      if (access.buffer->scope == scope && access.requests > 0) {
-        BufferTraffic &sum =
-            result[{access.is_store(), access.buffer->name + (access.is_ldmatrix() ? " by ldmatrix" : "")}];
-        sum.merged += access.merged;
-        sum.bytes += static_cast<double>(access.asked);
-      }
-  return result;
-}
-
-std::string doing(const Key &key) { return (key.first ? "storing " : "reading ") + key.second; }
-
-/// The cost of a request for a resource.
-struct RequestUnit {
-  const char *name; ///< "sector"
-  std::uint64_t model::RequestSums::*count;
-
-  explicit RequestUnit(Resource resource)
-      : name(resource == Resource::shared ? "wavefront"
-             : resource == Resource::l1   ? "line"
-                                          : "sector"),
-        count(resource == Resource::shared ? &model::RequestSums::wavefronts
-              : resource == Resource::l1   ? &model::RequestSums::lines
-                                           : &model::RequestSums::sectors) {}
-  double each(const model::RequestSums &sum) const {
-    return sum.requests == 0 ? 0 : static_cast<double>(sum.*count) / static_cast<double>(sum.requests);
-  }
-};
-
-/// "reading A: 1 instead of 32, reading B: 4 instead of 1": the cost of a request, for each buffer where it
-/// changed.
-std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope,
-                    const RequestUnit &unit) {
-  auto old = by_buffer(before, scope), now = by_buffer(after, scope);
-  std::vector<std::string> parts;
-  for (const auto &[key, sum] : now) {
-    auto was = old.find(key);
-    double b = was == old.end() ? 0 : unit.each(was->second.merged), a = unit.each(sum.merged);
-    if (was != old.end() && differs(b, a))
-      parts.push_back(fmt::format("{}: {} instead of {}", doing(key), number_text(a), number_text(b)));
-  }
-  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
-}
-
-/// One factor of a product that gives the amount of a resource.
-struct Factor {
-  double before, after;
-  std::string said;
-
-  double weight() const { return before == 0 || after == 0 ? 0 : std::log(after / before); }
-};
-
-/// The count for each multiply-add of a warp, or the total count if there are no multiply-adds.
-std::string how_often(const PlanAnalysis &analysis, double count) {
-  return analysis.needed_multiply_adds > 0
-             ? fmt::format("{} times per multiply-add", number_text(count * 32 / analysis.needed_multiply_adds))
-             : count_text(count) + " times";
-}
-
-/// The same for the count before the change, without the unit.
-std::string how_often_before(const PlanAnalysis &analysis, double count) {
-  return analysis.needed_multiply_adds > 0 ? number_text(count * 32 / analysis.needed_multiply_adds)
-                                           : count_text(count);
-}
-
-double arithmetic(const PlanAnalysis &analysis) {
-  double sum = 0;
-  for (const KernelAnalysis &kernel : analysis.kernels)
-    sum += static_cast<double>(kernel.counters.multiply_adds.warps + kernel.counters.floating.warps);
-  return sum;
-}
-
-double matrix_calls(const PlanAnalysis &analysis) {
-  double sum = 0;
-  for (const KernelAnalysis &kernel : analysis.kernels)
-    sum += static_cast<double>(kernel.counters.matrix_calls().warps);
-  return sum;
-}
-
-/// The work of the busiest SM divided by an even share of the work.
-double imbalance(const PlanAnalysis &analysis, Resource resource) {
-  double busiest = 0, even = 0;
-  for (const KernelAnalysis &kernel : analysis.kernels) {
-    double amount = kernel.bound(resource).amount;
-    busiest += amount;
-    even += amount / kernel.imbalance(analysis.gpu);
-  }
-  return even == 0 ? analysis.slowest().imbalance(analysis.gpu) : busiest / even;
-}
-
-Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
-  double b = requests(before, scope), a = requests(after, scope);
-  std::string memory = scope == Scope::global ? "global memory" : "shared memory";
-  if (b == 0)
-    return {b, a, fmt::format("{}, unused before, is accessed {}", memory, how_often(after, a))};
-  return {
-      b, a,
-      fmt::format("{} is accessed {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
-}
-
-Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resource resource) {
-  Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
-  RequestUnit unit(resource);
-  double b = unit.each(merged(before, scope)), a = unit.each(merged(after, scope));
-  if (b == 0 || a == 0) // there is nothing to compare
-    return {1, 1, ""};
-  return {b, a,
-          fmt::format("a request takes {} {}{} instead of {}{}", number_text(a), unit.name,
-                      number_text(a) == "1" ? "" : "s", number_text(b), details(before, after, scope, unit))};
-}
-
-std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
-  auto sum = [&](const PlanAnalysis &analysis, auto figure) {
-    return std::accumulate(analysis.kernels.begin(), analysis.kernels.end(), 0.0,
-                           [&](double total, const KernelAnalysis &kernel) {
-                             return total + static_cast<double>(figure(kernel.memory.traffic));
-                           });
-  };
-  auto l1 = [](const model::Traffic &t) { return t.l1_sectors + t.l2_writes; };
-  auto l2 = [](const model::Traffic &t) { return t.l2_reads + t.l2_writes; };
-  auto dram = [](const model::Traffic &t) { return t.dram_reads + t.dram_writes; };
-  std::vector<Factor> factors;
-  auto add = [&](auto from, auto to, const char *what, const char *which) {
-    double b = sum(before, from) == 0 ? 0 : sum(before, to) / sum(before, from);
-    double a = sum(after, from) == 0 ? 0 : sum(after, to) / sum(after, from);
-    factors.push_back(
-        {sum(before, from), sum(after, from),
-         fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
-                     bytes_text(sum(before, from) * model::sector_bytes))});
-    factors.push_back(
-        {b, a, fmt::format("{} instead of {} of the traffic of {}", percent_text(a), percent_text(b), which)});
-  };
-  if (resource == Resource::dram) {
-    add(l2, dram, "L2 moves", "L2 goes to DRAM");
-    return factors;
-  }
-  add(l1, l2, "", "L1 goes to L2");
-  factors.front() = asked_factor(before, after, Scope::global);
-  factors.push_back(cost_factor(before, after, resource));
-  return factors;
-}
-
-/// The factors that explain the change of a resource's time.
-std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
-  if (!of_sm(resource))
-    return memory_factors(resource, before, after);
-  std::vector<Factor> result;
-  Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
-  if (resource == Resource::shared || resource == Resource::l1) {
-    result.push_back(asked_factor(before, after, scope));
-    result.push_back(cost_factor(before, after, resource));
-  } else {
-    if (resource == Resource::issue)
-      for (Scope each : {Scope::global, Scope::shared})
-        result.push_back(asked_factor(before, after, each));
-    auto instructions = [&](double b, double a, const char *kind) {
-      result.push_back(
-          {b, a,
-           fmt::format("there are {} {} instructions instead of {}", count_text(a), kind, count_text(b))});
-    };
-    if (resource != Resource::matrix)
-      instructions(arithmetic(before), arithmetic(after), "arithmetic warp");
-    if (resource != Resource::fp32)
-      instructions(matrix_calls(before), matrix_calls(after), "matrix");
-  }
-  double b = imbalance(before, resource), a = imbalance(after, resource);
-  result.push_back(
-      {b, a,
-       fmt::format("the busiest SM has {} times the mean work instead of {}", number_text(a), number_text(b))});
-  return result;
-}
-
-/// The reasons for a change of the time: the factors that change in the same direction, the strongest first.
-/// The factors that change in the other direction follow in a sentence with "However". The text starts with the
-/// punctuation that joins it to the previous sentence.
-std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises) {
-  std::vector<Factor> list = factors(resource, before, after);
-  std::ranges::stable_sort(list, std::greater<>{}, [](const Factor &f) { return std::fabs(f.weight()); });
-  std::vector<std::string> with, against;
-  for (const Factor &factor : list) {
-    bool up = factor.after > factor.before;
-    if (differs(factor.before, factor.after))
-      (up == rises ? with : against).push_back(factor.said);
-  }
-  std::string text = with.empty() ? "" : fmt::format(": {}", fmt::join(with, ". Also, "));
-  if (!against.empty())
-    text += fmt::format(". However, {}", fmt::join(against, ", and "));
-  return text + ".";
+/// "L1 takes", "matrix units take"
+std::string_view verb(Resource resource, std::string_view of_one, std::string_view of_several) {
+  return resource == Resource::issue || resource == Resource::matrix ? of_several : of_one;
 }
 
 /// "The limiter moves from L1 to issue slots; the next resource is DRAM, with 61 % of its time."
@@ -250,9 +40,10 @@ std::string limiter_text(const PlanAnalysis &before, const PlanAnalysis &after) 
 /// The number of multiply-adds for each element fetched from global memory; 0 if there are none.
 double reuse(const PlanAnalysis &analysis) {
   double bytes = 0;
-  for (const auto &[key, sum] : by_buffer(analysis, Scope::global))
-    if (!key.first)
-      bytes += sum.bytes;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    for (const model::AccessCounts &access : kernel.counters.accesses)
+      if (access.buffer->scope == Scope::global && !access.is_store() && access.requests > 0)
+        bytes += static_cast<double>(access.asked);
   return bytes == 0 ? 0 : analysis.multiply_adds() / (bytes / 4);
 }
 
@@ -279,9 +70,7 @@ std::string units_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   if (only_after([](const model::Counters &c) { return c.ldmatrix().requests > 0; }))
     text += " A warp loads its operands by ldmatrix, up to four 8 x 8 matrices with one instruction.";
   if (only_after([](const model::Counters &c) { return c.copied(Scope::shared).requests > 0; }))
-    text += " Asynchronous copies (cp.async) fill shared memory without registers. This hides latency, which "
-            "the bound does "
-            "not model.";
+    text += " Asynchronous copies (cp.async) fill shared memory without registers, while the warps compute.";
   return text;
 }
 
@@ -289,10 +78,12 @@ std::string dram_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = before.dram_bytes(), a = after.dram_bytes();
   if (before.limiter() == Resource::dram || after.limiter() == Resource::dram)
     return "";
-  if (!differs(b, a))
-    return fmt::format(" DRAM moves as many bytes as before, {}: it is not the reason.", bytes_text(a));
-  return fmt::format(" DRAM moves {} instead of {}, which limits neither kernel.", bytes_text(a),
-                     bytes_text(b));
+  if (differs(b, a))
+    return fmt::format(" DRAM moves {} instead of {}, which limits neither kernel.", bytes_text(a),
+                       bytes_text(b));
+  return differs(before.seconds(), after.seconds())
+             ? fmt::format(" DRAM moves as many bytes as before, {}: it is not the reason.", bytes_text(a))
+             : "";
 }
 
 std::string limits_text(const Occupancy &o) {
@@ -307,10 +98,9 @@ std::string occupancy_text(const PlanAnalysis &before, const PlanAnalysis &after
   if (!differs(b.occupancy.ratio(), a.occupancy.ratio()))
     return "";
   bool falls = a.occupancy.ratio() < b.occupancy.ratio();
-  return fmt::format(
-      " Occupancy {} from {} to {}, limited by {}: {} warps can hide latency, which the bound does not model.",
-      falls ? "falls" : "rises", percent_text(b.occupancy.ratio()), percent_text(a.occupancy.ratio()),
-      limits_text(a.occupancy), falls ? "fewer" : "more");
+  return fmt::format(" Occupancy {} from {} to {}, limited by {}: {} warps are resident to hide latency.",
+                     falls ? "falls" : "rises", percent_text(b.occupancy.ratio()),
+                     percent_text(a.occupancy.ratio()), limits_text(a.occupancy), falls ? "fewer" : "more");
 }
 
 std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after) {
@@ -321,17 +111,49 @@ std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after) {
                      number_text(b));
 }
 
+/// The largest number of groups of asynchronous copies in flight while a tile is used; 0 without copies.
+double groups_in_flight(const KernelAnalysis &analysis) {
+  std::int64_t most = 0;
+  kernel::walk(analysis.kernel.body, [&](const kernel::Stmt &stmt) {
+    if (const auto *wait = kernel::as<kernel::Wait>(stmt))
+      most = std::max(most, wait->pending + 1);
+  });
+  return static_cast<double>(most);
+}
+
+/// Figures that no bound contains.
+std::string other_figures(const KernelAnalysis &before, const KernelAnalysis &after) {
+  std::vector<std::string> parts;
+  auto add = [&](const char *name, double b, double a) {
+    if (a != b)
+      parts.push_back(fmt::format("{} {} instead of {}", name, count_text(a), count_text(b)));
+  };
+  auto barriers = [](const KernelAnalysis &kernel) {
+    double warps = static_cast<double>((kernel.kernel.threads() + 31) / 32 * kernel.waves.blocks);
+    return warps == 0 ? 0 : static_cast<double>(kernel.counters.barriers.warps) / warps;
+  };
+  add("barriers for each warp", barriers(before), barriers(after));
+  add("groups of copies in flight", groups_in_flight(before), groups_in_flight(after));
+  add("bytes of shared memory for each block", static_cast<double>(before.kernel.shared_bytes),
+      static_cast<double>(after.kernel.shared_bytes));
+  if (before.compiled && after.compiled)
+    add("registers for each thread", before.compiled->registers, after.compiled->registers);
+  return parts.empty() ? "" : fmt::format(" Other figures change: {}.", fmt::join(parts, ", "));
+}
+
 /// Names the resources whose time changed although the total time did not.
 std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after) {
   std::vector<std::string> parts;
   for (Resource resource : resources)
     if (resource != after.limiter() && differs(before.seconds(resource), after.seconds(resource)))
-      parts.push_back(fmt::format("{} takes {} instead of {}", name(resource),
+      parts.push_back(fmt::format("{} {} {} instead of {}", name(resource), verb(resource, "takes", "take"),
                                   seconds_text(after.seconds(resource)),
                                   seconds_text(before.seconds(resource))));
-  return parts.empty()
-             ? " Nothing else changes."
-             : fmt::format(" Other resources change but limit neither kernel: {}.", fmt::join(parts, ", "));
+  std::string others = other_figures(before.slowest(), after.slowest());
+  if (!parts.empty())
+    return fmt::format(" Other resources change but limit neither kernel: {}.{}", fmt::join(parts, ", "),
+                       others);
+  return others.empty() ? " The counted figures are the same." : others;
 }
 
 /// A change that can reduce the time of the limiter.
@@ -347,6 +169,10 @@ std::string advice(const PlanAnalysis &analysis) {
   case Resource::fp32:
     return "use fewer operations, or other units, because the arithmetic itself is the limit";
   case Resource::matrix:
+    if (analysis.estimated_seconds() > far_from_bound * analysis.seconds())
+      return "hide latency, because the kernel is far from its least time: copy the next tiles and load the "
+             "next "
+             "operands while the matrix units compute";
     return "use operands of a narrower type, because the products themselves are the limit";
   case Resource::shared:
     return 10 * (shared.conflicts + stored.conflicts) > shared.wavefronts + stored.wavefronts
@@ -366,11 +192,6 @@ std::string advice(const PlanAnalysis &analysis) {
   internal_error("unknown resource");
 }
 
-/// "L1 takes", "matrix units take"
-std::string_view verb(Resource resource, std::string_view of_one, std::string_view of_several) {
-  return resource == Resource::issue || resource == Resource::matrix ? of_several : of_one;
-}
-
 /// For plans whose least times differ.
 std::string bound_text(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
   double b = before.seconds(), a = after.seconds();
@@ -385,6 +206,22 @@ std::string bound_text(const PlanAnalysis &before, const std::string &name_befor
                      seconds_text(a), number_text(better ? b / a : a / b), better ? "less" : "more");
 }
 
+/// "the estimated time, with latency, barriers and waves, falls from 3 ms to 2 ms"
+std::string estimates_text(const PlanAnalysis &before, const PlanAnalysis &after) {
+  double b = before.estimated_seconds(), a = after.estimated_seconds();
+  constexpr const char *estimate = "the estimated time, with latency, barriers and waves,";
+  return differs(b, a) ? fmt::format("{} {} from {} to {}", estimate, a < b ? "falls" : "rises",
+                                     seconds_text(b), seconds_text(a))
+                       : fmt::format("{} is about the same, {}", estimate, seconds_text(a));
+}
+
+/// For plans whose least times differ: the estimate, if it does not change in the same direction.
+std::string other_direction(const PlanAnalysis &before, const PlanAnalysis &after) {
+  double b = before.estimated_seconds(), a = after.estimated_seconds();
+  bool agrees = differs(b, a) && (a < b) == (after.seconds() < before.seconds());
+  return agrees ? "" : fmt::format("However, {}. ", estimates_text(before, after));
+}
+
 /// For plans with about the same least time.
 std::string estimate_text(const PlanAnalysis &before, const std::string &name_before,
                           const PlanAnalysis &after) {
@@ -392,11 +229,13 @@ std::string estimate_text(const PlanAnalysis &before, const std::string &name_be
   std::string least = seconds_text(after.seconds());
   double b = before.estimated_seconds(), a = after.estimated_seconds();
   if (differs(b, a, noticed_of_estimate))
+    return fmt::format("{} than {}: {}. The least time is the same, {}.", a < b ? "Better" : "Worse",
+                       name_before, estimates_text(before, after), least);
+  if (std::max(a, b) > near_bound * after.seconds())
     return fmt::format(
-        "{} than {}: the estimated time, with latency, barriers and waves, {} from {} to {}. The "
-        "least time is the same, {}.",
-        a < b ? "Better" : "Worse", name_before, a < b ? "falls" : "rises", seconds_text(b), seconds_text(a),
-        least);
+        "No gain over {}: {}. The least time is the same, {} for {}; latency, barriers and waves "
+        "take the rest.",
+        name_before, estimates_text(before, after), least, name(is));
   return was == is ? fmt::format("No gain over {}, because {} {} both, with {}.", name_before, name(is),
                                  verb(is, "limits", "limit"), least)
                    : fmt::format("No gain over {}, because {}, which {} it now, {} as long as {} did, {}.",
@@ -440,7 +279,7 @@ std::string in_words(const PlanAnalysis &analysis) {
 
 std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
   std::string text = differs(before.seconds(), after.seconds())
-                         ? bound_text(before, name_before, after)
+                         ? bound_text(before, name_before, after) + other_direction(before, after)
                          : estimate_text(before, name_before, after) + without_effect(before, after) + " ";
   text += limiter_text(before, after);
   return text + units_text(before, after) + reuse_text(before, after) + dram_text(before, after) +

@@ -121,11 +121,10 @@ Gpu hopper() {
   gpu.matrix_i8 = {4096 * 2 / 3.0, 4096};
   gpu.dense_clock_hz = ghz(1.83);
   cite(gpu,
-       "mma.sync: measured on an H200, 6 active clocks of a matrix unit for each m16n8k16, which is 2/3 of "
-       "the "
-       "published peak; from registers alone, mma.sync has 645 TFLOP/s in f16 and bf16, 322 in tf32, and 1292 "
-       "TOP/s in i8, 0.90 of this. The published peaks need wgmma: NVIDIA H100 Tensor Core GPU Architecture "
-       "(whitepaper), H100 SXM5, 989, 495 and 1979",
+       "mma.sync: measured on an H200, a matrix unit takes 6 clocks for each m16n8k16, and from registers "
+       "alone 0.90 "
+       "of this peak was reached. wgmma takes 4: NVIDIA H100 Tensor Core GPU Architecture (whitepaper), H100 "
+       "SXM5",
        {"matrix_f16", "matrix_tf32", "matrix_i8"});
   cite(gpu, "NVIDIA H100 Tensor Core GPU Architecture (whitepaper), H100 SXM5: boost clock of the matrix units",
        {"dense_clock_hz"});

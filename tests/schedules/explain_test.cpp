@@ -49,8 +49,30 @@ TEST(Explain, SaysWorseBecauseOfBankConflicts) {
 TEST(Explain, SaysNoGainAndWhatDidNotMatter) {
   PlanAnalysis padded = on("principles/padded"), swizzled = on("principles/swizzled");
   EXPECT_EQ(outcome(padded, swizzled), Outcome::same);
+  std::string words = in_words(padded, "principles/padded", swizzled);
+  EXPECT_THAT(words,
+              StartsWith("No gain over principles/padded: the estimated time, with latency, barriers and "
+                         "waves, "));
+  EXPECT_THAT(words, HasSubstr(" for shared memory; latency, barriers and waves take the rest. Other figures "
+                               "change: bytes of shared memory for each block 8192 instead of 8320."));
+  for (PlanAnalysis *each : {&padded, &swizzled})
+    each->kernels[0].estimated_seconds = 1.1 * each->seconds();
   EXPECT_THAT(in_words(padded, "principles/padded", swizzled),
               StartsWith("No gain over principles/padded, because shared memory limits both"));
+  EXPECT_THAT(in_words(padded, "mine", padded), HasSubstr(" The counted figures are the same. The limiter is"));
+}
+
+TEST(Explain, SaysThatTheEstimateDoesNotFollowTheBound) {
+  PlanAnalysis naive = on("deep_dive/naive"), coalesced = on("deep_dive/coalesced");
+  naive.kernels[0].estimated_seconds = 2e-3;
+  coalesced.kernels[0].estimated_seconds = 3e-3;
+  EXPECT_THAT(
+      in_words(naive, "deep_dive/naive", coalesced),
+      AllOf(StartsWith("Better than deep_dive/naive, because L1"),
+            HasSubstr(" times less. However, the estimated time, with latency, barriers and waves, rises "
+                      "from 2 ms to 3 ms. The limiter")));
+  coalesced.kernels[0].estimated_seconds = 1e-3;
+  EXPECT_THAT(in_words(naive, "deep_dive/naive", coalesced), Not(HasSubstr("However, the estimated time")));
 }
 
 TEST(Explain, SaysThatTheEstimateChangesIfTheBoundDoesNot) {
@@ -71,6 +93,7 @@ TEST(Explain, SaysThatTheEstimateChangesIfTheBoundDoesNot) {
 /// "Matrix units" and "issue slots" are plural.
 TEST(Explain, TheVerbAgreesWithTheLimiter) {
   PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
+  tuned.kernels[0].estimated_seconds = tuned.seconds();
   EXPECT_THAT(in_words(tuned, "mine", tuned), StartsWith("No gain over mine, because matrix units limit both"));
 }
 
@@ -292,8 +315,13 @@ TEST(Explain, NamesTheMatrixUnitsAndTheInstructionsThatFeedThem) {
       step("tensor/ldmatrix", "tensor/swizzled"),
       HasSubstr("reading A_shared by ldmatrix: 4 instead of 16, reading B_shared by ldmatrix: 2 instead of 8"));
   EXPECT_THAT(step("tensor/warp_tiles", "tensor/async2"),
-              HasSubstr("Asynchronous copies (cp.async) fill shared memory without registers."));
+              HasSubstr("Asynchronous copies (cp.async) fill shared memory without registers, while the warps "
+                        "compute."));
   PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
+  EXPECT_THAT(
+      in_words(on("tensor/warp_tiles", "H200", {2048, 2048, 2048})),
+      HasSubstr(
+          "To improve: hide latency, because the kernel is far from its least time: copy the next tiles"));
   EXPECT_EQ(tuned.limiter(), Resource::matrix);
   EXPECT_THAT(in_words(tuned), HasSubstr("bound by matrix units"));
   EXPECT_THAT(in_words(tuned), HasSubstr("To improve: use operands of a narrower type"));

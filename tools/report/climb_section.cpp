@@ -78,12 +78,12 @@ std::string published_text(const PublishedTable &table, const PublishedRow &row)
   return text;
 }
 
-/// The rate at the estimated time of the model, with latency, barriers and waves; 0 if there is no estimate.
+/// The rate at the estimated time of the model, with latency, barriers and waves; 0 without compiled code.
 double estimated_rate(const Page &page, const PageRung &rung) {
   if (page.measured || rate_of(page, rung) == 0)
     return 0;
   const PlanAnalysis &analysis = rung.model->analysis;
-  return analysis.estimated_seconds() > analysis.seconds()
+  return analysis.slowest().compiled
              ? operation_count(rung.model->scheduled.source()) / analysis.estimated_seconds()
              : 0;
 }

@@ -75,10 +75,10 @@ constexpr std::array labels = {
     Words{Label::owners_text,
           "The first thread block. Point at a thread to see its elements, or at an element to see its thread. "
           "With the keyboard, move the focus to a grid with Tab, and use the arrow keys. A number in a grid is "
-          "a warp.",
+          "a warp. In the grid of a fragment, 5:2 is register 2 of lane 5.",
           "첫 번째 스레드 블록입니다. 스레드를 가리키면 그 스레드의 원소가, 원소를 가리키면 그 원소의 스레드가 "
           "표시됩니다. 키보드로는 Tab 키로 격자에 초점을 옮긴 뒤 화살표 키를 사용합니다. 격자 안의 번호는 워프 "
-          "번호입니다."},
+          "번호입니다. fragment의 격자에서 5:2는 레인 5의 레지스터 2입니다."},
     Words{Label::stored_by, "{}, by the thread that stores it", "{}: 각 원소를 저장하는 스레드"},
     Words{Label::copied_by, "{} in shared memory, by the thread that copies it",
           "공유 메모리의 {}: 각 원소를 복사하는 스레드"},

@@ -103,7 +103,20 @@ Html drawn(const Axes &axes, const Roof &roof) {
 /// Points whose marks would overlap have one mark.
 struct Mark {
   double x, y; ///< in percent and pixels
-  std::string label;
+  std::vector<std::size_t> rungs;
+
+  /// "2,5–8"
+  std::string label() const {
+    std::string text;
+    for (std::size_t n = 0, end = 0; n < rungs.size(); n = end) {
+      for (end = n + 1; end < rungs.size() && rungs[end] == rungs[n] + (end - n);)
+        ++end;
+      text += fmt::format("{}{}", n == 0 ? "" : ",", rungs[n] + 1);
+      if (end > n + 1)
+        text += fmt::format("{}{}", end > n + 2 ? "–" : ",", rungs[end - 1] + 1);
+    }
+    return text;
+  }
 };
 
 std::vector<Mark> marks_of(const std::vector<Point> &points, const Axes &axes) {
@@ -112,17 +125,17 @@ std::vector<Mark> marks_of(const std::vector<Point> &points, const Axes &axes) {
     double x = axes.x(point.dram), y = axes.y(point.rate);
     auto near = std::ranges::find_if(
         marks, [&](const Mark &mark) { return std::fabs(mark.x - x) < 5 && std::fabs(mark.y - y) < 20; });
-    std::string number = std::to_string(point.rung + 1);
     if (near == marks.end())
-      marks.push_back({x, y, number});
+      marks.push_back({x, y, {point.rung}});
     else
-      near->label += "," + number;
+      near->rungs.push_back(point.rung);
   }
   return marks;
 }
 
 Html drawn(const Mark &mark) {
-  double half = 5 + 4 * static_cast<double>(mark.label.size());
+  std::string label = mark.label();
+  double half = 5 + 4 * static_cast<double>(label.size());
   return element("svg", {{"x", decimal(mark.x) + "%"}, {"y", decimal(mark.y)}, {"class", "mark"}},
                  {element("rect", {{"class", "point"},
                                    {"x", decimal(-half)},
@@ -130,7 +143,7 @@ Html drawn(const Mark &mark) {
                                    {"width", decimal(2 * half)},
                                    {"height", "18"},
                                    {"rx", "9"}}),
-                  element("text", {{"class", "number"}, {"y", "4"}, {"text-anchor", "middle"}}, {mark.label})});
+                  element("text", {{"class", "number"}, {"y", "4"}, {"text-anchor", "middle"}}, {label})});
 }
 
 Html drawn(const std::vector<Point> &points, const Axes &axes) {

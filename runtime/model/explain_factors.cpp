@@ -1,0 +1,231 @@
+#include "runtime/model/explain_factors.h"
+
+#include "runtime/model/explain.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <vector>
+
+namespace nestsmith {
+
+bool differs(double before, double after, double least) {
+  return std::fabs(after - before) > least * std::max(std::fabs(before), std::fabs(after));
+}
+
+namespace {
+
+/// The requests after the compiler merges loads, as the bounds count them.
+model::RequestSums merged(const PlanAnalysis &analysis, Scope scope) {
+  model::RequestSums sum;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    for (bool stores : {false, true})
+      sum += kernel.counters.merged(scope, stores);
+  return sum;
+}
+
+double requests(const PlanAnalysis &analysis, Scope scope) {
+  return static_cast<double>(merged(analysis, scope).requests);
+}
+
+/// The sum over all loads of one buffer, or over all stores to it. It includes the copies of an access that
+/// unrolling and loop splitting make.
+struct BufferTraffic {
+  model::RequestSums merged; ///< as the bounds count them
+  double bytes = 0;          ///< that lanes request
+};
+using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer; loads by ldmatrix are separate
+std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope) {
+  std::map<Key, BufferTraffic> result;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    for (const model::AccessCounts &access : kernel.counters.accesses)
+      if (access.buffer->scope == scope && access.requests > 0) {
+        BufferTraffic &sum =
+            result[{access.is_store(), access.buffer->name + (access.is_ldmatrix() ? " by ldmatrix" : "")}];
+        sum.merged += access.merged;
+        sum.bytes += static_cast<double>(access.asked);
+      }
+  return result;
+}
+
+std::string doing(const Key &key) { return (key.first ? "storing " : "reading ") + key.second; }
+
+/// The cost of a request for a resource.
+struct RequestUnit {
+  const char *name; ///< "sector"
+  std::uint64_t model::RequestSums::*count;
+
+  explicit RequestUnit(Resource resource)
+      : name(resource == Resource::shared ? "wavefront"
+             : resource == Resource::l1   ? "line"
+                                          : "sector"),
+        count(resource == Resource::shared ? &model::RequestSums::wavefronts
+              : resource == Resource::l1   ? &model::RequestSums::lines
+                                           : &model::RequestSums::sectors) {}
+  double each(const model::RequestSums &sum) const {
+    return sum.requests == 0 ? 0 : static_cast<double>(sum.*count) / static_cast<double>(sum.requests);
+  }
+};
+
+/// "reading A: 1 instead of 32, reading B: 4 instead of 1": the cost of a request, for each buffer where it
+/// changed.
+std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope,
+                    const RequestUnit &unit) {
+  auto old = by_buffer(before, scope), now = by_buffer(after, scope);
+  std::vector<std::string> parts;
+  for (const auto &[key, sum] : now) {
+    auto was = old.find(key);
+    double b = was == old.end() ? 0 : unit.each(was->second.merged), a = unit.each(sum.merged);
+    if (was != old.end() && differs(b, a))
+      parts.push_back(fmt::format("{}: {} instead of {}", doing(key), number_text(a), number_text(b)));
+  }
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+/// One factor of a product that gives the amount of a resource.
+struct Factor {
+  double before, after;
+  std::string said;
+
+  double weight() const { return before == 0 || after == 0 ? 0 : std::log(after / before); }
+};
+
+/// The count for each multiply-add of a warp, or the total count if there are no multiply-adds.
+std::string how_often(const PlanAnalysis &analysis, double count) {
+  return analysis.needed_multiply_adds > 0
+             ? fmt::format("{} times per multiply-add", number_text(count * 32 / analysis.needed_multiply_adds))
+             : count_text(count) + " times";
+}
+
+/// The same for the count before the change, without the unit.
+std::string how_often_before(const PlanAnalysis &analysis, double count) {
+  return analysis.needed_multiply_adds > 0 ? number_text(count * 32 / analysis.needed_multiply_adds)
+                                           : count_text(count);
+}
+
+double arithmetic(const PlanAnalysis &analysis) {
+  double sum = 0;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    sum += static_cast<double>(kernel.counters.multiply_adds.warps + kernel.counters.floating.warps);
+  return sum;
+}
+
+double matrix_calls(const PlanAnalysis &analysis) {
+  double sum = 0;
+  for (const KernelAnalysis &kernel : analysis.kernels)
+    sum += static_cast<double>(kernel.counters.matrix_calls().warps);
+  return sum;
+}
+
+/// The work of the busiest SM divided by an even share of the work.
+double imbalance(const PlanAnalysis &analysis, Resource resource) {
+  double busiest = 0, even = 0;
+  for (const KernelAnalysis &kernel : analysis.kernels) {
+    double amount = kernel.bound(resource).amount;
+    busiest += amount;
+    even += amount / kernel.imbalance(analysis.gpu);
+  }
+  return even == 0 ? analysis.slowest().imbalance(analysis.gpu) : busiest / even;
+}
+
+Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
+  double b = requests(before, scope), a = requests(after, scope);
+  std::string memory = scope == Scope::global ? "global memory" : "shared memory";
+  if (b == 0)
+    return {b, a, fmt::format("{}, unused before, is accessed {}", memory, how_often(after, a))};
+  return {
+      b, a,
+      fmt::format("{} is accessed {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
+}
+
+Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resource resource) {
+  Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
+  RequestUnit unit(resource);
+  double b = unit.each(merged(before, scope)), a = unit.each(merged(after, scope));
+  if (b == 0 || a == 0) // there is nothing to compare
+    return {1, 1, ""};
+  return {b, a,
+          fmt::format("a request takes {} {}{} instead of {}{}", number_text(a), unit.name,
+                      number_text(a) == "1" ? "" : "s", number_text(b), details(before, after, scope, unit))};
+}
+
+std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
+  auto sum = [&](const PlanAnalysis &analysis, auto figure) {
+    return std::accumulate(analysis.kernels.begin(), analysis.kernels.end(), 0.0,
+                           [&](double total, const KernelAnalysis &kernel) {
+                             return total + static_cast<double>(figure(kernel.memory.traffic));
+                           });
+  };
+  auto l1 = [](const model::Traffic &t) { return t.l1_sectors + t.l2_writes; };
+  auto l2 = [](const model::Traffic &t) { return t.l2_reads + t.l2_writes; };
+  auto dram = [](const model::Traffic &t) { return t.dram_reads + t.dram_writes; };
+  std::vector<Factor> factors;
+  auto add = [&](auto from, auto to, const char *what, const char *which) {
+    double b = sum(before, from) == 0 ? 0 : sum(before, to) / sum(before, from);
+    double a = sum(after, from) == 0 ? 0 : sum(after, to) / sum(after, from);
+    factors.push_back(
+        {sum(before, from), sum(after, from),
+         fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
+                     bytes_text(sum(before, from) * model::sector_bytes))});
+    factors.push_back(
+        {b, a, fmt::format("{} instead of {} of the traffic of {}", percent_text(a), percent_text(b), which)});
+  };
+  if (resource == Resource::dram) {
+    add(l2, dram, "L2 moves", "L2 goes to DRAM");
+    return factors;
+  }
+  add(l1, l2, "", "L1 goes to L2");
+  factors.front() = asked_factor(before, after, Scope::global);
+  factors.push_back(cost_factor(before, after, resource));
+  return factors;
+}
+
+/// The factors that explain the change of a resource's time.
+std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
+  if (!of_sm(resource))
+    return memory_factors(resource, before, after);
+  std::vector<Factor> result;
+  Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
+  if (resource == Resource::shared || resource == Resource::l1) {
+    result.push_back(asked_factor(before, after, scope));
+    result.push_back(cost_factor(before, after, resource));
+  } else {
+    if (resource == Resource::issue)
+      for (Scope each : {Scope::global, Scope::shared})
+        result.push_back(asked_factor(before, after, each));
+    auto instructions = [&](double b, double a, const char *kind) {
+      result.push_back(
+          {b, a,
+           fmt::format("there are {} {} instructions instead of {}", count_text(a), kind, count_text(b))});
+    };
+    if (resource != Resource::matrix)
+      instructions(arithmetic(before), arithmetic(after), "arithmetic warp");
+    if (resource != Resource::fp32)
+      instructions(matrix_calls(before), matrix_calls(after), "matrix");
+  }
+  double b = imbalance(before, resource), a = imbalance(after, resource);
+  result.push_back(
+      {b, a,
+       fmt::format("the busiest SM has {} times the mean work instead of {}", number_text(a), number_text(b))});
+  return result;
+}
+
+} // namespace
+
+std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises) {
+  std::vector<Factor> list = factors(resource, before, after);
+  std::ranges::stable_sort(list, std::greater<>{}, [](const Factor &f) { return std::fabs(f.weight()); });
+  std::vector<std::string> with, against;
+  for (const Factor &factor : list) {
+    bool up = factor.after > factor.before;
+    if (differs(factor.before, factor.after))
+      (up == rises ? with : against).push_back(factor.said);
+  }
+  std::string text = with.empty() ? "" : fmt::format(": {}", fmt::join(with, ". Also, "));
+  if (!against.empty())
+    text += fmt::format(". However, {}", fmt::join(against, ", and "));
+  return text + ".";
+}
+
+} // namespace nestsmith
