@@ -29,11 +29,20 @@ bool fetch(Schedule &s, BlockRef tile, const std::string &operand, Loop k_outer,
   return false;
 }
 
+/// Whether an SM has enough shared memory for two blocks with two stages of tiles of this depth.
+bool fits_twice(std::int64_t bk, const std::vector<std::int64_t> &warps, const std::vector<std::int64_t> &lanes,
+                DType dtype, const Target &target) {
+  std::int64_t rows = half * elements * (warps[0] * lanes[0] + warps[1] * lanes[1]) + 4; // 4 of padding
+  return 2 * (2 * bk * rows * byte_size(dtype) + target.shared_bytes_reserved) <= target.shared_bytes_per_sm;
+}
+
 /// The tiles of `warps` and `async`. With asynchronous copies, the tiles of the iterations up to `stages - 1`
 /// ahead are in flight.
 Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool async) {
   auto warp_grid = knobs.factors("warps", {4, 2}), lane_grid = knobs.factors("lanes", {4, 8});
-  std::int64_t bk = async ? knobs.choose("bk", {16, 8, 32}) : knobs.choose("bk", {8, 16, 32});
+  std::int64_t bk = async && fits_twice(16, warp_grid, lane_grid, dtype, target)
+                        ? knobs.choose("bk", {16, 8, 32})
+                        : knobs.choose("bk", {8, 16, 32});
   std::optional<std::int64_t> stages;
   if (async)
     stages = knobs.choose("stages", {2, 3, 4});

@@ -171,7 +171,8 @@ std::vector<Subject> subjects(const std::vector<std::string> &rungs) {
       std::unique_ptr<Lowered> ring, real;
       try {
         ring = std::make_unique<Lowered>(rung, shape, DType::u32);
-        real = std::make_unique<Lowered>(rung, shape, DType::f32);
+        // A rung for matrix units has other tiles for each width of elements; tf32 has those of u32.
+        real = std::make_unique<Lowered>(rung, shape, rung.dtypes.empty() ? DType::f32 : DType::tf32);
       } catch (const UserError &) {
         continue; // a rung that is not for sizes known only at launch
       }

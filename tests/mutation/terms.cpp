@@ -5,6 +5,7 @@
 #include "dsl/ops.h"
 
 #include <bit>
+#include <cmath>
 #include <initializer_list>
 #include <map>
 #include <set>
@@ -263,7 +264,8 @@ private:
         },
         [&](const FloatImm &x) {
           std::uint64_t term = constant_term(x.value);
-          finite_.insert(term);
+          if (std::abs(x.value) < 1e38)
+            finite_.insert(term);
           return Lanes(threads_, static_cast<std::int64_t>(term));
         },
         [&](const Var &x) {
@@ -307,13 +309,14 @@ private:
     return result;
   }
 
-  /// Every type has the number 0, and every wider type the numbers of the narrower one.
+  /// Every type has the number 0, and every wider type the numbers of the narrower one. No type of 4 bytes
+  /// rounds a number below 1e38 to infinity.
   std::uint64_t converted(const Cast &x, std::uint64_t term) {
     if (term == 0)
       return 0;
     std::uint64_t result =
         mix({conversion, static_cast<std::uint64_t>(x.dtype), static_cast<std::uint64_t>(x.a.dtype()), term});
-    if (finite_.count(term) && byte_size(x.dtype) > byte_size(x.a.dtype()))
+    if (finite_.count(term) && (byte_size(x.dtype) == 4 || byte_size(x.dtype) > byte_size(x.a.dtype())))
       finite_.insert(result);
     return result;
   }
@@ -409,7 +412,7 @@ private:
   const std::map<Var, std::uint64_t> &scalars_;
   bool zero_;
   std::size_t threads_;
-  std::set<std::uint64_t> finite_ = {0}; ///< terms of constants
+  std::set<std::uint64_t> finite_ = {0}; ///< terms of constants below 1e38
   std::map<Var, Lanes> vars_;
   std::map<Var, std::vector<Lanes>> vectors_;
   std::map<const BufferNode *, std::vector<Lanes>> locals_;
