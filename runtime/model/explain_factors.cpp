@@ -142,12 +142,17 @@ Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope
 Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resource resource) {
   Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
   RequestUnit unit(resource);
-  double b = unit.each(merged(before, scope)), a = unit.each(merged(after, scope));
+  model::RequestSums old = merged(before, scope), now = merged(after, scope);
+  double b = unit.each(old), a = unit.each(now);
   if (b == 0 || a == 0) // there is nothing to compare
     return {1, 1, ""};
+  bool by_words = resource == Resource::shared && old.conflicts == 0 && now.conflicts == 0;
+  std::string reason =
+      by_words ? fmt::format(", because it accesses {} words without a bank conflict", a > b ? "more" : "fewer")
+               : details(before, after, scope, unit);
   return {b, a,
           fmt::format("a request takes {} {}{} instead of {}{}", number_text(a), unit.name,
-                      number_text(a) == "1" ? "" : "s", number_text(b), details(before, after, scope, unit))};
+                      number_text(a) == "1" ? "" : "s", number_text(b), reason)};
 }
 
 std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {

@@ -318,8 +318,13 @@ TEST(Explain, NamesTheMatrixUnitsAndTheInstructionsThatFeedThem) {
               HasSubstr("Asynchronous copies (cp.async) fill shared memory without registers, while the warps "
                         "compute."));
   PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
+  PlanAnalysis large = on("tensor/warp_tiles", "H200", {2048, 2048, 2048});
   EXPECT_THAT(
-      in_words(on("tensor/warp_tiles", "H200", {2048, 2048, 2048})),
+      in_words(on("tensor/swizzled", "H200", {2048, 2048, 2048}), "tensor/swizzled", large),
+      HasSubstr("a request takes 4 wavefronts instead of 2.5, because it accesses more words without a bank "
+                "conflict."));
+  EXPECT_THAT(
+      in_words(large),
       HasSubstr(
           "To improve: hide latency, because the kernel is far from its least time: copy the next tiles"));
   EXPECT_EQ(tuned.limiter(), Resource::matrix);
