@@ -2,10 +2,13 @@
 
 #include "runtime/model/explain.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <vector>
 
 namespace nestsmith {

@@ -4,11 +4,8 @@
 #include "runtime/model/explain_factors.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <map>
-#include <numeric>
 
 namespace nestsmith {
 
@@ -129,8 +126,8 @@ std::string other_figures(const KernelAnalysis &before, const KernelAnalysis &af
       parts.push_back(fmt::format("{} {} instead of {}", name, count_text(a), count_text(b)));
   };
   auto barriers = [](const KernelAnalysis &kernel) {
-    double warps = static_cast<double>((kernel.kernel.threads() + 31) / 32 * kernel.waves.blocks);
-    return warps == 0 ? 0 : static_cast<double>(kernel.counters.barriers.warps) / warps;
+    std::int64_t warps = (kernel.kernel.threads() + 31) / 32 * kernel.waves.blocks;
+    return warps == 0 ? 0 : static_cast<double>(kernel.counters.barriers.warps) / static_cast<double>(warps);
   };
   add("barriers for each warp", barriers(before), barriers(after));
   add("groups of copies in flight", groups_in_flight(before), groups_in_flight(after));
