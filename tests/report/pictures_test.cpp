@@ -95,7 +95,7 @@ TEST(Owners, LanesAndRegistersOfAFragment) {
 }
 
 TEST(Owners, EveryLaneOfAFragmentWithCopies) {
-  FirstBlock block = scheduled(test::row_sums({8, 64}, DType::f32, Target{})).block();
+  FirstBlock block = scheduled(test::row_sums(8, 64, DType::f32)).block();
   const OwnerGrid &sums = grid(block, "Y_warp");
   EXPECT_EQ(sums.owners, std::vector<std::int64_t>{0});
   ASSERT_THAT(sums.replicas, SizeIs(31));

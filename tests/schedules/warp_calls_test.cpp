@@ -16,6 +16,7 @@
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/schedules/host_compare.h"
+#include "tests/schedules/row_sums.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ namespace {
 
 using test::contains;
 using test::expect_right;
+using test::row_sums;
 
 /// The matrix instruction for operands of a dtype: its name, its extent along k, and the elements of a
 /// register.
@@ -421,37 +423,6 @@ TEST(WarpCalls, ChainProductsWithoutSharedMemory) {
   EXPECT_TRUE(contains(kernel::print(kernel), "mma_m16n8k16(D_warp[0], P[0], W_warp[0])"))
       << kernel::print(kernel);
   expect_right(s);
-}
-
-/// y[i] = sum of x[i, k], or of x[i, k]*z[i, k], over k, one row for each warp. In each step, the lanes load
-/// one element of each operand.
-Schedule row_sums(std::int64_t rows, std::int64_t columns, DType dtype,
-                  const std::string &intrinsic = "warp_sum") {
-  Workload w("row_sums");
-  std::vector<Tensor> operands = {w.placeholder("X", {rows, columns}, dtype)};
-  if (intrinsic != "warp_sum")
-    operands.push_back(w.placeholder("Z", {rows, columns}, dtype));
-  Reduce k = reduce_axis("k", columns);
-  Schedule s(w.output({w.compute("Y", {rows}, {"i"}, [&](Expr i) {
-    return sum(operands.size() == 1 ? operands[0](i, k) : operands[0](i, k) * operands[1](i, k), k);
-  })}));
-  auto Y = s.block("Y");
-  auto out = s.cache_write(Y, Scope::warp);
-  auto [i_block, warp] = s.split(s.loops(Y)[0], {infer, 4});
-  auto [step, lane] = s.split(s.loops(Y)[2], {infer, 32});
-  s.reverse_compute_at(out, warp);
-  s.bind(i_block, Axis::block_x);
-  s.bind(warp, Axis::warp);
-  for (const Tensor &operand : operands) {
-    auto fragment = s.cache_read(Y, operand.buffer()->name, Scope::warp);
-    s.compute_at(fragment, step);
-    s.transform_layout(fragment, "i, k -> k%32, i");
-    s.bind(s.loops_below(fragment, step).back(), Axis::lane);
-  }
-  s.transform_layout(Y, "i, r -> r, i"); // a copy in each lane
-  s.bind(s.split(s.loops_below(out, warp)[0], {infer, 32})[1], Axis::lane);
-  s.tensorize(lane, intrinsic);
-  return s;
 }
 
 /// The products of 32 elements, one in each lane, added in each lane.
