@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Intrinsic &intrinsic(const std::string &name, DType result, DType operand) {
+const Intrinsic &intrinsic(std::string_view name, DType result, DType operand) {
   for (const Intrinsic *x : find_intrinsics(name, result))
     for (const Operand &each : x->operands)
       if (each.formal->dtype == operand)
