@@ -4,7 +4,9 @@
 #include "tests/tools/run_binary.h"
 #include "tools/terminal.h"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <poll.h>
 #include <pty.h>
 
@@ -63,7 +65,19 @@ private:
   std::string text_;
 };
 
-TEST(Terminal, LinesFitAndAProgressLineIsRemoved) {
+/// A test that needs a pseudo-terminal, which a sandbox may lack.
+class Terminal : public testing::Test {
+protected:
+  void SetUp() override {
+    int ours = -1, theirs = -1;
+    if (openpty(&ours, &theirs, nullptr, nullptr, nullptr) != 0)
+      GTEST_SKIP() << "needs a pseudo-terminal, and openpty failed: " << std::strerror(errno);
+    close(ours);
+    close(theirs);
+  }
+};
+
+TEST_F(Terminal, LinesFitAndAProgressLineIsRemoved) {
   OnTerminal run({"run", "principles", "--shape", "33x17x9", "--device", "sim"});
   std::string text = run.read_all();
   EXPECT_EQ(WEXITSTATUS(run.wait()), 0) << text;
@@ -79,7 +93,7 @@ TEST(Terminal, LinesFitAndAProgressLineIsRemoved) {
   }
 }
 
-TEST(Terminal, AWarningTakesThePlaceOfTheProgress) {
+TEST_F(Terminal, AWarningTakesThePlaceOfTheProgress) {
   test::TemporaryFolder folder;
   std::string file = (folder / "trace.json").string();
   test::write_file(file, R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32",
@@ -89,7 +103,7 @@ TEST(Terminal, AWarningTakesThePlaceOfTheProgress) {
   EXPECT_EQ(WEXITSTATUS(run.wait()), 0);
 }
 
-TEST(Terminal, NoEscapesUnderNoColor) {
+TEST_F(Terminal, NoEscapesUnderNoColor) {
   for (const char *command : {"run", "check", "explain"}) {
     OnTerminal run({command, "ladder/naive", "--shape", "33x17x9"}, "NO_COLOR=1");
     std::string text = run.read_all();
@@ -98,7 +112,7 @@ TEST(Terminal, NoEscapesUnderNoColor) {
   }
 }
 
-TEST(Terminal, AMessageIsFoldedBetweenWords) {
+TEST_F(Terminal, AMessageIsFoldedBetweenWords) {
   OnTerminal show({"show", "coalescd"});
   EXPECT_TRUE(
       contains(show.read_all(), "nestsmith: unknown rung 'coalescd'; did you mean 'ladder/coalesced' or\r\n"));
@@ -106,7 +120,7 @@ TEST(Terminal, AMessageIsFoldedBetweenWords) {
 }
 
 /// The third rung takes minutes: a signal ends the climb, and two rows are there.
-TEST(Terminal, AnInterruptedClimbKeepsItsRows) {
+TEST_F(Terminal, AnInterruptedClimbKeepsItsRows) {
   for (bool json : {false, true}) {
     std::vector<std::string> words = {
         "run", "principles/fused", "principles/uniform", "deep_dive/naive", "--device", "sim"};
