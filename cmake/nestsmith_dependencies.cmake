@@ -70,3 +70,8 @@ if(NOT TARGET nestsmith::llvm)
   target_link_libraries(nestsmith::llvm INTERFACE ${nestsmith_llvm_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)
   mark_as_advanced(NESTSMITH_LLVMSupport NESTSMITH_LLVMDemangle NESTSMITH_libz NESTSMITH_libzstd NESTSMITH_libtinfo)
 endif()
+
+# A project that adds this one as a subdirectory links our targets, and so must see what they link.
+# (CMAKE_FIND_PACKAGE_TARGETS_GLOBAL would do, from CMake 3.24 on.)
+get_property(nestsmith_found_targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+set_property(TARGET ${nestsmith_found_targets} PROPERTY IMPORTED_GLOBAL TRUE)

@@ -11,6 +11,9 @@ set_target_properties(nestsmith_fmt PROPERTIES EXPORT_NAME fmt POSITION_INDEPEND
 add_library(nestsmith_flags INTERFACE)
 target_compile_features(nestsmith_flags INTERFACE cxx_std_20)
 target_compile_options(nestsmith_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+# A new compiler has new warnings, which must not stop a user's build; also where the user's own flags have -Werror.
+set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
+target_compile_options(nestsmith_flags INTERFACE $<IF:$<BOOL:${NESTSMITH_WARNINGS_AS_ERRORS}>,-Werror,-Wno-error>)
 if(NESTSMITH_STATIC_RUNTIME)
   target_link_options(nestsmith_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()

@@ -9,8 +9,8 @@ usage() {
   cat <<HELP
 usage: tests/fresh_machine.sh [OPTIONS] [12|13]
 Makes a minimal root of Debian 12 (or 13) with git and nothing else, clones the committed tree into it, and runs the
-two commands of README there, with their times. Fails where a test is skipped that is not listed in tests/may_skip.txt, in
-tests/may_skip_quick.txt (without --all) or in tests/may_skip_user.txt (with --user).
+two commands of README there, with their times. Fails where the compiler warns, and where a test is skipped that is not
+listed in tests/may_skip.txt, in tests/may_skip_quick.txt (without --all) or in tests/may_skip_user.txt (with --user).
   --all          ./test.sh --all in place of ./test.sh
   --user         as an ordinary user with sudo, not as root
   --llvm VERSION with the package llvm-VERSION-dev installed before
@@ -170,6 +170,11 @@ for command in ./run.sh "./test.sh$all"; do
   inside "$command" || {
     result="FAILED with exit code $?" status=1
   }
+  # A warning is an error here, and only here: a user's compiler may be newer than ours.
+  if grep -n 'warning: ' "$machine$place/build/build.log" >&2; then
+    say "$command: the compiler warns, see above"
+    result="$result with warnings" status=1
+  fi
   times="$times$command $result in $(($(date +%s) - begin)) s; "
 done
 junit=$machine$place/build/tests.xml may_skip_too=
@@ -177,5 +182,6 @@ junit=$machine$place/build/tests.xml may_skip_too=
 [ -z "$user" ] || may_skip_too="$may_skip_too $root/tests/may_skip_user.txt"
 # shellcheck disable=SC2086 # names
 [ ! -e "$junit" ] || "$root/tests/skipped.sh" "$junit" "$root/tests/may_skip.txt" $may_skip_too >&2 || status=1
+[ ! -e "$junit" ] || "$root/tests/cost.sh" "$junit" >&2
 say "Debian $release${user:+, an ordinary user}${llvm:+, LLVM $llvm}: ${times%; }"
 exit "$status"

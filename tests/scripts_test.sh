@@ -1,5 +1,6 @@
 #!/bin/sh
-# scripts_test.sh [ROOT]: the choice of an LLVM, the list of skipped tests, and the options of fresh_machine.sh.
+# scripts_test.sh [ROOT]: the choice of an LLVM, the list of skipped tests, the cost of tests, and the options of
+# fresh_machine.sh.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 folder=$(mktemp -d)
@@ -71,6 +72,22 @@ expect 1 "A.Skips/one may not be skipped here" skipped "$folder/two"
 expect 0 "2 skipped" skipped "$folder/one" "$folder/two"
 sed -i '/Skips/,$d; s/$//' "$folder/tests.xml"
 expect 0 "no test was skipped" skipped "$folder/one"
+
+cat >"$folder/costs.xml" <<'XML'
+<testsuite>
+	<testcase name="Shapes/EveryRung.IsRight/tensor_tuned_65_33_17" classname="x" time="1.5" status="run"/>
+	<testcase name="Rungs/OneKernel.ServesEveryShape/tensor_tuned" classname="x" time="2.25" status="run"/>
+	<testcase name="Rungs/OneKernel.ServesEveryShape/fast_best" classname="x" time="0.5" status="run"/>
+	<testcase name="Names.OfAll" classname="x" time="0.125" status="run"/>
+</testsuite>
+XML
+expect 0 "the tests took 4 s, one at a time; by net:
+      2.8 s  OneKernel.ServesEveryShape (2 tests)
+      1.5 s  EveryRung.IsRight
+      0.1 s  Names.OfAll
+nestsmith: by rung, with its slowest test:
+      3.8 s  tensor_tuned: 2.2 s in OneKernel.ServesEveryShape
+      0.5 s  fast_best: 0.5 s in OneKernel.ServesEveryShape" "$root/tests/cost.sh" "$folder/costs.xml"
 
 fresh() { "$root/tests/fresh_machine.sh" "$@"; }
 expect 0 "usage: tests/fresh_machine.sh" fresh --help

@@ -28,7 +28,8 @@ if(MODE STREQUAL installed)
   file(RENAME ${folder}/prefix ${prefix})
   list(APPEND arguments -DCMAKE_PREFIX_PATH=${prefix})
 else()
-  list(APPEND arguments -DNESTSMITH_SOURCE=${SOURCE} -DNESTSMITH_LLVM_DIR=${LLVM_DIR})
+  list(APPEND arguments -DNESTSMITH_SOURCE=${SOURCE} -DNESTSMITH_LLVM_DIR=${LLVM_DIR}
+    -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
 endif()
 step(${CMAKE_COMMAND} -S ${SOURCE}/tests/install -B ${folder}/build ${arguments})
 
@@ -64,6 +65,20 @@ else()
       message(FATAL_ERROR "${text} names a folder of the build: ${lines}")
     endif()
   endforeach()
+endif()
+
+# A user's project may treat its own warnings as errors, but none of ours.
+if(MODE STREQUAL subdirectory)
+  file(STRINGS ${folder}/build/compile_commands.json commands REGEX "\"command\": .*/dsl/")
+  list(LENGTH commands count)
+  list(FILTER commands EXCLUDE REGEX " -Wno-error ")
+  if(count EQUAL 0 OR commands)
+    message(FATAL_ERROR "of ${count} commands, these treat warnings as errors: ${commands}")
+  endif()
+  file(STRINGS ${folder}/build/compile_commands.json commands REGEX "-Werror[ =].*/dsl/")
+  if(commands)
+    message(FATAL_ERROR "these treat warnings as errors: ${commands}")
+  endif()
 endif()
 
 # What is missing for a build is named with Debian's package.

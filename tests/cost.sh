@@ -1,0 +1,30 @@
+#!/bin/sh
+# cost.sh JUNIT [LINES]: the cost of the tests by net and by rung, in seconds, from the file that `ctest --output-junit` wrote.
+# A net is a test with all its parameters. A rung has the tests that name it in a parameter: its seconds, and those of its
+# slowest test. A test that reads all rungs counts only as a net.
+set -eu
+junit=$1 lines=${2-12}
+
+costs=$(awk '
+  /<testcase / {
+    name = $0; sub(/.* name="/, "", name); sub(/".*/, "", name)
+    seconds = $0; sub(/.* time="/, "", seconds); sub(/".*/, "", seconds)
+    net = name; sub(/^[^.\/]*\//, "", net); sub(/\/.*/, "", net)
+    nets[net] += seconds; tests[net]++; total += seconds
+    rung = name; sub(/.*\//, "", rung); sub(/(_[0-9]+)+$/, "", rung)
+    if (name ~ /^Rungs\/|^Counted\/|^Shapes\/|^All\/NarrowRung/ && rung ~ /^[a-z_0-9]+$/) {
+      rungs[rung] += seconds
+      if (seconds + 0 > slowest[rung] + 0) { slowest[rung] = seconds; which[rung] = net }
+    }
+  }
+  END {
+    printf "total %.0f\n", total
+    for (net in nets) printf "net %.1f %s %d\n", nets[net], net, tests[net]
+    for (rung in rungs) printf "rung %.1f %s %.1f s in %s\n", rungs[rung], rung, slowest[rung], which[rung]
+  }' "$junit")
+printf 'nestsmith: the tests took %s s, one at a time; by net:\n' "$(printf '%s\n' "$costs" | sed -n 's/^total //p')"
+printf '%s\n' "$costs" | sed -n 's/^net //p' | sort -rn | head -n "$lines" |
+  awk '{ printf "  %7.1f s  %s%s\n", $1, $2, ($3 > 1 ? " (" $3 " tests)" : "") }'
+printf 'nestsmith: by rung, with its slowest test:\n'
+printf '%s\n' "$costs" | sed -n 's/^rung //p' | sort -rn | head -n "$lines" |
+  awk '{ printf "  %7.1f s  %s: ", $1, $2; $1 = $2 = ""; sub(/^ +/, ""); print }'
