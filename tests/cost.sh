@@ -12,7 +12,7 @@ costs=$(awk '
     net = name; sub(/^[^.\/]*\//, "", net); sub(/\/.*/, "", net)
     nets[net] += seconds; tests[net]++; total += seconds
     rung = name; sub(/.*\//, "", rung); sub(/(_[0-9]+)+$/, "", rung)
-    if (name ~ /^Rungs\/|^Counted\/|^Shapes\/|^All\/NarrowRung/ && rung ~ /^[a-z_0-9]+$/) {
+    if (name ~ /^(Rungs|Others)\// && rung ~ /^[a-z_0-9]+$/) {
       rungs[rung] += seconds
       if (seconds + 0 > slowest[rung] + 0) { slowest[rung] = seconds; which[rung] = net }
     }

@@ -4,18 +4,22 @@
 #include "lowering/lower.h"
 #include "schedules/rung.h"
 #include "tests/runtime/sim/certificates.h"
+#include "tests/schedules/sample.h"
 
 #include <gtest/gtest.h>
 
 namespace nestsmith {
 namespace {
 
-class Certificates : public testing::TestWithParam<const Rung *> {};
+class Certificates : public testing::TestWithParam<test::Part> {};
 
 TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
-  const Rung &rung = *GetParam();
+  const auto &[rung_, others] = GetParam();
+  const Rung &rung = *rung_;
   // Several tiles of k, a tail, whole blocks and edges; rows of vectors, and rows that have none.
-  for (std::int64_t more : rung.variant ? std::vector<std::int64_t>{4, 1} : std::vector<std::int64_t>{1}) {
+  std::vector<std::int64_t> tails =
+      rung.variant ? std::vector<std::int64_t>{4, 1} : std::vector<std::int64_t>{1};
+  for (std::int64_t more : test::sample(rung, tails, 1, others)) {
     Shape shape = rung.tile;
     for (std::int64_t &extent : shape)
       extent += more;
@@ -34,14 +38,7 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
   }
 }
 
-std::vector<const Rung *> rungs() {
-  std::vector<const Rung *> all;
-  for (const Rung &rung : builtin_rungs())
-    all.push_back(&rung);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(Rungs, Certificates, testing::ValuesIn(rungs()),
-                         [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
+INSTANTIATE_SAMPLED(Certificates);
 
 } // namespace
 } // namespace nestsmith

@@ -7,6 +7,7 @@
 #include "runtime/model/counting.h"
 #include "schedules/rung.h"
 #include "tests/runtime/model/equal_counters.h"
+#include "tests/schedules/sample.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,11 @@ std::vector<Scalar> scalars_of(const kernel::Plan &plan, const kernel::Kernel &k
   return result;
 }
 
-struct Rungs : testing::TestWithParam<std::size_t> {
-  const Rung &rung() const { return builtin_rungs()[GetParam()]; }
+struct RungCounts : testing::TestWithParam<test::Part> {
+  const Rung &rung() const { return *GetParam().rung; }
+  std::vector<Shape> sampled(const std::vector<Shape> &all) const {
+    return test::sample(rung(), all, 1, GetParam().others);
+  }
   Shape shape(std::int64_t tiles, std::int64_t more) const {
     Shape result = rung().tile;
     for (std::int64_t &extent : result)
@@ -31,8 +35,8 @@ struct Rungs : testing::TestWithParam<std::size_t> {
   }
 };
 
-TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
-  for (const Shape &at : {shape(1, 1), shape(2, 0), shape(1, 7)}) {
+TEST_P(RungCounts, AreCountedWithoutComputingAsWhileComputing) {
+  for (const Shape &at : sampled({shape(1, 1), shape(2, 0), shape(1, 7)})) {
     Schedule schedule = rung().build(at, rung().dtype(), {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
@@ -46,8 +50,8 @@ TEST_P(Rungs, AreCountedWithoutComputingAsWhileComputing) {
   }
 }
 
-TEST_P(Rungs, AreCountedByAFewBlocksAsByAll) {
-  for (const Shape &at : {shape(6, 0), shape(6, 5)}) {
+TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
+  for (const Shape &at : sampled({shape(6, 0), shape(6, 5)})) {
     Schedule schedule = rung().build(at, rung().dtype(), {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
@@ -66,18 +70,7 @@ TEST_P(Rungs, AreCountedByAFewBlocksAsByAll) {
   }
 }
 
-std::vector<std::size_t> numbers() {
-  std::vector<std::size_t> all;
-  for (std::size_t n = 0; n < builtin_rungs().size(); ++n)
-    all.push_back(n);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Counted, Rungs, testing::ValuesIn(numbers()), [](const auto &info) {
-  std::string name = builtin_rungs()[info.param].full_name();
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-});
+INSTANTIATE_SAMPLED(RungCounts);
 
 } // namespace
 } // namespace nestsmith

@@ -5,6 +5,7 @@
 #include "runtime/cuda/nvrtc.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
+#include "tests/schedules/sample.h"
 #include "tests/schedules/taken_names.h"
 
 #include <gtest/gtest.h>
@@ -45,42 +46,51 @@ const cuda::Nvrtc *find_nvrtc(std::string &why_not) {
   }
 }
 
-class Architecture : public testing::TestWithParam<const char *> {};
-
-/// Texts that several rungs have are compiled once. What differs between the architectures is compiled for both
-/// shapes on one of them, and on the others for each shape with every second rung; tests/nvrtc_all.sh compiles
-/// all, and in f16 and for all sizes too.
-TEST_P(Architecture, TakesEveryRungWithoutSpills) {
-  const std::string arch = GetParam();
-  std::string why_not;
-  const cuda::Nvrtc *nvrtc = find_nvrtc(why_not);
-  if (!nvrtc)
-    GTEST_SKIP() << "needs NVRTC: " << why_not;
-  std::vector<Arch> known = nvrtc->arches();
-  if (std::ranges::find(known, Arch::parse(arch)) == known.end())
-    GTEST_SKIP() << "NVRTC " << nvrtc->version() << " does not compile for " << arch;
+/// Compiles the rungs that are sampled for this architecture, each at one of its shapes. Texts that several
+/// rungs have are compiled once. Gives the number of texts.
+std::size_t compile_sample(const cuda::Nvrtc &nvrtc, const std::string &arch, std::size_t count, bool others) {
   std::set<std::string> compiled;
-  std::size_t turn = arch.back();
   for (const Rung &rung : builtin_rungs()) {
-    if (rung.needs && !Arch::parse(arch)->has(*rung.needs))
+    std::vector<std::string> archs = test::sample(rung, test::that_take(rung, test::architectures()), count);
+    std::vector<std::string> first = test::sample(rung, test::that_take(rung, test::architectures()), 1);
+    if (std::ranges::find(archs, arch) == archs.end() || (others && first[0] == arch))
       continue;
     std::vector<Shape> shapes = shapes_of(rung);
-    if (arch != "sm_90")
-      shapes = {shapes[turn++ % shapes.size()]};
-    for (const Shape &shape : shapes) {
-      SCOPED_TRACE(rung.full_name() + " " + to_string(shape));
-      for (const kernel::Kernel &kernel : lower(rung.build(shape, rung.dtype(), make_target(arch))).kernels)
-        if (std::string text = cuda_kernel(kernel); compiled.insert(text).second)
-          expect_compiled(*nvrtc, kernel, text, arch);
-    }
+    const Shape &shape = shapes[(test::seed_of(rung) + arch.size() + arch.back()) % shapes.size()];
+    SCOPED_TRACE(rung.full_name() + " " + to_string(shape) + " " + arch);
+    for (const kernel::Kernel &kernel : lower(rung.build(shape, rung.dtype(), make_target(arch))).kernels)
+      if (std::string text = cuda_kernel(kernel); compiled.insert(text).second)
+        expect_compiled(nvrtc, kernel, text, arch);
   }
-  EXPECT_GE(compiled.size(), 30U);
+  return compiled.size();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Architecture,
-                         testing::Values("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90",
-                                         "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"),
-                         [](const auto &info) { return std::string(info.param); });
+class Architecture : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override {
+    std::string why_not;
+    nvrtc_ = find_nvrtc(why_not);
+    if (!nvrtc_)
+      GTEST_SKIP() << "needs NVRTC: " << why_not;
+    std::vector<Arch> known = nvrtc_->arches();
+    if (std::ranges::find(known, Arch::parse(GetParam())) == known.end())
+      GTEST_SKIP() << "NVRTC " << nvrtc_->version() << " does not compile for " << GetParam();
+  }
+  const cuda::Nvrtc *nvrtc_ = nullptr;
+};
+
+/// Each rung for one architecture. tests/nvrtc_all.sh compiles all for all, and in f16 and for all sizes too.
+TEST_P(Architecture, TakesItsRungsWithoutSpills) {
+  EXPECT_GT(compile_sample(*nvrtc_, GetParam(), 1, false), 0U);
+}
+
+/// Each rung for three more.
+TEST_P(Architecture, TakesMoreRungsWithoutSpills) {
+  EXPECT_GT(compile_sample(*nvrtc_, GetParam(), 4, true), 5U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Architecture, testing::ValuesIn(test::architectures()),
+                         [](const auto &info) { return info.param; });
 
 /// With the forms of their own instructions: sm_90a, sm_100f.
 TEST(Architectures, ThatNvrtcListsTakeARung) {

@@ -7,6 +7,7 @@
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
+#include "tests/schedules/sample.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -39,7 +40,8 @@ Shape ragged_shape(const Rung &rung) {
 
 bool is_product(const Rung &rung) { return rung.tile.size() == 3; }
 
-std::vector<Case> cases() {
+/// One tile, one more in each dimension, and hostile shapes: of each rung a sample, or the others.
+std::vector<Case> cases(bool others) {
   std::vector<Case> all;
   for (const Rung &rung : builtin_rungs()) {
     Shape ragged = rung.tile;
@@ -48,7 +50,7 @@ std::vector<Case> cases() {
     std::set<Shape> shapes = {rung.tile, ragged};
     for (const Shape &shape : hostile_shapes(rung))
       shapes.insert(shape);
-    for (const Shape &shape : shapes)
+    for (const Shape &shape : test::sample(rung, std::vector<Shape>(shapes.begin(), shapes.end()), 3, others))
       all.push_back({&rung, shape});
   }
   return all;
@@ -74,12 +76,13 @@ TEST_P(EveryRung, IsRightInTheSimulator) {
 }
 
 std::string case_name(const testing::TestParamInfo<Case> &info) {
-  std::string text = info.param.rung->tutorial + "_" + info.param.rung->name;
+  std::string text = test::test_name(*info.param.rung);
   for (std::int64_t extent : info.param.shape)
     text += "_" + std::to_string(extent);
   return text;
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, EveryRung, testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Rungs, EveryRung, testing::ValuesIn(cases(false)), case_name);
+INSTANTIATE_TEST_SUITE_P(Others, EveryRung, testing::ValuesIn(cases(true)), case_name);
 
 /// C's / and % round towards zero; floors of what may be negative are shifted before they are spelled.
 TEST(Floors, OfNegativesAreRightInTheKernel) {

@@ -11,6 +11,7 @@
 #include "tests/dsl/support.h"
 #include "tests/golden.h"
 #include "tests/schedules/rung.h"
+#include "tests/schedules/sample.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -30,20 +31,13 @@ std::string text_of(const kernel::Plan &plan) {
   return text;
 }
 
-std::vector<const Rung *> rungs() {
-  std::vector<const Rung *> all;
-  for (const Rung &rung : builtin_rungs())
-    all.push_back(&rung);
-  return all;
-}
-
 using test::rung;
 
-class OneKernel : public testing::TestWithParam<const Rung *> {};
+class OneKernel : public testing::TestWithParam<test::Part> {};
 
 /// Rows lie further apart than they are long, by a distance of their own for each matrix.
 TEST_P(OneKernel, ServesEveryShape) {
-  const Rung &rung = *GetParam();
+  const Rung &rung = *GetParam().rung;
   Shape ragged = rung.tile, small = rung.tile;
   for (std::int64_t &extent : ragged)
     ++extent;
@@ -52,7 +46,7 @@ TEST_P(OneKernel, ServesEveryShape) {
   if (rung.tile.size() == 3)
     shapes.insert({65, 33, 17});
   SimExecutor simulator;
-  for (DType wanted : {DType::u32, DType::f32}) {
+  for (DType wanted : test::sample(rung, std::vector<DType>{DType::u32, DType::f32}, 1, GetParam().others)) {
     DType dtype = rung.dtype(wanted);
     std::string text;
     for (const Shape &shape : shapes) {
@@ -79,10 +73,9 @@ TEST_P(OneKernel, IsTakenByEveryArchitecture) {
   } catch (const UserError &error) {
     GTEST_SKIP() << "needs NVRTC: " << error.what();
   }
-  kernel::Plan plan = lower(GetParam()->build(symbolic(GetParam()->tile), GetParam()->dtype(), Target{}));
-  for (const char *arch : {"sm_75", "sm_90"}) {
-    if (GetParam()->needs && !Arch::parse(arch)->has(*GetParam()->needs))
-      continue;
+  const auto &[rung, others] = GetParam();
+  kernel::Plan plan = lower(rung->build(symbolic(rung->tile), rung->dtype(), Target{}));
+  for (const std::string &arch : test::sample(*rung, test::that_take(*rung, {"sm_75", "sm_90"}), 1, others)) {
     for (const kernel::Kernel &kernel : plan.kernels) {
       cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
       EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
@@ -91,8 +84,7 @@ TEST_P(OneKernel, IsTakenByEveryArchitecture) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rungs, OneKernel, testing::ValuesIn(rungs()),
-                         [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
+INSTANTIATE_SAMPLED(OneKernel);
 
 TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
   for (const char *name : {"deep_dive/naive", "deep_dive/shared"}) {

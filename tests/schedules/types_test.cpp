@@ -13,6 +13,7 @@
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/schedules/rung.h"
+#include "tests/schedules/sample.h"
 
 #include <gmock/gmock.h>
 
@@ -32,30 +33,34 @@ CheckResult checked(const Schedule &schedule, const kernel::Plan &plan) {
 
 // ---- every rung ----------------------------------------------------------------------------------
 
-class NarrowRung : public testing::TestWithParam<const Rung *> {};
+class NarrowRung : public testing::TestWithParam<test::Part> {};
 
 /// Operands of one byte, with extents around those of a tile.
 TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
-  const Shape &tile = GetParam()->tile;
-  for (DType dtype : {DType::i8, DType::u8})
-    for (int by : {-1, 0, 1}) {
-      Shape shape = tile;
-      for (std::int64_t &extent : shape)
-        extent = std::max<std::int64_t>(extent + by, 1);
-      Schedule schedule = GetParam()->build(shape, dtype, Target{});
-      CheckResult result = checked(schedule, lower(schedule));
-      EXPECT_TRUE(result.passed) << name(dtype) << " " << to_string(shape) << "\n" << all_messages(result);
-      EXPECT_NE(result.find(CheckRun::ring), nullptr);
-    }
+  const auto &[rung, others] = GetParam();
+  std::vector<std::pair<DType, int>> all;
+  for (int by : {-1, 0, 1})
+    for (DType dtype : {DType::i8, DType::u8})
+      all.emplace_back(dtype, by);
+  for (auto [dtype, by] : test::sample(*rung, all, 2, others)) {
+    Shape shape = rung->tile;
+    for (std::int64_t &extent : shape)
+      extent = std::max<std::int64_t>(extent + by, 1);
+    Schedule schedule = rung->build(shape, dtype, Target{});
+    CheckResult result = checked(schedule, lower(schedule));
+    EXPECT_TRUE(result.passed) << name(dtype) << " " << to_string(shape) << "\n" << all_messages(result);
+    EXPECT_NE(result.find(CheckRun::ring), nullptr);
+  }
 }
 
 /// One tile and one more in each dimension: tails everywhere.
 TEST_P(NarrowRung, IsRightInTheSimulator) {
-  Shape shape = GetParam()->tile;
+  const auto &[rung, others] = GetParam();
+  Shape shape = rung->tile;
   for (std::int64_t &extent : shape)
     ++extent;
-  for (DType dtype : {DType::f16, DType::bf16, DType::tf32}) {
-    Schedule schedule = GetParam()->build(shape, dtype, Target{});
+  for (DType dtype : test::sample(*rung, std::vector<DType>{DType::f16, DType::bf16, DType::tf32}, 1, others)) {
+    Schedule schedule = rung->build(shape, dtype, Target{});
     CheckResult result = checked(schedule, lower(schedule));
     EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
     EXPECT_EQ(result.exact(), true) << "integers are exact in every type";
@@ -63,14 +68,7 @@ TEST_P(NarrowRung, IsRightInTheSimulator) {
   }
 }
 
-std::vector<const Rung *> rungs() {
-  std::vector<const Rung *> all;
-  for (const Rung &rung : builtin_rungs())
-    all.push_back(&rung);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(All, NarrowRung, testing::ValuesIn(rungs()),
-                         [](const auto &info) { return info.param->tutorial + "_" + info.param->name; });
+INSTANTIATE_SAMPLED(NarrowRung);
 
 // ---- the check sees the type ---------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+#pragma once
+/// Which part of rungs × shapes × types × architectures a test takes. The quick tests take a sample of each
+/// rung, which the name of the rung chooses. So together the rungs have all of them in pairs. The long tests
+/// take more or the rest.
+
+#include "schedules/rung.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace nestsmith::test {
+
+/// FNV-1a of the name: the same on every machine.
+inline std::size_t seed_of(const Rung &rung) {
+  std::uint32_t hash = 2166136261U;
+  for (unsigned char c : rung.full_name())
+    hash = (hash ^ c) * 16777619U;
+  return hash >> 8U;
+}
+
+/// `count` of these values, at most all, in their order; or all others.
+template <typename Value>
+std::vector<Value> sample(const Rung &rung, const std::vector<Value> &all, std::size_t count,
+                          bool others = false) {
+  std::vector<Value> result;
+  std::size_t first = seed_of(rung) % all.size();
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    bool sampled = (n + all.size() - first) % all.size() < count;
+    if (sampled != others)
+      result.push_back(all[n]);
+  }
+  return result;
+}
+
+inline std::vector<std::string> architectures() {
+  return {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
+          "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+}
+
+/// Those that have what the rung needs.
+inline std::vector<std::string> that_take(const Rung &rung, std::vector<std::string> archs) {
+  std::erase_if(archs,
+                [&](const std::string &arch) { return rung.needs && !Arch::parse(arch)->has(*rung.needs); });
+  return archs;
+}
+
+/// A rung, with its sample or with the others.
+struct Part {
+  const Rung *rung;
+  bool others;
+};
+
+inline std::vector<Part> parts(bool others) {
+  std::vector<Part> result;
+  for (const Rung &rung : builtin_rungs())
+    result.push_back({&rung, others});
+  return result;
+}
+
+/// The name of a rung in the name of a test.
+inline std::string test_name(const Rung &rung) { return rung.tutorial + "_" + rung.name; }
+
+} // namespace nestsmith::test
+
+/// The tests of SUITE, whose parameter is a Part: quick ones of the samples, and long ones
+/// (tests/long_tests.cmake) of the others.
+#define INSTANTIATE_SAMPLED(SUITE)                                                                             \
+  INSTANTIATE_TEST_SUITE_P(Rungs, SUITE, testing::ValuesIn(test::parts(false)),                                \
+                           [](const auto &info) { return test::test_name(*info.param.rung); });                \
+  INSTANTIATE_TEST_SUITE_P(Others, SUITE, testing::ValuesIn(test::parts(true)),                                \
+                           [](const auto &info) { return test::test_name(*info.param.rung); })
