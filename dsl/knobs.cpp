@@ -13,23 +13,67 @@ namespace nestsmith {
 
 namespace {
 
-/// Adds all lists of `parts` factors of `product` to `lists`, each after `head`.
-void add_factors(std::vector<std::int64_t> &head, std::int64_t product, std::size_t parts, std::int64_t largest,
-                 std::vector<std::vector<std::int64_t>> &lists) {
-  if (parts == 1) {
-    if (product > largest)
-      return;
-    lists.push_back(head);
-    lists.back().push_back(product);
-    return;
-  }
-  for (std::int64_t factor = 1; factor <= std::min(product, largest); ++factor)
+/// The limits of a knob of factors: the product, which is factored by trial division, the factors of a
+/// candidate, and the candidates.
+constexpr std::int64_t largest_product = std::int64_t{1} << 40;
+constexpr std::size_t most_factors = 64, most_factor_lists = 1 << 16;
+
+/// The divisors of `product`, in ascending order.
+std::vector<std::int64_t> divisors_of(std::int64_t product) {
+  std::vector<std::int64_t> low, high;
+  for (std::int64_t factor = 1; factor <= product / factor; ++factor)
     if (product % factor == 0) {
-      head.push_back(factor);
-      add_factors(head, product / factor, parts - 1, largest, lists);
-      head.pop_back();
+      low.push_back(factor);
+      if (factor != product / factor)
+        high.push_back(product / factor);
     }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
 }
+
+/// Lists the factorings of a product into a number of factors.
+class FactorLists {
+public:
+  FactorLists(std::int64_t product, std::size_t parts, std::int64_t largest)
+      : largest_(largest), divisors_(divisors_of(product)) {
+    add(product, parts);
+  }
+  std::vector<std::vector<std::int64_t>> lists; ///< at most `most_factor_lists` + 1
+
+private:
+  /// Adds all lists of `parts` factors of `product`, each after `head_`.
+  void add(std::int64_t product, std::size_t parts) {
+    if (parts == 1) {
+      if (product > largest_)
+        return;
+      lists.push_back(head_);
+      lists.back().push_back(product);
+      return;
+    }
+    for (std::int64_t factor : divisors_) {
+      if (factor > product || factor > largest_ || lists.size() > most_factor_lists)
+        return;
+      if (product % factor != 0 || !can_be_split(product / factor, parts - 1))
+        continue;
+      head_.push_back(factor);
+      add(product / factor, parts - 1);
+      head_.pop_back();
+    }
+  }
+
+  /// Whether `parts` numbers up to the largest factor can reach the product, so that no search is in vain for
+  /// its size alone.
+  bool can_be_split(std::int64_t product, std::size_t parts) const {
+    std::int64_t most = 1;
+    for (std::size_t n = 0; n < parts && most < product; ++n)
+      if (__builtin_mul_overflow(most, largest_, &most))
+        return true;
+    return most >= product;
+  }
+
+  std::int64_t largest_;
+  std::vector<std::int64_t> divisors_, head_;
+};
 
 std::string factors_text(const std::vector<std::int64_t> &factors) {
   return fmt::format("{}", fmt::join(factors, "x"));
@@ -99,10 +143,20 @@ std::vector<std::int64_t> Knobs::factors(const std::string &name, const std::vec
       throw UserError(ExitCode::usage,
                       fmt::format("the knob '{}' has the factors {}, expected factors from 1 to {}", name,
                                   factors_text(usual), largest));
+  if (product > largest_product)
+    throw UserError(ExitCode::usage,
+                    fmt::format("the knob '{}' factors {}, expected at most 2^40", name, product));
+  if (usual.size() > most_factors)
+    throw UserError(ExitCode::usage, fmt::format("the knob '{}' has {} factors, expected at most {}", name,
+                                                 usual.size(), most_factors));
   std::vector<std::vector<std::int64_t>> lists;
-  std::vector<std::int64_t> head;
   if (!usual.empty())
-    add_factors(head, product, usual.size(), largest, lists);
+    lists = FactorLists(product, usual.size(), largest).lists;
+  if (lists.size() > most_factor_lists)
+    throw UserError(ExitCode::usage,
+                    fmt::format("the knob '{}' factors {} into {} factors in more than {} ways; use fewer "
+                                "factors, or smaller ones",
+                                name, product, usual.size(), most_factor_lists));
   std::ranges::stable_partition(lists, [&](const auto &list) { return list == usual; });
   std::vector<std::string> texts;
   for (const std::vector<std::int64_t> &list : lists)

@@ -49,8 +49,9 @@ public:
   std::int64_t choose(const std::string &name, const std::vector<std::int64_t> &candidates);
   std::string choose(const std::string &name, const std::vector<std::string> &candidates);
   bool flag(const std::string &name, bool otherwise = false);
-  /// Factors whose product is `product`, in all orders. Each factor is at most `largest`. `usual` is the
-  /// default.
+  /// As many factors as `usual` has, with the same product, in all orders. Each factor is at most `largest`.
+  /// `usual` is the default. The product is at most 2^40, and there are at most 64
+  /// factors and 65,536 candidates.
   std::vector<std::int64_t> factors(const std::string &name, const std::vector<std::int64_t> &usual,
                                     std::int64_t largest = INT64_MAX);
 

@@ -70,6 +70,30 @@ TEST(Knobs, OfFactorsAreAllListsWithTheProduct) {
   EXPECT_THAT(narrow.asked()[0].candidates, ElementsAre("2x4", "4x2"));
 }
 
+TEST(Knobs, OfFactorsAreListedForLargeProducts) {
+  Knobs knobs;
+  constexpr std::int64_t large = std::int64_t{1} << 39, prime = 1099511627689; // the largest one below 2^40
+  knobs.factors("tile", {large, 2});
+  EXPECT_EQ(knobs.asked()[0].candidates.size(), 41U);
+  knobs.factors("prime", {prime, 1});
+  EXPECT_THAT(knobs.asked()[1].candidates, ElementsAre("1099511627689x1", "1x1099511627689"));
+  EXPECT_EQ(Knobs(parse_knobs("prime=1x1099511627689")).factors("prime", {prime, 1}), (Numbers{1, prime}));
+}
+
+TEST(Knobs, OfFactorsHaveALimit) {
+  Knobs knobs;
+  auto refused = [&](const Numbers &usual, const char *message) {
+    expect_user_error([&] { knobs.factors("tile", usual); }, ExitCode::usage, message);
+  };
+  refused({std::int64_t{1} << 40, 2}, "the knob 'tile' factors 2199023255552, expected at most 2^40");
+  refused({INT64_MAX}, "the knob 'tile' factors 9223372036854775807, expected at most 2^40");
+  refused({1 << 20, 1 << 20, 1, 1, 1, 1, 1, 1, 1},
+          "the knob 'tile' factors 1099511627776 into 9 factors in more than 65536 ways; use fewer factors, or "
+          "smaller ones");
+  refused(Numbers(65, 1), "the knob 'tile' has 65 factors, expected at most 64");
+  EXPECT_EQ(knobs.factors("ones", Numbers(64, 1)), Numbers(64, 1));
+}
+
 TEST(Knobs, RefuseWhatIsNoChoice) {
   auto refused = [](const char *values, const char *message) {
     expect_user_error(
