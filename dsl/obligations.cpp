@@ -60,7 +60,8 @@ private:
     found_.push_back({std::move(message), maker(schedule_, culprit), culprit});
   }
   /// The same, but blames the last directive of these kinds that names the block `culprit`. If there is none,
-  /// or if `culprit` is empty, blames the last directive of these kinds.
+  /// or if `culprit` is empty, blames the last directive of these kinds. If the schedule has no such directive,
+  /// its program came with the property.
   void owe(std::initializer_list<std::string_view> ops, const std::string &culprit, std::string message) {
     for (bool named : {true, false}) // the block may have been merged into another
       for (std::size_t n = schedule_.trace().size(); n-- > 0;) {
@@ -71,7 +72,7 @@ private:
         if (meant && std::find(ops.begin(), ops.end(), directive.op) != ops.end())
           return found_.push_back({std::move(message), n + 1, named ? name : culprit});
       }
-    internal_error("no directive owes: " + message);
+    found_.push_back({std::move(message), 0, culprit});
   }
   std::string writer_of(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))

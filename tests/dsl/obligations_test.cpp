@@ -333,5 +333,30 @@ TEST(Obligations, LaunchBoundsStillHold) {
               "s.launch_bounds(32);", "");
 }
 
+/// A program may come with what only a directive can set otherwise.
+TEST(Obligations, AreOwedByTheComputationWhereNoDirectiveCausedThem) {
+  Program program = product(8, 8, 8);
+  program.min_blocks = 100000;
+  expect_owed(Schedule(program),
+              "100000 blocks of 1 threads are 100000 threads, but an SM of sm_80 holds at most 2048",
+              "the computation", "");
+
+  Schedule mapped(product(64, 64, 64));
+  mapped.reorder({mapped.loop("i"), mapped.loop("k"), mapped.loop("j")});
+  BlockRef copy = mapped.cache_read(mapped.block("C"), "A", Scope::shared);
+  mapped.compute_at(copy, mapped.loop("i"));
+  mapped.transform_layout(copy, "i, k -> k");
+  mapped.bind(mapped.loop("i"), Axis::thread_x);
+  expect_owed(Schedule(mapped.program()), "the layout of A_shared is not invertible", "the computation",
+              "A_shared");
+
+  Schedule padded = with_tile();
+  padded.storage_align(padded.block("B_shared"), 0, 32, 1);
+  Target small;
+  small.shared_bytes_per_block = 4200;
+  expect_owed(Schedule(padded.program(), small), "a block needs 4224 bytes of shared memory (B_shared 4224)",
+              "the computation", "");
+}
+
 } // namespace
 } // namespace nestsmith
