@@ -194,16 +194,18 @@ private:
     return {stmt, rewriter.conditions};
   }
 
-  /// Separates the longest sequence of leading iterations that has no more conditions than the first iteration
-  /// alone.
+  /// Separates a sequence of leading iterations that has no more conditions than the first iteration alone. A
+  /// longer sequence has at least the conditions of a shorter one, so a binary search finds the longest.
   Stmt split_loop(const Loop &loop) const {
     if (!as_int(loop.extent))
       return split_last(loop);
     std::int64_t extent = *as_int(loop.extent);
-    std::int64_t best = part(loop, 0, 1).conditions, full = extent;
-    while (full > 0 && part(loop, 0, full).conditions > best)
-      --full;
-    if (full == 0 || full == extent)
+    std::int64_t best = part(loop, 0, 1).conditions, full = 1, too_long = extent + 1;
+    while (too_long - full > 1) {
+      std::int64_t middle = full + (too_long - full) / 2;
+      (part(loop, 0, middle).conditions > best ? too_long : full) = middle;
+    }
+    if (full == extent)
       return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body});
     return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
   }

@@ -3,8 +3,10 @@
 
 #include "lowering/lower.h"
 
+#include "dsl/tensor.h"
 #include "tests/lowering/tiled_gemm.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace nestsmith {
@@ -180,6 +182,23 @@ TEST(Partition, OfABlockAxisAsksOnceForTheWholeBlock) {
   EXPECT_FALSE(contains(text.substr(0, edge), "where i")) << text;
   EXPECT_FALSE(contains(text.substr(0, edge), "where j")) << text;
   EXPECT_TRUE(contains(text.substr(edge), "if i < 7 and j < 10:  # tail of i, j")) << text;
+}
+
+/// The full tiles are found by a search whose time does not grow with the extent.
+TEST(Partition, FindsTheFullTilesOfALargeExtent) {
+  for (std::int64_t tiles : {std::int64_t{5}, std::int64_t{6}, std::int64_t{7}, std::int64_t{1} << 21,
+                             (std::int64_t{1} << 40) + 1}) {
+    std::int64_t extent = 8 * tiles - 7; // one element in the last tile
+    Workload w("large");
+    Tensor x = w.placeholder("X", {extent});
+    Reduce k = reduce_axis("k", extent);
+    Tensor y = w.compute("Y", {1}, {"i"}, [&](Expr) { return sum(x.where(Expr(k) < 37, k), k); });
+    Schedule s(w.output({y}));
+    s.partition(s.split(s.loop("k"), {infer, 8})[0]);
+    std::string text = kernel::print(lower(s));
+    EXPECT_TRUE(contains(text, "for k_outer < 4:")) << text;
+    EXPECT_EQ(contains(text, fmt::format("for k_outer'1 < {}:", tiles - 4)), tiles > 5) << text;
+  }
 }
 
 TEST(Partition, OfAPipelinedLoopFetchesFullTilesWithoutGuards) {
