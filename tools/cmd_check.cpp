@@ -6,6 +6,7 @@
 #include "tools/machine.h"
 #include "tools/rung_choice.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,10 +18,16 @@ namespace {
 
 std::string run_line(const RunResult &run, const Style &style) {
   std::string found = fmt::format("{} wrong", run.wrong_elements);
+  bool compared = run.outputs.empty() || std::ranges::any_of(run.outputs, [](const ComparedOutput &output) {
+                    return output.compared > 0;
+                  });
+  if (run.passed && !compared)
+    return fmt::format("  {} {:<25} compared no element\n", style.red("?"), run.label);
   if (run.passed)
-    found = run.run != CheckRun::random ? "bit for bit"
-                                        : fmt::format("error/bound {:.3f}, the worst at [{}]",
-                                                      run.max_error_over_bound, fmt::join(run.where, ", "));
+    found = run.exact                       ? "bit for bit"
+            : run.max_error_over_bound == 0 ? "no error"
+                                            : fmt::format("error/bound {:.3f}, the worst at [{}]",
+                                                          run.max_error_over_bound, fmt::join(run.where, ", "));
   else if (run.wrong_elements == 0)
     found = "see below";
   return fmt::format("  {} {:<25} {}\n", run.passed ? style.green("✓") : style.red("✗"), run.label, found);
@@ -54,7 +61,7 @@ void check_ring(const Scheduled &scheduled, const Machine &machine, Checker &che
   CheckResult exact = checker.check(ring->schedule.source(), plan, *machine.executor);
   if (const RunResult *run = exact.find(CheckRun::ring)) { // the f32 result includes the run with beta = 0
     result.passed &= run->passed;
-    result.runs.push_back(*run);
+    result.runs.push_back(*run); // another computation: it does not add to what was compared of this one
   }
 }
 
@@ -71,13 +78,15 @@ void write_json(const Scheduled &scheduled, const Machine &machine, const CheckR
             json.attribute("run", run.label);
             json.attribute("passed", run.passed);
             json.attribute("max_error", json_number(run.max_error));
-            if (run.run == CheckRun::random)
+            if (!run.exact)
               json.attribute("error_over_bound", json_number(run.max_error_over_bound));
             json.attribute("wrong_elements", run.wrong_elements);
             json.attribute("messages", llvm::json::Array(run.messages));
           });
       });
+      write_outputs(json, result);
       write_skipped(json, result);
+      json.attribute("outcome", name(result.outcome()).data());
       json.attribute("passed", result.passed);
     });
   }));
@@ -92,6 +101,11 @@ std::string text_of(const Scheduled &scheduled, const Machine &machine, const Ch
   for (const SkippedRun &run : by_reason(result.skipped))
     text += folded(run.label + ": " + run.why, std::string(30, ' '),
                    fmt::format("  {} {:<25} ", "–", "not checked"));
+  if (result.outcome() != CheckOutcome::wrong)
+    for (const Coverage &output : result.outputs)
+      if (output.in_full())
+        text += folded(fmt::format("every element of {}: {}", output.buffer, output.run), std::string(30, ' '),
+                       fmt::format("  {} {:<25} ", " ", "compared in full"));
   if (machine.simulated())
     text += "\nraces, bounds, unwritten reads and barriers are checked in every run\n";
   for (const std::string &message : result.messages())

@@ -95,6 +95,7 @@ void write_row(llvm::json::OStream &json, const Context &context, const Climbed 
   json.attribute("verdict", verdict(row));
   if (!row.failure.requirement.empty())
     json.attribute("requirement", row.failure.requirement);
+  write_outputs(json, row.check);
   write_skipped(json, row.check);
   json.attributeArray("messages", [&] {
     for (const std::string &message : row.check.messages())
@@ -209,14 +210,15 @@ Command run_command() {
       "Without a RUNG, it runs the first tutorial, ladder. A refused or failed rung has a row, and the run "
       "continues. The exit code is that of the most serious failure.\n\n"
       "Columns:\n"
-      "  error/bound  the largest error of an element over its bound gamma_(K+3) * (|alpha| |A| |B| + |beta| "
-      "|C|)\n"
+      "  error/bound  the largest error of an element over its bound, which running error analysis gives\n"
       "  exact        whether results on small integers are bit-exact; `check` makes more exact runs\n"
       "  sectors      32-byte sectors per global load request\n"
       "  conflicts    shared-memory bank conflicts\n"
       "  FLOP/B       useful FLOPs per requested byte\n"
       "  limit        the resource with the largest minimum time\n"
       "  regs         registers per thread\n"
+      "  verdict      PASSED; FAILED; REFUSED; or UNKNOWN: no run compared every element of an output, so that "
+      "nothing is known of the others. UNKNOWN has the exit code of FAILED\n"
       "Columns that do not fit are omitted. `nestsmith explain RUNG` prints more.\n\n"
       "Rows are printed as they finish. --json prints one object per line: one object per rung, which has the "
       "key \"rung\"; the last object has the key \"passed\".\n\n"

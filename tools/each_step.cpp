@@ -113,6 +113,12 @@ std::string dtype_of(const BlamedCase &blamed) {
                          : std::string(name(blamed.dtype));
 }
 
+/// Whether some elements were compared by no run.
+bool any_not_compared(const std::vector<BlamedCase> &cases) {
+  return std::ranges::any_of(cases,
+                             [](const BlamedCase &blamed) { return !blamed.blame.not_compared.empty(); });
+}
+
 std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
                     const std::string &command) {
   return json_text([&](llvm::json::OStream &json) {
@@ -141,13 +147,15 @@ std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
             });
             if (blamed.blame.fault)
               json.attribute("fault", blamed.blame.fault->message);
+            if (!blamed.blame.not_compared.empty())
+              json.attribute("not_compared", llvm::json::Array(blamed.blame.not_compared));
           });
       });
       if (!no_ring.empty())
         json.attribute("no_ring_mode", no_ring);
       if (!command.empty())
         json.attribute("replay", command);
-      json.attribute("passed", command.empty());
+      json.attribute("passed", command.empty() && !any_not_compared(cases));
     });
   });
 }
@@ -174,7 +182,7 @@ std::string case_line(const BlamedCase &blamed, const Style &style) {
                 fmt::format("{}: left out: {}", shape, blamed.left_out.substr(0, blamed.left_out.find('\n'))));
   if (blamed.blame.fault)
     return line(style.red("✗"), fmt::format("{}: {} changed the result", shape, blamed.blame.at_fault().name));
-  return line(style.green("✓"),
+  return line(blamed.blame.not_compared.empty() ? style.green("✓") : style.red("?"),
               fmt::format("{}: {}{}", shape, to_string(blamed.blame),
                           blamed.blame.refusal.empty() ? "" : "; it cannot be lowered, see below"));
 }
@@ -254,7 +262,7 @@ ExitCode check_each_step(const Context &context, const Choice &choice, const std
     command += " --arch " + to_string(*arch);
   out(context.json() ? json_of(choice, cases, no_ring, command)
                      : text_of(choice, cases, no_ring, command, context.style));
-  if (faulty)
+  if (faulty || any_not_compared(cases))
     return ExitCode::wrong_result;
   bool refused =
       std::ranges::any_of(cases, [](const BlamedCase &blamed) { return !blamed.blame.refusal.empty(); });

@@ -45,6 +45,20 @@ inline void write_knobs(llvm::json::OStream &json, const KnobValues &knobs) {
   });
 }
 
+/// Writes how many elements of each output a check compared, and in which run, as the attribute "outputs".
+inline void write_outputs(llvm::json::OStream &json, const CheckResult &result) {
+  json.attributeArray("outputs", [&] {
+    for (const Coverage &output : result.outputs)
+      json.object([&] {
+        json.attribute("output", output.buffer);
+        json.attribute("elements", output.elements);
+        json.attribute("compared", output.compared);
+        if (!output.run.empty())
+          json.attribute("run", output.run);
+      });
+  });
+}
+
 /// Writes the comparisons that a check did not make, as the attribute "skipped".
 inline void write_skipped(llvm::json::OStream &json, const CheckResult &result) {
   json.attributeArray("skipped", [&] {

@@ -97,6 +97,8 @@ std::string verdict_cell(const Climbed &row, const Style &style) {
 std::string verdict(const Climbed &row) {
   if (row.code == ExitCode::good)
     return "PASSED";
+  if (row.failure.code == ExitCode::good && row.check.outcome() == CheckOutcome::not_compared)
+    return "UNKNOWN";
   bool refused = row.code == ExitCode::illegal_schedule || row.code == ExitCode::usage;
   return refused ? "REFUSED" : "FAILED";
 }
@@ -151,6 +153,12 @@ bool RunTable::shows(Figure figure) const { return std::ranges::find(shown_, fig
 std::string RunTable::error_cell(const Climbed &row) const {
   const RunResult *random = row.check.find(CheckRun::random);
   auto exact = row.check.exact();
+  bool compared =
+      random &&
+      (random->outputs.empty() ||
+       std::ranges::any_of(random->outputs, [](const ComparedOutput &output) { return output.compared > 0; }));
+  if (random && !compared)
+    random = nullptr;
   double ratio = random ? random->max_error_over_bound : 0;
   std::string text = random ? fmt::format("{:.{}f}", ratio, ratio < 10 ? 3 : 0) : "-";
   if (narrow_)

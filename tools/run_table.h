@@ -10,7 +10,7 @@
 
 namespace nestsmith::cli {
 
-/// "PASSED", "REFUSED" or "FAILED".
+/// "PASSED", "REFUSED", "FAILED", or "UNKNOWN" if no run compared every element of an output.
 std::string verdict(const Climbed &row);
 
 /// Facts that are known before the first row.

@@ -50,7 +50,7 @@ public:
   void field(CheckRun &value) {
     std::int64_t number = 0;
     field(number);
-    good &= number >= 0 && number <= static_cast<std::int64_t>(CheckRun::switched);
+    good &= number >= 0 && number <= static_cast<std::int64_t>(CheckRun::rising);
     value = static_cast<CheckRun>(number);
   }
   void field(const Intrinsic *&value) {
@@ -161,15 +161,31 @@ template <class A> void fields(A &archive, SkippedRun &run) {
   archive.field(run.why);
 }
 
+template <class A> void fields(A &archive, ComparedOutput &output) {
+  archive.field(output.buffer);
+  archive.field(output.elements);
+  archive.field(output.compared);
+}
+
+template <class A> void fields(A &archive, Coverage &output) {
+  archive.field(output.buffer);
+  archive.field(output.elements);
+  archive.field(output.compared);
+  archive.field(output.run);
+}
+
 template <class A> void fields(A &archive, RunResult &run) {
   archive.field(run.run);
   archive.field(run.label);
   archive.field(run.passed);
+  archive.field(run.exact);
   archive.field(run.max_error);
   archive.field(run.max_error_over_bound);
   fields(archive, run.where);
   archive.field(run.wrong_elements);
   archive.field(run.without_bound);
+  archive.field(run.wide_bound);
+  fields(archive, run.outputs);
   fields(archive, run.messages);
 }
 
@@ -177,6 +193,7 @@ template <class A> void fields(A &archive, CheckResult &check) {
   archive.field(check.passed);
   fields(archive, check.runs);
   fields(archive, check.skipped);
+  fields(archive, check.outputs);
 }
 
 template <class T> std::optional<std::string> written(T value) {

@@ -111,8 +111,10 @@ public:
         examine(n);
     if (!blame_.fault)
       lower();
-    if (blame_.fault)
+    if (blame_.fault) {
       blame_.steps.resize(blame_.fault->step + 1);
+      blame_.not_compared.clear();
+    }
     return std::move(blame_);
   }
 
@@ -214,6 +216,8 @@ private:
     if (blame_.runs.empty())
       for (const RunResult &run : result.runs)
         blame_.runs.push_back(run.label);
+    if (result.outcome() == CheckOutcome::not_compared)
+      blame_.not_compared = result.messages();
     auto wrong = std::ranges::find(result.runs, false, &RunResult::passed);
     if (wrong == result.runs.end())
       return std::nullopt;
@@ -245,6 +249,8 @@ Blame find_blame(const Schedule &schedule, const BlameOptions &options) {
 
 std::string to_string(const Blame &blame) {
   std::size_t run = blame.steps_run(), all = blame.steps.size();
+  if (!blame.fault && !blame.not_compared.empty())
+    return fmt::format("no step is wrong where it was compared, but {}", blame.not_compared.front());
   if (!blame.fault && run == all)
     return fmt::format("the result is the same after {} steps", all);
   if (!blame.fault) {

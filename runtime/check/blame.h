@@ -2,8 +2,8 @@
 /// Finds the directive or the lowering pass that changed the result. Every step from the computation to the
 /// kernel is executed with the same inputs. The interpreter executes the program after every directive, and
 /// after every pass before `extract`. The simulator executes the kernel after `extract` and after every later
-/// pass. Each result must match the result of the computation: bit for bit in ring mode and integer mode,
-/// within the error bound in floating point.
+/// pass. Each result must match the result of the computation: within the error bound of each element,
+/// and bit for bit where it is exact.
 ///
 /// The simulator cannot execute a kernel before the pass `flatten`. So we add the missing parts to a copy of
 /// the kernel. We do not use the remaining passes for this, because a fault of such a pass would be attributed
@@ -51,6 +51,9 @@ struct Blame {
   std::vector<BlamedStep> steps; ///< in execution order; if there is a fault, the last step is at fault
   std::vector<std::string> runs; ///< the runs of each executed step: "ring mode", "integer mode"
   std::optional<Fault> fault;    ///< none: every executed step gives the same result
+  /// The outputs of which no run compares every element, so that nothing is known of the others; empty if there
+  /// is a fault.
+  std::vector<std::string> not_compared;
   /// The reason if lowering refused the schedule; then `steps` ends before the pass that refused it.
   std::string refusal;
 

@@ -4,6 +4,7 @@
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
+#include "runtime/check/error_analysis.h"
 #include "runtime/check/roundings.h"
 #include "runtime/check/stored_array.h"
 
@@ -27,6 +28,16 @@ std::string label_of(CheckRun run, const Program &source) {
     return "infinities, 1 of 2";
   case CheckRun::opposite:
     return "infinities, 2 of 2";
+  case CheckRun::ties:
+    return "ties of roundings";
+  case CheckRun::positive:
+    return "positive inputs";
+  case CheckRun::alternating:
+    return "inputs of both signs";
+  case CheckRun::graded:
+    return "inputs of several sizes";
+  case CheckRun::rising:
+    return "rising inputs";
   case CheckRun::switched:
     auto read = switched_read(source);
     const char *content = is_float(read->buffer->dtype) ? "NaN" : "poison";
@@ -35,12 +46,101 @@ std::string label_of(CheckRun run, const Program &source) {
   internal_error("a run of the closed set");
 }
 
-/// Whether all results are integers. Beside floating point they are exact in every run.
+/// Whether all results are integers.
 bool in_ring(const Program &source) {
   return std::ranges::none_of(written_params(source), [](const Buffer &b) { return is_float(b->dtype); });
 }
 
+bool has_float_inputs(const Program &source) {
+  return std::ranges::any_of(source.scalars, [](const Var &scalar) { return is_float(scalar->dtype); }) ||
+         std::ranges::any_of(source.params, [](const Buffer &param) {
+           return param->role != Role::output && is_float(param->dtype);
+         });
+}
+
+std::vector<CheckRun> runs_of(const Program &source, const CheckOptions &options) {
+  std::vector<CheckRun> runs;
+  bool ring = in_ring(source), fractions = !options.exact_only && (!ring || has_float_inputs(source));
+  if (fractions)
+    runs.push_back(CheckRun::random);
+  runs.push_back(ring ? CheckRun::ring : CheckRun::integers);
+  if (fractions && rounds_to_narrow(source))
+    runs.push_back(CheckRun::ties);
+  if (switched_read(source))
+    runs.push_back(CheckRun::switched);
+  if (options.infinite && !ring)
+    runs.insert(runs.end(), {CheckRun::infinite, CheckRun::opposite});
+  return runs;
+}
+
+/// Whether the inputs of a run are no special case, so that the run shows that an output is right.
+bool shows_all(CheckRun run) {
+  return is_floating_point(run) || run == CheckRun::integers || run == CheckRun::ring;
+}
+
+void note_coverage(const RunResult &run, CheckResult &result) {
+  for (const ComparedOutput &output : run.outputs) {
+    auto known = std::ranges::find(result.outputs, output.buffer, &Coverage::buffer);
+    if (known == result.outputs.end())
+      known = result.outputs.insert(known, Coverage{output.buffer, output.elements, 0, ""});
+    if (shows_all(run.run) && output.compared > known->compared) {
+      known->compared = output.compared;
+      known->run = run.label;
+    }
+  }
+}
+
+std::int64_t elements_of(const Buffer &param) {
+  std::int64_t elements = 1;
+  for (std::int64_t extent : constant_shape(param))
+    elements *= extent;
+  return elements;
+}
+
+bool in_full(const CheckResult &result, const std::string &buffer) {
+  auto known = std::ranges::find(result.outputs, buffer, &Coverage::buffer);
+  return known != result.outputs.end() && known->in_full();
+}
+
+/// Whether a run with this reference compares in full an output that no earlier run did.
+bool adds(const Reference &expected, const CheckResult &result) {
+  return std::ranges::any_of(expected.outputs, [&](const ReferenceOutput &output) {
+    return !in_full(result, output.buffer->name) && UsefulBound(output).count() == std::ssize(output.value);
+  });
+}
+
+bool all_in_full(const Program &source, const CheckResult &result) {
+  return std::ranges::all_of(written_params(source),
+                             [&](const Buffer &param) { return in_full(result, param->name); });
+}
+
+void note_gaps(const RunResult &run, CheckResult &result) {
+  if (run.without_bound > 0)
+    result.skipped.push_back(
+        {run.label, fmt::format("{} elements have no error bound, because f32 may overflow or a divisor may be "
+                                "0, or they depend on roundings",
+                                run.without_bound)});
+  if (run.wide_bound > 0)
+    result.skipped.push_back(
+        {run.label, fmt::format("{} elements have an error bound that is too wide to tell right values from "
+                                "wrong ones",
+                                run.wide_bound)});
+}
+
 } // namespace
+
+std::string_view name(CheckOutcome outcome) {
+  static constexpr std::string_view names[] = {"right", "wrong", "not compared"};
+  return names[static_cast<std::size_t>(outcome)];
+}
+
+CheckOutcome CheckResult::outcome() const {
+  if (passed)
+    return CheckOutcome::right;
+  bool known =
+      std::ranges::all_of(runs, &RunResult::passed) && !std::ranges::all_of(outputs, &Coverage::in_full);
+  return known ? CheckOutcome::not_compared : CheckOutcome::wrong;
+}
 
 std::vector<SkippedRun> by_reason(const std::vector<SkippedRun> &skipped) {
   std::vector<SkippedRun> joined;
@@ -60,7 +160,7 @@ const RunResult *CheckResult::find(CheckRun run) const {
 std::optional<bool> CheckResult::exact() const {
   std::optional<bool> exact;
   for (const RunResult &result : runs)
-    if (result.run != CheckRun::random)
+    if (!is_floating_point(result.run) && result.exact)
       exact = exact.value_or(true) && result.wrong_elements == 0;
   return exact;
 }
@@ -70,36 +170,50 @@ std::vector<std::string> CheckResult::messages() const {
   for (const RunResult &result : runs)
     for (const std::string &message : result.messages)
       all.push_back(fmt::format("{}: {}", result.label, message));
+  if (outcome() != CheckOutcome::not_compared)
+    return all;
+  for (const Coverage &output : outputs)
+    if (!output.in_full())
+      all.push_back(fmt::format(
+          "{}: {}; no run compared every element, expected an error bound for each: keep divisors away from 0 "
+          "and values in the range of f32",
+          output.buffer,
+          output.run.empty() ? "not compared"
+                             : fmt::format("{} of {} elements compared in the run {}", output.compared,
+                                           output.elements, output.run)));
   return all;
 }
 
 std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, CheckRun run,
-                                                        std::uint64_t seed) {
-  std::string key = fmt::format("{} {}\n{}", static_cast<int>(run), seed, print(source));
+                                                        const CheckOptions &options) {
+  std::int64_t scale = in_ring(source) && !has_float_inputs(source) ? 1 : options.rounding_scale;
+  std::string key = fmt::format("{} {} {}\n{}", static_cast<int>(run), options.seed, scale, print(source));
   std::shared_ptr<const Case> &known = cases_[key];
   if (known)
     return known;
   constexpr double exact_in_f32 = 0x1p24;
-  bool integers = !in_ring(source) && run != CheckRun::random;
+  bool integers = !in_ring(source) && (run == CheckRun::integers || run == CheckRun::switched);
   // Smaller integers for longer sums. With ±1 a sum of 2^22 terms is still exact, and beyond it the
   // run is left out.
   std::string skip;
   for (int largest = 8; largest >= 1; largest /= 2) {
-    Inputs inputs = make_inputs(source, run, seed, largest);
-    Reference expected = reference(source, inputs.arrays, inputs.scalars, multiplier_);
-    if (integers && expected.fraction_bits >= endless_fraction) {
+    Inputs inputs = make_inputs(source, run, options.seed, largest);
+    Reference expected = reference(source, inputs.arrays, inputs.scalars, multiplier_, scale);
+    bool endless = integers && expected.fraction_bits >= endless_fraction;
+    bool exact = !integers || (!endless && expected.largest < exact_in_f32);
+    if (endless)
       skip = expected.divides ? "a quotient or a constant of the computation is not exact in f32"
                               : "a constant of the computation has too many digits for exact results in f32";
-      break;
-    }
-    bool exact = expected.fraction_bits < endless_fraction && expected.largest < exact_in_f32;
-    if (integers && !with_infinities(run) && !exact) {
+    else if (!exact)
       skip = "the sums are too large to be exact in f32";
-      continue;
-    }
-    return known = std::make_shared<const Case>(Case{std::move(inputs), std::move(expected), "", exact});
+    // What beta switches off is compared within the error bound too.
+    bool last = endless || largest == 1;
+    if (exact || (last && run == CheckRun::switched))
+      return known = std::make_shared<const Case>(Case{std::move(inputs), std::move(expected), ""});
+    if (last)
+      break;
   }
-  return known = std::make_shared<const Case>(Case{{}, {}, skip, false});
+  return known = std::make_shared<const Case>(Case{{}, {}, skip});
 }
 
 CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Executor &executor,
@@ -127,66 +241,53 @@ CheckResult Checker::check(const Program &symbolic, const kernel::Plan &plan, Ex
 }
 
 CheckResult Checker::check(const Program &source, const Compute &compute, const CheckOptions &options) {
-  std::vector<CheckRun> runs;
-  if (in_ring(source))
-    runs = {CheckRun::ring};
-  else if (options.exact_only)
-    runs = {CheckRun::integers};
-  else
-    runs = {CheckRun::random, CheckRun::integers};
-  if (switched_read(source))
-    runs.push_back(CheckRun::switched);
-  if (options.infinite && !in_ring(source))
-    runs.insert(runs.end(), {CheckRun::infinite, CheckRun::opposite});
-
   CheckResult result;
-  for (CheckRun run : runs) {
-    if (options.to_first && !result.passed)
+  for (CheckRun run : runs_of(source, options))
+    if (result.passed || !options.to_first)
+      make_run(source, compute, run, options, result);
+  for (CheckRun run :
+       {CheckRun::random, CheckRun::positive, CheckRun::alternating, CheckRun::graded, CheckRun::rising}) {
+    if (!result.passed || all_in_full(source, result))
       break;
-    auto given = make_case(source, run, options.seed);
-    if (!given->skip.empty()) {
-      result.skipped.push_back({label_of(run, source), given->skip});
-      continue;
-    }
-    std::vector<Array> arrays = given->inputs.arrays;
-    Execution execution = compute(arrays, given->inputs.scalars);
-
-    RunResult &one = result.runs.emplace_back();
-    one.run = run;
-    one.label = label_of(run, source);
-    one.passed = execution.diagnostics.empty();
-    one.messages = execution.diagnostics;
-    std::size_t output = 0;
-    for (std::size_t n = 0; n < source.params.size(); ++n) {
-      const Buffer &param = source.params[n];
-      if (param->role == Role::input) {
-        if (arrays[n] != given->inputs.arrays[n]) {
-          one.passed = false;
-          one.messages.push_back(fmt::format("the input {} was modified", param->name));
-        }
-        continue;
-      }
-      const ReferenceOutput &expected = given->expected.outputs[output++];
-      if (expected.rounded && (run == CheckRun::random || !given->exact))
-        result.skipped.push_back(
-            {one.label,
-             fmt::format(
-                 "{} holds integers computed from rounded numbers, which are compared only if all numbers "
-                 "are exact",
-                 param->name)});
-      else
-        compare_output(expected, given->inputs.arrays[n], arrays[n],
-                       roundings_of(given->expected, options.rounding_scale), one);
-    }
-    count_wrong(one);
-    if (one.without_bound > 0)
-      result.skipped.push_back(
-          {one.label,
-           fmt::format("{} elements have no error bound, because f32 may overflow or a divisor may be 0",
-                       one.without_bound)});
-    result.passed &= one.passed;
+    if (!result.find(run) && adds(make_case(source, run, options)->expected, result))
+      make_run(source, compute, run, options, result);
   }
+  for (const Buffer &param : written_params(source))
+    if (std::ranges::find(result.outputs, param->name, &Coverage::buffer) == result.outputs.end())
+      result.outputs.push_back({param->name, elements_of(param), 0, ""});
+  result.passed &= all_in_full(source, result);
   return result;
+}
+
+void Checker::make_run(const Program &source, const Compute &compute, CheckRun run, const CheckOptions &options,
+                       CheckResult &result) {
+  auto given = make_case(source, run, options);
+  if (!given->skip.empty()) {
+    result.skipped.push_back({label_of(run, source), given->skip});
+    return;
+  }
+  std::vector<Array> arrays = given->inputs.arrays;
+  Execution execution = compute(arrays, given->inputs.scalars);
+
+  RunResult &one = result.runs.emplace_back();
+  one.run = run;
+  one.label = label_of(run, source);
+  one.passed = execution.diagnostics.empty();
+  one.messages = execution.diagnostics;
+  std::size_t output = 0;
+  for (std::size_t n = 0; n < source.params.size(); ++n) {
+    const Buffer &param = source.params[n];
+    if (param->role != Role::input) {
+      compare_output(given->expected.outputs[output++], given->inputs.arrays[n], arrays[n], one);
+    } else if (arrays[n] != given->inputs.arrays[n]) {
+      one.passed = false;
+      one.messages.push_back(fmt::format("the input {} was modified", param->name));
+    }
+  }
+  count_wrong(one);
+  note_gaps(one, result);
+  note_coverage(one, result);
+  result.passed &= one.passed;
 }
 
 } // namespace nestsmith

@@ -27,20 +27,40 @@ struct SkippedRun {
 /// Joins the labels of the runs that have the same reason.
 std::vector<SkippedRun> by_reason(const std::vector<SkippedRun> &skipped);
 
+/// What is known of an output after all runs.
+struct Coverage {
+  std::string buffer;
+  std::int64_t elements = 0;
+  std::int64_t compared = 0; ///< in the run that compared most of them
+  std::string run;           ///< the label of this run, or empty if no run compared an element
+  bool in_full() const { return compared == elements; }
+};
+
+enum class CheckOutcome : std::uint8_t {
+  right,       ///< no run failed, and for each output a run compared every element
+  wrong,       ///< a run failed
+  not_compared ///< no run failed, but some elements were compared by no run, so that nothing is known of them
+};
+std::string_view name(CheckOutcome outcome); ///< "right", "wrong", "not compared"
+
 struct CheckResult {
-  bool passed = true;
+  bool passed = true; ///< the outcome is `right`
   std::vector<RunResult> runs;
   std::vector<SkippedRun> skipped;
+  std::vector<Coverage> outputs = {}; ///< one for each output
 
+  CheckOutcome outcome() const;
   const RunResult *find(CheckRun run) const;
-  /// Whether all bits were equal in every run that requires it. None if there was no such run.
+  /// Whether all bits were equal in every run on integers in which they are defined. None if there was no such
+  /// run.
   std::optional<bool> exact() const;
-  std::vector<std::string> messages() const; ///< messages of all runs, each with the label of its run
+  /// The messages of all runs, each with the label of its run, and the outputs that were not compared in full.
+  std::vector<std::string> messages() const;
 };
 
 struct CheckOptions {
   std::uint64_t seed = 1;
-  bool exact_only = false; ///< skip `random`
+  bool exact_only = false; ///< skip `random` and `ties`, unless an output has no exact run
   bool to_first = false;   ///< stop after the first failed run
   bool infinite = false;   ///< add the runs with infinities, for floating-point elements
   /// The roundings of the matrix unit for each addition, in units of 2^-24; `check` of a plan sets it.
@@ -53,9 +73,10 @@ public:
   /// `multiplier`, if not null, computes large products of the reference. It must outlive the checker.
   explicit Checker(Multiplier *multiplier = nullptr) : multiplier_(multiplier) {}
 
-  /// Runs `plan`, a lowered schedule of `source`, once for each kind of input that its dtype allows, and
-  /// compares every element. If `source` has sizes, `plan` must have values for them. If the result is wrong,
-  /// the function returns a failed result and throws no exception.
+  /// Runs `plan`, a lowered schedule of `source`, once for each kind of input that its dtype allows. If some
+  /// elements have no error bound for these inputs, tries others (`CheckRun::positive` and later). If `source`
+  /// has sizes, `plan` must have values for them. If the result is wrong, the function returns a failed result
+  /// and throws no exception.
   CheckResult check(const Program &source, const kernel::Plan &plan, Executor &executor,
                     const CheckOptions &options = {});
 
@@ -69,10 +90,11 @@ private:
   struct Case {
     Inputs inputs;
     Reference expected;
-    std::string skip;  ///< reason to skip the run, or empty
-    bool exact = true; ///< every floating-point value is exact in f32
+    std::string skip; ///< reason to skip the run, or empty
   };
-  std::shared_ptr<const Case> make_case(const Program &source, CheckRun run, std::uint64_t seed);
+  std::shared_ptr<const Case> make_case(const Program &source, CheckRun run, const CheckOptions &options);
+  void make_run(const Program &source, const Compute &compute, CheckRun run, const CheckOptions &options,
+                CheckResult &result);
   Multiplier *multiplier_;
   std::map<std::string, std::shared_ptr<const Case>> cases_;
 };

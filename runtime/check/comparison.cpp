@@ -1,5 +1,8 @@
 #include "runtime/check/comparison.h"
 
+#include "runtime/check/error_analysis.h"
+
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,7 +22,6 @@ std::vector<std::int64_t> unflatten(std::int64_t position, const std::vector<std
   return index;
 }
 
-/// Compares one output, element by element, into `result`.
 /// The bits of an element as its dtype extends them to 64. A boolean that is neither 0 nor 1 stays what it is.
 std::int64_t integer_of(Scalar element) {
   return element.dtype == DType::boolean ? static_cast<std::int64_t>(element.bits) : extended(element);
@@ -39,52 +41,61 @@ double distance(DType dtype, std::int64_t a, std::int64_t b) {
 /// Compares one output, element by element, into `result`.
 class Comparison {
 public:
-  Comparison(const ReferenceOutput &expected, const Array &before, const Array &got, std::int64_t roundings,
-             RunResult &result)
-      : expected_(expected), before_(before), got_(got), gamma_(error_bound(roundings, 1)), result_(result) {}
+  Comparison(const ReferenceOutput &expected, const Array &before, const Array &got, RunResult &result)
+      : expected_(expected), before_(before), got_(got), useful_(expected), result_(result) {}
 
   void run() {
     bool real = is_float(got_.dtype());
-    for (std::int64_t n = 0; n < got_.size(); ++n)
-      real ? compare_real(n) : compare_integer(n);
+    ComparedOutput compared{expected_.buffer->name, got_.size(), 0};
+    for (std::int64_t n = 0; n < got_.size(); ++n) {
+      double bound = expected_.error_at(n);
+      result_.exact &= bound == 0;
+      if (!(bound < no_bound)) {
+        ++result_.without_bound;
+        continue;
+      }
+      compared.compared += useful_(n);
+      result_.wide_bound += !useful_(n);
+      real ? compare_real(n, bound) : compare_integer(n, bound);
+    }
+    result_.outputs.push_back(std::move(compared));
   }
 
 private:
-  void compare_integer(std::int64_t n) {
-    std::int64_t expected = expected_.integer[static_cast<std::size_t>(n)];
+  void compare_integer(std::int64_t n, double bound) {
+    auto at = static_cast<std::size_t>(n);
+    std::int64_t expected = expected_.integer[at];
     std::int64_t value = integer_of(got_.at(n));
-    if (value == expected)
+    auto number = static_cast<double>(value);
+    if (value == expected || (bound != 0 && number >= expected_.lowest[at] && number <= expected_.highest[at]))
       return;
     double error = distance(got_.dtype(), value, expected);
     note_error(n, error, std::numeric_limits<double>::infinity());
-    wrong(n, got_.at(n).to_double(), expected_.value[static_cast<std::size_t>(n)], text_of(got_.dtype(), value),
-          text_of(got_.dtype(), expected), "");
+    std::string range = bound == 0 ? ""
+                                   : fmt::format(" (with all roundings, {:.0f} to {:.0f})",
+                                                 expected_.lowest[at], expected_.highest[at]);
+    wrong(n, got_.at(n).to_double(), expected_.value[at], text_of(got_.dtype(), value),
+          text_of(got_.dtype(), expected), range);
   }
 
-  void compare_real(std::int64_t n) {
+  void compare_real(std::int64_t n, double bound) {
     auto at = static_cast<std::size_t>(n);
     double expected = expected_.value[at];
     double value = got_.dtype() == DType::f32 ? got_.view<float>()[at] : got_.at(n).to_double();
-    double error = value == expected || same(n, value, expected) ? 0 : std::abs(value - expected);
-    double bound = result_.run == CheckRun::random ? gamma_ * expected_.magnitude[at] : 0;
-    if (!std::isfinite(bound)) {
-      ++result_.without_bound;
+    bool equal = same(n, value, expected, bound);
+    double error = value == expected || equal ? 0 : std::abs(value - expected);
+    note_error(n, error, error == 0 ? 0 : error / bound); // infinite where nothing but 0 is allowed
+    if (equal || (bound != 0 && error <= bound))          // a NaN is not
       return;
-    }
-    double ratio = error == 0 ? 0 : error / bound; // infinite where nothing but 0 is allowed
-    note_error(n, error, ratio);
-    if (same(n, value, expected) || (result_.run == CheckRun::random && error <= bound)) // a NaN is not
-      return;
-    std::string detail =
-        result_.run == CheckRun::random ? fmt::format(" (error {:.3g}, bound {:.3g})", error, bound) : "";
+    std::string detail = bound == 0 ? "" : fmt::format(" (error {:.3g}, bound {:.3g})", error, bound);
     wrong(n, value, expected, fmt::format("{:.9g}", value), fmt::format("{:.9g}", expected), detail);
   }
 
   /// In the exact runs, -0 does not pass for +0. The poison of an output does not pass for a NaN.
-  bool same(std::int64_t n, double value, double expected) const {
+  bool same(std::int64_t n, double value, double expected, double bound) const {
     if (std::isnan(value) && std::isnan(expected))
       return !is_poison(n);
-    bool signs = result_.run != CheckRun::random && expected_.signed_zeros;
+    bool signs = bound == 0 && !is_floating_point(result_.run) && expected_.signed_zeros;
     return value == expected && (!signs || std::signbit(value) == std::signbit(expected));
   }
 
@@ -96,9 +107,7 @@ private:
   void note_error(std::int64_t n, double error, double ratio) {
     if (std::isnan(error))
       error = ratio = std::numeric_limits<double>::infinity();
-    bool worse =
-        result_.run == CheckRun::random ? ratio > result_.max_error_over_bound : error > result_.max_error;
-    if (worse)
+    if (ratio > result_.max_error_over_bound || (std::isinf(ratio) && error > result_.max_error))
       result_.where = unflatten(n, got_.shape());
     result_.max_error = std::max(result_.max_error, error);
     result_.max_error_over_bound = std::max(result_.max_error_over_bound, ratio);
@@ -122,15 +131,46 @@ private:
 
   const ReferenceOutput &expected_;
   const Array &before_, &got_;
-  double gamma_;
+  UsefulBound useful_;
   RunResult &result_;
 };
 
 } // namespace
 
-void compare_output(const ReferenceOutput &expected, const Array &before, const Array &got,
-                    std::int64_t roundings, RunResult &result) {
-  Comparison(expected, before, got, roundings, result).run();
+UsefulBound::UsefulBound(const ReferenceOutput &expected) : expected_(expected) {
+  if (!is_float(expected.buffer->dtype)) {
+    auto [least, most] = std::ranges::minmax(expected.value);
+    widest_ = std::max(most - least, 1.0);
+    return;
+  }
+  for (std::size_t n = 0; n < expected.value.size(); ++n) {
+    double value = std::abs(expected.value[n]), operand = std::ldexp(expected.magnitude[n], -10);
+    if (expected.error_at(static_cast<std::int64_t>(n)) < no_bound && std::isfinite(value))
+      widest_ = std::max({widest_, value / 2, std::isfinite(operand) ? operand / 2 : 0});
+  }
+}
+
+bool UsefulBound::operator()(std::int64_t position) const {
+  double error = expected_.error_at(position);
+  if (error == 0 || !(error < no_bound))
+    return error == 0;
+  if (is_float(expected_.buffer->dtype))
+    return error <= widest_;
+  auto at = static_cast<std::size_t>(position);
+  return expected_.highest[at] - expected_.lowest[at] < widest_;
+}
+
+std::int64_t UsefulBound::count() const {
+  if (expected_.error.empty())
+    return std::ssize(expected_.value);
+  std::int64_t count = 0;
+  for (std::int64_t n = 0; n < std::ssize(expected_.value); ++n)
+    count += (*this)(n);
+  return count;
+}
+
+void compare_output(const ReferenceOutput &expected, const Array &before, const Array &got, RunResult &result) {
+  Comparison(expected, before, got, result).run();
 }
 
 void count_wrong(RunResult &result) {

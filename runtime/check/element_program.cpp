@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/numbers.h"
 #include "dsl/workload_info.h"
+#include "runtime/check/error_analysis.h"
 #include "runtime/check/reference.h"
 #include "runtime/check/roundings.h"
 
@@ -42,64 +43,186 @@ int quotient_bits(double a, double b, double quotient) {
   return b != 0 && std::fma(quotient, b, -a) == 0 ? fraction_bits(quotient) : endless_fraction;
 }
 
+/// The values that an integer of type T may have.
+struct PossibleIntegers {
+  double lowest = 0, highest = 0;
+  bool known = true;
+};
+
+/// Larger integers are not all doubles.
+constexpr double most_in_range = 0x1p53;
+
+template <class T> PossibleIntegers possible(const Cell &cell) {
+  if (cell.error == 1)
+    return {cell.value, cell.magnitude};
+  auto number = static_cast<double>(static_cast<T>(cell.integer));
+  return {number, number, cell.error == 0 && std::abs(number) < most_in_range};
+}
+
+/// Integers wrap around: beyond the range of T, any value is possible.
+template <class T> Cell cell_of(std::int64_t integer, PossibleIntegers range) {
+  if (range.known && range.lowest == range.highest)
+    return {0, 0, integer};
+  double least = std::max(static_cast<double>(std::numeric_limits<T>::min()), -most_in_range);
+  double most = std::min(static_cast<double>(std::numeric_limits<T>::max()), most_in_range);
+  if (!range.known || !(range.lowest >= least) || !(range.highest <= most))
+    return {0, 0, integer, no_bound};
+  return {range.lowest, range.highest, integer, 1};
+}
+
+Cell uncertain_condition(std::int64_t condition) { return {0, 1, condition, 1}; }
+
+template <BinaryOp op> PossibleIntegers arithmetic_of(PossibleIntegers a, PossibleIntegers b) {
+  if (!a.known || !b.known)
+    return {0, 0, false};
+  if constexpr (op == BinaryOp::add)
+    return {a.lowest + b.lowest, a.highest + b.highest};
+  if constexpr (op == BinaryOp::sub)
+    return {a.lowest - b.highest, a.highest - b.lowest};
+  if constexpr (op == BinaryOp::min)
+    return {std::min(a.lowest, b.lowest), std::min(a.highest, b.highest)};
+  if constexpr (op == BinaryOp::max)
+    return {std::max(a.lowest, b.lowest), std::max(a.highest, b.highest)};
+  if constexpr (op == BinaryOp::mul) {
+    auto [lowest, highest] =
+        std::minmax({a.lowest * b.lowest, a.lowest * b.highest, a.highest * b.lowest, a.highest * b.highest});
+    return {lowest, highest};
+  }
+  if constexpr (op == BinaryOp::floordiv)
+    return {std::floor(a.lowest / b.lowest), std::floor(a.highest / b.lowest),
+            b.lowest == b.highest && b.lowest > 0};
+  if constexpr (op == BinaryOp::floormod)
+    return {0, b.lowest - 1, b.lowest == b.highest && b.lowest > 0};
+  if constexpr (op == BinaryOp::shift_right)
+    return {std::floor(std::ldexp(a.lowest, -static_cast<int>(b.lowest))),
+            std::floor(std::ldexp(a.highest, -static_cast<int>(b.lowest))), b.lowest == b.highest};
+  return {0, 0, false}; // bit_xor
+}
+
+Bounded bounded(const Cell &cell) { return {cell.value, cell.error}; }
+
+/// The cell of a choice that depends on roundings: `chosen` in the reference, and possibly `other` in a kernel.
+Cell either(const Cell &chosen, const Cell &other, bool real) {
+  Cell result = chosen;
+  if (real) {
+    result.error = either(bounded(chosen), bounded(other)).error;
+    return result;
+  }
+  PossibleIntegers a = possible<std::int64_t>(chosen), b = possible<std::int64_t>(other);
+  return cell_of<std::int64_t>(
+      chosen.integer, {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest), a.known && b.known});
+}
+
 } // namespace
 
 /// One function for each instruction.
 struct ElementProgram::Operations {
   template <BinaryOp op> static void float_arithmetic(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];
-    double value = arithmetic<op>(a.value, b.value), magnitude;
+    double magnitude;
+    Bounded result;
     if constexpr (op == BinaryOp::add || op == BinaryOp::sub)
       magnitude = in_range(a.magnitude + b.magnitude);
     else if constexpr (op == BinaryOp::mul)
       magnitude = with_underflow(a.magnitude * b.magnitude);
     else
       magnitude = std::max(a.magnitude, b.magnitude);
-    cells[i.result].value = value;
-    cells[i.result].magnitude = magnitude;
+    if constexpr (op == BinaryOp::add)
+      result = add(bounded(a), bounded(b));
+    else if constexpr (op == BinaryOp::sub)
+      result = subtract(bounded(a), bounded(b));
+    else if constexpr (op == BinaryOp::mul)
+      result = multiply(bounded(a), bounded(b));
+    else if constexpr (op == BinaryOp::min)
+      result = minimum(bounded(a), bounded(b));
+    else if constexpr (op == BinaryOp::max)
+      result = maximum(bounded(a), bounded(b));
+    else if constexpr (op == BinaryOp::floordiv)
+      result = floor_divide(bounded(a), bounded(b));
+    else if constexpr (op == BinaryOp::floormod)
+      result = floor_modulo(bounded(a), bounded(b));
+    cells[i.result] = {result.value, magnitude, 0, result.error};
   }
   /// Register c is the record of the division.
   static void divide(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];
     Cell &seen = cells[i.c];
-    double value = a.value / b.value;
+    Bounded quotient = nestsmith::divide(bounded(a), bounded(b));
     seen.magnitude = std::max({seen.magnitude, a.magnitude, b.magnitude});
     if (seen.integer < endless_fraction)
-      seen.integer = std::max<std::int64_t>(seen.integer, quotient_bits(a.value, b.value, value));
-    cells[i.result] = {value, quotient_magnitude(a, b), 0};
+      seen.integer = std::max<std::int64_t>(seen.integer, quotient_bits(a.value, b.value, quotient.value));
+    cells[i.result] = {quotient.value, quotient_magnitude(a, b), 0, quotient.error};
   }
   template <BinaryOp op> static void float_compare(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = compare<op>(cells[i.a].value, cells[i.b].value);
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    std::int64_t result = compare<op>(a.value, b.value);
+    cells[i.result] = comparable(bounded(a), bounded(b)) ? Cell{0, 0, result} : uncertain_condition(result);
   }
   template <BinaryOp op, class T> static void integer_arithmetic(const Instruction &i, Cell *cells) {
-    cells[i.result].integer =
-        arithmetic<op>(static_cast<T>(cells[i.a].integer), static_cast<T>(cells[i.b].integer));
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    std::int64_t result = arithmetic<op>(static_cast<T>(a.integer), static_cast<T>(b.integer));
+    if (a.error == 0 && b.error == 0)
+      cells[i.result] = {0, 0, result};
+    else
+      cells[i.result] = cell_of<T>(result, arithmetic_of<op>(possible<T>(a), possible<T>(b)));
   }
   template <BinaryOp op, class T> static void integer_compare(const Instruction &i, Cell *cells) {
-    cells[i.result].integer =
-        compare<op>(static_cast<T>(cells[i.a].integer), static_cast<T>(cells[i.b].integer));
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    std::int64_t result = compare<op>(static_cast<T>(a.integer), static_cast<T>(b.integer));
+    cells[i.result] = {0, 0, result};
+    if (a.error == 0 && b.error == 0)
+      return;
+    PossibleIntegers left = possible<T>(a), right = possible<T>(b);
+    if (!left.known || !right.known || (left.lowest <= right.highest && right.lowest <= left.highest))
+      cells[i.result] = uncertain_condition(result);
   }
   static void logical_and(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = cells[i.a].integer && cells[i.b].integer;
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    bool certain =
+        (a.error == 0 && b.error == 0) || (a.error == 0 && !a.integer) || (b.error == 0 && !b.integer);
+    std::int64_t result = a.integer && b.integer;
+    cells[i.result] = certain ? Cell{0, 0, result} : uncertain_condition(result);
   }
   static void logical_or(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = cells[i.a].integer || cells[i.b].integer;
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    bool certain = (a.error == 0 && b.error == 0) || (a.error == 0 && a.integer) || (b.error == 0 && b.integer);
+    std::int64_t result = a.integer || b.integer;
+    cells[i.result] = certain ? Cell{0, 0, result} : uncertain_condition(result);
   }
-  static void logical_not(const Instruction &i, Cell *cells) { cells[i.result].integer = !cells[i.a].integer; }
+  static void logical_not(const Instruction &i, Cell *cells) {
+    Cell a = cells[i.a];
+    cells[i.result] = a.error == 0 ? Cell{0, 0, !a.integer} : uncertain_condition(!a.integer);
+  }
+  /// `extent`: the operands are floating-point numbers.
   static void select(const Instruction &i, Cell *cells) {
-    cells[i.result] = cells[i.a].integer ? cells[i.b] : cells[i.c];
+    const Cell &condition = cells[i.a];
+    const Cell &chosen = condition.integer ? cells[i.b] : cells[i.c];
+    const Cell &other = condition.integer ? cells[i.c] : cells[i.b];
+    cells[i.result] = condition.error == 0 ? chosen : either(chosen, other, i.extent != 0);
+  }
+  template <class T> static Cell converted(const Cell &a) {
+    double value = static_cast<float>(static_cast<T>(a.integer)), error = 0;
+    if (a.error == 1)
+      error = std::max(static_cast<float>(a.magnitude) - value, value - static_cast<float>(a.value));
+    return {value, std::abs(value), 0, a.error == no_bound ? no_bound : error};
   }
   /// The kernel rounds the same integer to f32.
   static void int_to_float(const Instruction &i, Cell *cells) {
-    double value = static_cast<float>(cells[i.a].integer);
-    cells[i.result] = {value, std::abs(value), 0};
+    cells[i.result] = converted<std::int64_t>(cells[i.a]);
   }
   static void unsigned_to_float(const Instruction &i, Cell *cells) {
-    double value = static_cast<float>(static_cast<std::uint64_t>(cells[i.a].integer));
-    cells[i.result] = {value, value, 0};
+    cells[i.result] = converted<std::uint64_t>(cells[i.a]);
   }
   template <class T> static void float_to_int(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = static_cast<std::int64_t>(convert<T>(cells[i.a].value));
+    const Cell &a = cells[i.a];
+    auto integer = static_cast<std::int64_t>(convert<T>(a.value));
+    if (a.error == 0) {
+      cells[i.result] = {0, 0, integer};
+      return;
+    }
+    PossibleIntegers range{static_cast<double>(convert<T>(a.value - a.error)),
+                           static_cast<double>(convert<T>(a.value + a.error)), a.error < no_bound};
+    cells[i.result] = cell_of<T>(integer, range);
   }
   /// The bound of a value that was rounded to a narrow type is relative to its magnitude. In the subnormal
   /// numbers, the error is that of the least normal number.
@@ -108,15 +231,24 @@ struct ElementProgram::Operations {
     double magnitude = convert<double>(convert<T>(a.magnitude));
     if (i.extent)
       magnitude = std::max(magnitude, a.magnitude) + (std::is_same_v<T, F16> ? 0x1p-14 : least_normal);
-    cells[i.result] = {convert<double>(convert<T>(a.value)), magnitude, 0};
+    Bounded result = round_bounded<T>(bounded(a));
+    cells[i.result] = {result.value, magnitude, 0, result.error};
   }
   static void copy(const Instruction &i, Cell *cells) { cells[i.result] = cells[i.a]; }
   template <class T> static void wrap(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = static_cast<std::int64_t>(static_cast<T>(cells[i.a].integer));
+    const Cell &a = cells[i.a];
+    auto integer = static_cast<std::int64_t>(static_cast<T>(a.integer));
+    cells[i.result] = a.error == 0 ? Cell{0, 0, integer} : cell_of<T>(integer, possible<std::int64_t>(a));
   }
-  static void nonzero(const Instruction &i, Cell *cells) { cells[i.result].integer = cells[i.a].integer != 0; }
+  static void nonzero(const Instruction &i, Cell *cells) {
+    const Cell &a = cells[i.a];
+    bool certain = a.error == 0 || (a.error == 1 && (a.value > 0 || a.magnitude < 0));
+    cells[i.result] = certain ? Cell{0, 0, a.integer != 0} : uncertain_condition(a.integer != 0);
+  }
   static void float_nonzero(const Instruction &i, Cell *cells) {
-    cells[i.result].integer = cells[i.a].value != 0;
+    const Cell &a = cells[i.a];
+    bool certain = comparable(bounded(a), {0, 0});
+    cells[i.result] = certain ? Cell{0, 0, a.value != 0} : uncertain_condition(a.value != 0);
   }
 
   /// position = a * extent + b, where 0 <= b < extent; else -1, which stays -1.
@@ -124,6 +256,7 @@ struct ElementProgram::Operations {
     std::int64_t position = cells[i.a].integer, index = cells[i.b].integer;
     bool inside = position >= 0 && index >= 0 && index < i.extent;
     cells[i.result].integer = inside ? position * i.extent + index : -1;
+    cells[i.result].error = cells[i.a].error + cells[i.b].error;
   }
   static void check_inside(const Plane &plane, std::int64_t position) {
     if (position < 0)
@@ -132,27 +265,30 @@ struct ElementProgram::Operations {
                                   "shape; select and branch read both of their operands",
                                   plane.buffer->name));
   }
-  static void load_float(const Instruction &i, Cell *cells) {
-    if (i.b >= 0 && !cells[i.b].integer) {
+  /// An element whose position or mask depends on roundings may be another one.
+  static void load(const Instruction &i, Cell *cells) {
+    const Cell &position = cells[i.a];
+    const Cell *mask = i.b < 0 ? nullptr : &cells[i.b];
+    bool loads = !mask || mask->integer;
+    if (loads)
+      check_inside(*i.plane, position.integer);
+    if (loads && position.error == 0 && (!mask || mask->error == 0)) {
+      cells[i.result] = i.plane->get(static_cast<std::size_t>(position.integer));
+      return;
+    }
+    if (!loads && mask->error == 0) {
       cells[i.result] = cells[i.c];
       return;
     }
-    std::int64_t position = cells[i.a].integer;
-    check_inside(*i.plane, position);
-    double value = i.plane->value[static_cast<std::size_t>(position)];
-    bool input = i.plane->magnitude.empty();
-    cells[i.result].value = value;
-    cells[i.result].magnitude =
-        input ? std::abs(value) : i.plane->magnitude[static_cast<std::size_t>(position)];
-  }
-  static void load_integer(const Instruction &i, Cell *cells) {
-    if (i.b >= 0 && !cells[i.b].integer) {
-      cells[i.result] = cells[i.c];
-      return;
-    }
-    std::int64_t position = cells[i.a].integer;
-    check_inside(*i.plane, position);
-    cells[i.result].integer = i.plane->integer[static_cast<std::size_t>(position)];
+    Cell element{0, 0, 0, no_bound};
+    if (position.integer >= 0)
+      element = i.plane->get(static_cast<std::size_t>(position.integer));
+    if (position.error != 0)
+      element.error = no_bound;
+    bool real = is_float(i.plane->buffer->dtype);
+    cells[i.result] = !mask || mask->error == 0 ? element
+                      : loads                   ? either(element, cells[i.c], real)
+                                                : either(cells[i.c], element, real);
   }
 
   template <class T> static Run integer_op(BinaryOp op) {
@@ -206,6 +342,38 @@ struct ElementProgram::Operations {
     });
   }
 };
+
+void Plane::set(std::size_t position, const Cell &cell) {
+  bool real = is_float(buffer->dtype);
+  if (cell.error != 0 && error.empty()) {
+    std::size_t size = real ? value.size() : integer.size();
+    error.assign(size, 0);
+    value.resize(size);
+    magnitude.resize(size);
+  }
+  if (!real)
+    integer[position] = cell.integer;
+  if (real || !error.empty()) {
+    value[position] = cell.value;
+    magnitude[position] = cell.magnitude;
+  }
+  if (!error.empty())
+    error[position] = cell.error;
+}
+
+Cell Plane::get(std::size_t position) const {
+  bool real = is_float(buffer->dtype);
+  Cell cell;
+  if (!real)
+    cell.integer = integer[position];
+  if (!error.empty())
+    cell.error = error[position];
+  if (real || cell.error != 0) {
+    cell.value = value[position];
+    cell.magnitude = magnitude.empty() ? std::abs(cell.value) : magnitude[position];
+  }
+  return cell;
+}
 
 int ElementProgram::fresh(Cell cell) {
   cells_.push_back(cell);
@@ -283,7 +451,9 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       },
       [&](const Select &node) {
         int condition = operand(node.condition), yes = operand(node.when_true), no = operand(node.when_false);
-        return emit({&Operations::select, 0, condition, yes, no});
+        Instruction choice{&Operations::select, 0, condition, yes, no};
+        choice.extent = is_float(e.dtype());
+        return emit(choice);
       },
       [&](const Cast &node) {
         Instruction step{Operations::cast_op(node.a.dtype(), node.dtype), 0, operand(node.a)};
@@ -296,8 +466,7 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
         int position = compile_position(found->second, node.indices, planes, compiled);
         int mask = is_true(node.mask) ? -1 : operand(node.mask);
         int fill = mask < 0 ? -1 : operand(node.fill);
-        Run run = is_float(node.buffer->dtype) ? &Operations::load_float : &Operations::load_integer;
-        return emit({run, 0, position, mask, fill, &found->second});
+        return emit({&Operations::load, 0, position, mask, fill, &found->second});
       },
       [](const Lane &) -> int { internal_error("a program has no vectors"); },
       [](const Pack &) -> int { internal_error("a program has no vectors"); },

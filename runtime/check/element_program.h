@@ -1,7 +1,7 @@
 #pragma once
 /// Expressions compiled to a flat list of instructions over registers, for evaluation at many points. Each
-/// register holds a value and its *magnitude*: the value of the same expression if all inputs are replaced by
-/// their absolute values.
+/// register holds a value, a bound on the error of a kernel that computes it in f32, and its *magnitude*: the
+/// value of the same expression if all inputs are replaced by their absolute values.
 
 #include "dsl/shared_results.h"
 
@@ -13,22 +13,32 @@
 
 namespace nestsmith {
 
-/// A register. Floating-point numbers are stored in `value` and `magnitude`. Integers and conditions are stored
-/// in `integer`, extended to 64 bits with zeros or the sign, as the dtype says; u64 as the i64 of the same
-/// bits.
+/// A register. Floating-point numbers are stored in `value`, `magnitude` and `error`. Integers and conditions
+/// are stored in `integer`, extended to 64 bits with zeros or the sign, as the dtype says; u64 as the i64 of
+/// the same bits.
+///
+/// An integer or a condition may depend on roundings: cast(i32, x * y), or x * y < z. Its `error` is 0 if it
+/// does not; `no_bound` if any value is possible; otherwise 1, and the kernel has one of the integers in
+/// [value, magnitude].
 struct Cell {
   double value = 0, magnitude = 0;
   std::int64_t integer = 0;
+  double error = 0;
 };
 
-/// The content of a buffer: `value` and `magnitude` for a floating-point dtype, otherwise `integer`. A double
-/// represents every floating-point element exactly. Integers are extended to 64 bits as in a `Cell`.
+/// The content of a buffer: `value`, `magnitude` and `error` for a floating-point dtype, otherwise `integer`. A
+/// double represents every floating-point element exactly. Integers are extended to 64 bits as in a `Cell`. If
+/// one of them depends on roundings, `value`, `magnitude` and `error` are those of its cell.
 struct Plane {
   Buffer buffer;
   std::vector<std::int64_t> shape;
   std::vector<double> value;
   std::vector<double> magnitude; ///< empty: the absolute values of `value`
   std::vector<std::int64_t> integer;
+  std::vector<double> error; ///< empty: all elements are exact
+
+  void set(std::size_t position, const Cell &cell);
+  Cell get(std::size_t position) const;
 };
 using Planes = std::map<const BufferNode *, Plane>;
 
@@ -63,7 +73,7 @@ private:
     int result;
     int a = 0, b = 0, c = 0;
     const Plane *plane = nullptr;
-    std::int64_t extent = 0;
+    std::int64_t extent = 0; ///< or a property of the operands
   };
   struct Operations;
   using Compiled = SharedResults<int>;

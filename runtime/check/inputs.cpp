@@ -2,6 +2,7 @@
 
 #include "dsl/workload_info.h"
 #include "runtime/check/input_uses.h"
+#include "runtime/check/ties.h"
 
 #include <array>
 #include <cmath>
@@ -85,7 +86,7 @@ struct Numbers {
 };
 
 double draw(const Numbers &numbers, CheckRun run, Random &random) {
-  if (run == CheckRun::random)
+  if (is_floating_point(run))
     return random.symmetric();
   if (!with_infinities(run))
     return numbers.draw(run, random);
@@ -99,6 +100,24 @@ void randomize(Array &array, CheckRun run, bool small, const Numbers &numbers, R
   for (std::int64_t n = 0; n < array.size(); ++n)
     array.set(n, is_float(type) ? Scalar::from_double(type, draw(numbers, run, random))
                                 : integer(type, small, numbers.largest, random));
+}
+
+/// A number of [0.5, 1.5) in one of the further ranges. `parameter` is the number of the parameter, and `place`
+/// that of the element, from 0 to 1.
+double draw_from_range(CheckRun run, std::size_t parameter, double place, Random &random) {
+  double number = 1 + random.symmetric() / 2;
+  if (run == CheckRun::alternating)
+    return parameter % 2 == 0 ? number : -number;
+  if (run == CheckRun::graded)
+    return std::ldexp(number, 3 * static_cast<int>(parameter % 4));
+  return run == CheckRun::rising ? 1 + 4 * place : number;
+}
+
+void randomize_in_range(Array &array, CheckRun run, std::size_t parameter, Random &random) {
+  for (std::int64_t n = 0; n < array.size(); ++n) {
+    double place = static_cast<double>(n) / static_cast<double>(array.size());
+    array.set(n, Scalar::from_double(array.dtype(), draw_from_range(run, parameter, place, random)));
+  }
 }
 
 /// Whether no index of the element is the first or the last of its dimension.
@@ -120,10 +139,14 @@ void put_zeros(Array &array, Random &random) {
 }
 
 Scalar random_scalar(DType dtype, CheckRun run, bool small, const Numbers &numbers, Random &random) {
-  if (is_float(dtype) && run == CheckRun::random) {
+  if (is_float(dtype) && is_floating_point(run)) {
     float x = random.symmetric();
-    return Scalar::from_double(dtype, std::copysign(std::abs(x) + 0.5F, x));
+    float magnitude = std::abs(x) + 0.5F;
+    return Scalar::from_double(dtype, run == CheckRun::random ? std::copysign(magnitude, x) : magnitude);
   }
+  if (is_float(dtype) && run == CheckRun::ties) // a power of two, which keeps all bits of a product
+    return Scalar::from_double(dtype,
+                               std::ldexp(random.word() & 1 ? 1 : -1, static_cast<int>(random.word() % 3)));
   if (!is_float(dtype) && !small) { // an odd number, which no number but 0 times is 0
     Scalar number = integer(dtype, false, 3, random);
     number.bits |= 1;
@@ -152,6 +175,14 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
       continue;
     }
     Numbers from = numbers(param.get(), largest_integer);
+    if (is_float(param->dtype) && run >= CheckRun::positive) {
+      randomize_in_range(array, run, inputs.arrays.size() - 1, random);
+      continue;
+    }
+    if (is_float(param->dtype) && run == CheckRun::ties) {
+      put_ties(array, source, param, [&] { return random.word(); });
+      continue;
+    }
     randomize(array, run, uses.small(param.get(), param->dtype), from, random);
     if (zeros && !from.divisor)
       put_zeros(array, random_zeros);
@@ -165,6 +196,8 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
   }
   return inputs;
 }
+
+bool rounds_to_narrow(const Program &source) { return !narrow_roundings(source).empty(); }
 
 std::uint32_t filler_of(const Buffer &buffer) {
   return is_float(buffer->dtype) ? float_poison : integer_poison;

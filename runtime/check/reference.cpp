@@ -5,6 +5,7 @@
 #include "dsl/shared_results.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/element_program.h"
+#include "runtime/check/error_analysis.h"
 #include "runtime/check/roundings.h"
 
 #include <Eigen/Core>
@@ -15,6 +16,7 @@
 #include <llvm/Support/Parallel.h>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace nestsmith {
 
@@ -51,8 +53,8 @@ template <class To, class T> std::vector<To> multiply(const Matrix<T> &x, const 
 class Evaluator {
 public:
   Evaluator(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
-            Multiplier *multiplier)
-      : source_(source), scalars_(scalars), multiplier_(multiplier) {
+            Multiplier *multiplier, std::int64_t rounding_scale)
+      : source_(source), scalars_(scalars), multiplier_(multiplier), rounding_scale_(rounding_scale) {
     internal_check(arrays.size() == source.params.size(), "an array for each parameter");
     internal_check(scalars.size() == source.scalars.size(), "a value for each scalar parameter");
     for (std::size_t n = 0; n < arrays.size(); ++n) {
@@ -73,7 +75,7 @@ public:
       const Buffer &written = block->body.buffer;
       if (!planes_.contains(written.get()))
         make_plane(written);
-      if (auto contraction = as_contraction(*block))
+      if (auto contraction = as_contraction(*block); contraction && can_contract(*contraction))
         contract(*contraction);
       else
         evaluate(*block);
@@ -83,11 +85,17 @@ public:
     }
     for (const Buffer &param : written_params(source_)) {
       Plane &plane = planes_.at(param.get());
-      if (!is_float(param->dtype))
-        plane.value = as_doubles(plane);
-      result.outputs.push_back({param, std::move(plane.value), std::move(plane.magnitude),
-                                std::move(plane.integer), !unsigned_zeros_.contains(param.get()),
-                                rounded_.contains(param.get())});
+      ReferenceOutput &output = result.outputs.emplace_back();
+      output.buffer = param;
+      output.signed_zeros = !unsigned_zeros_.contains(param.get());
+      if (!is_float(param->dtype)) {
+        output.lowest = std::exchange(plane.value, as_doubles(plane));
+        output.highest = std::exchange(plane.magnitude, std::vector<double>(plane.integer.size()));
+      }
+      output.value = std::move(plane.value);
+      output.magnitude = std::move(plane.magnitude);
+      output.integer = std::move(plane.integer);
+      output.error = std::move(plane.error);
     }
     return result;
   }
@@ -95,7 +103,7 @@ public:
 private:
   Plane &make_plane(const Buffer &buffer) {
     Plane &plane = planes_[buffer.get()];
-    plane = {buffer, constant_shape(buffer), {}, {}, {}};
+    plane = {buffer, constant_shape(buffer), {}, {}, {}, {}};
     std::size_t size = 1;
     for (std::int64_t extent : plane.shape)
       size *= static_cast<std::size_t>(extent);
@@ -131,6 +139,12 @@ private:
     return values;
   }
 
+  /// Integers that depend on roundings are evaluated one by one.
+  bool can_contract(const Contraction &c) const {
+    return is_float(c.result->dtype) ||
+           (planes_.at(c.x.get()).error.empty() && planes_.at(c.y.get()).error.empty());
+  }
+
   /// Matrix by matrix.
   void contract(const Contraction &c) {
     const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
@@ -141,30 +155,98 @@ private:
                           result.integer.begin() + b * c.m * c.n);
       return;
     }
-    auto multiply_parts = [&](const std::vector<double> &left, const std::vector<double> &right,
-                              std::vector<double> &into) {
-      for (std::int64_t b = 0; b < c.batch; ++b)
-        std::ranges::copy(product(c, rounded_to(c.x_type, part(left, b, c.m * c.k)),
-                                  rounded_to(c.y_type, part(right, b, c.k * c.n))),
-                          into.begin() + b * c.m * c.n);
-    };
-    multiply_parts(x.value, y.value, result.value);
-    multiply_parts(magnitude(x), magnitude(y), result.magnitude);
+    Factor left = factor(x, c.x_type), right = factor(y, c.y_type);
+    product(c, left.value, right.value, result.value);
+    product(c, rounded_to(c.x_type, magnitude(x)), rounded_to(c.y_type, magnitude(y)), result.magnitude);
+    bound_product(c, left, right, result);
     for (double &magnitude : result.magnitude)
       magnitude += static_cast<double>(c.k) * 0x1p-126; // a product may underflow
   }
 
-  template <class T>
-  static std::vector<T> part(const std::vector<T> &values, std::int64_t b, std::int64_t size) {
-    return {values.begin() + b * size, values.begin() + (b + 1) * size};
+  /// A matrix as a product reads it: rounded to the type of its factors.
+  struct Factor {
+    std::vector<double> value;
+    std::vector<double> error; ///< empty: exact
+    bool given = false;        ///< an input, of which the magnitude is the absolute value
+  };
+  static Factor factor(const Plane &plane, DType type) {
+    Factor result{plane.value, plane.error, plane.magnitude.empty()};
+    if (type != DType::tf32)
+      return result;
+    for (std::size_t n = 0; n < result.value.size(); ++n) {
+      Bounded rounded = round_bounded<TF32>({result.value[n], result.error.empty() ? 0 : result.error[n]});
+      result.value[n] = rounded.value;
+      if (!result.error.empty())
+        result.error[n] = rounded.error;
+    }
+    return result;
   }
-
-  /// Elements are exact in their own type; what is rounded before a product is rounded here.
   static std::vector<double> rounded_to(DType type, std::vector<double> values) {
     if (type == DType::tf32)
       for (double &value : values)
         value = rounded(type, value);
     return values;
+  }
+  static std::vector<double> absolute(std::vector<double> values) {
+    std::ranges::transform(values, values.begin(), [](double v) { return std::abs(v); });
+    return values;
+  }
+  static int least_last_bit(const std::vector<double> &values) {
+    int least = 1 << 20; // none, which is exact
+    for (double value : values)
+      if (value != 0 && std::isfinite(value))
+        least = std::min(least, last_bit(value));
+    return least;
+  }
+
+  /// The error of x*y: |x|*dy + dx*(|y| + dy), and the roundings of the products and of their sum.
+  void bound_product(const Contraction &c, const Factor &x, const Factor &y, Plane &result) const {
+    std::vector<double> magnitudes = result.magnitude, carried;
+    std::vector<double> of_x = absolute(x.value), of_y = absolute(y.value);
+    if (!x.given || !y.given) {
+      magnitudes.assign(magnitudes.size(), 0);
+      product(c, of_x, of_y, magnitudes);
+    }
+    if (!y.error.empty())
+      product(c, of_x, y.error, carried);
+    if (!x.error.empty()) {
+      for (std::size_t n = 0; n < y.error.size(); ++n)
+        of_y[n] += y.error[n];
+      std::vector<double> more;
+      product(c, x.error, of_y, more);
+      carried.resize(more.size());
+      for (std::size_t n = 0; n < more.size(); ++n)
+        carried[n] += more[n];
+    }
+    double exact = carried.empty() ? largest_exact_sum(least_last_bit(x.value) + least_last_bit(y.value)) : -1;
+    result.error.assign(result.value.size(), 0);
+    bool any = false;
+    for (std::size_t n = 0; n < result.value.size(); ++n) {
+      double own = carried.empty() ? 0 : carried[n];
+      if (magnitudes[n] <= exact || (own == 0 && (magnitudes[n] == 0 || !std::isfinite(result.value[n]))))
+        continue;
+      double total = (magnitudes[n] + own) * (1 + f32_roundoff);
+      double error = own + total * f32_roundoff + sum_error(c.k, c.k, rounding_scale_, total);
+      bool in_range = total + error <= std::numeric_limits<float>::max(); // false for NaN
+      result.error[n] = in_range ? error : no_bound;
+      any = true;
+    }
+    if (!any)
+      result.error.clear();
+  }
+
+  /// The product of each matrix of the batch.
+  void product(const Contraction &c, const std::vector<double> &left, const std::vector<double> &right,
+               std::vector<double> &into) const {
+    into.resize(static_cast<std::size_t>(c.batch * c.m * c.n));
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      std::ranges::copy(product(c, part(left, b, c.m * c.k), part(right, b, c.k * c.n)),
+                        into.begin() + b * c.m * c.n);
+  }
+
+  template <class T>
+  static std::vector<T> part(const std::vector<T> &values, std::int64_t b, std::int64_t size) {
+    return {values.begin() + b * size, values.begin() + (b + 1) * size};
   }
 
   /// Inputs keep none: theirs is the absolute value.
@@ -236,14 +318,21 @@ private:
     if (block.init)
       init = compile(code, *block.init);
     body = compile(code, block.body);
+    std::optional<SumOfTerms> sum = sum_of(block, code);
 
     for (bool more = true; more;) {
-      bool first = true;
+      bool first = true, last = true;
       for (std::size_t n = 0; n < iters.size(); ++n)
-        first &= iters[n]->kind == IterKind::spatial || code[registers[n]].integer == 0;
+        if (iters[n]->kind == IterKind::reduction) {
+          first &= code[registers[n]].integer == 0;
+          last &= code[registers[n]].integer == extents[n] - 1;
+        }
       if (block.init && first)
         execute(code, init);
-      execute(code, body);
+      if (sum)
+        accumulate(code, *sum, body, first, last);
+      else
+        execute(code, body);
       more = false;
       for (std::size_t n = iters.size(); n-- > 0 && !more;) {
         std::int64_t &index = code[registers[n]].integer;
@@ -257,7 +346,7 @@ private:
 
   struct CompiledStore {
     Plane *plane = nullptr;
-    std::size_t begin = 0, end = 0;
+    std::size_t begin = 0, position_end = 0, end = 0;
     int position = 0, value = 0;
   };
   void note_divisions(const ElementProgram &code) {
@@ -274,24 +363,68 @@ private:
     result.plane = &planes_.at(store.buffer.get());
     result.begin = code.size();
     result.position = code.compile_position(*result.plane, store.indices, planes_);
+    result.position_end = code.size();
     result.value = code.compile(store.value, planes_);
     result.end = code.size();
     return result;
   }
-  static void execute(ElementProgram &code, const CompiledStore &store) {
-    code.run(store.begin, store.end);
+  static std::size_t position_of(ElementProgram &code, const CompiledStore &store) {
     std::int64_t position = code[store.position].integer;
     if (position < 0)
       throw UserError(ExitCode::usage, fmt::format("the computation writes {} out of bounds: change the shape",
                                                    store.plane->buffer->name));
-    const Cell &cell = code[store.value];
-    auto n = static_cast<std::size_t>(position);
-    if (!is_float(store.plane->buffer->dtype)) {
-      store.plane->integer[n] = cell.integer;
-      return;
+    return static_cast<std::size_t>(position);
+  }
+  static void execute(ElementProgram &code, const CompiledStore &store) {
+    code.run(store.begin, store.end);
+    store.plane->set(position_of(code, store), code[store.value]);
+  }
+
+  /// A floating-point sum, which a kernel may compute in any order.
+  struct SumOfTerms {
+    std::size_t begin = 0, end = 0; ///< the instructions of the term
+    int term = 0;
+    std::int64_t terms = 1;
+    double magnitude = 0;
+    SumOfBounded sum;
+  };
+  std::optional<SumOfTerms> sum_of(const Block &block, ElementProgram &code) const {
+    auto term = term_of_sum(block);
+    bool reduces =
+        std::ranges::any_of(block.iters, [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
+    if (!term || !reduces || !is_float(block.body.buffer->dtype))
+      return std::nullopt;
+    SumOfTerms result{.sum = SumOfBounded(rounding_scale_)};
+    result.begin = code.size();
+    result.term = code.compile(*term, planes_);
+    result.end = code.size();
+    for (const IterVar &iter : block.iters)
+      if (iter.kind == IterKind::reduction)
+        result.terms *= *as_int(iter.extent);
+    return result;
+  }
+  /// Adds one term. The element has the value that the init gave it, which is a term too.
+  void accumulate(ElementProgram &code, SumOfTerms &sum, const CompiledStore &body, bool first,
+                  bool last) const {
+    code.run(body.begin, body.position_end);
+    std::size_t position = position_of(code, body);
+    if (first) {
+      Cell initial = body.plane->get(position);
+      sum.sum = SumOfBounded(rounding_scale_);
+      sum.sum.add({initial.value, initial.error});
+      sum.magnitude = initial.magnitude;
     }
-    store.plane->value[n] = cell.value;
-    store.plane->magnitude[n] = cell.magnitude;
+    code.run(sum.begin, sum.end);
+    const Cell &term = code[sum.term];
+    sum.sum.add({term.value, term.error});
+    sum.magnitude = in_f32(sum.magnitude + term.magnitude);
+    if (!last)
+      return;
+    Bounded result = sum.sum.result(sum.terms);
+    body.plane->set(position, {result.value, sum.magnitude, 0, result.error});
+  }
+  static double in_f32(double magnitude) {
+    return magnitude <= std::numeric_limits<float>::max() ? magnitude : std::numeric_limits<double>::infinity();
   }
 
   /// Whether the sign of a zero depends on the implementation of an operator (see ReferenceOutput).
@@ -329,12 +462,6 @@ private:
     std::vector<Expr> operands = rounded_operands(block.body.value);
     for (const Expr &operand : operands)
       result.fraction_bits = std::max(result.fraction_bits, bits(operand));
-    bool reads_rounded = any_node(block.body.value, [&](const Expr &e) {
-      const auto *access = e.as<Load>();
-      return access && rounded_.contains(access->buffer.get());
-    });
-    if (!operands.empty() || reads_rounded)
-      rounded_.insert(block.body.buffer.get());
   }
 
   /// Adds what `block` does to a value that goes through it.
@@ -369,19 +496,19 @@ private:
   const Program &source_;
   std::span<const Scalar> scalars_;
   Multiplier *multiplier_;
+  std::int64_t rounding_scale_;
   Planes planes_;
   std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
   std::map<const ExprNode *, int> quotients_;       ///< fraction bits of each division
   double largest_operand_ = 0;                      ///< of a division, in units of its last fraction bit
-  std::set<const BufferNode *> rounded_;            ///< integer buffers (see ReferenceOutput)
   std::set<const BufferNode *> unsigned_zeros_;     ///< buffers of which the sign of a zero is not defined
 };
 
 } // namespace
 
 Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
-                    Multiplier *multiplier) {
-  return Evaluator(source, arrays, scalars, multiplier).run();
+                    Multiplier *multiplier, std::int64_t rounding_scale) {
+  return Evaluator(source, arrays, scalars, multiplier, rounding_scale).run();
 }
 
 std::int64_t extended(Scalar scalar) {

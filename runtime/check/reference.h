@@ -1,6 +1,6 @@
 #pragma once
-/// The reference result, computed on the CPU in fp64 without a schedule, and the error bound for a kernel in
-/// single precision.
+/// The reference result, computed on the CPU in fp64 without a schedule, and the error bound of each element
+/// for a kernel in single precision (runtime/check/error_analysis.h).
 
 #include "dsl/array.h"
 #include "dsl/program.h"
@@ -25,9 +25,13 @@ struct ReferenceOutput {
   /// a schedule keeps their order. `min` and `max` do not: of +0 and -0 they return either, and so
   /// floating-point `floordiv` and `floormod`, and every value that is computed from one of these.
   bool signed_zeros = true;
-  /// Whether the elements are integers computed from rounded numbers, such as those of cast(i32, x * y). A
-  /// kernel may round differently, so that they are defined in the exact runs only.
-  bool rounded = false;
+  /// The bound on the error of each element; empty: all elements are exact. `no_bound` where none exists,
+  /// because f32 may overflow, or a divisor may be 0. An integer that is computed from rounded numbers, such as
+  /// those of cast(i32, x * y), has the bound 1 and is in [lowest, highest]; or it has no bound.
+  std::vector<double> error = {};
+  std::vector<double> lowest = {}, highest = {}; ///< for integer dtypes, if `error` is not empty
+
+  double error_at(std::int64_t n) const { return error.empty() ? 0 : error[static_cast<std::size_t>(n)]; }
 };
 
 /// The value of `Reference::fraction_bits` if a constant needs too many bits.
@@ -71,9 +75,9 @@ public:
 
 /// Evaluates the blocks of an unscheduled program in order over their full domains. `arrays` has one array for
 /// each parameter: inout arrays hold the old value, and output arrays are not read. Throws UserError (usage) if
-/// a stage reads out of bounds.
+/// a stage reads out of bounds. `rounding_scale` is that of the kernel's sums (Intrinsic::rounding_scale).
 Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
-                    Multiplier *multiplier = nullptr);
+                    Multiplier *multiplier = nullptr, std::int64_t rounding_scale = 1);
 
 /// The value of an integer or boolean scalar, extended to 64 bits.
 std::int64_t extended(Scalar scalar);

@@ -130,7 +130,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   Checker checker;
   if (work <= most_interpreted) {
     CheckResult result = checker.check(source, as_computation(program), options);
-    if (!result.passed) {
+    if (result.outcome() == CheckOutcome::wrong) {
       verdict.kind = wrong(first_message(result), Kind::wrong_program, verdict);
       return verdict;
     }
@@ -162,7 +162,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   CheckResult result =
       checker.check(schedule.source(), symbolic ? with_sizes(plan, spread) : plan, simulator, options);
   verdict.infinite = result.find(CheckRun::infinite) != nullptr;
-  if (!result.passed)
+  if (result.outcome() == CheckOutcome::wrong)
     verdict.kind = wrong(first_message(result), Kind::wrong_kernel, verdict);
   else if (thoroughness.compile)
     compile(plan, schedule.target().arch, thoroughness.turn, verdict);

@@ -88,6 +88,19 @@ WrongKernel reads_c_always() {
           }};
 }
 
+/// Y[i] = X[i], rounded to bf16, but a tie is rounded away from 0 instead of to even.
+WrongKernel rounds_ties_away() {
+  Workload w("narrow");
+  Tensor x = w.placeholder("X", {100});
+  Program program = w.output(
+      {w.compute("Y", {100}, {"i"}, [&](Expr i) -> Definition { return cast(DType::bf16, x(i)); })});
+  return {"a tie is rounded away from 0", program,
+          [](std::vector<Array> &arrays, const std::vector<Scalar> &) {
+            for (std::int64_t n = 0; n < 100; ++n)
+              arrays[1].set(n, {DType::bf16, (arrays[0].at(n).bits + 0x8000) >> 16});
+          }};
+}
+
 std::vector<WrongKernel> found_only_by(CheckRun run) {
   switch (run) {
   case CheckRun::random:
@@ -111,13 +124,16 @@ std::vector<WrongKernel> found_only_by(CheckRun run) {
   case CheckRun::infinite:
   case CheckRun::opposite:
     return {multiplies_by_0(run)};
+  case CheckRun::ties:
+    return {rounds_ties_away()};
+  default: // these are made only if the others do not compare every element
+    return {};
   }
-  return {};
 }
 
 TEST(EachRunOfACheck, IsTheOnlyOneThatFindsSomeWrongKernel) {
   for (CheckRun run : {CheckRun::random, CheckRun::integers, CheckRun::ring, CheckRun::switched,
-                       CheckRun::infinite, CheckRun::opposite}) {
+                       CheckRun::infinite, CheckRun::opposite, CheckRun::ties}) {
     std::vector<WrongKernel> kernels = found_only_by(run);
     EXPECT_FALSE(kernels.empty()) << static_cast<int>(run);
     for (const WrongKernel &kernel : kernels) {

@@ -54,7 +54,7 @@ TEST(ErrorBoundOfACheck, ComparesInfinitiesOfAnExactDivisor) {
 TEST(ErrorBoundOfACheck, IsListedWhereItDoesNotExist) {
   auto reason = [](const std::function<Expr(Expr)> &element) {
     CheckResult result = check_right(map(DType::f32, DType::f32, element));
-    EXPECT_TRUE(result.passed) << all_messages(result);
+    EXPECT_EQ(result.outcome(), CheckOutcome::not_compared);
     EXPECT_FALSE(result.skipped.empty());
     return result.skipped.empty() ? "" : result.skipped[0].why;
   };
@@ -68,40 +68,6 @@ TEST(ErrorBoundOfACheck, CountsNoRoundingOfAnInteger) {
     Program program = map(from, DType::f32, [](Expr x) { return cast(DType::f32, x + 123456789); });
     EXPECT_TRUE(check_right(program).passed) << name(from);
   }
-}
-
-/// f32 and fp64 may be on different sides of an integer.
-TEST(ErrorBoundOfACheck, DoesNotCompareIntegersOfRoundedNumbers) {
-  Workload w("both");
-  Tensor x = w.placeholder("X", {1000});
-  Tensor y = w.compute("Y", {1000}, {"i"}, [&](Expr i) -> Definition { return x(i) * 3.0F; });
-  Tensor z = w.compute("Z", {1000}, {"i"}, [&](Expr i) -> Definition { return cast(DType::i32, y(i) * 7.0F); });
-  CheckResult result =
-      Checker().check(w.output({y, z}), [](std::vector<Array> &arrays, const std::vector<Scalar> &) {
-        for (std::size_t n = 0; n < 1000; ++n) {
-          float tripled = arrays[0].view<float>()[n] * 3.0F;
-          arrays[1].view<float>()[n] = tripled;
-          // An exact number is truncated; any other may be rounded up before.
-          bool exact =
-              arrays[0].view<float>()[n] == static_cast<float>(static_cast<int>(arrays[0].view<float>()[n]));
-          arrays[2].view<std::int32_t>()[n] = static_cast<std::int32_t>(tripled * 7.0F + (exact ? 0.0F : 1.0F));
-        }
-        return Execution{};
-      });
-  EXPECT_TRUE(result.passed) << all_messages(result);
-  ASSERT_EQ(result.skipped.size(), 1U);
-  EXPECT_THAT(result.skipped[0].why, HasSubstr("Z holds integers computed from rounded numbers"));
-}
-
-/// 10 * 0.7 is 7 in f32 and less in fp64.
-TEST(ErrorBoundOfACheck, DoesNotCompareThemInRingModeEither) {
-  Program program = map(DType::f32, DType::i32, [](Expr x) { return x * 10.0F * 0.7F; });
-  CheckResult result = check_right(program);
-  EXPECT_TRUE(result.passed) << all_messages(result);
-  ASSERT_EQ(result.skipped.size(), 1U);
-  EXPECT_EQ(result.skipped[0].label, "ring mode");
-  EXPECT_THAT(result.skipped[0].why, HasSubstr("Y holds integers computed from rounded numbers"));
-  EXPECT_TRUE(check_right(map(DType::f32, DType::i32, [](Expr x) { return x * 0.5F; })).skipped.empty());
 }
 
 } // namespace

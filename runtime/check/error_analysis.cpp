@@ -1,0 +1,178 @@
+#include "runtime/check/error_analysis.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nestsmith {
+
+namespace {
+
+constexpr double largest_f32 = std::numeric_limits<float>::max();
+/// Half of the smallest subnormal number: the largest error of a result below the normal numbers.
+constexpr double half_a_step = 0x1p-150;
+/// The unit roundoff, and the rounding of the reference to fp64.
+constexpr double roundoff = f32_roundoff * (1 + 0x1p-20);
+
+bool is_f32(double value) { return static_cast<double>(static_cast<float>(value)) == value; }
+
+bool known(Bounded a) { return a.error < no_bound; }
+
+/// `error` is the bound before the rounding. If the value is no number, operands that are infinite or NaN
+/// determine it.
+Bounded with_error(double value, double error) {
+  if (!(error < no_bound))
+    return {value, no_bound};
+  if (!std::isfinite(value))
+    return {value, 0};
+  return rounded_to_f32(value, error);
+}
+
+/// Whether the sign is certain, and the number is not 0.
+bool has_sign(Bounded a) { return known(a) && std::abs(a.value) > a.error; }
+
+/// The values of a monotone function at the ends of an interval.
+Bounded between(double value, double lowest, double highest) {
+  if (lowest == value && highest == value)
+    return {value, 0};
+  double error = std::max(highest - value, value - lowest);
+  return {value, error < no_bound ? error : no_bound};
+}
+
+} // namespace
+
+Bounded rounded_to_f32(double value, double error) {
+  if (!std::isfinite(value) || !(error < no_bound))
+    return {value, error < no_bound ? 0 : no_bound};
+  double most = std::abs(value) + error;
+  if (most > largest_f32)
+    return {value, no_bound};
+  if (error == 0 && is_f32(value))
+    return {value, 0};
+  return {value, error + most * roundoff + half_a_step};
+}
+
+Bounded add(Bounded a, Bounded b) { return with_error(a.value + b.value, a.error + b.error); }
+
+Bounded subtract(Bounded a, Bounded b) { return with_error(a.value - b.value, a.error + b.error); }
+
+Bounded multiply(Bounded a, Bounded b) {
+  double value = a.value * b.value;
+  if (!known(a) || !known(b))
+    return {value, no_bound};
+  if (a.error == 0 && b.error == 0)
+    return with_error(value, 0);
+  if (!std::isfinite(a.value) || !std::isfinite(b.value)) { // 0 times infinity is NaN
+    bool determined = std::isnan(a.value) || std::isnan(b.value) || (has_sign(a) && has_sign(b));
+    return {value, determined ? 0 : no_bound};
+  }
+  double error = std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error;
+  return with_error(value, error + half_a_step); // a product of 0 has the sign of the other factor
+}
+
+Bounded divide(Bounded a, Bounded b) {
+  double value = a.value / b.value;
+  if (!known(a) || !known(b))
+    return {value, no_bound};
+  if (b.value == 0 && b.error == 0)
+    return {value, a.error == 0 || has_sign(a) ? 0 : no_bound};
+  if (a.error == 0 && b.error == 0)
+    return with_error(value, 0);
+  if (b.error != 0 && !has_sign(b))
+    return {value, no_bound};
+  double error = (a.error + (b.error == 0 ? 0 : std::abs(value) * b.error)) / (std::abs(b.value) - b.error);
+  return with_error(value, error + half_a_step);
+}
+
+Bounded minimum(Bounded a, Bounded b) {
+  double value = a.value < b.value ? a.value : b.value;
+  if (a.error == 0 && b.error == 0)
+    return {value, 0};
+  if (!known(a) || !known(b) || std::isnan(a.value) || std::isnan(b.value))
+    return {value, no_bound};
+  return between(value, std::min(a.value - a.error, b.value - b.error),
+                 std::min(a.value + a.error, b.value + b.error));
+}
+
+Bounded maximum(Bounded a, Bounded b) {
+  double value = a.value < b.value ? b.value : a.value;
+  if (a.error == 0 && b.error == 0)
+    return {value, 0};
+  if (!known(a) || !known(b) || std::isnan(a.value) || std::isnan(b.value))
+    return {value, no_bound};
+  return between(value, std::max(a.value - a.error, b.value - b.error),
+                 std::max(a.value + a.error, b.value + b.error));
+}
+
+Bounded floor_divide(Bounded a, Bounded b) {
+  Bounded quotient = divide(a, b);
+  double value = std::floor(quotient.value);
+  if (!known(quotient) || quotient.error == 0)
+    return {value, quotient.error};
+  return between(value, std::floor(quotient.value - quotient.error),
+                 std::floor(quotient.value + quotient.error));
+}
+
+Bounded floor_modulo(Bounded a, Bounded b) { return subtract(a, multiply(b, floor_divide(a, b))); }
+
+Bounded either(Bounded chosen, Bounded other) {
+  if (!known(chosen) || !known(other))
+    return {chosen.value, no_bound};
+  if (std::isnan(chosen.value) || std::isnan(other.value))
+    return {chosen.value, std::isnan(chosen.value) && std::isnan(other.value) ? 0 : no_bound};
+  return between(chosen.value, std::min(chosen.value - chosen.error, other.value - other.error),
+                 std::max(chosen.value + chosen.error, other.value + other.error));
+}
+
+bool comparable(Bounded a, Bounded b) {
+  if (a.error == 0 && b.error == 0)
+    return true;
+  // A NaN gives one result, whatever the other operand is.
+  return known(a) && known(b) && !(std::abs(a.value - b.value) <= a.error + b.error);
+}
+
+void SumOfBounded::add(Bounded term) {
+  value_ += term.value;
+  error_ += term.error;
+  if (!std::isfinite(term.value) || (term.value == 0 && term.error == 0))
+    return;
+  magnitude_ += std::abs(term.value) + term.error;
+  ++nonzero_;
+  if (term.value != 0)
+    last_bit_ = std::min(last_bit_, last_bit(term.value));
+}
+
+Bounded SumOfBounded::result(std::int64_t terms) const {
+  double value = value_ + 0.0; // a sum begins at +0
+  if (!(error_ < no_bound) || magnitude_ > largest_f32)
+    return {value, no_bound};
+  if (!std::isfinite(value))
+    return {value, 0};
+  if (error_ == 0 && (nonzero_ <= 1 || magnitude_ <= largest_exact_sum(last_bit_)))
+    return {value, 0};
+  double error = error_ + sum_error(terms, nonzero_, scale_, magnitude_);
+  return {value, magnitude_ + error > largest_f32 ? no_bound : error};
+}
+
+int last_bit(double value) {
+  int exponent = 0;
+  double mantissa = std::frexp(value, &exponent);
+  auto digits = static_cast<std::uint64_t>(std::ldexp(std::abs(mantissa), 53));
+  return exponent - 53 + __builtin_ctzll(digits);
+}
+
+double largest_exact_sum(int last_bit) { return last_bit < -149 ? 0 : std::ldexp(1, last_bit + 24); }
+
+double sum_error(std::int64_t terms, std::int64_t nonzero, std::int64_t scale, double magnitude) {
+  if (nonzero <= 0)
+    return 0;
+  // Each call of a matrix unit with a term other than 0 counts as a sum of its own.
+  std::int64_t additions = scale == 1 ? nonzero - 1 : std::min(scale * (terms + 2), scale * 3 * nonzero);
+  double roundings = static_cast<double>(additions) * roundoff;
+  if (roundings >= 1)
+    return no_bound;
+  // The units may flush products below the normal numbers to 0.
+  double underflow = static_cast<double>(nonzero) * (scale == 1 ? half_a_step : 0x1p-126);
+  return roundings / (1 - roundings) * magnitude + underflow;
+}
+
+} // namespace nestsmith
