@@ -1,7 +1,7 @@
 #pragma once
-/// How large an expression may be.
+/// How large an expression and its values may be.
 
-#include "dsl/expr.h"
+#include "dsl/simplify.h"
 
 #include <optional>
 #include <string>
@@ -16,5 +16,10 @@ inline constexpr std::size_t max_nodes = 20000;
 
 /// "is 20001 operations deep, expected at most 1000; …" where it is too large.
 std::optional<std::string> too_large(const Expr &e);
+
+/// An operand of `e`, or `e`, that is index arithmetic and does not fit in 64 bits for some values of its
+/// variables in `bounds`; null if there is none. Each operation is judged alone, with the smallest value of
+/// each size: a larger shape may still overflow.
+Expr index_out_of_range(const Expr &e, const Bounds &bounds);
 
 } // namespace nestsmith

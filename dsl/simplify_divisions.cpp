@@ -5,6 +5,10 @@
 
 namespace nestsmith {
 
+/// The rest of x that is left to be divided by c has a constant up to c - 1 added. For larger divisors, this
+/// sum might overflow.
+static constexpr std::int64_t largest_divisor = std::int64_t{1} << 61;
+
 std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   bool fits = !__builtin_mul_overflow(a, b, &product) &&
@@ -27,14 +31,16 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, std:
   return {quotient, rest};
 }
 
-/// x = y*quotient + rest, by factors, where y is one term.
+/// x = y*quotient + rest, by factors, where y is one term. A product of data is the product of its factors only
+/// if it does not wrap around.
 std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, const LinearForm &y) {
   const Term &unit = y.terms[0];
   Expr divisor = to_expr(y);
   LinearForm quotient, rest{{}, x.constant};
   for (const Term &term : x.terms) {
     const auto *product = term.digit.base.as<Binary>();
-    bool plain = product && product->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0;
+    bool plain = product && product->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0 &&
+                 (!term.digit.base.node().data || range(term.digit));
     if (same_digit(term.digit, unit.digit) && term.coefficient % unit.coefficient == 0)
       quotient.constant += term.coefficient / unit.coefficient;
     else if (plain && same(product->b, divisor))
@@ -102,7 +108,7 @@ LinearForm IndexRewriter::divide(const LinearForm &x, std::int64_t c) {
   if (c == 1)
     return x;
   auto [quotient, rest] = split(x, c);
-  if (may_wrap(x) || may_wrap(rest))
+  if (c > largest_divisor || may_wrap(x) || may_wrap(rest))
     return digit_of(atom(to_expr(x)), c, 0);
   if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
     quotient.constant += floor_div(r->low, c);
@@ -121,7 +127,7 @@ LinearForm IndexRewriter::divide(const LinearForm &x, std::int64_t c) {
 /// [rule.modulo.taken_out] (c*q + r)//c = q + r//c, (c*q + r) % c = r % c where c > 0
 LinearForm IndexRewriter::modulo(const LinearForm &x, std::int64_t c) {
   LinearForm rest = split(x, c).second;
-  if (may_wrap(x) || may_wrap(rest))
+  if (c > largest_divisor || may_wrap(x) || may_wrap(rest))
     return digit_of(atom(to_expr(x)), 1, c);
   if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
     rest.constant -= c * floor_div(r->low, c);

@@ -39,6 +39,23 @@ static std::optional<Range> within(DType dtype, std::optional<Range> range) {
   return inside ? range : std::nullopt;
 }
 
+/// Whether sums and differences of two such forms, and of a form and 1, do not overflow.
+static bool is_small(const LinearForm &x) {
+  constexpr std::int64_t most = std::int64_t{1} << 61;
+  auto small = [](std::int64_t n) { return -most <= n && n <= most; };
+  return small(x.constant) &&
+         std::ranges::all_of(x.terms, [&](const Term &term) { return small(term.coefficient); });
+}
+
+/// The multiple of a form if it is small.
+static std::optional<LinearForm> small_multiple(LinearForm x, std::int64_t factor) {
+  auto multiply = [factor](std::int64_t &n) { return __builtin_mul_overflow(n, factor, &n); };
+  bool overflows = multiply(x.constant);
+  for (Term &term : x.terms)
+    overflows |= multiply(term.coefficient);
+  return overflows || !is_small(x) ? std::nullopt : std::optional(std::move(x));
+}
+
 std::optional<Range> IndexRewriter::range(const Expr &e) {
   if (auto value = as_int(e))
     return Range{*value, *value};
@@ -62,7 +79,7 @@ std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
   auto result = interval(linear);
   bool is_variable = linear.terms.size() == 1 && linear.terms[0].digit.base.as<Var>();
   bool wraps = !result && has_data(linear); // the ends bound the sum without bounds, not its value
-  if (is_variable || wraps || !depends_on_sizes(linear))
+  if (is_variable || wraps || !is_small(linear) || !depends_on_sizes(linear))
     return result;
   auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
   if (high && (!result || *high < result->high))
@@ -96,7 +113,7 @@ std::optional<LinearForm> IndexRewriter::at_ends(const LinearForm &x) {
   LinearForm result{{}, x.constant};
   for (const Term &term : x.terms) {
     auto end = at_end(term);
-    if (!end)
+    if (!end || !is_small(*end) || !is_small(result))
       return std::nullopt;
     result = sum(std::move(result), *end, 1);
   }
@@ -136,12 +153,12 @@ std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
   bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.div == 1 && digit.mod == 0 &&
                  is_positive(op->b);
   if (factor > 0 && digit.mod == 0 && extent)
-    return scale(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
+    return small_multiple(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
   if (factor > 0 && divides && op->op == BinaryOp::floormod)
-    return scale(sum(linearize(op->b), {{}, 1}, -1), factor);
+    return small_multiple(sum(linearize(op->b), {{}, 1}, -1), factor);
   if (factor > 0 && divides && op->op == BinaryOp::floordiv && !may_wrap(linearize(op->a)))
     if (auto end = at_ends(linearize(op->a)))
-      return scale(linearize(floordiv(to_expr(*end), op->b)), factor);
+      return small_multiple(linearize(floordiv(to_expr(*end), op->b)), factor);
   auto r = range(digit);
   std::int64_t most = 0;
   if (!r || __builtin_mul_overflow(factor > 0 ? r->high : r->low, factor, &most))
@@ -162,7 +179,10 @@ LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
   LinearForm result{{}, x.constant};
   for (const Term &term : x.terms) {
     auto [factor, digit] = term;
-    if (digit.mod != 0 || digit.div == 1 || is_whole_size(digit) || factor % digit.div != 0) {
+    bool divided = digit.mod == 0 && digit.div != 1 && !is_whole_size(digit) && factor % digit.div == 0;
+    auto multiple =
+        divided ? small_multiple(linearize(digit.base), factor / digit.div) : std::optional<LinearForm>();
+    if (!multiple) {
       result = sum(std::move(result), {{term}, 0}, 1);
       continue;
     }
@@ -172,7 +192,7 @@ LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
     for (const Term &each : undivided.terms)
       g = std::gcd(g, each.coefficient);
     result.constant += k < 0 ? -k * (digit.div - g) : 0;
-    result = sum(std::move(result), scale(undivided, k), 1);
+    result = sum(std::move(result), *multiple, 1);
   }
   return result;
 }

@@ -64,6 +64,16 @@ void check_divisions(const std::string &stage, const Expr &value) {
                        stage, divisions, most));
 }
 
+/// Refuses index arithmetic that overflows. The rules of dsl/simplify.h hold for integers without bounds.
+void check_index_range(const std::string &stage, const Expr &value, const Bounds &axes) {
+  if (Expr index = index_out_of_range(value, axes); index.exists())
+    refuse(fmt::format(
+        "stage '{}' computes {} from its axes, which does not fit in 64 bits; index arithmetic does "
+        "not wrap around: use smaller constants, or convert an axis with cast(DType::u64, …), whose "
+        "arithmetic does",
+        stage, to_string(index)));
+}
+
 } // namespace
 
 /// The caller of a kernel has f32. The computation decides which values it rounds to tf32.
@@ -270,6 +280,11 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
   check_divisions(name, definition.value);
   for (const Reduce &axis : definition.axes)
     add_axis(axis.var()->name, axis.extent(), IterKind::reduction, axis.var());
+  Bounds axes_of_stage;
+  for (const IterVar &iter : block.iters)
+    if (auto extent = range_of(iter.extent, {}))
+      axes_of_stage.set(iter.var, {0, extent->low - 1});
+  check_index_range(name, definition.value, axes_of_stage);
   Expr value = definition.value;
   if (!definition.axes.empty()) {
     block.init = Store{buffer, indices, constant(buffer->dtype, 0)};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 
 namespace nestsmith {
 
@@ -109,13 +110,26 @@ static __device__ __forceinline__ unsigned char f32_to_u8(float x) {
   return table;
 }
 
+/// Whether the dividend, plus the least multiple of the divisor that makes it not negative, is in the range of
+/// its type.
+bool can_be_shifted(const Range &dividend, std::int64_t divisor, DType dtype) {
+  std::int64_t most =
+      dtype == DType::i32 ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int64_t>::max();
+  std::int64_t by = 0, high = 0;
+  return !__builtin_mul_overflow(-floor_div(dividend.low, divisor), divisor, &by) &&
+         !__builtin_add_overflow(dividend.high, by, &high) && by <= most && high <= most;
+}
+
 /// Whether C++ defines the division, with the result of dsl/ops.h. If only a constant divisor of a bounded
 /// dividend is known, narrow_indices shifts the dividend to where it is not negative.
 bool is_plain_division(const Binary &op, const Bounds &bounds) {
   if (!is_index(op.a.dtype()))
     return as_int(op.b).value_or(0) != 0;
   auto dividend = range_of(op.a, bounds), divisor = range_of(op.b, bounds);
-  return dividend && divisor && divisor->low >= 1 && (dividend->low >= 0 || as_int(op.b));
+  if (!dividend || !divisor || divisor->low < 1)
+    return false;
+  auto by = as_int(op.b);
+  return dividend->low >= 0 || (by && can_be_shifted(*dividend, *by, op.a.dtype()));
 }
 
 Expr as_unsigned(const Expr &e, DType dtype) {
@@ -127,20 +141,25 @@ Expr as_unsigned(const Expr &e, DType dtype) {
 
 } // namespace
 
+Expr defined_for_all_operands(BinaryOp op, DType dtype, const Expr &a, const Expr &b) {
+  if (op == BinaryOp::floordiv || op == BinaryOp::floormod) {
+    auto function = std::ranges::find_if(
+        divisions(), [&](const Function &x) { return x.result == dtype && x.meaning.as<Binary>()->op == op; });
+    internal_check(function != divisions().end(), "a division of a dtype that has none");
+    return call(*function, {cast(dtype, a), cast(dtype, b)});
+  }
+  DType wrapping = dtype == DType::i32 ? DType::u32 : DType::u64;
+  return cast(dtype, binary(op, as_unsigned(a, wrapping), as_unsigned(b, wrapping)));
+}
+
 Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
   const auto *op = e.as<Binary>();
   bool may_wrap = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul) &&
                   is_index(e.dtype()) && (e.node().data || e.dtype() == DType::i32);
-  if (!may_wrap)
+  // The value x - (x + 1) is -1, but the subtraction overflows where x + 1 wraps around.
+  if (!may_wrap || (range_of(e, bounds) && range_of(op->a, bounds) && range_of(op->b, bounds)))
     return {};
-  // The value x - (x + 1) is -1, but the subtraction overflows where x + 1 wraps around. The range of x - x is
-  // known, but no longer if it becomes unsigned arithmetic.
-  Expr a = operand(op->a), b = operand(op->b);
-  bool became_unsigned = (op->a.as<Binary>() && a.as<Cast>()) || (op->b.as<Binary>() && b.as<Cast>());
-  if (!became_unsigned && range_of(e, bounds) && range_of(op->a, bounds) && range_of(op->b, bounds))
-    return {};
-  DType dtype = e.dtype() == DType::i32 ? DType::u32 : DType::u64;
-  return cast(e.dtype(), binary(op->op, as_unsigned(a, dtype), as_unsigned(b, dtype)));
+  return defined_for_all_operands(op->op, e.dtype(), operand(op->a), operand(op->b));
 }
 
 Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
@@ -148,11 +167,7 @@ Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const 
       op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) && !is_float(op->a.dtype())) {
     if (is_plain_division(*op, bounds))
       return {};
-    auto function = std::ranges::find_if(divisions(), [&](const Function &x) {
-      return x.result == e.dtype() && x.meaning.as<Binary>()->op == op->op;
-    });
-    internal_check(function != divisions().end(), "a division of a dtype that has none");
-    return call(*function, {cast(e.dtype(), operand(op->a)), cast(e.dtype(), operand(op->b))});
+    return defined_for_all_operands(op->op, e.dtype(), operand(op->a), operand(op->b));
   }
   if (const auto *to = e.as<Cast>(); to && to->a.dtype() == DType::f32) {
     auto function =

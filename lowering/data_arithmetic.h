@@ -23,6 +23,10 @@ Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const 
 /// The same for the first of the three groups only.
 Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand);
 
+/// `a` op `b` in `dtype`, in terms that C++ defines for all values. The operation is one of `+`, `-`, `*` in
+/// i32 or i64, or a division of integers. An i32 may be an operand of an operation in i64.
+Expr defined_for_all_operands(BinaryOp op, DType dtype, const Expr &a, const Expr &b);
+
 /// The definition of a C++ function that computes floordiv or floormod of two integers of `dtype`, for all
 /// operands. `specifiers` are those of its declaration, such as "static __device__".
 std::string division_text(BinaryOp op, DType dtype, std::string_view specifiers, std::string_view name);

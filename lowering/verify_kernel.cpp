@@ -3,13 +3,12 @@
 #include "dsl/async_copy.h"
 #include "dsl/intrinsic.h"
 #include "dsl/printer.h"
-#include "dsl/simplify.h"
 #include "dsl/vector_access.h"
 #include "lowering/uniform.h"
+#include "lowering/value_ranges.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <llvm/ADT/DenseSet.h>
 #include <map>
 #include <set>
@@ -18,29 +17,17 @@ namespace nestsmith::kernel {
 
 namespace {
 
-constexpr std::int64_t i32_min = std::numeric_limits<std::int32_t>::min(),
-                       i32_max = std::numeric_limits<std::int32_t>::max();
-bool fits_i32(const Range &values) { return values.low >= i32_min && values.high <= i32_max; }
 bool is_integer(DType dtype) { return !is_float(dtype) && dtype != DType::boolean; }
 
 class Verifier {
 public:
-  Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel) {
-    for (const SizeParameter &size : kernel.sizes) {
+  Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel), values_(kernel) {
+    for (const SizeParameter &size : kernel.sizes)
       visible_.insert(size.var.get());
-      wide_[size.var] = size.size;
-    }
-    for (const ThreadIndex &index : kernel.indices) {
+    for (const ThreadIndex &index : kernel.indices)
       define(index.var);
-      if (!finished)
-        continue;
-      bounds_.set_extent(wide_.at(index.var), index.extent);
-      bounds_.set(wide_.at(index.var), index.range());
-    }
-    for (const Var &scalar : kernel.scalars) {
+    for (const Var &scalar : kernel.scalars)
       visible_.insert(scalar.get());
-      data_.insert(scalar.get());
-    }
     buffers_.insert(kernel.params.begin(), kernel.params.end());
     for (const auto *list : {&kernel.shared, &kernel.local})
       for (const Allocation &allocation : *list)
@@ -62,15 +49,6 @@ private:
       declared_.push_back(var.get());
     else
       fail("{} is declared twice", var->name);
-    if (finished_)
-      wide_[var] = make_var(var->name);
-  }
-
-  void set_range(const Var &var, std::optional<Range> values) {
-    if (var->dtype == DType::i32 && !values)
-      values = Range{i32_min, i32_max};
-    if (values)
-      bounds_.set(wide_.at(var), *values);
   }
 
   /// Declarations in `check_inside` are not visible after it.
@@ -80,34 +58,6 @@ private:
     for (; declared_.size() > outside; declared_.pop_back())
       visible_.erase(declared_.back());
   }
-
-  /// The index as computed in 64 bits, with sizes as stated.
-  Expr widened(const Expr &e) const {
-    return replace_nodes(e, [&](const Expr &node) {
-      if (const auto *imm = node.as<IntImm>(); imm && is_index(imm->dtype))
-        return int_imm(imm->value);
-      if (const auto *conversion = node.as<Cast>();
-          conversion && is_index(node.dtype()) && is_index(conversion->a.dtype()))
-        return widened(conversion->a);
-      if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
-        return wide_.count(*var) ? Expr(wide_.at(*var)) : cast(DType::i64, node);
-      const auto *made = node.as<nestsmith::Call>();
-      bool of_vectors = made && std::ranges::any_of(made->function->parameters,
-                                                    [](const Var &parameter) { return parameter->lanes > 1; });
-      if (made && !of_vectors && is_index(node.dtype()))
-        return cast(DType::i64, in_place(*made));
-      bool value = of_vectors || node.as<Load>() || node.as<Lane>() || node.as<Cast>();
-      return !value ? Expr() : is_index(node.dtype()) ? cast(DType::i64, node) : node;
-    });
-  }
-  /// The meaning of the called function on these arguments.
-  Expr in_place(const nestsmith::Call &made) const {
-    std::map<Var, Expr> arguments;
-    for (std::size_t n = 0; n < made.arguments.size(); ++n)
-      arguments[made.function->parameters[n]] = widened(made.arguments[n]);
-    return substitute(made.function->meaning, arguments);
-  }
-  std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
 
   void check(const Expr &e) {
     walk(e, [&](const Expr &node) {
@@ -123,12 +73,7 @@ private:
       if (const auto *access = node.as<Load>())
         for (const Expr &index : access->indices)
           check_width(index);
-      const auto *op = node.as<Binary>();
-      if (!finished_ || !op || !is_index(op->a.dtype()) ||
-          (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
-        return;
-      auto dividend = range(op->a), divisor = range(op->b);
-      if (!dividend || dividend->low < 0 || !divisor || divisor->low < 1)
+      if (finished_ && values_.is_other_in_cpp(node))
         fail("{} has operands that may be negative", to_string(node));
     });
   }
@@ -138,12 +83,7 @@ private:
     if (!finished_)
       return;
     walk(e, [&](const Expr &node) {
-      const auto *op = node.as<Binary>();
-      bool narrow = (op && !yields_boolean(op->op)) || node.as<Cast>();
-      if (!narrow || node.dtype() != DType::i32 || is_data(node))
-        return;
-      auto values = range(node);
-      if (!values || !fits_i32(*values))
+      if (values_.may_exceed_i32(node))
         fail("{} may not fit in 32 bits", to_string(node));
     });
   }
@@ -152,29 +92,16 @@ private:
   /// integers have their own check.
   void check_data(const Expr &node) {
     if (const auto *to = node.as<Cast>();
-        to && to->a.dtype() == DType::f32 && is_integer(to->dtype) && is_data(node))
+        to && to->a.dtype() == DType::f32 && is_integer(to->dtype) && values_.is_data(node))
       fail("{} converts data that may be out of range", to_string(node));
     const auto *op = node.as<Binary>();
-    if (!op || is_float(node.dtype()) || !is_data(node))
+    if (!op || is_float(node.dtype()))
       return;
     bool divides = op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod;
     if (divides && !is_index(node.dtype()) && as_int(op->b).value_or(0) == 0)
       fail("{} has a divisor that may be 0", to_string(node));
-    if (!is_index(node.dtype()) ||
-        (op->op != BinaryOp::add && op->op != BinaryOp::sub && op->op != BinaryOp::mul))
-      return;
-    auto values = range(node);
-    if (!values || (node.dtype() == DType::i32 && !fits_i32(*values)))
+    if (values_.may_overflow(node))
       fail("{} is signed arithmetic on data that may overflow", to_string(node));
-  }
-
-  /// Whether it depends on a value from memory, a scalar parameter or a call.
-  bool is_data(const Expr &e) const {
-    return any_node(e, [&](const Expr &node) {
-      const Var *var = node.as<Var>();
-      return node.as<Load>() || node.as<Lane>() || node.as<nestsmith::Call>() ||
-             (var && data_.contains(var->get()));
-    });
   }
 
   /// Checks that tiles do not overlap in the arena, and that alignments suffice for the vector accesses.
@@ -295,10 +222,8 @@ private:
                       if (x.var->dtype == DType::i32)
                         check_width(x.value);
                       define(x.var);
-                      if (is_data(x.value))
-                        data_.insert(x.var.get());
-                      if (finished_ && is_index(x.var->dtype))
-                        set_range(x.var, range(x.value));
+                      if (finished_)
+                        values_.define(x);
                       uniform_.declare(x);
                     },
                     [&](const Loop &x) {
@@ -311,7 +236,7 @@ private:
                       scoped([&] {
                         define(x.var);
                         if (finished_)
-                          bounds_.set_extent(wide_.at(x.var), widened(x.extent));
+                          values_.define(x);
                         check(x.body, divergent);
                       });
                     },
@@ -375,13 +300,11 @@ private:
 
   bool finished_;
   UniformValues uniform_;
-  llvm::DenseSet<const Symbol *> visible_, data_;
+  llvm::DenseSet<const Symbol *> visible_;
   std::vector<const Symbol *> declared_; ///< in order
   std::set<Buffer> buffers_;
   std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access
-  // Only used if `finished_`: before that, index widths are not decided.
-  std::map<Var, Var> wide_; ///< the 64-bit variable in `bounds_` for each variable
-  Bounds bounds_;
+  ValueRanges values_; ///< only used if `finished_`: before that, index widths are not decided
 };
 
 } // namespace

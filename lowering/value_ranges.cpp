@@ -1,0 +1,132 @@
+#include "lowering/value_ranges.h"
+
+#include "dsl/function.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+constexpr Range range_of_i32{std::numeric_limits<std::int32_t>::min(),
+                             std::numeric_limits<std::int32_t>::max()};
+
+bool is_in_i32(const std::optional<Range> &values) {
+  return values && values->low >= range_of_i32.low && values->high <= range_of_i32.high;
+}
+
+bool is_sum_or_product(const Expr &e) {
+  const auto *op = e.as<Binary>();
+  return op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul);
+}
+
+/// Whether the call is a division of two integers, which is index arithmetic if its operands are.
+bool is_division(const nestsmith::Call &made) {
+  const auto *op = made.function->meaning.as<Binary>();
+  return op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) &&
+         is_index(made.function->result);
+}
+
+/// The operands of such a call have no ranges.
+bool takes_vectors(const nestsmith::Call &made) {
+  return std::ranges::any_of(made.function->parameters,
+                             [](const Var &parameter) { return parameter->lanes > 1; });
+}
+
+} // namespace
+
+ValueRanges::ValueRanges(const Kernel &kernel) {
+  for (const SizeParameter &size : kernel.sizes)
+    wide_[size.var] = size.size;
+  for (const ThreadIndex &index : kernel.indices) {
+    add(index.var);
+    bounds_.set_extent(wide_.at(index.var), index.extent);
+    bounds_.set(wide_.at(index.var), index.range());
+  }
+  for (const Var &scalar : kernel.scalars)
+    data_.insert(scalar.get());
+}
+
+void ValueRanges::add(const Var &var) { wide_[var] = make_var(var->name); }
+
+void ValueRanges::define(const Declare &declare) {
+  add(declare.var);
+  if (is_data(declare.value))
+    data_.insert(declare.var.get());
+  if (!is_index(declare.var->dtype))
+    return;
+  auto values = range(declare.value);
+  if (declare.var->dtype == DType::i32 && !values)
+    values = range_of_i32;
+  if (values)
+    bounds_.set(wide_.at(declare.var), *values);
+}
+
+void ValueRanges::define(const Loop &loop) {
+  add(loop.var);
+  bounds_.set_extent(wide_.at(loop.var), widened(loop.extent));
+}
+
+/// The index as computed in 64 bits, with sizes as stated.
+Expr ValueRanges::widened(const Expr &e) const {
+  return replace_nodes(e, [&](const Expr &node) {
+    if (const auto *imm = node.as<IntImm>(); imm && is_index(imm->dtype))
+      return int_imm(imm->value);
+    if (const auto *conversion = node.as<Cast>();
+        conversion && is_index(node.dtype()) && is_index(conversion->a.dtype())) {
+      Expr wide = widened(conversion->a);
+      bool keeps_value = node.dtype() == DType::i64 || is_in_i32(range_of(wide, bounds_));
+      return keeps_value ? wide : cast(DType::i64, cast(DType::i32, wide));
+    }
+    if (const Var *var = node.as<Var>(); var && is_index(node.dtype()))
+      return wide_.count(*var) ? Expr(wide_.at(*var)) : cast(DType::i64, node);
+    const auto *made = node.as<nestsmith::Call>();
+    bool of_vectors = made && takes_vectors(*made);
+    if (made && !of_vectors && is_index(node.dtype()))
+      return cast(DType::i64, in_place(*made));
+    bool value = of_vectors || node.as<Load>() || node.as<Lane>() || node.as<Cast>();
+    return !value ? Expr() : is_index(node.dtype()) ? cast(DType::i64, node) : node;
+  });
+}
+
+/// The meaning of the called function on these arguments.
+Expr ValueRanges::in_place(const nestsmith::Call &made) const {
+  std::map<Var, Expr> arguments;
+  for (std::size_t n = 0; n < made.arguments.size(); ++n)
+    arguments[made.function->parameters[n]] = widened(made.arguments[n]);
+  return substitute(made.function->meaning, arguments);
+}
+
+bool ValueRanges::is_data(const Expr &e) const {
+  return any_node(e, [&](const Expr &node) {
+    const Var *var = node.as<Var>();
+    const auto *conversion = node.as<Cast>();
+    const auto *made = node.as<nestsmith::Call>();
+    return node.as<Load>() || node.as<Lane>() || (made && !is_division(*made)) ||
+           (conversion && is_index(conversion->dtype) && !is_index(conversion->a.dtype())) ||
+           (var && data_.contains(var->get()));
+  });
+}
+
+bool ValueRanges::may_exceed_i32(const Expr &e) const {
+  return e.dtype() == DType::i32 && (is_sum_or_product(e) || e.as<Cast>()) && !is_data(e) &&
+         !is_in_i32(range(e));
+}
+
+bool ValueRanges::may_overflow(const Expr &e) const {
+  if (!is_sum_or_product(e) || !is_index(e.dtype()) || !is_data(e))
+    return false;
+  auto values = range(e);
+  return !values || (e.dtype() == DType::i32 && !is_in_i32(values));
+}
+
+bool ValueRanges::is_other_in_cpp(const Expr &e) const {
+  const auto *op = e.as<Binary>();
+  if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
+    return false;
+  auto dividend = range(op->a), divisor = range(op->b);
+  return !dividend || dividend->low < 0 || !divisor || divisor->low < 1;
+}
+
+} // namespace nestsmith::kernel

@@ -1,0 +1,47 @@
+#pragma once
+/// Ranges of the values in a kernel whose indices have their widths. The pass narrow_indices chooses signed
+/// arithmetic by these ranges, and the verifier of finished kernels checks it.
+
+#include "dsl/simplify.h"
+#include "lowering/kernel.h"
+
+#include <llvm/ADT/DenseSet.h>
+#include <map>
+
+namespace nestsmith::kernel {
+
+class ValueRanges {
+public:
+  /// Knows the sizes, the indices of threads and blocks, and the scalars of the kernel.
+  explicit ValueRanges(const Kernel &kernel);
+
+  /// Introduces the variables of statements, in the order of execution.
+  void define(const Declare &declare);
+  void define(const Loop &loop);
+
+  /// The range of the value of `e`, where index arithmetic does not overflow.
+  std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
+  /// Whether `e` is a sum, difference, product or conversion in i32 of index arithmetic that is not proved to
+  /// fit. The results of other operations fit if their operands do.
+  bool may_exceed_i32(const Expr &e) const;
+  /// Whether the value may wrap around: it depends on a value from memory, on a scalar parameter, on a
+  /// conversion from another type than i32 and i64, or on a call that is no division of integers.
+  bool is_data(const Expr &e) const;
+  /// Whether `e` is a signed sum, difference or product of data that is not proved to stay in the range of its
+  /// type.
+  bool may_overflow(const Expr &e) const;
+  /// Whether `e` is a floor division or modulo of i32 or i64 whose operands are not proved to be those for
+  /// which C++ has the same result.
+  bool is_other_in_cpp(const Expr &e) const;
+
+private:
+  void add(const Var &var);
+  Expr widened(const Expr &e) const;
+  Expr in_place(const nestsmith::Call &made) const;
+
+  std::map<Var, Var> wide_; ///< the 64-bit variable in `bounds_` for each variable
+  llvm::DenseSet<const Symbol *> data_;
+  Bounds bounds_;
+};
+
+} // namespace nestsmith::kernel
