@@ -158,9 +158,9 @@ void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {
 }
 
 void check_memory(const Program &source, const Shape &shape) {
-  // Per element of a parameter: the input, a working copy, and the reference in fp64: value and magnitude, both
-  // again for a temporary.
-  constexpr double bytes_per_element = 64;
+  // Per element of a parameter: the input, a working copy, and the reference in fp64: value, magnitude and error
+  // bound, all again for a temporary and for a product.
+  constexpr double bytes_per_element = 96;
   double elements = 0;
   for (const Buffer &param : source.params) {
     double size = 1;

@@ -478,19 +478,6 @@ private:
     result.fraction_bits = std::max(result.fraction_bits, bits);
     for (double magnitude : planes_.at(block.body.buffer.get()).magnitude)
       result.largest = std::max(result.largest, std::ldexp(magnitude, bits));
-    std::int64_t operations, terms = 1;
-    bool reduces = false;
-    SharedResults<std::int64_t> counted;
-    operations = count_operations(block.body.value, counted);
-    for (const IterVar &iter : block.iters)
-      if (iter.kind == IterKind::reduction) {
-        reduces = true;
-        terms *= *as_int(iter.extent);
-      }
-    // A product of a sum takes part in at most terms - 1 additions; of the operations of the body one is
-    // the accumulating addition and the rest make the term.
-    result.additions += terms - 1;
-    result.roundings += reduces ? terms - 1 + std::max<std::int64_t>(operations - 1, 0) : operations;
   }
 
   const Program &source_;
@@ -520,17 +507,6 @@ std::int64_t extended(Scalar scalar) {
     else
       internal_error("a float among the integers");
   });
-}
-
-double error_bound(std::int64_t roundings, double magnitude) {
-  constexpr double u = 0x1p-24;
-  double mu = static_cast<double>(roundings) * u;
-  if (mu >= 1)
-    throw UserError(ExitCode::usage,
-                    fmt::format("a value of {} roundings has no error bound in f32, expected fewer than 2^24; "
-                                "make its sums and products shorter",
-                                roundings));
-  return mu / (1 - mu) * magnitude;
 }
 
 } // namespace nestsmith

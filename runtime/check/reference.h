@@ -39,13 +39,6 @@ inline constexpr int endless_fraction = 24;
 
 struct Reference {
   std::vector<ReferenceOutput> outputs; ///< one element for each written parameter, in parameter order
-  /// Number of roundings on the longest path from an input to an output. A sum of K terms in any order counts
-  /// as K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1), and every other operation
-  /// counts as 1. For alpha * A * B + beta * C, the number is K + 3.
-  std::int64_t roundings = 0;
-  /// The part of them that are additions of sums: K - 1 for a sum of K terms. A matrix unit rounds these in
-  /// another way (`roundings_of` in roundings.h).
-  std::int64_t additions = 0;
   /// The largest magnitude of any element of any stage, and of any operand of a division, in units of its last
   /// fraction bit. If it is below 2^24, the program computes exact results in single precision for integer
   /// inputs.
@@ -81,9 +74,5 @@ Reference reference(const Program &source, std::span<const Array> arrays, std::s
 
 /// The value of an integer or boolean scalar, extended to 64 bits.
 std::int64_t extended(Scalar scalar);
-
-/// The bound gamma_m * magnitude with m roundings, gamma_m = m*u / (1 - m*u), u = 2^-24 (Higham, Lemma 3.1).
-/// Throws UserError (usage) if m is so large that the bound does not exist.
-double error_bound(std::int64_t roundings, double magnitude);
 
 } // namespace nestsmith

@@ -37,20 +37,6 @@ int FractionBits::bits_of(const Expr &e) {
   return is_float(e.dtype()) ? std::min(bits, endless_fraction) : 0;
 }
 
-std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counted) {
-  return counted(e, [&] {
-    std::int64_t operations = 0;
-    // Both the reference and the kernel round, from values that may differ: two units in the last place.
-    if (const auto *cast = e.as<Cast>();
-        cast && is_narrow(cast->dtype) && is_float(cast->dtype) && !is_given(cast->a))
-      operations = 2 << (cast->dtype == DType::bf16 ? 16 : 13);
-    if (e.as<Binary>() && is_float(e.dtype()))
-      operations = 1;
-    for_each_child(e, [&](const Expr &child) { operations += count_operations(child, counted); });
-    return std::min(operations, std::int64_t{1} << 40);
-  });
-}
-
 std::int64_t rounding_scale(const kernel::Plan &plan) {
   std::int64_t scale = 1;
   for (const kernel::Kernel &kernel : plan.kernels)
@@ -60,10 +46,6 @@ std::int64_t rounding_scale(const kernel::Plan &plan) {
           scale = std::max(scale, call->intrinsic.get().rounding_scale);
       });
   return scale;
-}
-
-std::int64_t roundings_of(const Reference &reference, std::int64_t scale) {
-  return scale == 1 ? reference.roundings : reference.roundings + (scale - 1) * (reference.additions + 3);
 }
 
 } // namespace nestsmith

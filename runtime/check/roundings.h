@@ -31,16 +31,7 @@ private:
   SharedResults<int> known_;
 };
 
-/// The operations that round on all ways from the operands to the value: a shared node is on several. At most
-/// 2^40, which is far more than any error bound allows.
-std::int64_t count_operations(const Expr &e, SharedResults<std::int64_t> &counted);
-
-struct Reference;
-
 /// The largest `Intrinsic::rounding_scale` of the plan's calls, and at least 1.
 std::int64_t rounding_scale(const kernel::Plan &plan);
-/// The roundings of a kernel whose sums round `scale` times for each addition. A call that sums fewer terms
-/// than its extent still rounds as one with two more terms.
-std::int64_t roundings_of(const Reference &reference, std::int64_t scale);
 
 } // namespace nestsmith

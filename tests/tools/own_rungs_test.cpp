@@ -104,5 +104,43 @@ TEST(OwnRungs, TracesOfOwnWorkloadsReplay) {
   EXPECT_EQ(run.code, 0) << run.out << run.err;
 }
 
+/// y = 1 / (x/10 - x/10), of which no element has an error bound.
+Schedule unbounded(const Shape &shape, DType, const Target &target) {
+  Workload w("unbounded");
+  Tensor x = w.placeholder("x", {shape[0]});
+  Tensor y = w.compute("y", {shape[0]}, {"i"},
+                       [&](Expr i) -> Definition { return 1.0F / (x(i) * 0.1F - x(i) * 0.1F); });
+  Schedule s(w.output({y}), target);
+  s.bind(s.loops(s.block("y"))[0], Axis::thread_x);
+  return s;
+}
+
+TEST(OwnRungs, AreUnknownIfNoElementIsCompared) {
+  const std::vector<Rung> own = {{"", "unbounded", "", unbounded, {1}, {8}}};
+  Called run = call({"run", "--device", "sim"}, own);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_TRUE(contains(run.out, "UNKNOWN")) << run.out;
+  EXPECT_FALSE(contains(run.out, "PASSED"));
+  EXPECT_TRUE(contains(run.out, "y: not compared; no run compared every element")) << run.out;
+  Called check = call({"check", "unbounded", "--device", "sim"}, own);
+  EXPECT_EQ(check.code, 1);
+  EXPECT_TRUE(contains(check.out, "? floating point            compared no element")) << check.out;
+  Called json = call({"check", "unbounded", "--device", "sim", "--json"}, own);
+  EXPECT_EQ(json.code, 1);
+  EXPECT_TRUE(contains(json.out, "\"outcome\": \"not compared\"")) << json.out;
+  EXPECT_TRUE(contains(json.out, "\"compared\": 0")) << json.out;
+  Called steps = call({"check", "unbounded", "--each-step", "--shape", "8"}, own);
+  EXPECT_EQ(steps.code, 1) << steps.out;
+  EXPECT_TRUE(contains(steps.out, "no step is wrong where it was compared, but y: not compared")) << steps.out;
+}
+
+TEST(OwnRungs, AreToldWhatWasCompared) {
+  Called check = call({"check", "axpy", "--device", "sim"});
+  EXPECT_TRUE(contains(check.out, "compared in full          every element of Y: floating point")) << check.out;
+  Called json = call({"run", "axpy", "--device", "sim", "--json"});
+  EXPECT_TRUE(contains(json.out, "\"outputs\":[{\"output\":\"Y\",\"elements\":1000,\"compared\":1000"))
+      << json.out;
+}
+
 } // namespace
 } // namespace nestsmith

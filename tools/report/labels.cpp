@@ -66,6 +66,7 @@ constexpr std::array labels = {
     Words{Label::links, "Lines that belong together: {}", "서로 대응하는 줄: {}"},
     Words{Label::refused, "Refused", "거부됨"},
     Words{Label::wrong, "Wrong result", "잘못된 결과"},
+    Words{Label::not_compared, "Result not compared in full", "전부 비교하지 못한 결과"},
     Words{Label::made_by, "Made by nestsmith report.", "nestsmith report로 만든 문서입니다."},
     Words{Label::site_title, "The tutorials", "튜토리얼"},
     Words{Label::rungs_from_to, "Rungs: {}", "rung: {}"},

@@ -55,6 +55,7 @@ enum class Label : std::uint8_t {
   links,
   refused,
   wrong,
+  not_compared,
   made_by,
   site_title,
   rungs_from_to,

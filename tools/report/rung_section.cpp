@@ -27,7 +27,8 @@ Html trouble(const PageRung &rung, Language language) {
       parts += code_block(failure.details);
   }
   if (std::vector<std::string> messages = rung.climbed.check.messages(); !messages.empty()) {
-    parts += element("h3", {say(Label::wrong, language)});
+    bool unknown = rung.climbed.check.outcome() == CheckOutcome::not_compared;
+    parts += element("h3", {say(unknown ? Label::not_compared : Label::wrong, language)});
     for (const std::string &message : messages)
       parts += prose("p", message, language);
   }

@@ -92,10 +92,9 @@ WrongKernel reads_c_always() {
 WrongKernel rounds_ties_away() {
   Workload w("narrow");
   Tensor x = w.placeholder("X", {100});
-  Program program = w.output(
-      {w.compute("Y", {100}, {"i"}, [&](Expr i) -> Definition { return cast(DType::bf16, x(i)); })});
-  return {"a tie is rounded away from 0", program,
-          [](std::vector<Array> &arrays, const std::vector<Scalar> &) {
+  Program program =
+      w.output({w.compute("Y", {100}, {"i"}, [&](Expr i) -> Definition { return cast(DType::bf16, x(i)); })});
+  return {"a tie is rounded away from 0", program, [](std::vector<Array> &arrays, const std::vector<Scalar> &) {
             for (std::int64_t n = 0; n < 100; ++n)
               arrays[1].set(n, {DType::bf16, (arrays[0].at(n).bits + 0x8000) >> 16});
           }};

@@ -3,9 +3,11 @@
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
+#include "runtime/check/error_analysis.h"
 #include "runtime/check/reference.h"
 #include "runtime/check/sim_executor.h"
 
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -67,14 +69,18 @@ TEST(SharedValues, SumsOfFloatsAreWithinTheirBound) {
 }
 
 TEST(SharedValues, RoundingsCountOnAllWays) {
-  auto roundings = [](int times) {
-    Schedule s = elementwise(DType::f32, [=](const Tensor &x, Expr i) { return squared(x(i), times); });
+  auto relative_bound = [](int times) {
+    Schedule s = elementwise(DType::f32, [=](const Tensor &x, Expr i) { return squared(x(i) + 2.5F, times); });
     Inputs in = make_inputs(s.source(), CheckRun::random, 1);
-    return reference(s.source(), in.arrays, in.scalars).roundings;
+    ReferenceOutput y = reference(s.source(), in.arrays, in.scalars).outputs[0];
+    return y.error_at(0) < no_bound ? y.error_at(0) / y.value[0] : no_bound;
   };
-  EXPECT_EQ(roundings(3), 7);
-  EXPECT_EQ(roundings(14), (1 << 14) - 1) << "each error of an operand counts as often as it is one";
-  EXPECT_GE(roundings(60), std::int64_t{1} << 40);
+  for (int times : {0, 1, 3, 5}) { // each error of an operand counts as often as it is one
+    double ways = std::exp2(times);
+    EXPECT_GE(relative_bound(times), 0.9 * (2 * ways - 1) * 0x1p-24) << times;
+    EXPECT_LE(relative_bound(times), 1.1 * (2 * ways - 1) * 0x1p-24) << times;
+  }
+  EXPECT_EQ(relative_bound(60), no_bound);
 }
 
 TEST(SharedValues, AreRightBehindConditions) {

@@ -153,9 +153,10 @@ TEST(VerdictOfACheck, ComparesConditionsOfExactNumbersBitForBit) {
       return select(x > float_imm(limit), constant(DType::i32, 1), constant(DType::i32, 0));
     });
   };
-  CheckResult right = check_as(above(0), above(0));
+  CheckResult right = check_as(above(0), above(0), {.infinite = true});
   EXPECT_TRUE(right.passed) << all_messages(right);
   EXPECT_TRUE(right.skipped.empty());
+  EXPECT_EQ(right.runs.size(), 4U);
   ASSERT_NE(right.find(CheckRun::random), nullptr);
   EXPECT_TRUE(right.find(CheckRun::random)->exact);
   for (double limit : {-0.75, -0.25, 0.25, 0.99})
@@ -179,6 +180,21 @@ TEST(VerdictOfACheck, DoesNotHoldForAConditionThatRoundingsDecide) {
     return select(x * 0.1F * 3.0F > x * 0.3F, constant(DType::i32, 1), constant(DType::i32, 0));
   });
   EXPECT_EQ(check_as(program, program).outcome(), CheckOutcome::not_compared);
+}
+
+/// A run whose inputs are not possible is listed, and the others are made.
+TEST(VerdictOfACheck, ListsARunWhoseInputsWouldBeOutOfBounds) {
+  Workload w("lookup");
+  Tensor x = w.placeholder("X", {30}), p = w.placeholder("P", {10});
+  Program program = w.output({w.compute("Y", {10}, {"i"}, [&](Expr i) -> Definition {
+    return x(cast(DType::i64, cast(DType::i32, p(i))) + 8);
+  })});
+  CheckResult result = check_as(program, program, {.infinite = true});
+  EXPECT_TRUE(result.passed) << all_messages(result);
+  ASSERT_EQ(result.skipped.size(), 2U);
+  EXPECT_EQ(result.skipped[0].label, "infinities, 1 of 2");
+  EXPECT_THAT(result.skipped[0].why,
+              HasSubstr("not possible with these inputs: the computation reads X out of"));
 }
 
 /// Rounding is allowed in the runs with infinities too.
@@ -252,6 +268,32 @@ TEST(VerdictOfACheck, FindsAWrongRoundingMode) {
       EXPECT_FALSE(result.find(CheckRun::ties)->passed) << name(type) << away;
       EXPECT_TRUE(result.find(CheckRun::integers)->passed);
     }
+  }
+}
+
+/// Storage in narrow types, and numbers that are computed from integers.
+TEST(VerdictOfACheck, ComparesNarrowAndMixedTypesInFull) {
+  for (DType type : {DType::f16, DType::bf16, DType::f32, DType::i32}) {
+    SCOPED_TRACE(name(type));
+    auto shares = [&](double factor, bool loses_term) {
+      Workload w("shares");
+      Tensor x = w.placeholder("x", {4, 17}, type);
+      Reduce k = reduce_axis("k", 17);
+      auto element = [&](const Expr &i, const Expr &j) { return cast(DType::f32, x(i, j)); };
+      Tensor s = w.compute("s", {4}, {"i"}, [&](Expr i) {
+        Expr square = element(i, k) * element(i, k);
+        return sum(loses_term ? select(k < 16, square, Expr(0.0F)) : square, k);
+      });
+      return w.output({w.compute("y", {4, 17}, {"i", "j"}, [&](Expr i, Expr j) {
+        return cast(type == DType::i32 ? DType::f32 : type, element(i, j) / s(i) * float_imm(factor));
+      })});
+    };
+    Program right = shares(1, false);
+    CheckResult result = check_as(right, right, {.infinite = true});
+    EXPECT_TRUE(result.passed) << all_messages(result);
+    EXPECT_EQ(result.outputs[0].run, "floating point");
+    EXPECT_FALSE(check_as(right, shares(1.01, false)).find(CheckRun::random)->passed);
+    EXPECT_FALSE(check_as(right, shares(1, true)).passed);
   }
 }
 

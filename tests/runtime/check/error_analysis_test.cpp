@@ -1,0 +1,112 @@
+/// The bounds of single operations hold, are not much larger than the errors, and are 0 where nothing rounds.
+#include "runtime/check/error_analysis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace nestsmith {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A number, and its value in a kernel.
+struct Pair {
+  Bounded exact;
+  float rounded = 0;
+};
+
+Pair draw(std::mt19937 &random) {
+  std::uniform_real_distribution<double> number(-4, 4);
+  double value = number(random);
+  auto rounded = static_cast<float>(value * (1 + number(random) * 1e-7));
+  return {{value, std::abs(value - rounded)}, rounded};
+}
+
+TEST(ErrorAnalysis, BoundsTheErrorOfEachOperation) {
+  std::mt19937 random(1);
+  double most = 0;
+  auto expect = [&](Bounded bounded, float kernel) {
+    double error = std::abs(bounded.value - kernel);
+    EXPECT_LE(error, bounded.error) << bounded.value;
+    most = std::max(most, error / bounded.error);
+  };
+  for (int n = 0; n < 10000; ++n) {
+    Pair a = draw(random), b = draw(random), c = draw(random);
+    expect(add(a.exact, b.exact), a.rounded + b.rounded);
+    expect(subtract(a.exact, b.exact), a.rounded - b.rounded);
+    expect(multiply(a.exact, b.exact), a.rounded * b.rounded);
+    expect(divide(a.exact, b.exact), a.rounded / b.rounded);
+    expect(minimum(a.exact, b.exact), std::fmin(a.rounded, b.rounded));
+    expect(maximum(a.exact, b.exact), std::fmax(a.rounded, b.rounded));
+    expect(add(multiply(a.exact, b.exact), c.exact), std::fma(a.rounded, b.rounded, c.rounded));
+    expect(floor_divide(a.exact, b.exact), std::floor(a.rounded / b.rounded));
+  }
+  EXPECT_GT(most, 0.5);
+}
+
+TEST(ErrorAnalysis, IsExactWhereNothingRounds) {
+  EXPECT_EQ(add({3, 0}, {0.5, 0}).error, 0);
+  EXPECT_EQ(multiply({3, 0}, {0.5, 0}).error, 0);
+  EXPECT_EQ(divide({3, 0}, {4, 0}).error, 0);
+  EXPECT_GT(divide({1, 0}, {3, 0}).error, 0);
+  EXPECT_GT(add({0x1p24, 0}, {1, 0}).error, 0);
+  EXPECT_EQ(divide({1, 0}, {0, 0}).error, 0);
+  EXPECT_EQ(add({infinity, 0}, {1, 0.1}).error, 0);
+  EXPECT_EQ(multiply({infinity, 0}, {1, 0.1}).error, 0);
+}
+
+TEST(ErrorAnalysis, HasNoBoundWhereAnyResultIsPossible) {
+  EXPECT_EQ(divide({1, 0}, {0.5, 0.5}).error, no_bound);
+  EXPECT_EQ(divide({0, 0.1}, {0, 0}).error, no_bound);
+  EXPECT_EQ(multiply({infinity, 0}, {0.1, 0.2}).error, no_bound);
+  EXPECT_EQ(multiply({3e38, 0}, {2, 0}).error, no_bound);
+  EXPECT_EQ(add({1, no_bound}, {2, 0}).error, no_bound);
+  EXPECT_FALSE(comparable({1, 0.5}, {1.4, 0}));
+  EXPECT_TRUE(comparable({1, 0.5}, {1.6, 0}));
+  EXPECT_EQ(either({1, 0}, {3, 0.5}).error, 2.5);
+}
+
+/// In any order, with terms of any size.
+TEST(ErrorAnalysis, BoundsASumInAnyOrder) {
+  std::mt19937 random(2);
+  for (std::size_t terms : {1, 2, 7, 100}) {
+    std::vector<Pair> numbers(terms);
+    for (Pair &number : numbers)
+      number = draw(random);
+    SumOfBounded sum(1);
+    for (const Pair &number : numbers)
+      sum.add(number.exact);
+    Bounded bounded = sum.result(static_cast<std::int64_t>(terms));
+    for (int order = 0; order < 100; ++order) {
+      std::shuffle(numbers.begin(), numbers.end(), random);
+      float kernel = 0;
+      for (const Pair &number : numbers)
+        kernel += number.rounded;
+      EXPECT_LE(std::abs(kernel - bounded.value), bounded.error) << terms;
+    }
+  }
+}
+
+TEST(ErrorAnalysis, KnowsWhichSumsAreExact) {
+  auto error_of = [](const std::vector<double> &terms) {
+    SumOfBounded sum(3);
+    for (double term : terms)
+      sum.add({term, 0});
+    return sum.result(std::ssize(terms)).error;
+  };
+  EXPECT_EQ(error_of({}), 0);
+  EXPECT_EQ(error_of({0.1F}), 0);
+  EXPECT_EQ(error_of({0.1F, 0, 0, 0}), 0);
+  EXPECT_EQ(error_of({0x1p23, 0x1p23 - 1, 1}), 0);
+  EXPECT_GT(error_of({0x1p24, 1}), 0);
+  EXPECT_GT(error_of({0.1F, 3}), 0);
+  EXPECT_EQ(last_bit(24), 3);
+  EXPECT_EQ(last_bit(-0.75), -2);
+}
+
+} // namespace
+} // namespace nestsmith
