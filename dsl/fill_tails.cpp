@@ -82,6 +82,27 @@ private:
     return access && !access->mask.exists() && access->buffer->scope == Scope::global;
   }
 
+  /// Whether the index is inside the dimension of this extent for all values of the block's axes. An axis whose
+  /// guard is dropped indexes padded dimensions only, so the extents of the axes apply.
+  static bool always_inside(const Block &block, const Expr &index, const Expr &extent) {
+    Bounds axes;
+    for (const IterVar &iter : block.iters)
+      axes.set_extent(iter.var, iter.extent);
+    return proves(Expr(0) <= index, axes) && proves(index < extent, axes);
+  }
+
+  /// Whether a load may need the guard of the axis because its mask uses the axis. A mask such as k <= i bounds
+  /// k by the extent of i only together with the guard of i. A parameter whose indices are inside of its shape
+  /// needs no mask. What is written of a temporary may follow from the mask.
+  static bool mask_needs_guard(const Block &block, const Load &access, const IterVar &iter) {
+    if (!iter.guarded || !access.mask.exists() || !uses(access.mask, iter.var))
+      return false;
+    bool inside = access.buffer->scope == Scope::global;
+    for (std::size_t d = 0; d < access.indices.size(); ++d)
+      inside = inside && always_inside(block, access.indices[d], access.buffer->shape[d]);
+    return !inside;
+  }
+
   /// Whether the block may load without the guard of this axis: every load exists and has been written. Each
   /// load that the axis indexes exists up to `extent` and, unless `end` is null, is 0 from `end` on. A buffer
   /// that is longer than `end` has elements of its source there.
@@ -89,7 +110,7 @@ private:
     for (const Load *access : loads_of(block)) {
       if (access->buffer == block.body.buffer)
         continue;
-      if (iter.guarded && written_under_guard(access->buffer, iter))
+      if ((iter.guarded && written_under_guard(access->buffer, iter)) || mask_needs_guard(block, *access, iter))
         return false;
       for (std::size_t d = 0; d < access->indices.size(); ++d) {
         if (!uses(access->indices[d], iter.var))

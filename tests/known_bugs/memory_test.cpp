@@ -186,5 +186,33 @@ TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
   EXPECT_GT(tried, 40);
 }
 
+/// A mask may bound an index only together with the end of an axis: past it, a tile must not load.
+TEST(KnownBugs, MasksThatBoundAnIndexOnlyTogetherWithATail) {
+  for (std::int64_t n : {1, 16, 17})
+    for (bool cached : {false, true})
+      for (bool partitioned : {false, true}) {
+        Workload w("causal");
+        Tensor x = w.placeholder("X", {n, n}), v = w.placeholder("V", {n + 16});
+        Reduce k = reduce_axis("k", n + 16);
+        Tensor y = w.compute("Y", {n, n}, {"i", "j"},
+                             [&](Expr i, Expr j) { return sum(x.where(k <= i, k, j) * v(k), k); });
+        Schedule s(w.output({y}));
+        auto Y = s.block("Y"), copy = s.cache_write(Y, Scope::local);
+        auto t = s.tile(s.loops(Y)[0], s.loops(Y)[1], {8, 16});
+        s.reverse_compute_at(copy, t[3]);
+        if (cached) {
+          auto k_outer = s.split(s.loops(Y).back(), {infer, 8})[0];
+          s.compute_at(s.cache_read(Y, "V", Scope::local), k_outer);
+        }
+        s.bind(t[0], Axis::block_y);
+        s.bind(t[1], Axis::block_x);
+        if (partitioned && n > 16)
+          s.partition(t[1]);
+        s.bind(t[2], Axis::thread_y);
+        s.bind(t[3], Axis::thread_x);
+        expect_right(s);
+      }
+}
+
 } // namespace
 } // namespace nestsmith

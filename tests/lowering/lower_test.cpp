@@ -6,6 +6,7 @@
 #include "lowering/unit.h"
 #include "tests/dsl/support.h"
 
+#include <functional>
 #include <gtest/gtest.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -197,6 +198,66 @@ TEST(Tails, OfASumKeepTheirGuardWhereItsInputIsGuardedToo) {
         "block Y_init(i = i_outer*4 + i_inner, j = j_outer*2 + j_inner) where i < 5:\n",
         "block Y(i = i_outer*4 + i_inner, j = j_outer*2 + j_inner, sum k = k) where i < 5:\n"})
     EXPECT_TRUE(contains(print(program), block)) << block << print(program);
+}
+
+/// Y[i] = the sum of `value(X, i, k)`, in registers, by 16 threads a block.
+Schedule masked_sums(std::int64_t n, std::int64_t length, std::int64_t terms,
+                     const std::function<Expr(const Tensor &, Expr, Expr)> &value) {
+  Workload w("masked");
+  Tensor x = w.placeholder("X", {length}, DType::u32);
+  Reduce k = reduce_axis("k", terms);
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) { return sum(value(x, i, k), k); });
+  Schedule s(w.output({y}));
+  auto Y = s.block("Y"), copy = s.cache_write(Y, Scope::local);
+  auto [block, thread] = s.split(s.loops(Y)[0], {infer, 16});
+  s.reverse_compute_at(copy, thread);
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  return s;
+}
+
+/// k <= i < n: without the guard of i, k would be bounded by the end of the tile.
+TEST(Tails, OfAnAxisInAMaskKeepTheirGuard) {
+  for (std::int64_t n : {1, 5, 16, 17, 31, 37})
+    for (int form = 0; form < 5; ++form) {
+      Schedule s = masked_sums(n, n, n + 16, [&](const Tensor &x, Expr i, Expr k) {
+        return form == 0   ? x.where(k <= i, k)
+               : form == 1 ? x.where(equal(k, i), k)
+               : form == 2 ? x.where(k <= i && 3 <= k, k - 3)
+               : form == 3 ? x.where(!(i < k), k) + x.where(k <= i, i - k)
+                           : x.where(x.where(k <= i, k) < 7 && k <= i, k);
+      });
+      Program program = lowered_to(s, fill_tails);
+      EXPECT_EQ(test::difference(program, test::results_of(s.source())), std::nullopt) << print(program);
+    }
+}
+
+TEST(Tails, OfAnAxisInAMaskAreFilledIfTheMaskBoundsNoIndex) {
+  auto text = [](std::int64_t length) {
+    return kernel::print(
+        lower(masked_sums(37, length, 64, [](const Tensor &x, Expr i, Expr k) { return x.where(k <= i, k); })));
+  };
+  EXPECT_TRUE(contains(text(64), "if i < 37:  # tail of i\n    Y[i] =")) << text(64);
+  EXPECT_FALSE(contains(text(63), "if i < 37:  # tail of i\n    Y[i] =")) << text(63);
+}
+
+/// T is written for k <= i < 5 only, because its reader needs no more.
+TEST(Tails, OfAnAxisInTheMaskOfATemporaryKeepTheirGuard) {
+  for (std::int64_t n : {1, 5, 7, 8, 9}) {
+    Workload w("masked");
+    Tensor x = w.placeholder("X", {64}, DType::u32);
+    Tensor t = w.compute("T", {64}, {"t"}, [&](Expr i) { return x(i) + 1; });
+    Reduce k = reduce_axis("k", 64);
+    Tensor y = w.compute("Y", {3, n}, {"b", "i"}, [&](Expr, Expr i) { return sum(t.where(k <= i, k), k); });
+    Schedule s(w.output({y}));
+    auto Y = s.block("Y"), T = s.block("T"), copy = s.cache_write(Y, Scope::local);
+    s.set_scope(T, Scope::local);
+    s.compute_at(T, s.loops(Y)[0]);
+    auto inner = s.split(s.loops(Y)[1], {infer, 8});
+    s.reverse_compute_at(copy, inner[1]);
+    Program program = lowered_to(s, fill_tails);
+    EXPECT_EQ(test::difference(program, test::results_of(s.source())), std::nullopt) << print(program);
+  }
 }
 
 TEST(Barriers, AreTwoATile) {
