@@ -284,8 +284,8 @@ namespace {
 /// `index_[axis]`.
 class Races {
 public:
-  Races(const Stmt &nest, const std::vector<const Block *> &blocks)
-      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(blocks), last_(find_last_block(nest)) {
+  Races(const Stmt &nest, std::vector<const Block *> blocks)
+      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(std::move(blocks)), last_(find_last_block(nest)) {
     walk(nest, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
         axis_of_[loop->var] = *loop->axis();
@@ -301,21 +301,28 @@ public:
   /// An axis on which blocks n and m may race: conflicting accesses may have different indices on this axis,
   /// and no barrier orders them. None if there is no such axis.
   std::optional<Axis> racing_axis(std::size_t n, std::size_t m, const Buffer &buffer) const {
-    std::vector<ParameterAccess> a = in_kernel(*blocks_[n], buffer), b = in_kernel(*blocks_[m], buffer);
+    for (Axis axis : differing_axes(*blocks_[n], *blocks_[m], buffer, {}))
+      if (!is_ordered_by_arrival(n, m, buffer, axis) && !(is_thread(axis) && barrier_between(n, m, buffer)))
+        return axis;
+    return std::nullopt;
+  }
+
+  /// The axes on which the blocks may access one element with different indices.
+  std::vector<Axis> differing_axes(const Block &first, const Block &second, const Buffer &buffer,
+                                   const std::vector<Var> &fixed) const {
+    std::vector<ParameterAccess> a = in_kernel(first, buffer), b = in_kernel(second, buffer);
     std::vector<Var> all;
     for (const auto &[axis, var] : index_)
       all.push_back(var);
-    auto same = [&](const Var &var) {
-      return all_conflicts(a, b, [&](const ParameterAccess &x, const ParameterAccess &y) {
-        // It is enough if the element determines this index, alone or together with all other indices.
-        return determined(x, y, buffer, {var}, bounds_) || determined(x, y, buffer, all, bounds_);
-      });
-    };
+    std::vector<Axis> differing;
     for (const auto &[axis, var] : index_)
-      if (!is_ordered_by_arrival(n, m, buffer, axis) && !same(var) &&
-          !(is_thread(axis) && barrier_between(n, m, buffer)))
-        return axis;
-    return std::nullopt;
+      if (!all_conflicts(a, b, [&, index = var](const ParameterAccess &x, const ParameterAccess &y) {
+            // It is enough if the element determines this index, alone or together with all other indices.
+            return determined(x, y, buffer, {index}, bounds_, fixed) ||
+                   determined(x, y, buffer, all, bounds_, fixed);
+          }))
+        differing.push_back(axis);
+    return differing;
   }
 
 private:
@@ -373,9 +380,9 @@ private:
 
   const Stmt &nest_;
   Bounds bounds_;
-  const std::vector<const Block *> &blocks_; ///< of the nest
-  std::map<Var, Axis> axis_of_;              ///< of bound loops
-  std::map<Axis, Var> index_;                ///< of axes with more than one index
+  std::vector<const Block *> blocks_; ///< of the nest
+  std::map<Var, Axis> axis_of_;       ///< of bound loops
+  std::map<Axis, Var> index_;         ///< of axes with more than one index
   std::optional<LastBlock> last_;
 };
 
@@ -403,6 +410,14 @@ std::optional<Race> unordered_accesses(const Stmt &nest) {
         if (auto axis = races->racing_axis(n, m, buffer))
           return Race{blocks[n]->id, blocks[m]->id, buffer, *axis};
       }
+  return std::nullopt;
+}
+
+std::optional<Axis> axis_of_other_thread(const Stmt &nest, const Block &a, const Block &b, const Buffer &buffer,
+                                         const std::vector<Var> &fixed) {
+  for (Axis axis : Races(nest, {}).differing_axes(a, b, buffer, fixed))
+    if (buffer->scope != Scope::shared || is_thread(axis))
+      return axis;
   return std::nullopt;
 }
 

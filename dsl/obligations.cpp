@@ -3,6 +3,7 @@
 #include "dsl/allocation.h"
 #include "dsl/async_copy.h"
 #include "dsl/between_nests.h"
+#include "dsl/dependence.h"
 #include "dsl/fill_tails.h"
 #include "dsl/fragment_rules.h"
 #include "dsl/last_block.h"
@@ -275,11 +276,9 @@ private:
     const Buffer &buffer = block.body.buffer;
     if (in_registers(buffer->scope))
       return;
-    std::set<Var> fixed; // iterations of these never use one copy at the same time
-    if (buffer->scope == Scope::shared)
-      for (const For *loop : placements_.of(buffer).loops)
-        if (!loop->axis() || !is_thread(*loop->axis()))
-          fixed.insert(loop->var);
+    std::set<Var> fixed;
+    for (const Var &loop : lasting_loops(buffer))
+      fixed.insert(loop);
     std::vector<Expr> known = known_of_element(block);
     Bounds executed = bounds_of_executed(block);
     for (auto [axis, loop] : sharing_loops(block)) {
@@ -306,7 +305,7 @@ private:
     for (const Block *block : blocks_of(program_.body)) {
       const Buffer &buffer = block->body.buffer;
       auto [init, first] = inits.try_emplace(buffer, block);
-      if (first || in_registers(buffer->scope) || owners(*init->second) == owners(*block))
+      if (first || in_registers(buffer->scope) || same_owners(*init->second, *block))
         continue;
       owe(block->id->name,
           fmt::format("the blocks {} and {} write the elements of {} ({} memory) from different threads, which "
@@ -316,35 +315,50 @@ private:
     }
   }
 
-  /// Describes as text which thread writes which element. The text contains the terms of the indices that
-  /// depend on threads, with each bound loop named after its axis.
+  /// Whether both blocks write each element in the same thread. `check_writer` shows that the element and the
+  /// guards of a block determine its thread. So it is enough that both blocks have the same element and guards
+  /// as functions of their loops. Otherwise the element alone must determine the thread.
+  bool same_owners(const Block &init, const Block &update) {
+    return owners(init) == owners(update) ||
+           !axis_of_other_thread(program_.body, init, update, update.body.buffer,
+                                 lasting_loops(update.body.buffer));
+  }
+
+  /// The serial loops around the placement of a shared buffer: their iterations never use one copy at the same
+  /// time.
+  std::vector<Var> lasting_loops(const Buffer &buffer) {
+    std::vector<Var> loops;
+    if (buffer->scope == Scope::shared)
+      for (const For *loop : placements_.of(buffer).loops)
+        if (!loop->axis() || !is_thread(*loop->axis()))
+          loops.push_back(loop->var);
+    return loops;
+  }
+
+  /// Describes as text which thread writes which element: the element and the guards that select threads. A
+  /// bound loop has the name of its axis, and a serial loop a number and its extent, in the order of their
+  /// uses.
   std::string owners(const Block &block) const {
-    std::vector<Expr> element = written_element(block);
+    std::vector<Expr> parts = written_element(block);
+    std::size_t indices = parts.size();
+    for (const IterVar &iter : block.iters)
+      if (iter.guarded && !iter.is_summed() &&
+          std::ranges::none_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); }))
+        parts.insert(parts.end(), {iter.binding, iter.extent});
     std::map<Var, Expr> names;
-    std::set<Var> bound;
-    for (const For *loop : loops_of(path_to(program_.body, block.id))) {
-      if (std::none_of(element.begin(), element.end(), [&](const Expr &e) { return uses(e, loop->var); }))
-        continue;
-      if (loop->axis())
-        bound.insert(names.emplace(loop->var, make_var(std::string(name(*loop->axis())))).first->first);
-      else
-        names.emplace(loop->var, make_var(fmt::format("serial {}", names.size())));
-    }
+    for (const Expr &part : parts)
+      walk(part, [&](const Expr &node) {
+        const Var *var = node.as<Var>();
+        const For *loop = var && !names.contains(*var) ? find_loop(program_.body, *var) : nullptr;
+        if (loop && loop->axis())
+          names.emplace(*var, make_var(std::string(name(*loop->axis()))));
+        else if (loop)
+          names.emplace(*var, make_var(fmt::format("serial {} < {}", names.size(), to_string(loop->extent))));
+      });
     std::string text;
-    for (const Expr &index : element) {
-      for (const Term &term : linearize(index, bounds_).terms) {
-        const Expr &base = term.digit.base;
-        if (std::none_of(bound.begin(), bound.end(), [&](const Var &var) { return uses(base, var); }))
-          continue;
-        Digit digit = term.digit;
-        digit.base = substitute(base, [&](const Var &var) { // sizes stay as they are
-          auto named = names.find(var);
-          return named == names.end() ? Expr() : named->second;
-        });
-        text += fmt::format("{}*({}) + ", term.coefficient, to_string(to_expr(Linear{{{1, digit}}, 0})));
-      }
-      text += "; ";
-    }
+    for (std::size_t n = 0; n < parts.size(); ++n)
+      text += fmt::format("{}{}", to_string(substitute(simplify(parts[n], bounds_), names)),
+                          n < indices ? "; " : " guarded; ");
     return text;
   }
 

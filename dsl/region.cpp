@@ -460,6 +460,17 @@ bool complete(const Expr &base, std::vector<Digit> digits, const Bounds &bounds)
   return range && range->low >= 0 && range->high < next;
 }
 
+/// The greatest m for which the known digits of a base determine `base % m`.
+std::int64_t known_modulus(std::vector<Digit> digits) {
+  std::sort(digits.begin(), digits.end(), [](const Digit &a, const Digit &b) { return a.div < b.div; });
+  std::int64_t known = 1;
+  for (const Digit &digit : digits)
+    if (std::int64_t next = 0;
+        digit.div == known && digit.mod != 0 && !__builtin_mul_overflow(known, digit.mod, &next))
+      known = next;
+  return known;
+}
+
 constexpr std::size_t most_sums = 32; ///< of known values; each that is taken apart may add others
 
 /// A sum and a remainder are known. If the sum contains the quotient, the result is a known sum without it:
@@ -481,6 +492,7 @@ bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
   std::vector<Linear> sums;
   std::vector<Digit> known;
   std::vector<Expr> bases;
+  std::vector<Digit> remainders; // taken apart
   auto add = [&](Linear sum) {
     for (Digit &digit : separate(sum, fixed, bounds))
       known.push_back(std::move(digit));
@@ -499,8 +511,18 @@ bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
     std::vector<Digit> own;
     std::copy_if(known.begin(), known.end(), std::back_inserter(own),
                  [&](const Digit &digit) { return same(digit.base, base); });
-    if (!complete(base, std::move(own), bounds))
+    if (!complete(base, own, bounds)) {
+      // The remainder of a sum may be a sum of other digits: (256*b + t) % 50176 = 256*(b % 196) + t.
+      std::int64_t modulus = base.as<Var>() ? 1 : known_modulus(std::move(own));
+      bool seen = std::ranges::any_of(remainders,
+                                      [&](const Digit &x) { return x.mod == modulus && same(x.base, base); });
+      if (modulus > 1 && !seen && sums.size() < most_sums) {
+        remainders.push_back({base, 1, modulus});
+        if (Linear rest = linearize(floormod(base, Expr(modulus)), bounds); rest.terms.size() > 1)
+          add(std::move(rest));
+      }
       continue;
+    }
     bases.push_back(base);
     if (!base.as<Var>())
       add(linearize(base, bounds));

@@ -275,6 +275,63 @@ TEST(Obligations, InitAndUpdateByOneThread) {
       "the computation", "C");
 }
 
+/// AB in shared memory: its init runs in a loop around the loops of the tile, and each has its own threads.
+Schedule rows_of_shared_sums(std::int64_t columns, std::int64_t init_threads, std::int64_t threads) {
+  Schedule s(gemm(4, columns, 8, DType::u32));
+  auto AB = s.block("AB"), C = s.block("C");
+  s.set_scope(AB, Scope::shared);
+  auto j = s.loops(C)[1];
+  s.compute_at(AB, j);
+  s.decompose_reduction(AB, j);
+  s.bind(s.split(j, {infer, threads})[1], Axis::thread_x);
+  std::string below = s.name(s.loops(s.block("AB_init")).back());
+  s.bind(s.split(s.loop(below), {infer, init_threads})[1], Axis::thread_x);
+  return s;
+}
+
+/// The init of column j is at thread 0, in iteration j of a serial loop, and its update at thread j.
+TEST(Obligations, InitInASerialLoopAndUpdateInThreads) {
+  for (std::int64_t columns : {1, 2, 31, 33, 64})
+    if (Schedule s = rows_of_shared_sums(columns, 64, 64); columns > 1)
+      expect_owed(s,
+                  "the blocks AB_init and AB write the elements of AB (shared memory) from different threads",
+                  "s.set_scope(AB, Scope::shared);", "AB");
+}
+
+/// The update takes the columns in another order than the init: in steps of 4 threads, or of 2 elements each.
+TEST(Obligations, InitAndUpdateOfOtherSplits) {
+  for (std::int64_t elements : {1, 2}) {
+    Schedule s(product(8, 8, 4));
+    auto C = s.block("C");
+    s.reorder({s.loop("i"), s.loop("k"), s.loop("j")});
+    s.decompose_reduction(C, s.loop("k"));
+    auto init = s.split(s.loop("j_init"), {infer, 4});
+    s.bind(init[1], Axis::thread_x);
+    auto update = s.split(s.loop("j"), {infer, 4 * elements});
+    s.bind(elements == 1 ? update[1] : s.split(update[1], {4, infer})[0], Axis::thread_x);
+    if (elements == 1)
+      expect_not_owed(s, "from different threads");
+    else
+      expect_owed(s, "the blocks C_init and C write the elements of C (global memory) from different threads",
+                  "the computation", "C");
+  }
+}
+
+/// The same function of loops in another order, and warps and lanes that are digits of the threads.
+TEST(Obligations, InitAndUpdateByTheSameThreadInOtherLoops) {
+  Schedule s(product(6, 64, 4));
+  auto C = s.block("C");
+  auto [outer, inner] = s.split(s.loop("i"), {infer, 3});
+  s.reorder({outer, s.loop("k"), inner, s.loop("j")});
+  s.decompose_reduction(C, s.loop("k"));
+  s.reorder({s.loop("j"), inner});
+  s.bind(s.loop("j_init"), Axis::thread_x);
+  auto [warp, lane] = s.split(s.loop("j"), {2, infer});
+  s.bind(warp, Axis::warp);
+  s.bind(lane, Axis::lane);
+  expect_not_owed(s, "from different threads");
+}
+
 /// A 32 x 32 tile of B in shared memory.
 Schedule with_tile(Target target = {}) {
   Schedule s(product(64, 64, 64), target);
