@@ -153,6 +153,34 @@ const For *pipeline_around(const Program &program, const For &loop) {
   return direct ? outer : nullptr;
 }
 
+/// The iterations of the spread nest would execute before the nest `earlier`, which executes in the last step
+/// of the joined loop or is spread too. So the two nests must not conflict. In one step, nests of different
+/// stages execute different iterations of the outer loop, and these use different copies of private shared
+/// memory.
+std::optional<PipelineBreach> find_overtaking(const Program &program, const For &outer,
+                                              const StagedNest &earlier, const StagedNest &spread) {
+  std::vector<const Block *> all = blocks_of(program.body), below = blocks_of(outer.body);
+  auto has_copies = [&](const Buffer &buffer) {
+    return buffer->scope == Scope::shared && earlier.stage != spread.stage &&
+           std::ranges::all_of(all, [&](const Block *block) {
+             return !touches(*block, buffer) || std::ranges::find(below, block) != below.end();
+           });
+  };
+  for (const Block *first : blocks_of(earlier.stmt))
+    for (const Block *second : blocks_of(spread.stmt))
+      for (const Buffer &buffer : {first->body.buffer, second->body.buffer})
+        if (touches(*first, buffer) && touches(*second, buffer) && !has_copies(buffer))
+          return PipelineBreach{
+              "spread.order",
+              fmt::format("parts of {} would execute before block {}, but block {} {} {}, which block {} {}; "
+                          "leave the loop {} as it is",
+                          as<For>(spread.stmt)->var->name, first->id->name, second->id->name,
+                          access_verb(*second, buffer), buffer->name, first->id->name,
+                          first->body.buffer == buffer ? "writes" : "reads", as<For>(spread.stmt)->var->name),
+              {second->id->name, first->id->name}};
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner) {
@@ -178,18 +206,23 @@ std::optional<PipelineBreach> find_spread_breach(const Program &program, const F
                     "below the loop of the pipeline",
                     name),
         {name}};
-  bool joined = false; // a loop with an earlier order
-  for (const StagedNest &nest : staged_nests(*outer)) {
+  std::vector<StagedNest> nests = staged_nests(*outer);
+  auto is_joined = [](const StagedNest &nest) {
     const auto *child = as<For>(nest.stmt);
-    if (child == &loop && joined)
-      return std::nullopt;
-    joined = joined || (child && child->joined());
-  }
-  return PipelineBreach{"spread.joined",
-                        fmt::format("in the pipeline of {}, no nest with an earlier order than that of {} is "
-                                    "joined; give {} a later order, and use join_pipelines first",
-                                    outer->var->name, name, name),
-                        {outer->var->name, name}};
+    return child && child->joined();
+  };
+  auto own = std::ranges::find_if(nests, [&](const StagedNest &nest) { return as<For>(nest.stmt) == &loop; });
+  auto joined = std::find_if(nests.begin(), own, is_joined);
+  if (joined == own)
+    return PipelineBreach{"spread.joined",
+                          fmt::format("in the pipeline of {}, no nest with an earlier order than that of {} is "
+                                      "joined; give {} a later order, and use join_pipelines first",
+                                      outer->var->name, name, name),
+                          {outer->var->name, name}};
+  for (auto earlier = std::next(joined); earlier != own; ++earlier)
+    if (auto breach = find_overtaking(program, *outer, *earlier, *own))
+      return breach;
+  return std::nullopt;
 }
 
 } // namespace nestsmith

@@ -69,8 +69,10 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program);
 ///     loop, or by an earlier stage of the outer loop, or by no block.
 std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner);
 
-/// Checks a spread loop, and returns the first breach, with a tag of dsl/primitives/spread.h: it is the
-/// outermost loop of a nest of a pipelined loop, and this nest has a later order than that of a joined loop.
+/// Checks a spread loop, and returns the first breach, with a tag of dsl/primitives/spread.h:
+///   - It is the outermost loop of a nest of a pipelined loop, and this nest has a later order than that of a
+///     joined loop.
+///   - The nests with an order in between, before which its parts execute, do not conflict with it.
 std::optional<PipelineBreach> find_spread_breach(const Program &program, const For &loop);
 
 /// The copies of a temporary. Iteration i of the pipelined loop `loop` uses copy i % count.

@@ -21,6 +21,9 @@ namespace nestsmith::primitives {
 ///   pipelined, not spread and never backwards.
 /// Requires [spread.nest]: i is the outermost loop of a nest of a pipelined loop.
 /// Requires [spread.joined]: a nest of this pipeline with an earlier order is a joined loop.
+/// Requires [spread.order]: no nest with an order between those of the joined loop and of i writes what a block
+///   below i accesses, or reads what it writes. Such a nest executes whole in the last of these steps, or its
+///   parts alternate with those of i.
 /// Ensures: every iteration executes once, in ascending order, and before the last steps of the joined loop.
 void spread(Schedule &schedule, Loop loop);
 

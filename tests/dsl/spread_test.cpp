@@ -65,5 +65,69 @@ TEST(SpreadRefuses, NestsBeforeTheJoinedLoop) {
   }
 }
 
+/// A tile of A in shared memory through registers: `reg` loads them and `tile` stores them, both in one stage.
+struct StagedTile {
+  Schedule s;
+  BlockRef reg, tile;
+  Loop k_outer;
+
+  explicit StagedTile(std::int64_t tile_stage = 0) : s(test::product(2, 2, 16)) {
+    auto C = s.block("C");
+    auto [outer, inner] = s.split(s.loops(C)[2], {infer, 4});
+    k_outer = outer;
+    tile = s.cache_read(C, "A", Scope::shared);
+    auto fragment = s.cache_read(C, "A_shared", Scope::local);
+    reg = s.cache_read(tile, "A", Scope::local);
+    s.compute_at(fragment, inner);
+    s.compute_at(tile, outer);
+    s.compute_at(reg, outer);
+    s.unroll(inner);
+    s.pipeline(inner, {{fragment, 0, 0}, {C, 1, 1}});
+    s.pipeline(outer, {{fragment, tile_stage + 1, 0},
+                       {C, tile_stage + 1, 0},
+                       {reg, 0, tile_stage == 0 ? 1 : 2},
+                       {tile, tile_stage, tile_stage == 0 ? 2 : 1}});
+    s.join_pipelines(inner);
+  }
+  Loop parts(BlockRef block) {
+    auto loops = s.loops_below(block, k_outer);
+    s.reorder({loops[1], loops[0]});
+    s.unroll(loops[1]);
+    return loops[1];
+  }
+};
+
+TEST(SpreadRefuses, NestsThatNeedAnEarlierOne) {
+  StagedTile t;
+  Loop parts = t.parts(t.tile);
+  expect_refused(t.s, "spread.order", [&] { t.s.spread(parts); },
+                 "parts of ax_A_k would execute before block A_local, but block A_shared reads A_local, which "
+                 "block A_local "
+                 "writes",
+                 {"A_shared", "A_local"});
+}
+
+/// The store of the last iteration precedes the load of the next one into the same registers.
+TEST(SpreadRefuses, NestsThatOverwriteTheInputOfAnEarlierOne) {
+  StagedTile t(1);
+  Loop parts = t.parts(t.reg);
+  expect_refused(
+      t.s, "spread.order", [&] { t.s.spread(parts); },
+      "parts of ax_A_k_1 would execute before block A_shared, but block A_local writes A_local, which block "
+      "A_shared reads",
+      {"A_shared", "A_local"});
+}
+
+/// What the parts write may be read by a later nest: it executes after the last part.
+TEST(Spread, NestsThatALaterOneNeeds) {
+  StagedTile t;
+  t.s.spread(t.parts(t.reg));
+  EXPECT_TRUE(test::same_meaning(t.s));
+  EXPECT_TRUE(t.s.obligations().empty());
+  Loop parts = t.parts(t.tile); // parts of both would alternate
+  expect_refused(t.s, "spread.order", [&] { t.s.spread(parts); },
+                 "parts of ax_A_k would execute before block A_local", {"A_shared"});
+}
+
 } // namespace
 } // namespace nestsmith
