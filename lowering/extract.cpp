@@ -21,7 +21,7 @@ using kernel::Kernel;
 
 class Extractor {
 public:
-  Extractor(const Program &program, const Target &target) : program_(program), target_(target) {}
+  Extractor(const Program &program, const Schedule &schedule) : program_(program), schedule_(schedule) {}
 
   Kernel run() {
     kernel_.name = program_.name;
@@ -30,8 +30,8 @@ public:
     kernel_.min_blocks = program_.min_blocks;
     for (const Var &size : program_.sizes)
       kernel_.sizes.push_back({size, size});
-    kernel_.indices = indices_of(program_, target_);
-    kernel_.assumptions = assumptions_of(program_, kernel_.indices);
+    kernel_.indices = indices_of(program_, schedule_.target());
+    kernel_.assumptions = assumptions_of(program_, schedule_.source(), kernel_.indices);
     for (const kernel::ThreadIndex &index : kernel_.indices)
       set_range(bounds_, index);
     walk(program_.body, [&](const Stmt &stmt) {
@@ -319,7 +319,7 @@ private:
   }
 
   const Program &program_;
-  const Target &target_;
+  const Schedule &schedule_;
   Kernel kernel_;
   bool issues_ = false; ///< inside of a nest that only issues asynchronous copies
   Values loops_;
@@ -333,7 +333,7 @@ private:
 } // namespace
 
 void extract(Unit &unit) {
-  unit.kernel = Extractor(unit.program, unit.schedule.target()).run();
+  unit.kernel = Extractor(unit.program, unit.schedule).run();
   unit.extracted = true;
 }
 

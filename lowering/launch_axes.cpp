@@ -1,5 +1,6 @@
 #include "lowering/launch_axes.h"
 
+#include "dsl/access_limits.h"
 #include "dsl/allocation.h"
 #include "dsl/printer.h"
 
@@ -62,7 +63,7 @@ std::vector<kernel::ThreadIndex> indices_of(const Program &program, const Target
   return Indices(program, target).make();
 }
 
-std::vector<kernel::Assumption> assumptions_of(const Program &program,
+std::vector<kernel::Assumption> assumptions_of(const Program &program, const Program &source,
                                                const std::vector<kernel::ThreadIndex> &indices) {
   std::vector<kernel::Assumption> result;
   for (const Var &var : program.sizes) {
@@ -91,6 +92,9 @@ std::vector<kernel::Assumption> assumptions_of(const Program &program,
                         fmt::format("{}, the leading dimension of {},", to_string(leading), buffer->name),
                         fmt::format("at least {}", to_string(buffer->shape[rank - 1]))});
   }
+  for (const AccessLimit &limit : access_limits(source))
+    result.push_back(
+        {limit.holds, limit.value, limit.what, fmt::format("at least {}", to_string(limit.least))});
   for (const kernel::ThreadIndex &index : indices)
     if (Expr holds = index.extent <= Expr(index.most); !proves(holds, {}))
       result.push_back({holds, index.extent, fmt::format("the grid's extent on {}", name(index.axis)),

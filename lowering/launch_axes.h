@@ -15,8 +15,9 @@ namespace nestsmith {
 std::vector<kernel::ThreadIndex> indices_of(const Program &program, const Target &target);
 
 /// The conditions on sizes under which a kernel with these indices is correct: the stated ranges and multiples,
-/// leading dimensions no smaller than the row length, and a grid that the device can launch.
-std::vector<kernel::Assumption> assumptions_of(const Program &program,
+/// leading dimensions no smaller than the row length, relations that the reads of the unscheduled computation
+/// `source` need, and a grid that the device can launch.
+std::vector<kernel::Assumption> assumptions_of(const Program &program, const Program &source,
                                                const std::vector<kernel::ThreadIndex> &indices);
 
 } // namespace nestsmith

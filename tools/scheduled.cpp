@@ -113,7 +113,7 @@ Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Targ
 
 Program Scheduled::step(std::size_t n) const {
   const Program &program = schedule.step(n);
-  return shape.stated ? specialise(program, sizes_for(program, shape, 0)) : program;
+  return shape.stated ? specialise(program, sizes_for(schedule.source(), shape, 0)) : program;
 }
 
 kernel::Plan Scheduled::at_shape(kernel::Plan lowered, std::int64_t gap) const {

@@ -1,5 +1,6 @@
 #include "runtime/check/stored_array.h"
 
+#include "dsl/access_limits.h"
 #include "dsl/error.h"
 #include "dsl/specialise.h"
 #include "dsl/workload_info.h"
@@ -9,21 +10,45 @@
 
 namespace nestsmith {
 
+namespace {
+
+/// The least value of a size that fits the values of the other sizes.
+std::int64_t least_size(const Program &source, const Var &size, const std::vector<AccessLimit> &limits,
+                        Specialiser &values, std::int64_t gap) {
+  auto value = [&](const Expr &e) { return as_int(values(e)).value(); };
+  std::int64_t least = size->size->min, unit = size->size->multiple_of;
+  for (const Buffer &param : source.params)
+    if (param->strides && uses((*param->strides)[param->shape.size() - 2], size))
+      least = std::max(least, value(param->shape.back()) + gap);
+  for (const AccessLimit &limit : limits)
+    if (same(limit.value, Expr(size)))
+      least = std::max(least, value(limit.least));
+  return (least + unit - 1) / unit * unit;
+}
+
+} // namespace
+
 std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::int64_t> extents,
                                     std::int64_t gap) {
   internal_check(extents.size() <= source.sizes.size(), "a program has fewer sizes than extents");
   std::vector<std::int64_t> values(extents.begin(), extents.end());
+  values.resize(source.sizes.size());
+  std::size_t others = values.size() - extents.size();
+  if (others == 0)
+    return values;
+  std::vector<AccessLimit> limits = access_limits(source);
   Specialiser specialiser;
-  for (std::size_t n = 0; n < values.size(); ++n)
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    if (n >= extents.size())
+      values[n] = source.sizes[n]->size->min;
     specialiser.set(source.sizes[n], values[n]);
-  for (std::size_t n = values.size(); n < source.sizes.size(); ++n) {
-    const Size &stated = *source.sizes[n]->size;
-    std::int64_t least = stated.min;
-    for (const Buffer &param : source.params)
-      if (param->strides && uses((*param->strides)[param->shape.size() - 2], source.sizes[n]))
-        least = std::max(least, as_int(specialiser(param->shape.back())).value() + gap);
-    values.push_back((least + stated.multiple_of - 1) / stated.multiple_of * stated.multiple_of);
   }
+  // A size may be an extent that another size follows, so repeat this for the longest chain of sizes.
+  for (std::size_t round = 0; round < others; ++round)
+    for (std::size_t n = extents.size(); n < values.size(); ++n) {
+      values[n] = std::max(values[n], least_size(source, source.sizes[n], limits, specialiser, gap));
+      specialiser.set(source.sizes[n], values[n]);
+    }
   return values;
 }
 

@@ -174,5 +174,71 @@ int main() {
             0);
 }
 
+/// Y[i, j] = X[i, j] + Z[j + N/2] for j < N, with L columns in X and P elements in Z: a launch needs N <= L and
+/// N + N/2 <= P, unless it has nothing to compute.
+TEST(Requirements, OfSizesThatReadsRelate) {
+  Workload w("wider");
+  Expr m = w.size("M"), n = w.size("N"), l = w.size("L"), p = w.size("P");
+  Tensor x = w.placeholder("X", {m, l}), z = w.placeholder("Z", {p}), v = w.placeholder("V", {n});
+  Tensor y = w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) {
+    return x(i, j) + z(j + n / 2) + v.where(j + l < n, j + l) + z.where(j < p, j);
+  });
+  Schedule s(w.output({y}));
+  s.bind(s.loops(s.block("Y")).front(), Axis::block_x);
+  kernel::Plan plan = lower(s);
+  std::string text = emit({}, plan);
+  EXPECT_THAT(text, testing::HasSubstr("// Requires: the extent of X in dimension 1 at least N\n"));
+  EXPECT_THAT(text, testing::HasSubstr("// Requires: the extent of Z in dimension 0 at least N + N//2\n"));
+  EXPECT_EQ(run_on_host(text + R"(
+static float X[64], Z[64], V[64], Y[64];
+static bool says(const char *sentence, long long M, long long N, long long L, long long P) {
+  const char *got = wider_requirement(X, Z, V, Y, M, N, L, P);
+  return (sentence && got ? strcmp(sentence, got) == 0 : sentence == got) &&
+         wider_launch(X, Z, V, Y, M, N, L, P, nullptr) == (got ? cudaErrorInvalidValue : cudaSuccess);
+}
+int main() {
+  for (int n = 0; n < 64; ++n) X[n] = n, Z[n] = 100 * n;
+  if (!says(nullptr, 2, 3, 5, 7) || Y[1] != 1 + 200 + 100 || Y[3] != 5 + 100) return 1;
+  if (!says(nullptr, 2, 3, 3, 4) || Y[5] != 5 + 300 + 200) return 2;
+  if (!says("the extent of X in dimension 1, L, must be at least N", 2, 4, 3, 7)) return 3;
+  if (!says("the extent of Z in dimension 0, P, must be at least N + N//2", 2, 4, 4, 5)) return 4;
+  if (!says(nullptr, 2, 4, 4, 6)) return 5;
+  if (!says(nullptr, 0, 4, 3, 1) || !says(nullptr, 4, 0, 0, 0)) return 6;
+  if (!says("the extent of X in dimension 1, L, must be at least N", 1, 2, 1, 64)) return 7;
+  return says(nullptr, 1, 1, 1, 1) && host::launches() == 4 ? 0 : 8;
+}
+)"),
+            0);
+  for (const std::vector<std::int64_t> &sizes : {std::vector<std::int64_t>{2, 4, 3, 7}, {2, 4, 4, 5}})
+    EXPECT_THROW(kernel::with_sizes(plan, sizes), UserError);
+  try {
+    kernel::with_sizes(plan, std::vector<std::int64_t>{2, 4, 3, 7});
+  } catch (const UserError &error) {
+    EXPECT_STREQ(error.what(),
+                 "the extent of X in dimension 1 is 3, but the kernel wider was made for sizes where "
+                 "it is at least N");
+  }
+}
+
+/// X is read from its end: the least index is L - N.
+TEST(Requirements, OfSizesThatReadsFromTheEndRelate) {
+  Workload w("turned");
+  Expr n = w.size("N"), l = w.size("L");
+  Tensor x = w.placeholder("X", {l});
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return x(l - 1 - i); });
+  Schedule s(w.output({y}));
+  s.bind(s.loops(s.block("Y")).front(), Axis::block_x);
+  EXPECT_EQ(run_on_host(emit({}, lower(s)) + R"(
+int main() {
+  float X[5] = {1, 2, 3, 4, 5}, Y[5] = {};
+  const char *got = turned_requirement(X, Y, 4, 3);
+  if (!got || strcmp(got, "the least index of X in dimension 0, L - N, must be at least 0") != 0) return 1;
+  if (turned_launch(X, Y, 4, 3, nullptr) != cudaErrorInvalidValue || Y[0] != 0) return 2;
+  return turned_launch(X, Y, 3, 5, nullptr) == cudaSuccess && Y[0] == 5 && Y[2] == 3 ? 0 : 3;
+}
+)"),
+            0);
+}
+
 } // namespace
 } // namespace nestsmith

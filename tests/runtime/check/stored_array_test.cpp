@@ -46,6 +46,25 @@ TEST(StoredArray, LeadingDimensionsFollowFromTheExtents) {
   EXPECT_EQ(sizes_for(program, extents, 3), (std::vector<std::int64_t>{3, 6, 12, 9}));
 }
 
+/// ldb is the leading dimension of Z and the length of a row of X, and L an extent that a read needs.
+TEST(StoredArray, SizesFollowFromOtherSizes) {
+  Workload w("chain");
+  Expr M = w.size("M"), N = w.size("N"), lda = w.size("lda"), ldb = w.size("ldb"),
+       L = w.size("L", {.multiple_of = 4});
+  Tensor x = w.placeholder("X", {M, ldb}, DType::u32, {.leading = lda});
+  Tensor z = w.placeholder("Z", {M, N}, DType::u32, {.leading = ldb}), v = w.placeholder("V", {L}, DType::u32);
+  Tensor y = w.compute("Y", {M, N}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + z(i, j) + v(i + j); });
+  Schedule s(w.output({y}));
+  std::vector<std::int64_t> extents = {5, 7};
+  for (auto [gap, expected] :
+       {std::pair(0, std::vector<std::int64_t>{5, 7, 7, 7, 12}), {3, {5, 7, 13, 10, 12}}}) {
+    EXPECT_EQ(sizes_for(s.source(), extents, gap), expected);
+    kernel::Plan plan = with_sizes(lower(s), expected);
+    SimExecutor simulator;
+    EXPECT_TRUE(check(s, plan, simulator).passed);
+  }
+}
+
 Schedule scheduled() {
   Schedule s(increment());
   s.bind(s.loop("i"), Axis::block_y);
