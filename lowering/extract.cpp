@@ -252,11 +252,31 @@ private:
       guard = guard.exists() ? guard && inside : inside;
       guarded += (guarded.empty() ? "" : ", ") + iter.var->name;
     }
+    Expr stored = value(block.body.value, block, axes, axes);
     kernel::Stmt store = kernel::make(
         kernel::Store{storage(block.body.buffer), indices(block.body.buffer, block.body.indices, block, axes),
-                      value(block.body.value, block, axes, axes), "", 1, block.async});
+                      block.async ? with_masked_address(stored) : stored, "", 1, block.async});
     stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}) : store);
     return kernel::make_seq(std::move(stmts));
+  }
+
+  /// An asynchronous copy computes its address also where its mask is false, so the loads in the address need
+  /// the mask, too.
+  static Expr with_masked_address(const Expr &copy) {
+    const auto *access = copy.as<Load>();
+    if (!access || !access->mask.exists())
+      return copy;
+    std::vector<Expr> indices;
+    for (const Expr &index : access->indices)
+      indices.push_back(replace_nodes(index, [&](const Expr &node) {
+        const auto *inner = node.as<Load>();
+        if (!inner)
+          return Expr();
+        bool masked = inner->mask.exists();
+        return load(inner->buffer, inner->indices, masked ? access->mask && inner->mask : access->mask,
+                    masked ? inner->fill : constant(inner->buffer->dtype, 0));
+      }));
+    return load(access->buffer, indices, access->mask, access->fill);
   }
 
   Buffer storage(const Buffer &buffer) const {

@@ -234,5 +234,32 @@ TEST(VerifyKernel, RefusesWaitsThatOnlySomeThreadsReach) {
   }
 }
 
+/// The address of a copy is computed where the mask is false, too: past the end of I, no index is loaded.
+TEST(AsyncCopy, OfAGatherLoadsNoIndexPastTheEnd) {
+  auto text = [](std::int64_t n, bool masked) {
+    Workload w("gather");
+    Tensor x = w.placeholder("X", {64}, DType::u32), at = w.placeholder("I", {n}, DType::i32);
+    Tensor t = w.compute("T", {n}, {"a"}, [&](Expr a) -> Definition {
+      Expr index = cast(DType::i64, at(a)) % 64;
+      return masked ? x.where(a < 5, index) : x(index);
+    });
+    Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) { return t(i) * 2; });
+    Schedule s(w.output({y}));
+    auto T = s.block("T");
+    auto [block, thread] = s.split(s.loops(s.block("Y"))[0], {infer, 16});
+    s.set_scope(T, Scope::shared);
+    s.compute_at(T, block);
+    s.bind(block, Axis::block_x);
+    s.bind(thread, Axis::thread_x);
+    s.bind(s.loops_below(T, block).back(), Axis::thread_x);
+    s.async_copy(T);
+    return kernel::print(lower(s));
+  };
+  EXPECT_TRUE(contains(text(37, false), "(I[a] where a < 37 else 0)")) << text(37, false);
+  EXPECT_TRUE(contains(text(32, false), "async X[")) << text(32, false);
+  EXPECT_FALSE(contains(text(32, false), "where")) << text(32, false);
+  EXPECT_TRUE(contains(text(32, true), "(I[a] where a < 5 else 0)")) << text(32, true);
+}
+
 } // namespace
 } // namespace nestsmith
