@@ -35,6 +35,7 @@ public:
     match_ = std::move(*matched);
     for (const Operand &operand : intrinsic_.operands)
       check_operand(operand);
+    check_result();
     return std::move(found_);
   }
 
@@ -90,13 +91,51 @@ private:
                   "cache_read, cache_write or set_scope",
                   operand.formal->name, call_, buffer.name, name(buffer.scope));
     if (is_fragment(buffer) && fragment_fits(operand, access))
-      return;
+      return check_words(operand, access);
     fail("tensorize.operands",
          "the layout of {}{} does not give the lanes and registers of the operand {} of {}; use "
          "transform_layout "
          "with the map \"{}\"",
          buffer.name, buffer.layout ? fmt::format(" ({})", to_string(*buffer.layout)) : "",
          operand.formal->name, call_, to_string(fitting_map(operand, access)));
+  }
+
+  /// A call may write its result before it has read all of its operands.
+  void check_result() {
+    const BufferNode &written = *match_.operands.at(intrinsic_.result().formal).as<Load>()->buffer;
+    for (const Operand &operand : intrinsic_.operands) {
+      const BufferNode &read = *match_.operands.at(operand.formal).as<Load>()->buffer;
+      if (operand.formal != intrinsic_.result().formal && &read == &written)
+        fail("tensorize.operands",
+             "{} writes its result to {} and reads {} as the operand {}, which may happen in any order; copy "
+             "the "
+             "operand to another fragment",
+             call_, written.name, read.name, operand.formal->name);
+    }
+  }
+
+  /// An intrinsic may take several consecutive registers as one word: the first one must start a word.
+  void check_words(const Operand &operand, const Load &access) {
+    const BufferNode &buffer = *access.buffer;
+    const Placement &placement = placements_.of(access.buffer);
+    std::int64_t width = operand.alignment / byte_size(buffer.dtype);
+    if (width <= 1 || placement.elements == 0) // another obligation requires a constant size
+      return;
+    PlacedLayout layout(buffer, placement.box());
+    Expr first = simplify(at_start(layout.offset(inside(access), bounds_)), bounds_);
+    std::int64_t copies = placement.slots.count, copy = placement.elements / copies;
+    if (!is_multiple(first, width, bounds_))
+      fail(
+          "tensorize.operands",
+          "the layout of {} ({}) starts the operand {} of {} at register {}, which is not always a multiple of "
+          "{} elements ({} bytes); use transform_layout with the map \"{}\"",
+          buffer.name, to_string(*buffer.layout), operand.formal->name, call_, to_string(first), width,
+          operand.alignment, to_string(fitting_map(operand, access)));
+    else if (copies > 1 && copy % width != 0)
+      fail("tensorize.operands",
+           "{} has {} copies of {} registers for a pipeline, but the operand {} of {} must start at a multiple "
+           "of {} elements ({} bytes); choose a box or a layout whose number of registers is a multiple of {}",
+           buffer.name, copies, copy, operand.formal->name, call_, width, operand.alignment, width);
   }
 
   /// The loops of the nest that stand for the indices of the operand.

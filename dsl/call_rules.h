@@ -11,7 +11,9 @@ namespace nestsmith {
 /// - No loop around it is bound to a lane or to threadIdx.x, and the nest is still the meaning.
 /// - Its block has no init and no guard.
 /// - Each operand is where the intrinsic expects it: a fragment with the lanes and registers of the intrinsic,
-///   or rows in shared memory whose elements are contiguous and aligned.
+///   whose first register has the alignment of the operand, or rows in shared memory whose elements are
+///   contiguous and aligned.
+/// - The result shares no buffer with another operand.
 ///
 /// The program must be the result of `with_filled_tails`. If `lasting` is true, checks only the requirements
 /// that no later directive can correct.

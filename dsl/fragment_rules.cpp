@@ -2,6 +2,7 @@
 
 #include "dsl/fragment.h"
 #include "dsl/printer.h"
+#include "dsl/replicas.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 class FragmentUses {
 public:
   FragmentUses(Placements &placements, const Buffer &buffer)
-      : program_(placements.program()), bounds_(placements.bounds()), buffer_(buffer),
+      : placements_(placements), program_(placements.program()), bounds_(placements.bounds()), buffer_(buffer),
         placement_(placements.of(buffer)), fragment_(*buffer, placement_.box()) {}
 
   std::optional<std::string> run() {
@@ -32,7 +33,7 @@ public:
       if (touches(*block, buffer_))
         if (auto breach = check(*block))
           return breach;
-    return std::nullopt;
+    return replica_breach(placements_, buffer_, fragment_);
   }
 
 private:
@@ -87,6 +88,7 @@ private:
     return text;
   }
 
+  Placements &placements_;
   const Program &program_;
   const Bounds &bounds_;
   const Buffer &buffer_;

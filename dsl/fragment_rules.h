@@ -12,8 +12,9 @@ namespace nestsmith {
 ///
 /// - The buffer has a layout of lanes and registers that is valid for its box.
 /// - If not all lanes hold copies, each block that uses it runs below a loop that is bound to a lane, and this
-/// lane holds each element that the
-///   block accesses; or the block is part of one call of an intrinsic that a whole warp executes.
+///   lane holds each element that the block accesses; or the block is part of one call of an intrinsic that a
+///   whole warp executes.
+/// - Each copy of an element that is read has been written by its own lane (dsl/replicas.h).
 /// - No loop that is bound to a lane or to threadIdx.x is around all of its uses.
 std::optional<std::string> fragment_breach(Placements &placements, const Buffer &buffer);
 

@@ -1,6 +1,7 @@
 #include "lowering/value_ranges.h"
 
 #include "dsl/function.h"
+#include "dsl/vector_access.h"
 
 #include <algorithm>
 #include <limits>
@@ -56,6 +57,8 @@ void ValueRanges::define(const Declare &declare) {
     data_.insert(declare.var.get());
   if (!is_index(declare.var->dtype))
     return;
+  if (!is_data(declare.value))
+    values_[wide_.at(declare.var)] = declare.value;
   auto values = range(declare.value);
   if (declare.var->dtype == DType::i32 && !values)
     values = range_of_i32;
@@ -96,6 +99,18 @@ Expr ValueRanges::in_place(const nestsmith::Call &made) const {
   for (std::size_t n = 0; n < made.arguments.size(); ++n)
     arguments[made.function->parameters[n]] = widened(made.arguments[n]);
   return substitute(made.function->meaning, arguments);
+}
+
+/// The index as computed in 64 bits, with the values of declared variables in their place.
+Expr ValueRanges::resolved(const Expr &e) const {
+  return substitute(widened(e), [&](const Var &var) {
+    auto declared = values_.find(var);
+    return declared == values_.end() ? Expr() : resolved(declared->second);
+  });
+}
+
+bool ValueRanges::is_multiple_of(const Expr &e, std::int64_t divisor) const {
+  return is_multiple(resolved(e), divisor, bounds_);
 }
 
 bool ValueRanges::is_data(const Expr &e) const {

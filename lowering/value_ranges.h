@@ -21,6 +21,13 @@ public:
 
   /// The range of the value of `e`, where index arithmetic does not overflow.
   std::optional<Range> range(const Expr &e) const { return range_of(widened(e), bounds_); }
+  /// The range of a - b, with the values of declared variables in their place.
+  std::optional<Range> distance(const Expr &a, const Expr &b) const {
+    return range_of(resolved(a) - resolved(b), bounds_);
+  }
+  /// Whether `e` is proved to be a multiple of the divisor, with the values of declared variables in their
+  /// place.
+  bool is_multiple_of(const Expr &e, std::int64_t divisor) const;
   /// Whether `e` is a sum, difference, product or conversion in i32 of index arithmetic that is not proved to
   /// fit. The results of other operations fit if their operands do.
   bool may_exceed_i32(const Expr &e) const;
@@ -38,8 +45,10 @@ private:
   void add(const Var &var);
   Expr widened(const Expr &e) const;
   Expr in_place(const nestsmith::Call &made) const;
+  Expr resolved(const Expr &e) const;
 
-  std::map<Var, Var> wide_; ///< the 64-bit variable in `bounds_` for each variable
+  std::map<Var, Var> wide_;    ///< the 64-bit variable in `bounds_` for each variable
+  std::map<Var, Expr> values_; ///< of the declared variables in `bounds_` that are no data
   llvm::DenseSet<const Symbol *> data_;
   Bounds bounds_;
 };

@@ -184,7 +184,29 @@ private:
              name(scope), name(operand.formal->dtype));
       std::int64_t &widest = vector_bytes_[buffer];
       widest = std::max(widest, operand.alignment);
+      if (finished_ && operand.as<InRegisters>())
+        check_registers(call, n);
     }
+  }
+
+  /// Checks that the registers of an operand start a word, if the intrinsic takes them as words, and that the
+  /// result shares no register with another operand.
+  void check_registers(const Call &call, std::size_t n) {
+    const auto &[buffer, offset] = call.places[n];
+    const Operand &operand = call.intrinsic.get().operands[n], &result = call.intrinsic.get().result();
+    std::int64_t width = operand.alignment / byte_size(buffer->dtype);
+    if (width > 1 && !values_.is_multiple_of(offset, width))
+      fail("the operand {} of {} starts at {}[{}], which is not always a multiple of {} elements ({} bytes)",
+           operand.formal->name, call.intrinsic.get().name, buffer->name, to_string(offset), width,
+           operand.alignment);
+    if (operand.formal == result.formal || call.result().buffer != buffer)
+      return;
+    auto distance = values_.distance(offset, call.result().offset);
+    if (!distance ||
+        (distance->low < elements_per_lane(result) && distance->high > -elements_per_lane(operand)))
+      fail("the operand {} of {} at {}[{}] may share registers with the result at {}[{}]", operand.formal->name,
+           call.intrinsic.get().name, buffer->name, to_string(offset), buffer->name,
+           to_string(call.result().offset));
   }
 
   void check_access(const Buffer &buffer, int lanes, const char *verb) {

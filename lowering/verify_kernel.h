@@ -22,6 +22,8 @@ namespace nestsmith::kernel {
 ///   - A 32-bit index is computed from values that provably fit.
 ///   - Floor division and modulo have provably non-negative dividends and positive divisors, so that they equal
 ///     C's `/` and `%`.
+///   - The registers that a call takes as words start a word, and its result shares no register with another
+///     operand.
 ///   - C++ defines each operation on integer data for all data: signed arithmetic provably does not overflow,
 ///   an
 ///     unsigned divisor is a constant other than 0, and a conversion from f32 is a call.
