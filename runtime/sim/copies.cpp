@@ -57,6 +57,8 @@ void land(Warp &w, const Flight &flight, std::uint32_t lane, const Access *landi
     m.writes[unit + static_cast<std::size_t>(n)] = w.entry + lane;
   if (m.tracer && landing && access.checked)
     m.tracer->note(w, *landing, lane, element);
+  if (flight.source && flight.from[lane] >= 0)
+    read_until_now(w, *flight.source, lane, flight.from[lane], flight.iteration);
   std::memcpy(memory(m, access, element), &flight.bits[lane],
               static_cast<std::size_t>(byte_size(access.buffer->dtype)));
 }
@@ -107,6 +109,8 @@ const Instr *issue_copy(const Instr *ip, Warp &w) {
 }
 
 const Instr *commit_copies(const Instr *ip, Warp &w) {
+  if (w.machine->flights.empty()) // the kernel has no copies
+    return ip + 1;
   for (std::uint32_t lane = 0; lane < warp_size; ++lane)
     w.machine->flights[w.index].commits[lane] += w.active >> lane & 1;
   return ip + 1;
@@ -114,6 +118,8 @@ const Instr *commit_copies(const Instr *ip, Warp &w) {
 
 const Instr *wait_copies(const Instr *ip, Warp &w) {
   Machine &m = *w.machine;
+  if (m.flights.empty())
+    return ip + 1;
   Flights &flights = m.flights[w.index];
   for (Flight &flight : flights.list) {
     const Access *landing = m.tracer ? landing_access(m.program, *flight.access, ip->imm) : nullptr;

@@ -1,7 +1,8 @@
 #pragma once
 /// Asynchronous copies in flight. The data of a copy reaches shared memory when the issuing thread waits for
 /// its group. Until then, the destination holds poison, its shadow entry is `in_flight`, and each access to it
-/// is an error, as is a store to the source.
+/// is an error, as is a store to the source. The copying thread reads the source until its wait: a barrier
+/// after the issue but before the wait does not order this read before the stores of other threads.
 
 #include "runtime/sim/program.h"
 

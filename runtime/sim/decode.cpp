@@ -431,7 +431,8 @@ void Decoder::arrive(const kernel::Arrive &node) {
                 .b = values_.reg(value(node.arrivals)),
                 .c = static_cast<std::uint32_t>(program_.arrivals.size()),
                 .imm = at});
-  program_.arrivals.push_back({places_.at(node.counters).slot, node.fence, node.barrier});
+  program_.arrivals.push_back(
+      {places_.at(node.counters).slot, node.fence, node.barrier, static_cast<int>(node.axis)});
   variables_[node.last] =
       values_.given({.dtype = DType::boolean, .pinned = true, .scope = values_.scopes.size(), .reg = last});
 }

@@ -28,6 +28,8 @@ public:
         return;
     }
     RegionCounts before = counts;
+    if (d_.computes())
+      check_operands();
     const Operand &result = intrinsic_.result();
     std::vector<ValueId> values;
     for (std::int64_t n = 0; n < lanes_of(result).per_lane; ++n)
@@ -55,7 +57,7 @@ private:
   const LanesOfOperand &lanes_of(const Operand &operand) {
     auto [known, fresh] = d_.lanes_of_operands_.try_emplace(&operand);
     if (fresh)
-      known->second = {spots_of(operand), elements_per_lane(operand)};
+      known->second = {spots_of(operand), elements_per_lane(operand), {}};
     return known->second;
   }
 
@@ -74,7 +76,7 @@ private:
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);
     else
-      load_rows(*operand.as<Rows>(), held);
+      load_rows(operand, *operand.as<Rows>(), held);
     return held;
   }
 
@@ -82,13 +84,14 @@ private:
     held.first = d_.value(held.place->offset);
     if (!d_.computes())
       return;
-    bool read = operand.formal != intrinsic_.meaning.body.buffer || reads(operand.formal);
+    bool read = is_read(operand.formal);
     for (std::int64_t n = 0; n < held.lanes->per_lane; ++n)
       if (auto at = values_[element_of(held, n)].constant)
         held.registers.push_back(element(held.place->buffer, *at, read));
       else if (read)
         held.registers.push_back(loaded(held, n));
   }
+  bool is_read(const Buffer &formal) const { return formal != intrinsic_.meaning.body.buffer || reads(formal); }
   bool reads(const Buffer &formal) const {
     return any_node(intrinsic_.meaning.body.value, [&](const Expr &e) {
       const auto *access = e.as<Load>();
@@ -127,8 +130,71 @@ private:
     return access.first + access.stride * static_cast<std::uint32_t>(at);
   }
 
-  /// Each lane loads the elements that it supplies, as one vector.
-  void load_rows(const Rows &rows, Held &held) {
+  /// Reports operands that the instruction would not take as its meaning does: registers that do not start a
+  /// word, a result that shares registers with another operand, and copies of an element that differ.
+  void check_operands() {
+    for (const Operand &operand : intrinsic_.operands) {
+      if (!operand.as<InRegisters>())
+        continue;
+      const Held &held = operands_.at(operand.formal);
+      check_word(operand, held);
+      if (operand.formal != intrinsic_.result().formal)
+        check_apart(held);
+      if (d_.check_ && is_read(operand.formal) && held.lanes->spots.front().size() > 1)
+        check_copies(held);
+    }
+  }
+
+  Access &first_register(const Held &held, bool is_store) {
+    Access &access = d_.make_access(held.place->buffer, nullptr, held.first);
+    access.is_store = is_store;
+    return access;
+  }
+
+  void check_word(const Operand &operand, const Held &held) {
+    auto width = operand.alignment / byte_size(operand.formal->dtype);
+    auto at = values_[held.first].constant;
+    if (width > 1 && !(at && *at % width == 0))
+      d_.first_of_vector(first_register(held, !is_read(operand.formal)), static_cast<int>(width));
+  }
+
+  void check_apart(const Held &operand) {
+    const Held &result = operands_.at(intrinsic_.result().formal);
+    if (operand.place->buffer != result.place->buffer)
+      return;
+    std::int64_t results = result.lanes->per_lane, count = operand.lanes->per_lane;
+    if (auto distance = values_[values_.binary(BinaryOp::sub, operand.first, result.first)].constant;
+        distance && (*distance >= results || *distance <= -count))
+      return;
+    auto at = static_cast<std::int64_t>(d_.program_.shared_registers.size());
+    d_.program_.shared_registers.push_back(
+        {&first_register(result, true), &first_register(operand, false), results, count});
+    values_.emit({.run = sim::check_apart, .imm = at});
+  }
+
+  void check_copies(const Held &held) {
+    DType dtype = held.place->buffer->dtype;
+    if (dtype == DType::boolean) // the lanes share one mask
+      return;
+    for (const std::vector<Spot> &spots : held.lanes->spots) {
+      auto at = values_[element_of(held, spots.front().at)].constant;
+      Access &access = d_.make_access(held.place->buffer, nullptr, element_of(held, spots.front().at));
+      bool inside = at && *at >= 0 && *at < access.elements;
+      ElementCopies copies{.access = &access, .at = {}};
+      if (inside)
+        copies.written = access.first_written + 4 * static_cast<std::uint32_t>(*at);
+      for (const Spot &spot : spots) {
+        copies.lanes |= 1u << spot.lane;
+        copies.at.push_back(held.registers[static_cast<std::size_t>(spot.at)] +
+                            static_cast<std::uint32_t>(spot.lane * byte_size(dtype)));
+      }
+      values_.emit({.run = sim::check_replicas, .imm = static_cast<std::int64_t>(d_.program_.replicas.size())});
+      d_.program_.replicas.push_back(std::move(copies));
+    }
+  }
+
+  /// Each lane loads the elements that it supplies, as one vector. The lanes that receive them read them too.
+  void load_rows(const Operand &operand, const Rows &rows, Held &held) {
     const auto &[buffer, offset] = *held.place;
     const Load &made = made_load(held, 0, load(buffer, {offset}, {}, {}, static_cast<int>(rows.count)));
     Decoder::Guard guard;
@@ -136,9 +202,37 @@ private:
       guard = values_.binary(BinaryOp::lt, lane(), values_.constant(DType::i64, rows.lanes));
     for (int n = 0; n < (d_.computes() ? rows.count : 1); ++n) {
       ValueId id = d_.load_element(made, guard, n);
-      if (d_.computes())
-        held.registers.push_back(values_.reg(values_.splat(id)));
+      if (!d_.computes())
+        continue;
+      held.registers.push_back(values_.reg(values_.splat(id)));
+      const Access &access = *d_.program_.accesses.back();
+      if (!access.checked)
+        continue;
+      values_.emit({.run = receive_rows,
+                    .imm = static_cast<std::int64_t>(d_.program_.receivers.size()),
+                    .access = &access});
+      d_.program_.receivers.push_back(receivers(operand)[static_cast<std::size_t>(n)]);
     }
+  }
+
+  /// A lane receives the elements from which its registers of the result are computed.
+  const std::vector<Receivers> &receivers(const Operand &operand) {
+    std::vector<Receivers> &known = d_.lanes_of_operands_.at(&operand).receivers;
+    if (!known.empty())
+      return known;
+    const LanesOfOperand &rows = lanes_of(operand);
+    known.resize(static_cast<std::size_t>(rows.per_lane));
+    const Operand &result = intrinsic_.result();
+    std::vector<Expr> indices = indices_of(intrinsic_.meaning, operand.formal);
+    for (std::int64_t number = 0; number < lanes_of(result).per_lane; ++number) {
+      std::array<Point, warp_size> points = points_of(result, number);
+      each_term(points, [&] {
+        for (std::size_t lane = 0; lane < warp_size; ++lane)
+          for (const Spot &spot : rows.spots[element_at(operand.formal, indices, points[lane])])
+            known[static_cast<std::size_t>(spot.at)][static_cast<std::size_t>(spot.lane)] |= 1u << lane;
+      });
+    }
+    return known;
   }
 
   ValueId lane() const {
@@ -155,12 +249,29 @@ private:
   /// The new value of one register of the result, which holds another element in each lane.
   ValueId computed(const Operand &result, std::int64_t number) {
     const Held &held = operands_.at(result.formal);
+    std::array<Point, warp_size> points = points_of(result, number);
+    DType dtype = result.formal->dtype;
+    ValueId value = d_.computes() && reads(result.formal)
+                        ? in_register(dtype, held.registers[static_cast<std::size_t>(number)])
+                        : d_.unknown(dtype);
+    each_term(points, [&] { value = term(intrinsic_.meaning.body.value, points, value); });
+    return value;
+  }
+
+  /// For each lane, the indices of the element in this register of the result.
+  std::array<Point, warp_size> points_of(const Operand &result, std::int64_t number) {
     std::array<Point, warp_size> points;
-    for (std::size_t n = 0; n < held.lanes->spots.size(); ++n)
-      for (const Spot &spot : held.lanes->spots[n])
+    const std::vector<std::vector<Spot>> &spots = lanes_of(result).spots;
+    for (std::size_t n = 0; n < spots.size(); ++n)
+      for (const Spot &spot : spots[n])
         if (spot.at == number)
           points[static_cast<std::size_t>(spot.lane)] =
               point(intrinsic_.meaning.body.indices, result.formal, n);
+    return points;
+  }
+
+  /// Calls f for each iteration of the loops over which the meaning sums, with their variables set in `points`.
+  template <class F> void each_term(std::array<Point, warp_size> &points, const F &f) const {
     std::vector<NestLoop> sums;
     std::int64_t count = 1;
     for (const NestLoop &loop : intrinsic_.meaning.loops)
@@ -168,18 +279,21 @@ private:
         sums.push_back(loop);
         count *= loop.extent;
       }
-    DType dtype = result.formal->dtype;
-    ValueId value = d_.computes() && reads(result.formal)
-                        ? in_register(dtype, held.registers[static_cast<std::size_t>(number)])
-                        : d_.unknown(dtype);
     for (std::int64_t n = 0; n < count; ++n) {
       std::int64_t rest = n;
       for (auto loop = sums.rbegin(); loop != sums.rend(); rest /= loop->extent, ++loop)
         for (Point &at : points)
           at[loop->var] = rest % loop->extent;
-      value = term(intrinsic_.meaning.body.value, points, value);
+      f();
     }
-    return value;
+  }
+
+  /// The row-major number of the element of an operand at a point.
+  static std::size_t element_at(const Buffer &formal, const std::vector<Expr> &indices, const Point &point) {
+    std::int64_t element = 0;
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      element = element * *as_int(formal->shape[d]) + point.at(*indices[d].as<Var>());
+    return static_cast<std::size_t>(element);
   }
 
   static Point point(const std::vector<Expr> &indices, const Buffer &formal, std::size_t element) {
@@ -224,10 +338,8 @@ private:
     Gather from{};
     const Held &held = operands_.at(access.buffer);
     for (std::size_t lane = 0; lane < warp_size; ++lane) {
-      std::int64_t element = 0;
-      for (std::size_t d = 0; d < access.indices.size(); ++d)
-        element = element * *as_int(access.buffer->shape[d]) + points[lane].at(*access.indices[d].as<Var>());
-      const std::vector<Spot> &spots = held.lanes->spots[static_cast<std::size_t>(element)];
+      const std::vector<Spot> &spots =
+          held.lanes->spots[element_at(access.buffer, access.indices, points[lane])];
       auto own = std::ranges::find(spots, static_cast<std::int64_t>(lane), &Spot::lane);
       const Spot &spot = own == spots.end() ? spots.front() : *own;
       from[lane] = held.registers[static_cast<std::size_t>(spot.at)] +

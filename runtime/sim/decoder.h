@@ -24,6 +24,8 @@ struct Place {
 struct LanesOfOperand {
   std::vector<std::vector<Spot>> spots;
   std::int64_t per_lane = 0;
+  /// For rows, and each position after the address: the lanes that receive the element of each lane.
+  std::vector<Receivers> receivers = {};
 };
 
 class Decoder {

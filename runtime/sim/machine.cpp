@@ -114,7 +114,7 @@ void Machine::reset_block() {
   std::fill(rows.begin(), rows.end(), 0);
   std::ranges::fill(flights, Flights{});
   clock.start(program.warps);
-  seen_arrivals_ = nullptr;
+  acquired_.clear();
   for (Warp &w : warps_) {
     std::memset(w.frame + program.locals_begin, poison, program.locals_end - program.locals_begin);
     std::memset(w.frame + program.written_begin, 0, program.written_end - program.written_begin);
@@ -225,16 +225,24 @@ void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
                                block_text(program, block), barrier_text(program.sites[site], {}), index,
                                counters.elements));
   } else if (!tracer) { // a tracer runs only a few of the blocks
-    counters.arrivals[block] = arrival_entry(index, arrival.fence ? ordered : 0);
-    std::atomic_ref<std::uint32_t> counter(reinterpret_cast<std::uint32_t *>(counters.data)[index]);
-    std::uint32_t old = counter;
-    while (!counter.compare_exchange_weak(old, old >= most ? 0 : old + 1)) {
+    counters.written[static_cast<std::size_t>(index)] = 1;
+    CounterArrivals &arrivals = counters.arrivals[index];
+    auto raise = [](BlockTimes &times, std::uint64_t of, std::uint32_t stamp) {
+      std::uint32_t &known = times[of];
+      known = std::max(known, stamp);
+    };
+    arrivals.made.emplace_back(block, ordered);
+    if (arrival.fence) {
+      raise(arrivals.released, block, ordered);
+      for (auto [other, stamp] : acquired_)
+        raise(arrivals.released, other, stamp);
     }
-    last = old == most;
-    if (last && arrival.fence) {
-      seen_arrivals_ = &counters.arrivals;
-      seen_counter_ = index;
-    }
+    std::uint32_t &counter = reinterpret_cast<std::uint32_t *>(counters.data)[index];
+    last = counter == most;
+    counter = counter >= most ? 0 : counter + 1;
+    if (last && arrival.fence)
+      for (auto [other, stamp] : arrivals.released)
+        raise(acquired_, other, stamp);
   }
   for (const Warp &w : warps_)
     reg<std::int64_t>(w, instr.dst) = last;
@@ -274,6 +282,34 @@ void Machine::report_in_flight(const InFlight &error) {
   Event event{ErrorKind::in_flight, site, error.element, block, error.thread, error.iteration, block, {}};
   describe_in_flight(program, error, event);
   events.push_back(std::move(event));
+}
+
+void Machine::note_counter_access(const Warp &warp, const Access &access, std::uint32_t lane,
+                                  std::int64_t element) {
+  if (tracer)
+    return;
+  std::size_t ordered = 0;
+  for (auto [other, stamp] : globals[access.slot].arrivals[element].made)
+    ordered += other != block && is_acquired(other, stamp - 1);
+  auto [known, fresh] = seen_counters_.try_emplace({program.sites[access.site].source, access.slot, element},
+                                                   counter_accesses.size());
+  if (!fresh && counter_accesses[known->second].ordered <= ordered)
+    return;
+  CounterAccess found{{ErrorKind::race,
+                       access.site,
+                       element,
+                       block,
+                       warp.index * warp_size + lane,
+                       iteration(warp, access.site),
+                       unknown_block,
+                       {}},
+                      access.slot,
+                      ordered};
+  describe_counter_access(program, access, found.event);
+  if (fresh)
+    counter_accesses.push_back(std::move(found));
+  else
+    counter_accesses[known->second] = std::move(found);
 }
 
 void Machine::report_barrier(ErrorKind kind, std::uint32_t site, std::string message) {

@@ -50,12 +50,13 @@ public:
               std::uint64_t other_block = 0);
   void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
   void report_in_flight(const InFlight &error);
+  /// Notes an access to an arrival counter that is no arrival.
+  void note_counter_access(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element);
   std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const;
-  /// Whether an arrival orders the access to global memory in this entry, of another block, before the current
+  /// Whether arrivals order the access to global memory in this entry, of one other block, before the current
   /// accesses.
   bool happened_before(std::uint64_t entry) const {
-    return seen_arrivals_ && block_of(entry) != block &&
-           is_before_arrival(entry, (*seen_arrivals_)[block_of(entry)], seen_counter_);
+    return !acquired_.empty() && is_acquired(block_of(entry), local_entry(entry) >> stamp_shift);
   }
 
   // State for the handlers.
@@ -83,6 +84,7 @@ public:
   RegionCounts masked; ///< counts of the accesses that have their own mask
   Observation *const observation;
   std::vector<Event> events;
+  std::vector<CounterAccess> counter_accesses;
 
 private:
   void reset_block();
@@ -99,9 +101,13 @@ private:
   std::vector<std::byte> frames_;
   std::vector<Warp> warps_;
   std::set<std::tuple<ErrorKind, int, bool>> seen_;
-  /// If the block was the last to arrive: the arrivals at the counter, and its index; otherwise null.
-  const std::vector<std::atomic<std::uint64_t>> *seen_arrivals_ = nullptr;
-  std::int64_t seen_counter_ = 0;
+  bool is_acquired(std::uint64_t other, std::uint32_t stamp) const {
+    auto known = acquired_.find(other);
+    return known != acquired_.end() && other != block && stamp < known->second;
+  }
+
+  BlockTimes acquired_; ///< the accesses of other blocks that happened before the current accesses
+  std::map<std::tuple<int, std::uint32_t, std::int64_t>, std::size_t> seen_counters_;
 };
 
 template <class T> T &reg(const Warp &w, std::uint32_t offset) {
@@ -120,12 +126,22 @@ const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);
 /// Reports a misaligned vector. `ip->access` is the access to its first element.
 const Instr *check_aligned(const Instr *ip, Warp &w);
+/// Records that an asynchronous copy reads an element of global memory until now. `iteration` is that of the
+/// copy.
+void read_until_now(Warp &w, const Access &source, std::uint32_t lane, std::int64_t element,
+                    const std::vector<std::int64_t> &iteration);
 /// The instructions for `__syncthreads` and `__syncwarp`. `imm` is the index of the barrier's site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
 /// A barrier of the block at which it arrives at a counter. `dst` gets 1 if the block is the last one. `a` is
 /// the index of the counter, `b` the number of arrivals, and `c` the index in `Program::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
+/// Records that the lanes in `Program::receivers[imm]` also read what `access` loads.
+const Instr *receive_rows(const Instr *ip, Warp &w);
+/// Reports that the copies in `Program::replicas[imm]` differ.
+const Instr *check_replicas(const Instr *ip, Warp &w);
+/// Reports that the operands in `Program::shared_registers[imm]` overlap.
+const Instr *check_apart(const Instr *ip, Warp &w);
 /// Reports lanes that do not take part in a call. `imm` is the index of its site.
 const Instr *check_whole_warp(const Instr *ip, Warp &w);
 

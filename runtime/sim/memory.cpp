@@ -1,4 +1,5 @@
 #include "runtime/sim/machine.h"
+#include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 
 #include <bit>
@@ -47,34 +48,35 @@ void check_shared(const Single &s) {
   }
 }
 
-/// Reports a race with the access that `entry` records. An access of another block conflicts unless an arrival
-/// orders it. An access of this block may conflict.
+/// Reports a race with the access that `entry` records. An access of another block conflicts unless arrivals
+/// order it. An access of this block may conflict.
 void check_global_entry(const Single &s, std::uint64_t entry) {
   std::uint64_t block = s.machine().block;
-  if (entry == 0 || s.machine().happened_before(entry))
+  bool many = (entry & many_blocks) != 0;
+  if (entry == 0 || (!many && s.machine().happened_before(entry)))
     return;
   if (block_of(entry) != block)
     s.report(ErrorKind::race, block_of(entry));
-  else if ((entry & many_blocks) != 0)
+  else if (many)
     s.report(ErrorKind::race, unknown_block);
   else if (s.now().conflicts(local_entry(entry)))
     s.report(ErrorKind::race, block);
 }
 
-/// A store marks its write before it looks for reads, and a load marks its read before it looks for writes.
-/// Both are sequentially consistent, so at least one of two conflicting blocks sees the other.
-void check_global(const Single &s, GlobalBuffer &buffer) {
+/// The same for the reads of an element. If several blocks read it, and arrivals may order them, each counts.
+void check_reads(const Single &s, const GlobalBuffer &buffer, std::uint64_t entry) {
+  auto each = (entry & many_blocks) != 0 ? buffer.block_reads.find(s.at) : buffer.block_reads.end();
+  if (each == buffer.block_reads.end())
+    return check_global_entry(s, entry);
+  check_global_entry(s, entry & ~many_blocks);
+  for (auto [block, read] : each->second)
+    check_global_entry(s, global_entry(block, read));
+}
+
+void note_global_read(const Single &s, GlobalBuffer &buffer) {
   auto at = static_cast<std::size_t>(s.at);
   std::uint64_t block = s.machine().block;
   Now now = s.now();
-  if (s.access.is_store) {
-    if (!s.machine().flights.empty())
-      overwrite_source(s.w, s.access, s.lane, s.at);
-    check_global_entry(s, buffer.writes[at].exchange(global_entry(block, now.entry())));
-    if (!buffer.reads.empty())
-      check_global_entry(s, buffer.reads[at].load());
-    return;
-  }
   std::uint64_t old = buffer.reads[at].load(), next = 0;
   do {
     if (old == 0)
@@ -84,6 +86,27 @@ void check_global(const Single &s, GlobalBuffer &buffer) {
     else
       next = global_entry(block, now.after_read(local_entry(old)));
   } while (!buffer.reads[at].compare_exchange_weak(old, next));
+  if ((next & many_blocks) == 0 || s.machine().program.arrivals.empty())
+    return;
+  std::uint32_t &own = buffer.block_reads[s.at][block];
+  own = now.after_read(own);
+}
+
+/// A store marks its write before it looks for reads, and a load marks its read before it looks for writes.
+/// Both are sequentially consistent, so at least one of two conflicting blocks sees the other.
+void check_global(const Single &s, GlobalBuffer &buffer) {
+  auto at = static_cast<std::size_t>(s.at);
+  if (buffer.counts_arrivals)
+    s.machine().note_counter_access(s.w, s.access, s.lane, s.at);
+  if (s.access.is_store) {
+    if (!s.machine().flights.empty())
+      overwrite_source(s.w, s.access, s.lane, s.at);
+    check_global_entry(s, buffer.writes[at].exchange(global_entry(s.machine().block, s.now().entry())));
+    if (!buffer.reads.empty())
+      check_reads(s, buffer, buffer.reads[at].load());
+    return;
+  }
+  note_global_read(s, buffer);
   check_global_entry(s, buffer.writes[at].load());
 }
 
@@ -235,6 +258,76 @@ const Instr *check_aligned(const Instr *ip, Warp &w) {
     std::int64_t at = address(access, w, lane);
     if ((at + shift) % width != 0)
       w.machine->report(w, ErrorKind::misaligned, access.site, lane, at);
+  }
+  return ip + 1;
+}
+
+void read_until_now(Warp &w, const Access &source, std::uint32_t lane, std::int64_t element,
+                    const std::vector<std::int64_t> &iteration) {
+  Machine &m = *w.machine;
+  GlobalBuffer &buffer = m.globals[source.slot];
+  if (!source.checked || element >= source.elements)
+    return;
+  if (!buffer.reads.empty())
+    note_global_read({source, w, lane, element}, buffer);
+  if (m.tracer)
+    m.tracer->note(w, source, lane, element, &iteration);
+}
+
+/// Elements that nothing has written, or that are in flight, are errors of the lane that supplies the address.
+const Instr *receive_rows(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  Machine &m = *w.machine;
+  const Receivers &receivers = m.program.receivers[static_cast<std::size_t>(ip->imm)];
+  Mask mask = w.active & reg<Mask>(w, access.mask);
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    std::int64_t at = address(access, w, lane);
+    if ((mask >> lane & 1) == 0 || at < 0 || at >= access.elements)
+      continue;
+    auto first = static_cast<std::size_t>(access.shadow_offset + at * access.units);
+    for (Mask others = receivers[lane] & ~(Mask{1} << lane); others != 0; others &= others - 1) {
+      Single s{access, w, static_cast<std::uint32_t>(std::countr_zero(others)), at};
+      Now now = s.now();
+      for (std::size_t unit = first; unit < first + static_cast<std::size_t>(access.units); ++unit) {
+        std::uint32_t write = m.writes[unit];
+        if (write == 0 || write == in_flight)
+          continue;
+        if (now.conflicts(write))
+          s.report(ErrorKind::race, m.block);
+        m.reads[unit] = now.after_read(m.reads[unit]);
+      }
+      if (m.tracer && m.writes[first] != 0 && m.writes[first] != in_flight)
+        m.tracer->note(w, access, s.lane, at);
+    }
+  }
+  return ip + 1;
+}
+
+const Instr *check_replicas(const Instr *ip, Warp &w) {
+  Machine &m = *w.machine;
+  const ElementCopies &copies = m.program.replicas[static_cast<std::size_t>(ip->imm)];
+  if (copies.written != 0 && (copies.lanes & ~reg<Mask>(w, copies.written)) != 0)
+    return ip + 1; // an unwritten read
+  auto width = static_cast<std::size_t>(byte_size(copies.access->buffer->dtype));
+  for (std::uint32_t at : copies.at)
+    if (std::memcmp(w.frame + copies.at.front(), w.frame + at, width) != 0) {
+      std::uint32_t site = copies.access->site;
+      m.report_barrier(ErrorKind::replicas_differ, site, replicas_text(m, w, *copies.access, copies.lanes));
+      break;
+    }
+  return ip + 1;
+}
+
+const Instr *check_apart(const Instr *ip, Warp &w) {
+  Machine &m = *w.machine;
+  const SharedRegisters &both = m.program.shared_registers[static_cast<std::size_t>(ip->imm)];
+  for (Mask left = w.active; left != 0; left &= left - 1) {
+    auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+    std::int64_t distance = address(*both.operand, w, lane) - address(*both.result, w, lane);
+    if (distance >= both.results || distance <= -both.operands)
+      continue;
+    m.report_barrier(ErrorKind::operands_overlap, both.operand->site, overlap_text(m, w, both, lane));
+    break;
   }
   return ip + 1;
 }

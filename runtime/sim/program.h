@@ -7,6 +7,7 @@
 /// lanes is a mask of 32 bits. In inactive lanes, registers have undefined values, because only memory accesses
 /// are masked.
 
+#include "runtime/sim/arrivals.h"
 #include "runtime/sim/shadow.h"
 #include "runtime/sim/simulate.h"
 
@@ -111,6 +112,23 @@ struct Access {
 /// The elements that the lanes of a warp take from registers of all lanes: offsets in the frame, in bytes.
 using Gather = std::array<std::uint32_t, warp_size>;
 
+/// The lanes that receive what each lane loads from its row.
+using Receivers = std::array<std::uint32_t, warp_size>;
+
+/// The copies of one element of a replicated operand: offsets in the frame, in bytes. If `written` is not 0, it
+/// is the register with the mask of the lanes that have written their copies.
+struct ElementCopies {
+  const Access *access; ///< of the register
+  std::uint32_t lanes = 0, written = 0;
+  std::vector<std::uint32_t> at;
+};
+
+/// The registers of a result and of another operand of a call, in one local array.
+struct SharedRegisters {
+  const Access *result, *operand; ///< of the first registers
+  std::int64_t results, operands; ///< numbers of registers
+};
+
 /// Numbers of operations that one thread executes in one execution of a region, without nested regions.
 struct RegionCounts {
   std::uint64_t multiply_adds = 0, loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
@@ -127,6 +145,7 @@ bool on_matrix_units(const Intrinsic &intrinsic);
 struct Arrival {
   std::uint32_t counters; ///< index of the parameter
   bool fence, barrier;
+  int axis; ///< the blocks along this axis share a counter
 };
 
 /// A register that is initialised once for each warp and never changes.
@@ -142,6 +161,9 @@ struct Program {
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
   std::vector<Gather> gathers;
+  std::vector<Receivers> receivers;
+  std::vector<ElementCopies> replicas;
+  std::vector<SharedRegisters> shared_registers;
   std::vector<Site> sites;
   /// Counts of each region: code that always executes together; region 0 is the outermost.
   std::vector<RegionCounts> regions;
@@ -176,8 +198,10 @@ struct GlobalBuffer {
   bool starts_written = true;        ///< the elements are initialised before the launch
   std::vector<std::uint8_t> written; ///< for each element: whether a kernel stored it
   std::vector<std::atomic<std::uint64_t>> writes, reads;
-  /// If the buffer is counters of arrivals: for each block that has arrived, an entry of `arrival_entry`.
-  std::vector<std::atomic<std::uint64_t>> arrivals;
+  bool counts_arrivals = false; ///< the buffer is counters of arrivals
+  ArrivalLog arrivals;
+  /// In a kernel with arrivals: the reads of the elements whose entry in `reads` has the flag `many_blocks`.
+  BlockReads block_reads;
 };
 
 /// Block number in an error if several blocks read the element.
@@ -192,8 +216,16 @@ struct Event {
   std::uint32_t thread = 0;
   std::vector<std::int64_t> iteration;
   std::uint64_t other_block = 0; ///< for a race: number of the block of the earlier access
-  std::string detail;            ///< for an error of a barrier or a copy: the complete message
+  std::string detail;            ///< for an error of a barrier, a call or a copy: the complete message
   std::optional<kernel::Hazard> hazard = std::nullopt; ///< for an access in flight
+};
+
+/// An access to an arrival counter that is no arrival. It races with the arrivals of other blocks at the
+/// counter unless all of them happened before.
+struct CounterAccess {
+  Event event;
+  std::uint32_t counters; ///< index of the parameter
+  std::size_t ordered;    ///< arrivals of other blocks that happened before
 };
 
 class Machine;

@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/printer.h"
 
+#include <bit>
 #include <fmt/format.h>
 
 namespace nestsmith::sim {
@@ -21,6 +22,12 @@ const char *name(ErrorKind kind) {
     return "misaligned";
   case ErrorKind::counter_left:
     return "counter left";
+  case ErrorKind::operands_overlap:
+    return "operands overlap";
+  case ErrorKind::replicas_differ:
+    return "replicas differ";
+  case ErrorKind::order_of_blocks:
+    return "order of blocks";
   case ErrorKind::divergent_barrier:
     return "divergent barrier";
   case ErrorKind::deadlock:
@@ -170,6 +177,37 @@ void describe_in_flight(const Program &program, const InFlight &error, Event &ev
                                     : "has not arrived there: no wait of that thread lies between them");
   event.hazard =
       hazard_of(program, {source ? flight.source : &copy, flight.iteration}, {&access, error.iteration});
+}
+
+void describe_counter_access(const Program &program, const Access &access, Event &event) {
+  event.detail = fmt::format(
+      "{} of {} {} {} in {}, and other blocks arrive there: nothing orders these arrivals and the access",
+      thread_text(program, event.thread), block_text(program, event.block),
+      access.is_store ? "stores" : "loads", element_text(access.buffer, event.element),
+      place(program.sites[event.site], event.iteration));
+}
+
+std::string replicas_text(const Machine &machine, const Warp &w, const Access &access, std::uint32_t lanes) {
+  const Program &program = machine.program;
+  return fmt::format("{} lanes of {} of {} hold different values of one element in {} for {}, expected copies: "
+                     "the result would depend on the lane",
+                     std::popcount(lanes), warp_text(program, w.index), block_text(program, machine.block),
+                     access.buffer->name, place(program.sites[access.site], machine.iteration(w, access.site)));
+}
+
+std::string overlap_text(const Machine &machine, const Warp &w, const SharedRegisters &both,
+                         std::uint32_t lane) {
+  const Program &program = machine.program;
+  auto registers = [&](const Access &first, std::int64_t count) {
+    std::int64_t at = address(first, w, lane);
+    return fmt::format("{}[{}] to {}[{}]", first.buffer->name, at, first.buffer->name, at + count - 1);
+  };
+  return fmt::format("{} of {} passes the registers {} for the result of {} and {} for another operand, which "
+                     "may be overwritten before it is read; copy it to other registers",
+                     warp_text(program, w.index), block_text(program, machine.block),
+                     registers(*both.result, both.results),
+                     place(program.sites[both.operand->site], machine.iteration(w, both.operand->site)),
+                     registers(*both.operand, both.operands));
 }
 
 Diagnostic describe(const Program &program, const Event &event) {

@@ -18,6 +18,13 @@ std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iter
 /// Sets the message and the hazard of the event.
 void describe_in_flight(const Program &program, const InFlight &error, Event &event);
 
+/// Sets the message of an access to an arrival counter that is no arrival.
+void describe_counter_access(const Program &program, const Access &access, Event &event);
+/// The messages of errors in the operands of a call.
+std::string replicas_text(const Machine &machine, const Warp &w, const Access &access, std::uint32_t lanes);
+std::string overlap_text(const Machine &machine, const Warp &w, const SharedRegisters &both,
+                         std::uint32_t lane);
+
 Diagnostic describe(const Program &program, const Event &event);
 Diagnostic describe(const Program &program, const RacePair &pair);
 

@@ -93,9 +93,8 @@ struct Now {
 
 /// A shadow entry of global memory has the block number plus one in its upper 32 bits, and an entry as
 /// described above in its lower 31 bits. The entry 0 means that no access has occurred. Accesses of different
-/// blocks are ordered only by arrivals at a counter; otherwise, an entry of another block conflicts for every
-/// stamp. The flag `many_blocks`
-/// states that other blocks also read the element.
+/// blocks are ordered only by arrivals at counters (arrivals.h); otherwise, an entry of another block conflicts
+/// for every stamp. The flag `many_blocks` states that other blocks also read the element.
 inline constexpr std::uint64_t many_blocks = std::uint64_t{1} << 31;
 
 inline std::uint64_t global_entry(std::uint64_t block, std::uint32_t entry) {
@@ -104,18 +103,6 @@ inline std::uint64_t global_entry(std::uint64_t block, std::uint32_t entry) {
 inline std::uint64_t block_of(std::uint64_t entry) { return (entry >> 32) - 1; }
 inline std::uint32_t local_entry(std::uint64_t entry) {
   return static_cast<std::uint32_t>(entry & (many_blocks - 1));
-}
-
-/// The entry of a block that has arrived at a counter: the counter plus one in its upper 32 bits, and a stamp
-/// in its lower bits. The accesses of the block with smaller stamps happen before the accesses of the last
-/// block.
-inline std::uint64_t arrival_entry(std::int64_t counter, std::uint32_t stamp) {
-  return (static_cast<std::uint64_t>(counter) + 1) << 32 | stamp;
-}
-inline bool is_before_arrival(std::uint64_t access, std::uint64_t arrival, std::int64_t counter) {
-  bool same_counter = arrival >> 32 == static_cast<std::uint64_t>(counter) + 1;
-  return same_counter && (access & many_blocks) == 0 &&
-         local_entry(access) >> stamp_shift < (arrival & 0xFFFFFFFF);
 }
 
 } // namespace nestsmith::sim

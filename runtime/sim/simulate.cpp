@@ -4,6 +4,7 @@
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"
+#include "runtime/sim/orders.h"
 #include "runtime/sim/report.h"
 #include "runtime/sim/trace.h"
 #include "runtime/sim/workers.h"
@@ -43,12 +44,18 @@ private:
   }
   std::vector<std::uint64_t> order_of_blocks() const;
   void check_counters(std::vector<Diagnostic> &diagnostics) const;
+  void check_counter_accesses(std::vector<CounterAccess> accesses, std::vector<Event> &events) const;
+  void check_orders(const Stats &stats, std::vector<Diagnostic> &diagnostics) const;
+  std::optional<std::string> difference(const OrderedRun &first, const OrderedRun &other,
+                                        const std::string &first_text, const std::string &other_text) const;
   void save();
   void restore();
   Outcome run_blocks(unsigned threads);
   std::vector<Diagnostic> explain(const std::vector<Event> &events);
   void explain_race(const Event &event, std::vector<Diagnostic> &diagnostics);
 
+  const kernel::Kernel &kernel_;
+  std::span<const Scalar> scalars_;
   const Options &options_;
   std::vector<GlobalBuffer> globals_;
   Program program_;
@@ -61,7 +68,7 @@ private:
 
 Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> arguments,
                        std::span<const Scalar> scalars, const Options &options)
-    : options_(options), globals_(arguments.size()) {
+    : kernel_(kernel), scalars_(scalars), options_(options), globals_(arguments.size()) {
   internal_check(arguments.size() == kernel.params.size(),
                  "a kernel is simulated with the wrong number of buffers");
   for (std::size_t n = 0; n < arguments.size(); ++n) {
@@ -116,8 +123,9 @@ void Simulation::start_shadows() {
     GlobalBuffer &buffer = globals_[n];
     auto elements = static_cast<std::size_t>(buffer.elements);
     start_written(n, buffer);
-    if (counts_arrivals(n))
-      buffer.arrivals = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(program_.blocks));
+    buffer.counts_arrivals = counts_arrivals(n);
+    buffer.arrivals.clear();
+    buffer.block_reads.clear();
     if (!options_.check || !program_.stored[n])
       continue;
     buffer.writes = std::vector<std::atomic<std::uint64_t>>(elements);
@@ -165,6 +173,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
   start_shadows();
   struct Worker {
     std::vector<Event> events;
+    std::vector<CounterAccess> counter_accesses;
     Stats stats;
     Executions executions;
     std::unique_ptr<Observation> observation;
@@ -172,7 +181,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
   std::vector<Worker> workers;
   for (unsigned n = 0; n < threads; ++n)
     workers.push_back(
-        {{}, {}, Executions(program_), options_.observer ? options_.observer->start(program_) : nullptr});
+        {{}, {}, {}, Executions(program_), options_.observer ? options_.observer->start(program_) : nullptr});
   std::atomic<std::uint64_t> next = 0;
   std::vector<std::uint64_t> order = order_of_blocks();
   run_workers(workers, [&](Worker &worker) {
@@ -181,6 +190,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
     for (std::uint64_t block = next++; block < blocks; block = next++)
       machine.run_block(order.empty() ? block : order[block]);
     worker.events = std::move(machine.events);
+    worker.counter_accesses = std::move(machine.counter_accesses);
     add_stats(worker.stats, machine);
     worker.executions = std::move(machine.executions);
   });
@@ -188,6 +198,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
   Outcome outcome{{}, {}, Executions(program_), {}};
   for (Worker &worker : workers) {
     std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
+    check_counter_accesses(std::move(worker.counter_accesses), outcome.events);
     outcome.stats += worker.stats;
     outcome.executions.add(worker.executions);
     outcome.observations.push_back(std::move(worker.observation));
@@ -245,7 +256,7 @@ std::vector<Diagnostic> Simulation::explain(const std::vector<Event> &events) {
       break;
     if (!options_.explain)
       diagnostics.push_back({event.kind, name(event.kind)});
-    else if (event.kind == ErrorKind::race)
+    else if (event.kind == ErrorKind::race && event.detail.empty())
       explain_race(event, diagnostics);
     else
       diagnostics.push_back(describe(program_, event));
@@ -253,18 +264,80 @@ std::vector<Diagnostic> Simulation::explain(const std::vector<Event> &events) {
   return diagnostics;
 }
 
+/// Keeps the accesses to arrival counters that race with an arrival of another block.
+void Simulation::check_counter_accesses(std::vector<CounterAccess> accesses, std::vector<Event> &events) const {
+  for (CounterAccess &access : accesses) {
+    const ArrivalLog &log = globals_[access.counters].arrivals;
+    auto counter = log.find(access.event.element);
+    auto by_others = [&](const auto &arrival) { return arrival.first != access.event.block; };
+    if (counter != log.end() &&
+        std::ranges::count_if(counter->second.made, by_others) > static_cast<std::ptrdiff_t>(access.ordered))
+      events.push_back(std::move(access.event));
+  }
+}
+
+/// The first element whose bits differ.
+std::optional<std::string> Simulation::difference(const OrderedRun &first, const OrderedRun &other,
+                                                  const std::string &first_text,
+                                                  const std::string &other_text) const {
+  for (std::size_t n = 0; n < first.memory.size(); ++n) {
+    const Buffer &param = kernel_.params[n];
+    auto at = std::ranges::mismatch(first.memory[n], other.memory[n]).in1 - first.memory[n].begin();
+    if (at == static_cast<std::ptrdiff_t>(first.memory[n].size()))
+      continue;
+    auto width = static_cast<std::ptrdiff_t>(byte_size(param->dtype)), element = at / width;
+    auto value = [&](const OrderedRun &run) {
+      Scalar scalar{param->dtype, 0};
+      std::memcpy(&scalar.bits, run.memory[n].data() + element * width, static_cast<std::size_t>(width));
+      return scalar.to_double();
+    };
+    return fmt::format("{}[{}] ({}) is {} if {}, and {} if {}: the result depends on the order in which blocks "
+                       "arrive at a counter",
+                       param->name, element, name(param->scope), value(first), first_text, value(other),
+                       other_text);
+  }
+  return std::nullopt;
+}
+
+/// Runs the kernel in other orders of its blocks, without checks, and compares all that it stores.
+void Simulation::check_orders(const Stats &stats, std::vector<Diagnostic> &diagnostics) const {
+  constexpr std::uint64_t few_operations = 1 << 21;
+  bool few = stats.multiply_adds + stats.loads_global + stats.stores_global + stats.loads_shared +
+                 stats.stores_shared <=
+             few_operations;
+  Program values =
+      decode(kernel_, scalars_, globals_, {.check = false, .baseline = options_.baseline, .arrivals = true});
+  struct Run {
+    BlockOrder order;
+    OrderedRun result;
+  };
+  std::vector<Run> runs;
+  for (BlockOrder &order : block_orders(program_, few))
+    runs.push_back({std::move(order), {}});
+  std::atomic<std::size_t> next = 0;
+  std::vector<int> workers(worker_count(options_.host_threads, runs.size()));
+  run_workers(workers, [&](int) {
+    for (std::size_t n = next++; n < runs.size(); n = next++)
+      runs[n].result = run_in_order(values, globals_, initial_, runs[n].order);
+  });
+  for (const Run &run : runs)
+    if (auto text = difference(runs.front().result, run.result, runs.front().order.text, run.order.text))
+      return diagnostics.push_back(
+          {ErrorKind::order_of_blocks, options_.explain ? *text : name(ErrorKind::order_of_blocks)});
+}
+
 Result Simulation::run() {
   auto start = std::chrono::steady_clock::now();
   unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(program_.blocks));
+  if (!program_.arrivals.empty())
+    threads = 1; // which block is the last one must not depend on the host
   save();
   Outcome outcome = run_blocks(threads);
   // If blocks race, the result depends on the order in which the host runs them. So run them again, one after
-  // the other. Then the results and the diagnostics are the same on every host. With arrivals, it also depends
-  // on this order which block makes an error.
-  bool between = !program_.arrivals.empty() && !outcome.events.empty();
-  between = between || std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
-              return e.kind == ErrorKind::race && e.other_block != e.block;
-            });
+  // the other. Then the results and the diagnostics are the same on every host.
+  bool between = std::any_of(outcome.events.begin(), outcome.events.end(), [](const Event &e) {
+    return e.kind == ErrorKind::race && e.other_block != e.block;
+  });
   if (between && threads > 1) {
     restore();
     outcome = run_blocks(1);
@@ -273,6 +346,8 @@ Result Simulation::run() {
   result.diagnostics = explain(outcome.events);
   if (result.good())
     check_counters(result.diagnostics);
+  if (result.good() && options_.check && !options_.observer && !program_.arrivals.empty())
+    check_orders(outcome.stats, result.diagnostics);
   result.stats = outcome.stats;
   if (options_.observer)
     options_.observer->finish(program_, outcome.executions, outcome.observations);

@@ -5,9 +5,15 @@
 /// of active lanes. This lockstep execution does not order the accesses of different threads. Two accesses of
 /// different threads to the same element, at least one of them a store, are a race unless a barrier orders
 /// them. `__syncthreads` orders the accesses of all threads of a block. `__syncwarp` orders the accesses of the
-/// threads of a warp. An arrival at a counter (lowering/kernel.h) orders all accesses of its block before the
-/// accesses that the last block makes after its own arrival. Other accesses of different blocks are never
-/// ordered. At an invalid barrier, the simulator stops the block.
+/// threads of a warp. An arrival at a counter (lowering/kernel.h) orders all accesses of its block, and what
+/// earlier arrivals have ordered before them, before the accesses that the last block makes after its own
+/// arrival. Other accesses of different blocks are never ordered. All lanes that receive elements of a row
+/// that a call reads, and the lane that supplies its address, read these elements. At an invalid barrier, the
+/// simulator stops the block.
+///
+/// A kernel without arrivals and without races computes the same for each order of its blocks, because no
+/// block reads what another one writes. A kernel with arrivals also runs in other orders, without the checks,
+/// and all results must have the same bits. So a result that depends on which block is the last is found.
 
 #include "dsl/array.h"
 #include "lowering/kernel.h"
@@ -28,7 +34,11 @@ namespace nestsmith::sim {
 /// in_flight          an access to an element whose asynchronous copy has not arrived, a store to the source of
 /// a copy
 ///                    in flight, or a copy in flight at the end of the kernel
-/// misaligned         a vector whose address is not a multiple of its width; the access is performed
+/// misaligned         a vector whose address is not a multiple of its width, or registers that a call takes as
+///                    a word and that do not start one; the access is performed
+/// operands_overlap   the result of a call shares registers with another operand
+/// replicas_differ    lanes hold different values of one element that a call reads
+/// order_of_blocks    the result depends on the order in which blocks arrive at a counter
 /// divergent_barrier  threads of one warp or one block wait at different barriers, or some lanes of a warp miss
 /// a
 ///                    call that all lanes must execute
@@ -42,7 +52,10 @@ enum class ErrorKind : std::uint8_t {
   misaligned,
   divergent_barrier,
   deadlock,
-  counter_left
+  counter_left,
+  operands_overlap,
+  replicas_differ,
+  order_of_blocks
 };
 const char *name(ErrorKind kind);
 
@@ -85,12 +98,13 @@ struct Result {
 class RunObserver;
 
 struct Options {
-  unsigned host_threads = 0;       ///< 0: all cores; results and diagnostics do not depend on it
+  /// 0: all cores. Results and diagnostics do not depend on it. A kernel with arrivals runs on one.
+  unsigned host_threads = 0;
   std::size_t max_diagnostics = 8; ///< at least 1
   bool explain = true;             ///< false: diagnostics have a kind but no message, which is faster
   bool check = true; ///< check for races and reads of unwritten memory; bounds and barriers are always checked
   /// In a kernel with arrivals, the blocks start in a pseudo-random order of this number; 0: in ascending
-  /// order.
+  /// order. If `check` is true, the kernel also runs in other orders.
   std::uint64_t order = 1;
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.

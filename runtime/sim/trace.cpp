@@ -73,7 +73,8 @@ void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Tra
   }
 }
 
-void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element) {
+void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element,
+                  const std::vector<std::int64_t> *iteration) {
   const Machine &m = *w.machine;
   std::uint32_t thread = w.index * warp_size + lane, stamp = w.entry >> stamp_shift;
   auto source = static_cast<std::uint64_t>(m.program.sites[access.site].source);
@@ -85,7 +86,7 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     auto [known, fresh] = all.last.try_emplace(source << 32 | thread, met);
     if (!fresh && known->second.stamp == stamp && known->second.others == met.others)
       continue;
-    Trace now{&access, m.block, thread, stamp, element, m.iteration(w, access.site)};
+    Trace now{&access, m.block, thread, stamp, element, iteration ? *iteration : m.iteration(w, access.site)};
     compare(w, all.writes, now);
     if (access.is_store)
       compare(w, all.reads, now);

@@ -41,8 +41,10 @@ class Tracer {
 public:
   /// Discards the recorded accesses to shared memory.
   void start_block();
-  /// Records an access of one lane to one element of shared or global memory.
-  void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element);
+  /// Records an access of one lane to one element of shared or global memory. `iteration`: that of the
+  /// statement; null: the current one.
+  void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element,
+            const std::vector<std::int64_t> *iteration = nullptr);
   /// One pair of accesses for each ordered pair of statements. Among the recorded racing accesses of the two
   /// statements, this pair has the largest distance between its threads, because this distance shows which kind
   /// of barrier is missing; and among those, the smallest distance between its iterations.

@@ -36,6 +36,10 @@ Error error_of(sim::ErrorKind kind) {
     return Error::divergent_barrier;
   case sim::ErrorKind::deadlock:
     return Error::deadlock;
+  case sim::ErrorKind::operands_overlap:
+  case sim::ErrorKind::replicas_differ:
+  case sim::ErrorKind::order_of_blocks:
+    return Error::wrong_value;
   case sim::ErrorKind::counter_left:
     return Error::counter_left;
   }

@@ -1,0 +1,77 @@
+#include "runtime/sim/orders.h"
+
+#include "runtime/sim/machine.h"
+#include "runtime/sim/report.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <set>
+
+namespace nestsmith::sim {
+
+namespace {
+
+constexpr std::int64_t few_blocks = 8, few_along_axis = 16;
+
+/// The coordinate of a block on an axis of the grid.
+std::int64_t coordinate(const Program &program, std::uint64_t block, std::size_t axis) {
+  auto rest = static_cast<std::int64_t>(block);
+  for (std::size_t n = 0; n < axis; ++n)
+    rest /= program.grid[n];
+  return rest % program.grid[axis];
+}
+
+} // namespace
+
+std::vector<BlockOrder> block_orders(const Program &program, bool each_last) {
+  std::vector<std::uint64_t> ascending(static_cast<std::size_t>(program.blocks));
+  std::iota(ascending.begin(), ascending.end(), 0);
+  std::vector<BlockOrder> orders = {{"the blocks start in ascending order", ascending},
+                                    {"the blocks start in descending order", ascending}};
+  std::ranges::reverse(orders.back().blocks);
+  if (!each_last)
+    return orders;
+  if (program.blocks <= few_blocks) { // the ascending and the descending order have two of them last
+    for (std::int64_t last = 1; last < program.blocks - 1; ++last) {
+      std::vector<std::uint64_t> turned = ascending;
+      std::ranges::rotate(turned, turned.begin() + last + 1);
+      orders.push_back(
+          {fmt::format("{} starts last", block_text(program, static_cast<std::uint64_t>(last))), turned});
+    }
+    return orders;
+  }
+  std::set<std::size_t> axes;
+  for (const Arrival &arrival : program.arrivals)
+    axes.insert(static_cast<std::size_t>(arrival.axis));
+  for (std::size_t axis : axes) {
+    std::int64_t extent = program.grid[axis];
+    for (std::int64_t last = 1; extent <= few_along_axis && last < extent - 1; ++last) {
+      std::vector<std::uint64_t> turned = ascending;
+      auto turn = [&](std::uint64_t block) {
+        return (coordinate(program, block, axis) + extent - last - 1) % extent;
+      };
+      std::ranges::stable_sort(turned, {}, turn);
+      orders.push_back({fmt::format("the blocks with index {} on blockIdx.{} start last", last, "xyz"[axis]),
+                        std::move(turned)});
+    }
+  }
+  return orders;
+}
+
+OrderedRun run_in_order(const Program &program, const std::vector<GlobalBuffer> &globals,
+                        std::vector<std::vector<std::byte>> memory, const BlockOrder &order) {
+  std::vector<GlobalBuffer> own(globals.size());
+  for (std::size_t n = 0; n < own.size(); ++n) {
+    own[n].data = memory[n].empty() ? globals[n].data : memory[n].data();
+    own[n].elements = globals[n].elements;
+    own[n].starts_written = globals[n].starts_written;
+    own[n].written.assign(static_cast<std::size_t>(own[n].elements), 0);
+  }
+  Machine machine(program, own);
+  for (std::uint64_t block : order.blocks)
+    machine.run_block(block);
+  return {std::move(memory)};
+}
+
+} // namespace nestsmith::sim
