@@ -109,6 +109,7 @@ public:
         note(stmt);
         if (const auto *call = kernel::as<kernel::Call>(stmt))
           functions_.insert(call->intrinsic.get().prelude);
+        groups_ |= kernel::as<kernel::Commit>(stmt) || kernel::as<kernel::Wait>(stmt);
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
     }
@@ -135,7 +136,7 @@ public:
       helpers += arrives_last;
     for (const auto &[bytes, masked] : copies_)
       helpers += copy_async(bytes, masked);
-    if (!copies_.empty())
+    if (groups_)
       helpers += group_of_copies;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
   }
@@ -173,7 +174,7 @@ private:
   std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
   std::set<std::string> functions_;         ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_;   ///< bytes of asynchronous copies, and whether they have a mask
-  bool rounds_ = false, packs_ = false, arrives_ = false;
+  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false;
 };
 
 /// Declares the names of the parameters. A standalone kernel and its launcher use the same names.
