@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <list>
 #include <random>
 
 namespace nestsmith::model {
@@ -97,25 +96,6 @@ std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
   return all;
 }
 
-/// The parameters of the kernel. A run that needs no values uses only their sizes. Otherwise, `fill` allocates
-/// them with zeros.
-struct Memory {
-  std::list<Array> arrays;
-  std::vector<sim::GlobalBuffer> buffers;
-
-  explicit Memory(const kernel::Kernel &kernel) : buffers(kernel.params.size()) {
-    for (std::size_t n = 0; n < buffers.size(); ++n)
-      buffers[n].elements = kernel::element_count(kernel.params[n]);
-  }
-  void fill(const kernel::Kernel &kernel) {
-    for (std::size_t n = 0; n < buffers.size(); ++n) {
-      Array &array = arrays.emplace_back(kernel.params[n]->dtype, std::vector{buffers[n].elements});
-      buffers[n].data = array.data();
-      buffers[n].written.resize(static_cast<std::size_t>(buffers[n].elements));
-    }
-  }
-};
-
 /// The executions and the requests of some blocks.
 struct Counts {
   sim::Executions executions;
@@ -129,7 +109,7 @@ struct Counts {
 
 /// One machine and its counts.
 struct CountingMachine {
-  CountingMachine(const sim::Program &program, const Counting &counting, Memory &memory)
+  CountingMachine(const sim::Program &program, const Counting &counting, ParameterMemory &memory)
       : tally(counting.tally(program)), machine(program, memory.buffers, nullptr, &tally) {}
   CountingMachine(const CountingMachine &) = delete;
 
@@ -150,7 +130,7 @@ struct Counted {
 };
 
 /// The counts of all chosen blocks, each multiplied by its weight.
-Counters run_blocks(const Counted &counted, Memory &memory, const std::vector<Chosen> &blocks,
+Counters run_blocks(const Counted &counted, ParameterMemory &memory, const std::vector<Chosen> &blocks,
                     unsigned threads) {
   const sim::Program &program = counted.program;
   const Counts none{sim::Executions(program), counted.counting.tally(program)};
@@ -186,7 +166,7 @@ bool alike(const Counters &a, const Counters &b) {
 }
 
 /// Whether blocks drawn at random have the same counts as the blocks that represent them.
-bool holds(const GridSample &sample, const Counted &counted, Memory &memory) {
+bool holds(const GridSample &sample, const Counted &counted, ParameterMemory &memory) {
   std::mt19937_64 random(counted.program.blocks);
   auto of = [&](std::uint64_t block) { return run_blocks(counted, memory, {{block, 1}}, 1); };
   for (int n = 0; n < 16; ++n) {
@@ -199,18 +179,16 @@ bool holds(const GridSample &sample, const Counted &counted, Memory &memory) {
 }
 
 /// Allocates the parameters in `memory` if the kernel depends on their values.
-Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, Memory &memory) {
+Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, ParameterMemory &memory) {
   Counted counted;
-  // Loops are unrolled about as far as by a compiler, because the model merges loads as a compiler does.
-  constexpr std::int64_t unroll = 2048;
   counted.program = decode(kernel, scalars, memory.buffers,
                            {.values = false,
                             .barriers = false,
-                            .unroll = unroll,
+                            .unroll = unrolled_statements,
                             .iterations = phases,
                             .observer = &counted.counting});
   if (counted.program.depends_on_data) {
-    memory.fill(kernel);
+    memory.fill();
     counted.counting = Counting(false);
     counted.program = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &counted.counting});
   }
@@ -220,7 +198,7 @@ Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, M
 } // namespace
 
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
-  Memory memory(kernel);
+  ParameterMemory memory(kernel);
   Counted counted = decoded(kernel, scalars, memory);
   auto all = static_cast<std::uint64_t>(counted.program.blocks);
   bool estimated = false;
@@ -242,7 +220,7 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
 
 std::optional<Counters> counted_before(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                                        Counters counts) {
-  Memory memory(kernel);
+  ParameterMemory memory(kernel);
   Counted counted = decoded(kernel, scalars, memory);
   Counters none = run_blocks(counted, memory, {}, 1);
   if (none.accesses.size() != counts.accesses.size())
@@ -268,10 +246,9 @@ void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
       more = more && visit({positions[number], w.index, lanes});
     }
   };
-  Memory memory(kernel);
+  ParameterMemory memory(kernel);
   Walking walking(true);
-  sim::Program program =
-      decode(kernel, scalars, memory.buffers, {.values = false, .iterations = phases, .observer = &walking});
+  sim::Program program = decode_to_walk(kernel, scalars, memory, walking);
   Visitor sink(visit);
   sink.positions = positions(program, walking.accesses());
   sim::Machine machine(program, memory.buffers, nullptr, &sink);

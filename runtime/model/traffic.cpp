@@ -129,7 +129,7 @@ private:
 
   const MemorySystem &system_;
   const Plan &plan_;
-  std::vector<sim::GlobalBuffer> buffers_;
+  ParameterMemory memory_;
   std::vector<std::int64_t> first_line_; ///< of each parameter
   sim::Program program_;
   std::vector<std::size_t> positions_;
@@ -147,15 +147,14 @@ private:
 
 Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
            const Plan &plan)
-    : system_(system), plan_(plan), buffers_(kernel.params.size()) {
+    : system_(system), plan_(plan), memory_(kernel) {
   std::int64_t line = 0;
-  for (std::size_t n = 0; n < buffers_.size(); ++n) {
-    buffers_[n].elements = kernel::element_count(kernel.params[n]);
+  for (std::size_t n = 0; n < kernel.params.size(); ++n) {
     first_line_.push_back(line);
-    line += buffers_[n].elements * byte_size(kernel.params[n]->dtype) / line_bytes + 2;
+    line += memory_.buffers[n].elements * byte_size(kernel.params[n]->dtype) / line_bytes + 2;
   }
   Walking walking(false);
-  program_ = decode(kernel, scalars, buffers_, {.values = false, .iterations = phases, .observer = &walking});
+  program_ = decode_to_walk(kernel, scalars, memory_, walking);
   positions_ = positions(program_, walking.accesses());
   std::size_t count = 0;
   for (std::size_t position : positions_)
@@ -249,7 +248,7 @@ void Walk::run() {
     ++running;
   };
   for (Slot &slot : slots) {
-    slot.machine = std::make_unique<sim::Machine>(program_, buffers_, nullptr, this);
+    slot.machine = std::make_unique<sim::Machine>(program_, memory_.buffers, nullptr, this);
     start(slot);
   }
   while (running > 0)

@@ -1,5 +1,7 @@
 #include "runtime/model/walking.h"
 
+#include "lowering/plan.h"
+#include "runtime/model/evaluate.h"
 #include "runtime/sim/machine.h"
 
 namespace nestsmith::model {
@@ -25,6 +27,34 @@ void Walking::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
   decoded.need_base(values);
   auto number = static_cast<std::uint32_t>(accesses_.size() - 1);
   values.emit({.run = tell_request, .b = number, .access = &decoded.access});
+}
+
+ParameterMemory::ParameterMemory(const kernel::Kernel &kernel) : buffers(kernel.params.size()) {
+  for (std::size_t n = 0; n < buffers.size(); ++n) {
+    buffers[n].elements = kernel::element_count(kernel.params[n]);
+    dtypes_.push_back(kernel.params[n]->dtype);
+  }
+}
+
+void ParameterMemory::fill() {
+  for (std::size_t n = 0; n < buffers.size(); ++n) {
+    Array &array = arrays.emplace_back(dtypes_[n], std::vector{buffers[n].elements});
+    buffers[n].data = array.data();
+    buffers[n].written.resize(static_cast<std::size_t>(buffers[n].elements));
+  }
+}
+
+sim::Program decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                            ParameterMemory &memory, Walking &walking) {
+  const Walking fresh = walking;
+  sim::Program program =
+      decode(kernel, scalars, memory.buffers,
+             {.values = false, .unroll = unrolled_statements, .iterations = phases, .observer = &walking});
+  if (!program.depends_on_data)
+    return program;
+  memory.fill();
+  walking = fresh;
+  return decode(kernel, scalars, memory.buffers, {.check = false, .observer = &walking});
 }
 
 } // namespace nestsmith::model

@@ -1,7 +1,10 @@
 #pragma once
 /// Executes a kernel request by request: each warp stops after each of its requests.
 
+#include "runtime/sim/decode.h"
 #include "runtime/sim/observer.h"
+
+#include <list>
 
 namespace nestsmith::model {
 
@@ -28,5 +31,28 @@ private:
   bool shared_;
   std::vector<const sim::Access *> accesses_;
 };
+
+/// The parameters of a kernel. A run that needs no values uses only their sizes. Otherwise, `fill` allocates
+/// them with zeros.
+struct ParameterMemory {
+  std::list<Array> arrays;
+  std::vector<sim::GlobalBuffer> buffers;
+
+  explicit ParameterMemory(const kernel::Kernel &kernel);
+  void fill();
+
+private:
+  std::vector<DType> dtypes_;
+};
+
+/// Loops of constant extent are unrolled about as far as by a compiler: into at most this many statements. The
+/// model merges loads as a compiler does. All that decodes a kernel for the model has this limit, because the
+/// accesses of a kernel depend on it: a load whose mask is false in each unrolled iteration is no access.
+inline constexpr std::int64_t unrolled_statements = 2048;
+
+/// The kernel, decoded for `walking`. If an address or a condition depends on loaded values, the machine
+/// computes values, from memory that is zero. So the accesses are those of `count` in count.h.
+sim::Program decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                            ParameterMemory &memory, Walking &walking);
 
 } // namespace nestsmith::model

@@ -240,5 +240,44 @@ TEST(FirstRequest, IsTheAddressOfEachLane) {
   EXPECT_FALSE(first_request(kernel, {}, 3)) << "there are 3 accesses";
 }
 
+/// Whether `each_request` numbers the accesses of the kernel as `count` does.
+void expect_equal_numbers(const kernel::Kernel &kernel) {
+  Counters counters = count(kernel, {});
+  std::vector<std::uint64_t> requests(counters.accesses.size());
+  each_request(kernel, {}, 0, [&](const VisitedRequest &request) {
+    EXPECT_LT(request.access, requests.size());
+    if (request.access < requests.size())
+      ++requests[request.access];
+    return true;
+  });
+  for (std::size_t n = 0; n < requests.size(); ++n)
+    EXPECT_EQ(requests[n], counters.accesses[n].requests) << "access " << n;
+}
+
+/// The counts unroll the loop. Its only iteration below the guard has a mask that is false, so that its load is
+/// no access.
+TEST(EachRequest, HasTheNumbersOfTheCountsInALoopThatTheyUnroll) {
+  KernelBuilder b("unrolled");
+  Buffer in = b.param("in", 300), out = b.param("out", 32, Role::output);
+  Expr tx = b.axis(Axis::thread_x, "tx", 32);
+  b.loop("k", 200, [&](Expr k) {
+    b.when(k < 1, [&] {
+      b.store(out, tx, load(in, {k + tx - 1}, Expr(0) < k, constant(DType::f32, 0)) + at(in, tx));
+    });
+  });
+  expect_equal_numbers(b.build());
+}
+
+/// The condition of a store, and the mask of a load, depend on loaded values.
+TEST(EachRequest, HasTheNumbersOfTheCountsWhereTheyDependOnData) {
+  KernelBuilder b("gather");
+  Buffer limits = b.param("limits", 32, Role::input, DType::i32), in = b.param("in", 32),
+         out = b.param("out", 32, Role::output);
+  Expr tx = b.axis(Axis::thread_x, "tx", 32), limit = cast(DType::i64, at(limits, tx));
+  b.store(out, tx, load(in, {limit}, limit < 5, constant(DType::f32, 0)));
+  b.when(limit < 0, [&] { b.store(out, tx, at(in, tx) + at(in, Expr(31) - tx)); });
+  expect_equal_numbers(b.build());
+}
+
 } // namespace
 } // namespace nestsmith::model
