@@ -108,7 +108,7 @@ public:
       kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
         note(stmt);
         if (const auto *call = kernel::as<kernel::Call>(stmt))
-          functions_.insert(call->intrinsic.get().prelude);
+          note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
         groups_ |= kernel::as<kernel::Commit>(stmt) || kernel::as<kernel::Wait>(stmt);
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
@@ -154,13 +154,24 @@ private:
       });
     });
   }
+  /// Notes the function of an intrinsic. CUDA has the function if there is no prelude.
+  void note_intrinsic(const std::string &name, const std::string &prelude) {
+    std::string reason = prelude.empty() && name != "main" ? "" : why_not_defined(name);
+    if (!reason.empty())
+      throw UserError(ExitCode::usage, fmt::format("the intrinsic '{}' cannot be emitted: {}; register it by "
+                                                   "another name",
+                                                   name, reason));
+    functions_.insert(prelude);
+  }
   void note(const Expr &e) {
     types_.insert(e.dtype());
     if (e.lanes() > 1)
       vectors_.emplace(e.dtype(), e.lanes());
     if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
       operators_.insert(binary->op);
-    if (const auto *call = e.as<Call>())
+    if (const auto *call = e.as<Call>(); call && is_intrinsic(call->function->name))
+      note_intrinsic(call->function->name, call->function->prelude);
+    else if (call)
       functions_.insert(call->function->prelude);
     const auto *access = e.as<Load>();
     bool filled = access && !is_true(access->mask);

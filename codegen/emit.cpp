@@ -104,7 +104,7 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
     out.comment("");
     out.comment("Schedule:");
     for (const std::string &line : info.trace)
-      out.verbatim("//   " + line + "\n"); // not wrapped, so that it can be copied and compiled
+      out.verbatim("//   " + one_line(line) + "\n"); // not wrapped, so that it can be copied and compiled
   }
   return out.take();
 }

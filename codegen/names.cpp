@@ -119,6 +119,14 @@ std::string why_not_linked(const std::string &name) {
   return linked_identifier(name) == name ? "" : "C++, CUDA or the emitted file itself uses this name";
 }
 
+std::string why_not_defined(const std::string &name) {
+  if (is_library_function(name) || has_prefix_of_cuda(name) || names_a_vector(name))
+    return "the C library or CUDA has this name";
+  bool of_codegen = reserved_words().count(name) || is_of_standalone(name) || is_data_function(name) ||
+                    name.starts_with("floor_div_") || name.starts_with("floor_mod_");
+  return of_codegen ? "C++, CUDA or the emitted file itself uses this name" : "";
+}
+
 NameTable::Nested::~Nested() {
   for (const std::string &name : table_.scopes_.back().names)
     table_.taken_.erase(name);

@@ -23,6 +23,10 @@ std::string linked_identifier(std::string wanted);
 /// have this name.
 std::string why_not_linked(const std::string &name);
 
+/// The reason why an emitted file cannot define a function of this name, such as the function of an intrinsic.
+/// Empty if it can.
+std::string why_not_defined(const std::string &name);
+
 class NameTable {
 public:
   /// Opens a nested scope. The destructor frees the names that were declared in it.

@@ -71,7 +71,7 @@ std::string emit_standalone(const Dispatch &dispatch, const std::vector<CheckedL
     calls.operations = launch.operations;
     CheckText check = check_text(calls, launch.source);
     checks += fmt::format("namespace check_{} {{ // {}\n\n{}{}\nstatic int run() {{\n{}}}\n\n}}\n\n", n + 1,
-                          launch.shape, check.reference, check.comparisons, check.body);
+                          one_line(launch.shape), check.reference, check.comparisons, check.body);
     main.line(fmt::format(R"(printf("shape {}\n");)", launch.shape));
     main.open(fmt::format("if (int code = check_{}::run())", n + 1));
     main.line("failed = failed ? failed : code;");

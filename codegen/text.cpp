@@ -1,6 +1,7 @@
 #include "codegen/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <tuple>
 
@@ -62,14 +63,22 @@ std::size_t break_position(std::string_view text, std::size_t room) {
   return best ? room - std::get<2>(*best) : 0;
 }
 
-/// The text on one line, without a trailing backslash, which would continue the comment on the next line.
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
+/// Without a trailing backslash, which would continue a comment on the next line.
+std::string without_continuation(std::string text) {
   text.erase(text.find_last_not_of(" \\") + 1);
   return text;
 }
 
 } // namespace
+
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  const std::string trigraph = std::string(2, '?') + '/'; // means a backslash
+  for (std::size_t at; (at = text.find(trigraph)) != std::string::npos;)
+    text.insert(at + 2, " ");
+  return without_continuation(std::move(text));
+}
 
 void TextWriter::line(const std::string &text, const std::string &comment) {
   if (!comment.empty() && depth_ + text.size() + comment.size() + 5 > width) {
@@ -96,20 +105,20 @@ void TextWriter::comment(const std::string &text) {
     std::size_t at = rest.rfind(' ', room);
     if (at == std::string::npos || at == 0)
       break;
-    out_ += std::string(depth_, ' ') + "// " + rest.substr(0, at) + '\n';
+    out_ += std::string(depth_, ' ') + "// " + without_continuation(rest.substr(0, at)) + '\n';
     rest.erase(0, at + 1);
   }
   out_ += std::string(depth_, ' ') + (rest.empty() ? "//" : "// " + rest) + '\n';
 }
 
-void TextWriter::doc(const std::string &first, const std::string &words) {
-  std::string line = first, indent(first.size(), ' ');
+void TextWriter::doc(const std::string &first, const std::string &text) {
+  std::string words = one_line(text), line = first, indent(first.size(), ' ');
   bool begins = true;
   for (std::size_t from = 0; from < words.size();) {
     std::size_t end = std::min(words.find(' ', from), words.size());
     std::string word = words.substr(from, end - from);
     if (!begins && 5 + line.size() + word.size() > width) {
-      verbatim("/// " + line + "\n");
+      verbatim("/// " + without_continuation(line) + "\n");
       line = indent;
       begins = true;
     }

@@ -7,6 +7,10 @@
 
 namespace nestsmith {
 
+/// The text on one line that ends where a comment ends: control characters become spaces, and neither a
+/// backslash nor its trigraph is left at the end, which would continue the comment on the next line.
+std::string one_line(std::string text);
+
 class TextWriter {
 public:
   static constexpr std::size_t width = 100; ///< columns
@@ -16,8 +20,8 @@ public:
   /// on a separate line.
   void line(const std::string &text, const std::string &comment = {});
   void comment(const std::string &text); ///< `// text`, wrapped between words
-  /// `/// first words`, wrapped between words. Continuation lines are aligned behind `first`.
-  void doc(const std::string &first, const std::string &words);
+  /// `/// first text`, wrapped between words. Continuation lines are aligned behind `first`.
+  void doc(const std::string &first, const std::string &text);
   void blank() { out_ += '\n'; }
   /// Writes `head(a, b, …)tail` with aligned arguments.
   void call(const std::string &head, const std::vector<std::string> &arguments, const std::string &tail);

@@ -1,6 +1,7 @@
 #include "codegen/emit.h"
 
 #include "codegen/standalone.h"
+#include "codegen/text.h"
 #include "dsl/error.h"
 #include "dsl/tensor.h"
 #include "lowering/lower.h"
@@ -84,6 +85,25 @@ TEST(Emit, no_title_or_note_escapes_from_its_comment) {
   info.notes = {"", "a\nb\\"};
   EXPECT_TRUE(emit(info, kernel::tile1d(64, 64, 64)).starts_with("// first int second\n//\n"));
   EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)), HasSubstr("\n//\n// a b\n//\n// Schedule:"));
+  info.title = "a\rint b;\vint c;\x7f ?"
+               "?/";
+  info.trace = {"s.f(\"x\nint d;\");", "s.g();\\ "};
+  EXPECT_TRUE(emit(info, kernel::tile1d(64, 64, 64))
+                  .starts_with("// a int b; int c;  ?"
+                               "? /\n//\n"));
+  EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)),
+              HasSubstr("// Schedule:\n//   s.f(\"x int d;\");\n//   s.g();\n\n"));
+}
+
+/// A line that is wrapped at a backslash would continue in the next one.
+TEST(Emit, no_wrapped_comment_ends_in_a_backslash) {
+  TextWriter out;
+  std::string word(TextWriter::width - 10, 'x');
+  out.comment(word + " \\ " + word);
+  out.doc("", word + " \\ \n" + word);
+  EXPECT_THAT(out.take(), Not(HasSubstr("\\\n")));
+  out.doc("", "one\nint two;");
+  EXPECT_EQ(out.take(), "/// one int two;\n");
 }
 
 TEST(Emit, the_launcher_takes_pointers_sizes_scalars_and_a_stream) {

@@ -2,6 +2,12 @@
 
 #include "codegen/names.h"
 
+#include "codegen/cuda.h"
+#include "dsl/error.h"
+#include "dsl/intrinsic.h"
+#include "dsl/tensor.h"
+#include "lowering/lower.h"
+
 #include <gmock/gmock.h>
 
 namespace nestsmith {
@@ -78,6 +84,59 @@ TEST(Names, AreOfOneSymbolEach) {
   }
   EXPECT_EQ(names.claim("int"), "int_2");
   EXPECT_EQ(names[a], "int_");
+}
+
+/// A kernel that calls an intrinsic contains its definition, beside all that codegen defines and includes.
+TEST(Names, OfFunctionsOfIntrinsicsAreThoseThatNobodyDefines) {
+  for (const char *name : {"sad4", "my_dot", "__my_dot", "Dot4_1"})
+    EXPECT_EQ(why_not_defined(name), "") << name;
+  for (const char *name : {"main", "exp", "malloc", "cudaMalloc", "float4", "make_uint2", "rsqrtf"})
+    EXPECT_EQ(why_not_defined(name), "the C library or CUDA has this name") << name;
+  for (const char *name : {"floordiv_i32", "min_f32", "Reference", "overlap", "threadIdx", "floor_mod_i64"})
+    EXPECT_EQ(why_not_defined(name), "C++, CUDA or the emitted file itself uses this name") << name;
+}
+
+/// Y[i] = f(X[i]), where `tensorize` calls the intrinsic `name`.
+std::string text_with_intrinsic(const std::string &name, const std::string &prelude) {
+  Buffer a = formal_buffer("a", DType::u32, {4}), total = formal_buffer("total", DType::u32, {});
+  Var k = make_var("k");
+  Intrinsic intrinsic;
+  intrinsic.name = name;
+  intrinsic.operands = {{a}, {total}};
+  intrinsic.meaning = {{{k, 4}}, {total, {}, load(total, {}) + load(a, {k})}};
+  intrinsic.prelude = prelude;
+  register_intrinsic(intrinsic);
+  Workload w("sums");
+  Tensor x = w.placeholder("X", {8, 4}, DType::u32);
+  Reduce r = reduce_axis("r", 4);
+  Tensor y = w.compute("Y", {8}, {"i"}, [&](Expr i) { return sum(x(i, r), r); });
+  Schedule s(w.output({y}));
+  auto writeback = s.cache_write(s.block("Y"), Scope::local);
+  s.reverse_compute_at(writeback, s.loop("i"));
+  s.decompose_reduction(s.block("Y"), s.loop("r"));
+  s.tensorize(s.loop("r"), name);
+  return cuda_kernels(lower(s));
+}
+
+TEST(Names, OfIntrinsicsThatTheTextUsesOtherwiseAreRefused) {
+  auto refused = [](const std::string &name, const std::string &prelude, const std::string &message) {
+    try {
+      text_with_intrinsic(name, prelude);
+      ADD_FAILURE() << name << " is not refused";
+    } catch (const UserError &error) {
+      EXPECT_EQ(error.what(), message);
+    }
+  };
+  refused("main", "int main() { return 0; }\n",
+          "the intrinsic 'main' cannot be emitted: the C library or CUDA has this name; register it by another "
+          "name");
+  refused(
+      "floormod_i32", "static int floormod_i32();\n",
+      "the intrinsic 'floormod_i32' cannot be emitted: C++, CUDA or the emitted file itself uses this name; "
+      "register it by another name");
+  EXPECT_THAT(text_with_intrinsic("sum_of_four", "static unsigned int sum_of_four();\n"),
+              testing::HasSubstr("= sum_of_four("));
+  EXPECT_THAT(text_with_intrinsic("__vadd4", ""), testing::HasSubstr("= __vadd4(")) << "CUDA has it";
 }
 
 } // namespace
