@@ -29,7 +29,7 @@ if [ "${1:-}" = --one ]; then
   exit 0
 fi
 
-. "$(dirname "$0")/long_run.sh"
+. "$(dirname "$0")/rungs_of.sh"
 jobs=4
 case ${1:-} in
 --help | -h) usage && exit 0 ;;

@@ -1,34 +1,44 @@
-# What gpu_check.sh and nvrtc_all.sh share; they source it.
+#!/bin/sh
+# Runs the campaigns of the fuzzer on all cores: random schedules, schedules for warps, and mutants of traces.
+set -eu
+. "$(dirname "$0")/rungs_of.sh"
 
-# refuse CODE MESSAGE: one line, and the end.
-refuse() {
-  echo "$(basename "$0"): $2" >&2
-  exit "$1"
+usage() {
+  cat <<HELP
+usage: long_run.sh [-j N] NESTSMITH_FUZZ [SECONDS [SEED]]
+Runs N processes at a time (all cores), each for SECONDS (600) and with seeds of its own from SEED (1) on: of three
+processes, one takes random schedules, one schedules for warps, and one mutants of traces (docs/fuzzing.md). Prints
+what they found, and saves the traces in finds/ beside NESTSMITH_FUZZ. The exit code is 1 if there is a find.
+HELP
 }
 
-# rungs_of BINARY [RUNG...]: "NAME RANK" of these rungs, or of all.
-rungs_of() {
-  list=$("$1" list --json) || return 1
-  shift
-  printf '%s\n' "$list" | awk -v wanted="$*" '
-    /"name":/ { split($0, part, "\""); name = part[4] }
-    /"default_shape":/ { within = 1; rank = 0; next }
-    within && /[0-9]/ { rank++ }
-    within && /\]/ { within = 0; ranks[name] = rank; order[++count] = name }
-    END {
-      if (wanted == "") {
-        for (n = 1; n <= count; n++)
-          print order[n], ranks[order[n]]
-        exit count == 0
-      }
-      n = split(wanted, names, " ")
-      for (i = 1; i <= n; i++)
-        if (names[i] in ranks)
-          print names[i], ranks[names[i]]
-        else {
-          print "no rung " names[i] ": nestsmith list has them all" >"/dev/stderr"
-          bad = 1
-        }
-      exit bad
-    }'
-}
+jobs=$(nproc)
+case ${1-} in
+-h | --help) usage && exit 0 ;;
+-j) [ $# -ge 2 ] || refuse 2 "-j needs a number" && jobs=$2 && shift 2 ;;
+esac
+[ $# -ge 1 ] || refuse 2 "give the nestsmith_fuzz; long_run.sh --help describes the arguments"
+fuzz=$1 seconds=${2:-600} seed=${3:-1}
+[ -x "$fuzz" ] || refuse 2 "no program $fuzz; build nestsmith_fuzz"
+finds=$(dirname "$fuzz")/finds
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+
+for n in $(seq 0 $((jobs > 3 ? jobs - 1 : 2))); do
+  case $((n % 3)) in
+  0) mode=schedules options="--everything 8" ;;
+  1) mode=warps options="--warps --compile 200" ;;
+  2) mode=mutants options=--mutate-traces ;;
+  esac
+  echo "$n $mode $((seed + n * 100000000)) $options"
+done | xargs -P "$jobs" -I '{}' sh -c '
+  set -- "$@" {}
+  fuzz=$1 seconds=$2 finds=$3 output=$4 n=$5 mode=$6 seed=$7
+  shift 7
+  code=0
+  "$fuzz" --seed "$seed" --seconds "$seconds" --save "$finds" "$@" >"$output/$n" 2>"$output/$n.progress" || code=$?
+  echo "## $mode from the seed $seed: exit code $code"
+  [ $code -eq 0 ] || echo "$n" >>"$output/failed"
+  if [ $code -eq 0 ]; then tail -n 1 "$output/$n"; else cat "$output/$n"; fi
+  [ $code -le 1 ] || cat "$output/$n.progress"' sh "$fuzz" "$seconds" "$finds" "$output"
+[ ! -e "$output/failed" ]

@@ -1,5 +1,6 @@
 #!/bin/sh
-# long_runs_test.sh [ROOT]: gpu_check.sh and nvrtc_all.sh against a nestsmith and a sanitizer that are made up here.
+# long_runs_test.sh [ROOT]: gpu_check.sh, nvrtc_all.sh and long_run.sh against a nestsmith, a sanitizer and a fuzzer that
+# are made up here.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 folder=$(mktemp -d)
@@ -40,7 +41,14 @@ while [ "$1" != check ]; do
 done
 exec "$binary" "$@"
 FAKE
-chmod +x "$folder/nestsmith" "$folder/sanitizer"
+cat >"$folder/fuzz" <<'FAKE'
+#!/bin/sh
+case " $* " in
+*" ${FINDS:-none} "*) echo "mutant 7: crashed in judge" && exit 1 ;;
+esac
+echo "the next seed is $2"
+FAKE
+chmod +x "$folder/nestsmith" "$folder/sanitizer" "$folder/fuzz"
 
 bad=0
 # shows CODE TEXT COMMAND...: the command ends so, and says the text.
@@ -74,4 +82,13 @@ shows 0 "| \`sm_90a\` | 4 | 2 | 4 | 0 | 0 | 40 |" "$nvrtc" "$fake"
 shows 0 "2 rungs for 2 architectures: 20 kernels compiled" "$nvrtc" -j 2 "$fake"
 shows 1 "refused by NVRTC: 6" env REFUSED=sm_80 "$nvrtc" "$fake" a/one
 shows 1 "## a/one at 1024x1024x1024, f32, for sm_80 spills: 1 of 1 kernels" env SPILLS=8 "$nvrtc" "$fake" a/one
+
+long=$root/tests/long_run.sh
+shows 0 "usage: long_run.sh" "$long" --help
+shows 2 "long_run.sh: give the nestsmith_fuzz" "$long"
+shows 2 "long_run.sh: no program $folder/nothing" "$long" "$folder/nothing"
+shows 0 "## warps from the seed 100000005: exit code 0
+the next seed is 100000005" "$long" -j 1 "$folder/fuzz" 1 5
+shows 1 "## mutants from the seed 200000001: exit code 1
+mutant 7: crashed in judge" env FINDS=--mutate-traces "$long" -j 2 "$folder/fuzz" 1
 exit $bad

@@ -42,7 +42,7 @@ if [ "${1:-}" = --one ]; then
   exit 0
 fi
 
-. "$(dirname "$0")/long_run.sh"
+. "$(dirname "$0")/rungs_of.sh"
 jobs=$(getconf _NPROCESSORS_ONLN)
 case ${1:-} in
 --help | -h) usage && exit 0 ;;

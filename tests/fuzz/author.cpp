@@ -110,14 +110,25 @@ void Author::write() {
     go("reverse_compute_inline", {BlockName{any_block()}});
   if (chance(tangled() ? 70 : 25))
     weave();
+  if (chance(20))
+    sum_at_its_reader();
   schedule_nest(anchor(), true);
   for (std::size_t n = 0; n < 6; ++n) // what was not brought into the first nest has a nest of its own
     if (const Block *loose = unbound_block())
       schedule_nest(loose->id->name, chance(30));
+  if (chance(50))
+    bind_inits();
   while (chance(35))
     wander();
   if (chance(15))
     go("launch_bounds", {random_.pick({1, 1, 2, 3, 4, 8})});
+  mend();
+}
+
+void Author::go_on(std::size_t arbitrary) {
+  most_ = limit_ = s_.trace().size() + arbitrary + 6;
+  for (; arbitrary > 0; --arbitrary)
+    wander();
   mend();
 }
 
@@ -164,6 +175,54 @@ void Author::one_nest() {
   for (const std::string &name : names)
     if (std::ranges::none_of(loops(name), [&](const For *loop) { return loop->var->name == at; }))
       go(chance(70) ? "reverse_compute_at" : "compute_at", {BlockName{name}, LoopName{at}});
+}
+
+void Author::sum_at_its_reader() {
+  for (const Block *sum : blocks_of(body())) {
+    if (!sum->init || sum->body.buffer->role != Role::temporary)
+      continue;
+    std::string name = sum->id->name;
+    std::vector<const Block *> readers = blocks_of(body());
+    std::erase_if(readers,
+                  [&](const Block *block) { return block == sum || !reads(*block, sum->body.buffer); });
+    if (readers.empty())
+      continue;
+    std::vector<const For *> around = loops(random_.pick(readers)->id->name);
+    if (around.empty())
+      continue;
+    std::string at = random_.pick(around)->var->name;
+    go("set_scope", {BlockName{name}, Word{chance(75) ? "shared" : "local"}});
+    if (!go("compute_at", {BlockName{name}, LoopName{at}}))
+      continue;
+    std::vector<const For *> own = loops(name);
+    go("decompose_reduction", {BlockName{name}, LoopName{chance(60) ? at : random_.pick(own)->var->name}});
+    return;
+  }
+}
+
+void Author::bind_inits() {
+  Names inits;
+  for (const Block *block : blocks_of(body()))
+    for (const Block *update : blocks_of(body()))
+      if (block != update && !block->init && block->body.buffer == update->body.buffer &&
+          reads(*update, update->body.buffer) && !reads(*block, block->body.buffer))
+        inits.push_back(block->id->name);
+  for (const std::string &init : inits) {
+    std::vector<const For *> serial = serial_loops(init);
+    std::map<Axis, std::int64_t> threads = threads_of_nest(init);
+    if (serial.empty() || threads.empty() || chance(40))
+      continue;
+    std::string at = random_.pick(serial)->var->name;
+    auto [axis, extent] =
+        *std::next(threads.begin(), static_cast<std::ptrdiff_t>(random_.below(threads.size())));
+    if (chance(70)) {
+      bool outer = chance(30);
+      if (go("split", {LoopName{at}, outer ? std::vector<std::int64_t>{extent, infer}
+                                           : std::vector<std::int64_t>{infer, extent}}))
+        at = outer ? results().front() : results().back();
+    }
+    go("bind", {LoopName{at}, Word{std::string(name(axis))}});
+  }
 }
 
 void Author::weave() {
@@ -339,6 +398,12 @@ Draft draft(std::uint64_t seed, std::uint64_t computations,
   warps ? author.write_for_warps() : author.write();
   made.setting.directives = made.schedule.trace();
   return made;
+}
+
+void go_on(Draft &draft, Random &random, std::size_t arbitrary,
+           const std::function<void(const Draft &, const Directive &)> &about_to) {
+  Author(draft, random, about_to).go_on(arbitrary);
+  draft.setting.directives = draft.schedule.trace();
 }
 
 } // namespace nestsmith::fuzz

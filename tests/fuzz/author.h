@@ -3,6 +3,7 @@
 /// odd numbers and odd ideas in between. Most of them can be lowered.
 
 #include "tests/fuzz/computations.h"
+#include "tests/fuzz/random.h"
 
 #include <functional>
 #include <map>
@@ -34,5 +35,9 @@ bool is_for_warps(std::uint64_t seed);
 /// of the game; any other exception comes through. `about_to` sees each directive before it is applied.
 Draft draft(std::uint64_t seed, std::uint64_t computations = usual_computations,
             const std::function<void(const Draft &, const Directive &)> &about_to = {});
+
+/// A few arbitrary directives for a schedule that is there, and a few tries to pay what it owes.
+void go_on(Draft &draft, Random &random, std::size_t arbitrary,
+           const std::function<void(const Draft &, const Directive &)> &about_to = {});
 
 } // namespace nestsmith::fuzz

@@ -40,6 +40,7 @@ public:
 
   void write();
   void write_for_warps();
+  void go_on(std::size_t arbitrary);
 
 private:
   bool chance(std::size_t percent) { return random_.chance(percent); }
@@ -51,6 +52,10 @@ private:
 
   /// Brings stages that use the same buffer under common loops, before their loops are tiled.
   void weave();
+  /// Brings a sum in shared or local memory under a loop of its reader, and takes its init apart.
+  void sum_at_its_reader();
+  /// Binds loops of inits that have loops of their own, whatever binds those of the updates.
+  void bind_inits();
   /// Brings as many stages as possible under one loop, with local temporaries, so that little is owed.
   void one_nest();
   /// Whether blocks conflict in a parameter.

@@ -1,8 +1,10 @@
 #include "tests/fuzz/campaign.h"
 
 #include "dsl/primitives/registry.h"
+#include "tests/fuzz/commands.h"
 #include "tests/fuzz/features.h"
 #include "tests/fuzz/isolated.h"
+#include "tests/fuzz/judge_all.h"
 #include "tests/fuzz/shrink.h"
 
 #include <algorithm>
@@ -27,11 +29,14 @@ struct Shared {
 };
 
 Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
-  bool compile = plan.compile != 0 && seed % plan.compile == 0;
+  bool everything = plan.everything != 0 && seed % plan.everything == 0;
+  bool compile = plan.everything == 0 && plan.compile != 0 && seed % plan.compile == 0;
   return {.random = seed % 4 == 0,
           .infinite = seed % 2 == 1,
           .compile = compile,
-          .turn = compile ? std::optional(seed / plan.compile) : std::nullopt};
+          .turn = compile ? std::optional(seed / plan.compile) : std::nullopt,
+          .everything = everything,
+          .report = everything && seed / plan.everything % 4 == 0};
 }
 
 std::size_t number_of(const std::string &op) {
@@ -84,6 +89,8 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
 
 /// Judges seeds until one breaks a promise or `stop` holds.
 void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
+  if (plan.everything != 0)
+    use_no_libraries();
   for (; !stop(shared.next); ++shared.next) {
     if (plan.only_warps && !is_for_warps(shared.next))
       continue;
@@ -91,7 +98,9 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
     Kind kind = Kind::threw;
     try {
       Draft made = draft(shared.next, plan.computations);
-      Verdict verdict = judge(made.schedule, made.setting.shape, thoroughness_of(shared.next, plan));
+      Thoroughness thoroughness = thoroughness_of(shared.next, plan);
+      Verdict verdict = thoroughness.everything ? judge_all(made.setting, made.schedule, thoroughness)
+                                                : judge(made.schedule, made.setting.shape, thoroughness);
       count(made, verdict, shared.tally);
       count_computation(made, verdict, shared);
       kind = verdict.kind;
@@ -110,7 +119,7 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
 Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
   Thoroughness thoroughness = thoroughness_of(seed, plan);
   Case test_case = draft_apart(seed, plan.computations);
-  if (judge_apart(test_case, thoroughness).kind == kind)
+  if (plan.shrink && judge_apart(test_case, thoroughness).kind == kind)
     test_case = shrink(std::move(test_case), kind, thoroughness);
   Verdict verdict = judge_apart(test_case, thoroughness);
   return {seed, std::move(test_case), std::move(verdict)};
@@ -127,6 +136,7 @@ std::uint64_t Tally::compiled() const { return std::accumulate(texts.begin(), te
 
 Outcome run(const Plan &plan) {
   using Clock = std::chrono::steady_clock;
+  prepare_commands();
   Shared &shared = shared_object<Shared>();
   shared.next = plan.first_seed;
   auto start = Clock::now();

@@ -49,7 +49,10 @@ struct Plan {
   std::uint64_t computations = usual_computations; ///< generated ones to choose from
   bool only_warps = false;                         ///< skip the seeds of other schedules
   std::uint64_t compile = 0; ///< every so many are compiled by NVRTC, for its architectures in turn; 0: none
+  /// Every so many are judged by all oracles (tests/fuzz/judge_all.h), and none is compiled; 0: none.
+  std::uint64_t everything = 0;
   std::size_t failures = 20; ///< after so many it stops
+  bool shrink = true;
   std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};
   std::function<void(const Failure &)> found = {};
 };

@@ -1,6 +1,7 @@
 #include "tests/fuzz/features.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace nestsmith::fuzz {
 
@@ -26,6 +27,8 @@ template <class F> bool any_index(const Program &program, const F &f) {
     return std::ranges::any_of(access.indices, [&](const Expr &index) { return any_node(index, f); });
   });
 }
+
+bool is_variable(const Expr &e) { return e.as<Var>() != nullptr; }
 
 bool index_has(const Program &program, std::initializer_list<BinaryOp> ops) {
   return any_index(program, [&](const Expr &e) {
@@ -63,6 +66,44 @@ bool conditions_wrap(const Program &program) {
     const auto *binary = e.as<Binary>();
     return binary && is_comparison(binary->op) && !is_float(binary->a.dtype()) && reads_memory(binary->a) &&
            binary->a.as<Binary>();
+  });
+}
+
+/// A mask that compares two axes: it bounds an index only where the other is bounded.
+bool compares_axes(const Program &program) {
+  return any_load(program, [](const Load &access) {
+    return access.mask.exists() && any_node(access.mask, [](const Expr &e) {
+             const auto *binary = e.as<Binary>();
+             return binary && is_comparison(binary->op) && !reads_memory(e) &&
+                    any_node(binary->a, is_variable) && any_node(binary->b, is_variable);
+           });
+  });
+}
+
+bool divides_by_anything(const Program &program) {
+  return any_expr(program, [](const Expr &e) {
+    const auto *binary = e.as<Binary>();
+    return binary && (binary->op == BinaryOp::floordiv || binary->op == BinaryOp::floormod) &&
+           as_int(binary->b).value_or(-1) < 0 && !uses_size(binary->b);
+  });
+}
+
+/// A leading dimension that is an extent, too.
+bool has_extent_between_rows(const Program &program) {
+  return std::ranges::any_of(program.params, [&](const Buffer &stored) {
+    return stored->strides && uses_size(stored->strides->front()) &&
+           std::ranges::any_of(program.params, [&](const Buffer &other) {
+             return std::ranges::any_of(other->shape, [&](const Expr &extent) {
+               return extent.as<Var>() && same(extent, (*stored->strides)[stored->shape.size() - 2]);
+             });
+           });
+  });
+}
+
+bool has_large_constants(const Program &program) {
+  return any_expr(program, [](const Expr &e) {
+    const auto *number = e.as<FloatImm>();
+    return (number && std::abs(number->value) > 0x1p24) || std::abs(as_int(e).value_or(0)) > 1 << 24;
   });
 }
 
@@ -119,6 +160,15 @@ const std::vector<Feature> &features() {
                 any_index(p, [](const Expr &e) { return e.as<Select>() != nullptr; });
        }},
       {"masks", [](P p) { return any_load(p, [](const Load &l) { return !is_true(l.mask); }); }},
+      {"masks between axes", compares_axes},
+      {"any divisors", divides_by_anything},
+      {"extents between rows", has_extent_between_rows},
+      {"large constants", has_large_constants},
+      {"large extents",
+       [](P p) {
+         return std::ranges::any_of(p.params,
+                                    [](const Buffer &b) { return as_int(b->shape[0]).value_or(0) > 130; });
+       }},
       {"masks on data",
        [](P p) { return any_load(p, [](const Load &l) { return !is_true(l.mask) && reads_memory(l.mask); }); }},
       {"conditions that wrap", conditions_wrap},

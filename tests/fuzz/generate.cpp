@@ -25,6 +25,7 @@ Generator::Generator(std::uint64_t seed)
       main_(any_arithmetic(random_)) {}
 
 Generated Generator::make() {
+  wide_ = chance(30);
   choose_extents();
   tangled_ = chance(40);
   for (std::size_t n = chance(tangled_ ? 75 : 40) ? 1 + random_.below(2) : 0; n > 0; --n)
@@ -70,9 +71,10 @@ void Generator::choose_extents() {
     shape_.clear();
     for (std::size_t n = 0; n < rank; ++n)
       shape_.push_back(rank == 1 && chance(50) ? random_.pick({33, 63, 64, 65, 100, 127, 129})
+                       : rank == 1 && wide_    ? random_.pick({131, 255, 257, 1000, 1025, 2049})
                                                : random_.pick(extents));
   } while (std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies()) > most_instances);
-  if (chance(12)) {
+  if (chance(wide_ ? 30 : 12)) {
     std::int64_t unit = random_.pick({1, 1, 1, 4});
     for (std::int64_t &extent : shape_)
       extent = (extent + unit - 1) / unit * unit;
@@ -137,10 +139,13 @@ DType Generator::any_storage(DType type) {
 }
 
 Stored Generator::any_stored(const std::vector<Extent> &shape) {
-  if (shape.size() < 2 || !chance(12))
+  if (shape.size() < 2 || !chance(wide_ && shape_.stated ? 45 : 12))
     return {};
-  if (shape_.stated)
-    return {work_.size(fresh("ld"), *shape_.stated)};
+  if (shape_.stated) {
+    const Extent &base = bases_[random_.below(bases_.size())]; // an extent elsewhere
+    bool fits = base.value >= shape.back().value && !base.is(shape.back());
+    return {fits && chance(wide_ ? 85 : 35) ? base.size : work_.size(fresh("ld"), *shape_.stated)};
+  }
   return {Expr(shape.back().value + random_.pick({0, 1, 3, 4}))};
 }
 

@@ -48,6 +48,8 @@ Value Generator::read(DType type, bool only_given) {
   if (!scalars_.empty() && scalars_[0].type() == type && chance(20))
     return scalars_[0];
   if (chance(8)) { // an index as a number
+    if (wide_ && chance(40))
+      return {cast(type, max(min(divided_index(any_place()), Expr(6)), Expr(-6))), 6, 0, true};
     Expr at = any_place().at + random_.pick({0, 1, 5});
     Expr index = floormod(at, random_.pick({2, 3, 7}));
     return {cast(type, index), 6, 0, true};
@@ -108,6 +110,9 @@ Expr Generator::any_mask(Expr mask) {
 }
 
 Expr Generator::index_below(const Extent &extent, Expr &mask) {
+  if (chance(6))
+    if (auto index = index_below_another(any_place(), extent, mask))
+      return *index;
   std::vector<Place> fitting;
   for (const Place &place : places_)
     if (place.extent.is(extent))
@@ -119,6 +124,8 @@ Expr Generator::index_below(const Extent &extent, Expr &mask) {
     place = random_.pick(fitting);
   if (nested_ == 0 && chance(15))
     return gathered_index(extent);
+  if (wide_ && chance(8))
+    return max(min(divided_index(place), extent.size - 1), 0);
   if (chance(25))
     return masked_index(place, extent, mask);
   if (chance(25) && place.extent.is(extent))
@@ -185,6 +192,42 @@ Expr Generator::clamped_index(const Place &place, const Extent &extent) {
   }
 }
 
+std::optional<Expr> Generator::index_below_another(const Place &place, const Extent &extent, Expr &mask) {
+  std::vector<Place> others;
+  for (const Place &other : places_)
+    if (other.extent.is(extent) && *other.at.as<Var>() != *place.at.as<Var>())
+      others.push_back(other);
+  if (others.empty())
+    return std::nullopt;
+  const Expr &most = random_.pick(others).at, &at = place.at;
+  std::int64_t by = random_.pick({0, 0, 0, 1, 2});
+  auto require = [&](const Expr &condition) { mask = mask.exists() ? mask && condition : condition; };
+  switch (random_.below(4)) {
+  case 0:
+    require(at <= most);
+    return at;
+  case 1:
+    require(equal(at + by, most));
+    return at + by;
+  case 2:
+    require(at + by <= most);
+    return most - at;
+  default:
+    require(at + by < most);
+    return at + by;
+  }
+}
+
+Expr Generator::divided_index(const Place &place) {
+  const Place &other = any_place();
+  Expr dividend = place.at * random_.pick({1, 1, 3}) + random_.pick({0, 1, -5});
+  Expr divisor = chance(30)   ? other.at
+                 : chance(40) ? other.at - random_.pick({1, 2, 7})
+                 : chance(50) ? place.at
+                              : Expr(random_.pick({-7, -2, -1, 3, (1 << 24) + 1}));
+  return chance(50) ? floordiv(dividend, divisor) : floormod(dividend, divisor);
+}
+
 Expr Generator::gathered_index(const Extent &extent) {
   ++nested_;
   Value position = read(DType::u32);
@@ -198,6 +241,10 @@ std::pair<Expr, Extent> Generator::index_of_new(const Place &place) {
   const Extent &own = place.extent;
   if (chance(60))
     return {at, own};
+  // A dimension of another size, which is large enough in the run.
+  const Extent &base = bases_[random_.below(bases_.size())];
+  if (shape_.stated && chance(wide_ ? 50 : 5) && base.value >= own.value && !base.is(own))
+    return {at, base};
   switch (random_.below(6)) {
   case 0: {
     std::int64_t more = random_.pick({1, 2, 3});

@@ -45,6 +45,12 @@ TEST(Generated, SixHundredSchedulesAreRefusedOrExact) {
   EXPECT_GT(outcome.tally.generated_exact, 120U) << report(outcome.tally);
 }
 
+TEST(Generated, SchedulesAreRightUnderEveryOracle) {
+  Outcome outcome = run({.first_seed = 2000000, .count = 160, .everything = 2});
+  for (const Failure &failure : outcome.failures)
+    ADD_FAILURE() << report(failure);
+}
+
 /// In bounds, and with results that the check compares bit for bit. The check may start threads, which the
 /// copies of a process lack, so this test comes last.
 TEST(Generated, ComputationsAreWhatTheCheckCanJudge) {

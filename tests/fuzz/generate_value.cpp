@@ -11,14 +11,17 @@ Value Generator::constant_of(DType type) {
   if (type == f32) {
     if (chance(8))
       return {Expr(0.5F), 0.5, 1, true};
+    if (wide_ && chance(10)) // beyond the integers that f32 has: only runs with a bound compare the sum
+      return {Expr(static_cast<float>(random_.pick({-1000000000, 1000000000, 10000000000, 16777217}))), 61000,
+              0, true};
     std::int64_t number = random_.pick({0, 1, 2, 3, 4});
     return {Expr(static_cast<float>(number)), static_cast<double>(number), 0, true};
   }
   std::int64_t number = random_.pick({0, 1, 1, 2, 3, 5, 7});
   if (chance(15)) // those that make sums and products wrap
     number = type == u32   ? random_.pick({0x9e3779b1, 0x80000000, 0xffffffff})
-             : type == i32 ? random_.pick({2147483647, -2147483647 - 1, 0x10001, -1})
-             : type == i64 ? random_.pick({INT64_MAX, INT64_MIN, 0x100000001, -1})
+             : type == i32 ? random_.pick({2147483647, -2147483647 - 1, 0x10001, -1, 1103515245, 16777217})
+             : type == i64 ? random_.pick({INT64_MAX, INT64_MIN, 0x100000001, -1, 1103515245, 16777217})
                            : random_.pick({INT64_MAX, 0x100000001, 0x9e3779b97f4a7c1});
   return {int_imm(type == u32 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(number)) : number, type),
           std::abs(static_cast<double>(number)), 0, true};

@@ -116,6 +116,10 @@ private:
   Expr masked_index(const Place &place, const Extent &extent, Expr &mask);
   Expr clamped_index(const Place &place, const Extent &extent);
   Expr gathered_index(const Extent &extent);
+  /// In bounds by a mask that compares two axes.
+  std::optional<Expr> index_below_another(const Place &place, const Extent &extent, Expr &mask);
+  /// A quotient or a remainder by anything, which may be negative or 0.
+  Expr divided_index(const Place &place);
   /// An index, and the extent of a dimension that it fits.
   std::pair<Expr, Extent> index_of_new(const Place &place);
 
@@ -143,6 +147,9 @@ private:
   /// All tensors have one shape, and stages read each other more than inputs, mostly at the element that they
   /// write: many dependences, and loops that can be shared.
   bool tangled_ = false;
+  /// Large extents and constants, arithmetic on indices that the tools for indices do not take apart, and sizes
+  /// that depend on each other.
+  bool wide_ = false;
   std::vector<Extent> bases_;
   std::vector<Source> sources_, stages_;
   std::set<Buffer> read_;          ///< by a stage

@@ -36,10 +36,29 @@ namespace {
   _exit(0);
 }
 
+/// What a process is doing.
+using Activity = std::array<char, 64>;
+Activity &activity() {
+  static Activity &shared = shared_object<Activity>();
+  return shared;
+}
+
 } // namespace
 
-void rearm() {
-  itimerval timer{{0, 0}, {most_seconds, 0}};
+static int seconds_allowed = 0; // 0: no copy of a process
+
+void doing(const std::string &what) {
+  if (seconds_allowed > 0)
+    rearm(seconds_allowed);
+  std::size_t length = what.copy(activity().data(), activity().size() - 1);
+  activity()[length] = 0;
+}
+
+std::string was_doing() { return activity().data(); }
+
+void rearm(int seconds) {
+  seconds_allowed = seconds;
+  itimerval timer{{0, 0}, {seconds, 0}};
   setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
@@ -48,6 +67,7 @@ Ending isolated(const std::function<void()> &work) {
   if (pipe(ends) != 0)
     failed("pipe");
   std::fflush(nullptr);
+  doing(""); // the note is there before the process is copied
   pid_t child = fork();
   if (child < 0)
     failed("fork");
@@ -63,8 +83,10 @@ Ending isolated(const std::function<void()> &work) {
       continue;
     if (got < 0)
       failed("read");
-    if (ending.said.size() < 100000)
-      ending.said.append(buffer.data(), static_cast<std::size_t>(got));
+    ending.said.append(buffer.data(), static_cast<std::size_t>(got));
+    constexpr std::size_t most = 100000; // a process that lives long says much, and last why it ended
+    if (ending.said.size() > 2 * most)
+      ending.said.erase(0, ending.said.size() - most);
   }
   close(ends[0]);
   int status = 0;
@@ -74,6 +96,17 @@ Ending isolated(const std::function<void()> &work) {
   ending.hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
   ending.crashed = !ending.hung && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
   return ending;
+}
+
+double processor_seconds() {
+  double all = 0;
+  for (auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval &time : {usage.ru_utime, usage.ru_stime})
+      all += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  return all;
 }
 
 void *shared_memory(std::size_t bytes) {

@@ -11,9 +11,11 @@
 #include "runtime/check/sim_executor.h"
 #include "runtime/check/stored_array.h"
 #include "runtime/cuda/nvrtc.h"
+#include "tests/fuzz/judge_all.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace nestsmith::fuzz {
 
@@ -21,9 +23,27 @@ namespace {
 
 /// Block instances that are interpreted, and that are simulated: a hundredth of a second, and one or two.
 constexpr double most_interpreted = 5e4, most_simulated = 1e6;
+constexpr double most_elements = 4e6; ///< of all arrays
 /// Rows of the matrices of a symbolic kernel are this much further apart than they are long.
 constexpr std::int64_t gap = 3;
 constexpr std::size_t longest_text = 200000; ///< of a kernel that is compiled
+
+double elements_of(const Program &program) {
+  std::set<Buffer> buffers(program.params.begin(), program.params.end());
+  for (const Block *block : blocks_of(program.body))
+    buffers.insert(block->body.buffer);
+  double all = 0;
+  for (const Buffer &buffer : buffers) {
+    double elements = 1;
+    for (const Expr &extent : buffer->shape)
+      elements *= static_cast<double>(as_int(extent).value_or(1));
+    if (buffer->strides) // there are gaps between its rows
+      elements += static_cast<double>(as_int(buffer->strides->front()).value_or(1)) *
+                  static_cast<double>(as_int(buffer->shape[0]).value_or(1));
+    all += elements;
+  }
+  return all;
+}
 
 Kind wrong(const std::string &message, Kind kind, Verdict &verdict) {
   verdict.message = message;
@@ -106,8 +126,8 @@ void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> t
 
 const char *name(Kind kind) {
   static constexpr const char *names[] = {"refused",      "exact",       "too much",     "wrong program",
-                                          "wrong kernel", "not lowered", "not compiled", "threw",
-                                          "crashed",      "hung"};
+                                          "wrong kernel", "not lowered", "not compiled", "vacuous",
+                                          "command",      "threw",       "crashed",      "hung"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -124,11 +144,18 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
     sizes = sizes_for(schedule.source(), shape, 0);
     spread = sizes_for(schedule.source(), shape, gap);
   }
+  for (std::size_t n = 0; n < sizes.size(); ++n)
+    if (const Size &stated = *schedule.source().sizes[n]->size;
+        sizes[n] < stated.min || spread[n] > stated.max) {
+      verdict.kind = wrong("the kernel is for other sizes", Kind::refused, verdict);
+      return verdict;
+    }
   Program program = specialise(schedule.program(), sizes), source = specialise(schedule.source(), sizes);
   double work = block_instances(program.body);
   CheckOptions options{.exact_only = !thoroughness.random, .infinite = thoroughness.infinite};
   Checker checker;
-  if (work <= most_interpreted) {
+  bool small = elements_of(source) <= most_elements && elements_of(program) <= most_elements;
+  if (work <= most_interpreted && small) {
     CheckResult result = checker.check(source, as_computation(program), options);
     if (result.outcome() == CheckOutcome::wrong) {
       verdict.kind = wrong(first_message(result), Kind::wrong_program, verdict);
@@ -152,7 +179,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
     return verdict;
   }
   describe(schedule, plan, verdict);
-  if (work > most_simulated) {
+  if (work > most_simulated || !small) {
     verdict.kind = Kind::too_much;
     return verdict;
   }
@@ -179,7 +206,8 @@ Verdict judge(const Case &test_case, const Thoroughness &thoroughness, std::vect
       }
     if (accepted)
       *accepted = schedule.trace();
-    return judge(schedule, test_case.shape, thoroughness);
+    return thoroughness.everything ? judge_all(test_case, schedule, thoroughness)
+                                   : judge(schedule, test_case.shape, thoroughness);
   } catch (const std::exception &error) {
     Verdict verdict;
     verdict.kind = wrong(error.what(), Kind::threw, verdict);

@@ -17,6 +17,8 @@ namespace nestsmith::fuzz {
 /// wrong_kernel   the kernel does, or the simulator found a fault in it
 /// not_lowered    it owes nothing, and lowering refused it; or it owes something, and was lowered
 /// not_compiled   NVRTC refused the text
+/// vacuous        a check passes wrong results
+/// command        a command failed (tests/fuzz/commands.h)
 /// threw          an exception that is no refusal
 /// crashed, hung  the process ended, or did not in the time it has
 enum class Kind : std::uint8_t {
@@ -27,6 +29,8 @@ enum class Kind : std::uint8_t {
   wrong_kernel,
   not_lowered,
   not_compiled,
+  vacuous,
+  command,
   threw,
   crashed,
   hung
@@ -54,6 +58,8 @@ struct Thoroughness {
   bool compile = false;  ///< by NVRTC, where it is found
   /// For which of NVRTC's architectures, counted round; without it for the schedule's own.
   std::optional<std::uint64_t> turn = {};
+  bool everything = false; ///< a case by every oracle (tests/fuzz/judge_all.h)
+  bool report = false;     ///< with everything: the command `report`, which takes long
 };
 
 /// `shape` is where it is run, and says what it was made for.

@@ -4,6 +4,8 @@
 #include "tests/files.h"
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/exhaustive.h"
+#include "tests/fuzz/isolated.h"
+#include "tests/fuzz/mutate_traces.h"
 #include "tests/fuzz/shrink.h"
 #include "tools/arguments.h"
 
@@ -23,10 +25,13 @@ const std::vector<cli::Option> options = {
     {"warps", "", "skip the seeds of schedules that are not for warps: seven of eight"},
     {"compile", "N", "compile every Nth by NVRTC, for its architectures in turn (200; 0: none)"},
     {"failures", "N", "stop after so many (20)"},
+    {"everything", "N", "every Nth by all oracles and commands; none is compiled (0: none)"},
     {"save", "FOLDER", "write the trace of each failure there"},
     {"show", "", "print the schedule of the seed and its verdict"},
     {"exhaustive", "N", "all sequences of N directives on a product of 3 x 5 x 4"},
     {"stride", "N", "of the sequences to be made longer last, each Nth (1)"},
+    {"mutate-traces", "", "instead of schedules, mutants of traces; --seconds are of the processor"},
+    {"no-shrink", "", "leave what is found as it is"},
     {"replay", "FILE", "judge a saved trace in this process"},
     {"help", "", "this text"}};
 
@@ -41,7 +46,8 @@ std::string help() {
   return text;
 }
 
-constexpr Thoroughness thorough{.random = true, .infinite = true, .compile = true};
+constexpr Thoroughness thorough{
+    .random = true, .infinite = true, .compile = true, .everything = true, .report = true};
 
 int show(std::uint64_t seed, std::uint64_t computations) {
   Case test_case = draft_apart(seed, computations);
@@ -72,6 +78,30 @@ void save(const Failure &failure, const std::filesystem::path &folder) {
   std::ofstream(folder / fmt::format("seed_{}.json", failure.seed)) << to_json(trace_of(failure.shrunk));
 }
 
+int mutate_for(const cli::Arguments &arguments, std::uint64_t seed) {
+  if (arguments.has("show")) {
+    fmt::print("{}\n", mutant_apart(seed));
+    return 0;
+  }
+  MutationPlan plan{.first_seed = seed,
+                    .count = static_cast<std::uint64_t>(
+                        arguments.number("count").value_or(arguments.has("seconds") ? 0 : 2000)),
+                    .seconds = static_cast<double>(arguments.number("seconds").value_or(0)),
+                    .finds = static_cast<std::size_t>(arguments.number("failures").value_or(20)),
+                    .shrink = !arguments.has("no-shrink")};
+  plan.found = [&](const Find &find) {
+    fmt::print("{}\n", report(find));
+    std::fflush(stdout);
+    if (auto folder = arguments.value("save")) {
+      std::filesystem::create_directories(*folder);
+      test::write_file(std::filesystem::path(*folder) / fmt::format("mutant_{}.json", find.seed), find.trace);
+    }
+  };
+  MutationOutcome outcome = mutate_traces(plan);
+  fmt::print("{}the next seed is {}\n", report(outcome), outcome.next_seed);
+  return outcome.finds.empty() ? 0 : 1;
+}
+
 int fuzz_for(const cli::Arguments &arguments) {
   if (arguments.has("help")) {
     fmt::print("{}", help());
@@ -85,21 +115,25 @@ int fuzz_for(const cli::Arguments &arguments) {
   if (arguments.has("exhaustive"))
     return exhaust(number("exhaustive", 0), number("stride", 1));
   std::uint64_t seed = number("seed", 1), computations = number("computations", usual_computations);
+  if (arguments.has("mutate-traces"))
+    return mutate_for(arguments, seed);
   if (arguments.has("show"))
     return show(seed, computations);
   Plan plan{.first_seed = seed,
             .count = number("count", arguments.has("seconds") ? 0 : 2000),
             .computations = computations,
             .only_warps = arguments.has("warps"),
-            .compile = number("compile", 200)};
+            .compile = number("compile", 200),
+            .everything = number("everything", 0)};
   plan.failures = number("failures", 20);
+  plan.shrink = !arguments.has("no-shrink");
   plan.seconds = static_cast<double>(number("seconds", 0));
   plan.progress = [](std::uint64_t next, const Tally &tally) {
     fmt::print(stderr, "{} schedules, {} exact, {} broken; next is the seed {}\n", tally.schedules,
                tally.of(Kind::exact), tally.broken(), next);
   };
   plan.found = [&](const Failure &failure) {
-    fmt::print("{}\n", report(failure));
+    fmt::print("after {:.1f} s of the processor: {}\n", processor_seconds(), report(failure));
     std::fflush(stdout);
     if (auto folder = arguments.value("save"))
       save(failure, *folder);

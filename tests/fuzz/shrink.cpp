@@ -3,34 +3,17 @@
 #include "dsl/printer.h"
 #include "schedules/workloads.h"
 #include "tests/fuzz/author.h"
+#include "tests/fuzz/commands.h"
 #include "tests/fuzz/isolated.h"
+#include "tests/fuzz/note.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace nestsmith::fuzz {
 
 namespace {
-
-/// Text that a copy of this process leaves.
-struct Note {
-  std::array<char, 1 << 16> text;
-
-  void write(const std::string &from) {
-    std::size_t length = std::min(from.size(), text.size() - 1);
-    std::memcpy(text.data(), from.data(), length);
-    text[length] = 0;
-  }
-  std::string read() const { return text.data(); }
-};
-
-Note &note() {
-  static Note &shared = shared_object<Note>();
-  return shared;
-}
 
 class Shrinker {
 public:
@@ -157,10 +140,19 @@ private:
 
 } // namespace
 
+Note &note() {
+  static Note &shared = shared_object<Note>();
+  return shared;
+}
+
 Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness) {
   static Kind &kind = shared_object<Kind>();
   note().write("");
+  if (thoroughness.everything)
+    prepare_commands();
   Ending ending = isolated([&] {
+    if (thoroughness.everything)
+      use_no_libraries();
     Verdict verdict = judge(test_case, thoroughness);
     kind = verdict.kind;
     note().write(verdict.message);

@@ -120,7 +120,11 @@ public:
                                                   "a, b -> a + b",
                                                   "a, b, c -> c, a, b",
                                                   "a, b, c -> a, c, b//2, b%2"};
-    return {to_string(IndexMap(random_.pick(maps)))};
+    std::string text = random_.pick(maps);
+    for (char &digit : text)
+      if (digit >= '2' && digit <= '4' && random_.chance(20))
+        digit = static_cast<char>('1' + random_.below(9));
+    return {to_string(IndexMap(text))};
   }
 
 private:

@@ -1,0 +1,34 @@
+# What gpu_check.sh, nvrtc_all.sh and long_run.sh share; they source it.
+
+# refuse CODE MESSAGE: one line, and the end.
+refuse() {
+  echo "$(basename "$0"): $2" >&2
+  exit "$1"
+}
+
+# rungs_of BINARY [RUNG...]: "NAME RANK" of these rungs, or of all.
+rungs_of() {
+  list=$("$1" list --json) || return 1
+  shift
+  printf '%s\n' "$list" | awk -v wanted="$*" '
+    /"name":/ { split($0, part, "\""); name = part[4] }
+    /"default_shape":/ { within = 1; rank = 0; next }
+    within && /[0-9]/ { rank++ }
+    within && /\]/ { within = 0; ranks[name] = rank; order[++count] = name }
+    END {
+      if (wanted == "") {
+        for (n = 1; n <= count; n++)
+          print order[n], ranks[order[n]]
+        exit count == 0
+      }
+      n = split(wanted, names, " ")
+      for (i = 1; i <= n; i++)
+        if (names[i] in ranks)
+          print names[i], ranks[names[i]]
+        else {
+          print "no rung " names[i] ": nestsmith list has them all" >"/dev/stderr"
+          bad = 1
+        }
+      exit bad
+    }'
+}
