@@ -120,8 +120,9 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
   if (replays) {
     calls = {{"show", file, "--lowered"},
              {"emit", file, "--header", path("case.h"), "-o", path("case.cu")},
-             {"emit", file, "--standalone", "-o", path("alone.cu")},
-             {"explain", file}};
+             {"emit", file, "--standalone", "-o", path("alone.cu")}};
+    if (options.runs) // the counts take as long as one thread has iterations
+      calls.push_back({"explain", file});
     if (options.report && options.runs)
       calls.push_back({"report", file, "-o", path("case.html"), "--device", "sim", "--no-cache"});
   }

@@ -154,7 +154,16 @@ std::optional<std::string> fault_of_check(const Program &source) {
 Verdict judge_all(const Case &test_case, const Schedule &schedule, const Thoroughness &thoroughness) {
   doing("judge");
   Verdict verdict = judge(schedule, test_case.shape, thoroughness);
-  if (verdict.kind != Kind::exact && verdict.kind != Kind::too_much)
+  if (breaks_promise(verdict.kind))
+    return verdict;
+  doing("a schedule of a scheduled program");
+  try {
+    Schedule again(schedule.program(), schedule.target());
+    if (again.obligations().empty())
+      lower(again);
+  } catch (const UserError &) { // its form is not that of a computation
+  }
+  if (verdict.kind == Kind::refused)
     return verdict;
   auto found = [&](Kind kind, std::optional<std::string> fault) {
     if (fault) {
@@ -171,13 +180,6 @@ Verdict judge_all(const Case &test_case, const Schedule &schedule, const Thoroug
   doing("other sizes");
   if (runs && found(Kind::wrong_kernel, fault_at_other_sizes(schedule, plan, test_case.shape)))
     return verdict;
-  doing("a schedule of a scheduled program");
-  try {
-    Schedule again(schedule.program(), schedule.target());
-    if (again.obligations().empty())
-      lower(again);
-  } catch (const UserError &) { // its form is not that of a computation
-  }
   doing("check of wrong results");
   const Program &source = schedule.source();
   if (runs && source.sizes.empty() && block_instances(source.body) <= most_checked_again &&

@@ -5,11 +5,11 @@
 
 namespace nestsmith::fuzz {
 
-/// The verdict of `judge`. If it breaks no promise and the schedule is lowered:
+/// The verdict of `judge`. If it breaks no promise, the scheduled program is a computation, which another
+/// schedule may begin with, whatever it owes. If the schedule is lowered, too:
 ///
 /// - the launch takes no sizes at which the kernel accesses memory out of bounds;
 /// - registers that an instruction takes as words are aligned as words;
-/// - the scheduled program is a computation, which another schedule may begin with;
 /// - a check fails if all elements of an output are wrong;
 /// - every command of the command line ends (tests/fuzz/commands.h); `report` only if asked for.
 ///

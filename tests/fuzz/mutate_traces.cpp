@@ -64,6 +64,9 @@ std::string base_of(std::uint64_t seed, Random &random) {
     return trace_of_rung(random);
   if (random.chance(35))
     return random.pick(stock().traces);
+  if (random.chance(20)) // their layouts have many numbers
+    while (!is_for_warps(seed))
+      ++seed;
   return to_json(trace_of(draft(seed).setting));
 }
 
