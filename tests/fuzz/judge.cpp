@@ -131,6 +131,14 @@ const char *name(Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+bool are_stated(const Program &source, const std::vector<std::int64_t> &sizes) {
+  for (std::size_t n = 0; n < sizes.size(); ++n)
+    if (const Size &stated = *source.sizes[n]->size;
+        sizes[n] < stated.min || sizes[n] > stated.max || sizes[n] % stated.multiple_of != 0)
+      return false;
+  return true;
+}
+
 Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness) {
   Verdict verdict;
   bool symbolic = shape.stated.has_value();
@@ -144,12 +152,10 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
     sizes = sizes_for(schedule.source(), shape, 0);
     spread = sizes_for(schedule.source(), shape, gap);
   }
-  for (std::size_t n = 0; n < sizes.size(); ++n)
-    if (const Size &stated = *schedule.source().sizes[n]->size;
-        sizes[n] < stated.min || spread[n] > stated.max) {
-      verdict.kind = wrong("the kernel is for other sizes", Kind::refused, verdict);
-      return verdict;
-    }
+  if (!are_stated(schedule.source(), sizes) || !are_stated(schedule.source(), spread)) {
+    verdict.kind = wrong("the kernel is for other sizes", Kind::refused, verdict);
+    return verdict;
+  }
   Program program = specialise(schedule.program(), sizes), source = specialise(schedule.source(), sizes);
   double work = block_instances(program.body);
   CheckOptions options{.exact_only = !thoroughness.random, .infinite = thoroughness.infinite};

@@ -62,6 +62,9 @@ struct Thoroughness {
   bool report = false;     ///< with everything: the command `report`, which takes long
 };
 
+/// Whether the values are within the stated limits of the sizes of the program, which a launch checks.
+bool are_stated(const Program &source, const std::vector<std::int64_t> &sizes);
+
 /// `shape` is where it is run, and says what it was made for.
 Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness = {});
 

@@ -65,6 +65,8 @@ std::optional<std::string> fault_at_other_sizes(const Schedule &schedule, const 
   SimExecutor simulator(single);
   for (const Shape &other : other_shapes(shape)) {
     std::vector<std::int64_t> sizes = sizes_for(schedule.source(), other, 0);
+    if (!are_stated(schedule.source(), sizes))
+      continue;
     try {
       kernel::Plan sized = with_sizes(plan, sizes);
       Program source = specialise(schedule.source(), sizes);

@@ -51,8 +51,11 @@ std::string trace_of_rung(Random &random) {
     shape.push_back(random.chance(95)
                         ? random.pick({1, 7, 16, 17, 32, 33, 48, 64, 65})
                         : random.pick({131, 4099, (1 << 24) + 1, INT32_MAX, std::int64_t{1} << 40}));
-  if (random.chance(20))
+  if (random.chance(20)) {
     shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = random.pick({1, 1, 4, 16})};
+    for (std::int64_t &extent : shape)
+      extent = (extent + shape.stated->multiple_of - 1) / shape.stated->multiple_of * shape.stated->multiple_of;
+  }
   DType dtype = rung.dtype(random.pick(std::vector{DType::f32, DType::u32, DType::f16, DType::i8}));
   Knobs knobs = Knobs::random(random.below(1 << 20));
   Schedule schedule = rung.build(shape, dtype, make_target(random.chance(70) ? "sm_90a" : "sm_80"), knobs);
