@@ -85,7 +85,7 @@ private:
     for (const Expr &end : ends)
       if (upper ? at_most(end, extent) : at_most(0, end))
         return;
-    if (!mask.known)
+    if (std::ranges::any_of(mask.others, [&](const Expr &other) { return share_axis(other, index); }))
       return;
     std::string at = fmt::format("block {} reads {} at {} in dimension {}", block_.id->name, buffer.name,
                                  to_string(index), dimension);
@@ -112,6 +112,11 @@ private:
     add({condition, upper ? end : Expr(0), upper ? extent : end,
          fmt::format("the {} of {} in dimension {}", upper ? "extent" : "least index", buffer.name,
                      dimension)});
+  }
+
+  bool share_axis(const Expr &a, const Expr &b) const {
+    return std::ranges::any_of(block_.iters,
+                               [&](const IterVar &iter) { return uses(a, iter.var) && uses(b, iter.var); });
   }
 
   /// Ends of the values of the index where the mask holds: the index is less than each of them if `upper`, else

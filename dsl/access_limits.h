@@ -19,8 +19,8 @@ struct AccessLimit {
 
 /// The conditions under which no read of a computation is out of bounds, without those that hold for all stated
 /// sizes, and without duplicates. `source` is a computation without directives (`Schedule::source`). Data, such
-/// as a loaded index, has no condition: its values are the caller's responsibility. Likewise, a read has no
-/// condition if it may depend on the data in its mask.
+/// as a loaded index, has no condition: its values are the caller's responsibility. Likewise, an index has no
+/// condition if the mask has data that depend on an axis of the index.
 ///
 /// Throws UserError (usage) if a read is out of bounds for all sizes, or if the greatest value of an index is
 /// no expression of sizes, so that no launcher could check it.

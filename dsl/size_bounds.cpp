@@ -13,28 +13,42 @@ using Cases = std::vector<MaskCase>;
 
 constexpr std::size_t most_cases = 16;
 
-Cases unknown_case() { return {{{}, false}}; }
+void append(std::vector<Expr> &to, const std::vector<Expr> &from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+/// The cases as they are, or if they are too many, one case that knows of no slack.
+Cases at_most_cases(Cases cases) {
+  if (cases.size() <= most_cases)
+    return cases;
+  MaskCase all;
+  for (const MaskCase &each : cases) {
+    append(all.others, each.slacks);
+    append(all.others, each.others);
+  }
+  return {std::move(all)};
+}
 
 Cases conjunction(const Cases &a, const Cases &b) {
   Cases result;
   for (const MaskCase &x : a)
     for (const MaskCase &y : b) {
       MaskCase &joined = result.emplace_back(x);
-      joined.slacks.insert(joined.slacks.end(), y.slacks.begin(), y.slacks.end());
-      joined.known = x.known && y.known;
+      append(joined.slacks, y.slacks);
+      append(joined.others, y.others);
     }
-  return result.size() <= most_cases ? result : unknown_case();
+  return at_most_cases(std::move(result));
 }
 
 Cases disjunction(Cases a, const Cases &b) {
   a.insert(a.end(), b.begin(), b.end());
-  return a.size() <= most_cases ? a : unknown_case();
+  return at_most_cases(std::move(a));
 }
 
 /// The cases in which the condition is true, or in which it is false if `negated`.
 Cases cases_of_condition(const Expr &condition, bool negated) {
   if (auto value = as_int(condition))
-    return (*value != 0) != negated ? Cases{{}} : Cases{};
+    return (*value != 0) != negated ? Cases(1) : Cases();
   if (const auto *opposite = condition.as<Not>())
     return cases_of_condition(opposite->a, !negated);
   const auto *op = condition.as<Binary>();
@@ -43,16 +57,16 @@ Cases cases_of_condition(const Expr &condition, bool negated) {
     return (op->op == BinaryOp::logical_and) != negated ? conjunction(a, b) : disjunction(std::move(a), b);
   }
   if (!op || !is_comparison(op->op) || !is_index(op->a.dtype()) || op->a.node().data || op->b.node().data)
-    return unknown_case();
+    return {{.others = {condition}}};
   Expr more = op->a - op->b, less = op->b - op->a;
-  auto one = [](const Expr &slack) { return Cases{{{slack}}}; };
+  auto one = [](const Expr &slack) { return Cases{{.slacks = {slack}}}; };
   switch (op->op) {
   case BinaryOp::lt:
     return one(negated ? more : less - Expr(1));
   case BinaryOp::le:
     return one(negated ? more - Expr(1) : less);
   default: // equal if the operator is == and not negated, or != and negated
-    return (op->op == BinaryOp::eq) != negated ? Cases{{{more, less}}}
+    return (op->op == BinaryOp::eq) != negated ? Cases{{.slacks = {more, less}}}
                                                : disjunction(one(more - Expr(1)), one(less - Expr(1)));
   }
 }
@@ -118,7 +132,7 @@ bool at_most(const Expr &a, const Expr &b) {
 }
 
 std::vector<MaskCase> cases_of(const std::vector<Expr> &conditions) {
-  Cases cases{{}};
+  Cases cases(1);
   for (const Expr &condition : conditions)
     cases = conjunction(cases, cases_of_condition(condition, false));
   return cases;

@@ -11,12 +11,11 @@ namespace nestsmith {
 
 /// A conjunction of conditions. Where they hold, no slack is negative.
 struct MaskCase {
-  std::vector<Expr> slacks;
-  bool known = true; ///< false if there are other conditions, such as one on data
+  std::vector<Expr> slacks = {};
+  std::vector<Expr> others = {}; ///< expressions in other conditions, such as one on data
 };
 
-/// The cases in which all conditions hold: a disjunction. If there are too many, one case of unknown
-/// conditions.
+/// The cases in which all conditions hold: a disjunction. If there are too many, one case of other conditions.
 std::vector<MaskCase> cases_of(const std::vector<Expr> &conditions);
 
 /// Whether a <= b for all values of the sizes in them, as far as the rules prove it.

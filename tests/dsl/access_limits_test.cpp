@@ -127,6 +127,7 @@ TEST(AccessLimits, OfDataAreTheCallers) {
   auto j = [](const Sizes &z) { return z.j; };
   auto data = [](const Sizes &z, const Tensor &flag) { return flag(z.j) > 0; };
   EXPECT_EQ(of_index(j, data), "");
+  EXPECT_EQ(of_index([](const Sizes &z) { return z.k; }, data), at_least("K"));
   EXPECT_EQ(of_index(j, [&](const Sizes &z, const Tensor &flag) { return data(z, flag) && z.j < z.N / 2; }),
             "");
 }
