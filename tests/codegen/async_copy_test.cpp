@@ -2,6 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "tests/codegen/hand_built.h"
 #include "tests/lowering/tiled_gemm.h"
 
 #include <gmock/gmock.h>
@@ -19,6 +20,15 @@ std::string text_of(std::int64_t k, std::int64_t stages) {
     t.s.async_copy(tile);
   t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, stages - 1, 2}});
   return cuda_kernel(lower(t.s).only());
+}
+
+/// A wait without a copy still calls its function.
+TEST(CudaCopies, have_the_functions_of_each_wait) {
+  for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0, ""}), kernel::make(kernel::Commit{})}) {
+    kernel::Elementwise x;
+    EXPECT_THAT(cuda_kernel(x.kernel({stmt, kernel::set(x.out, x.i, kernel::get(x.a, x.i))})),
+                HasSubstr("static __device__ __forceinline__ void commit_copies() {"));
+  }
 }
 
 TEST(CudaCopies, are_inline_assembly_in_functions) {
