@@ -158,8 +158,8 @@ void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {
 }
 
 void check_memory(const Program &source, const Shape &shape) {
-  // Per element of a parameter: the input, a working copy, and the reference in fp64: value, magnitude and error
-  // bound, all again for a temporary and for a product.
+  // Per element of a parameter: the input, a working copy, and the reference in fp64: value, magnitude and
+  // error bound, all again for a temporary and for a product.
   constexpr double bytes_per_element = 96;
   double elements = 0;
   for (const Buffer &param : source.params) {
