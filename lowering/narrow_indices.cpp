@@ -138,35 +138,6 @@ private:
   std::map<Var, Var> narrowed_;
 };
 
-/// Rewrites the operations that the Narrower chose by what it knows of the program, but that are not proved of
-/// the kernel: where an operand became a call or unsigned arithmetic, less is known of it.
-class Definer {
-public:
-  explicit Definer(const Kernel &kernel) : values_(kernel) {}
-
-  Stmt rewrite(const Stmt &stmt) {
-    Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
-    if (const auto *declare = as<Declare>(result))
-      values_.define(*declare);
-    if (const auto *loop = as<Loop>(result))
-      values_.define(*loop);
-    return map_children(result, [&](const Stmt &child) { return rewrite(child); });
-  }
-
-private:
-  Expr rewrite(const Expr &e) const {
-    return rebuild(e, [&](const Expr &node) {
-      const auto *op = node.as<Binary>();
-      bool exceeds = values_.may_exceed_i32(node);
-      if (op && (exceeds || values_.may_overflow(node) || values_.is_other_in_cpp(node)))
-        return defined_for_all_operands(op->op, node.dtype(), op->a, op->b);
-      return exceeds ? cast(DType::i32, cast(DType::u64, node.as<Cast>()->a)) : node; // keeps the low bits
-    });
-  }
-
-  ValueRanges values_;
-};
-
 } // namespace
 
 void narrow_indices(Unit &unit) {
@@ -177,7 +148,8 @@ void narrow_indices(Unit &unit) {
     narrower.define(index);
     index.var = narrower.narrowed(index.var);
   }
-  unit.kernel.body = Definer(unit.kernel).rewrite(narrower.rewrite(unit.kernel.body));
+  unit.kernel.body = narrower.rewrite(unit.kernel.body);
+  unit.kernel.body = with_defined_results(unit.kernel);
 }
 
 } // namespace nestsmith::kernel

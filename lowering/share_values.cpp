@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/shared_results.h"
 #include "lowering/unit.h"
+#include "lowering/value_ranges.h"
 
 #include <fmt/format.h>
 #include <unordered_map>
@@ -173,6 +174,12 @@ private:
 
 Stmt share_values(const Stmt &body) { return Statements()(body); }
 
-void share_values(Unit &unit) { unit.kernel.body = share_values(unit.kernel.body); }
+void share_values(Unit &unit) {
+  Stmt shared = share_values(unit.kernel.body);
+  if (shared == unit.kernel.body)
+    return;
+  unit.kernel.body = std::move(shared);
+  unit.kernel.body = with_defined_results(unit.kernel);
+}
 
 } // namespace nestsmith::kernel

@@ -2,6 +2,7 @@
 
 #include "dsl/function.h"
 #include "dsl/vector_access.h"
+#include "lowering/data_arithmetic.h"
 
 #include <algorithm>
 #include <limits>
@@ -143,5 +144,38 @@ bool ValueRanges::is_other_in_cpp(const Expr &e) const {
   auto dividend = range(op->a), divisor = range(op->b);
   return !dividend || dividend->low < 0 || !divisor || divisor->low < 1;
 }
+
+namespace {
+
+class ResultDefiner {
+public:
+  explicit ResultDefiner(const Kernel &kernel) : values_(kernel) {}
+
+  Stmt rewrite(const Stmt &stmt) {
+    Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
+    if (const auto *declare = as<Declare>(result))
+      values_.define(*declare);
+    if (const auto *loop = as<Loop>(result))
+      values_.define(*loop);
+    return map_children(result, [&](const Stmt &child) { return rewrite(child); });
+  }
+
+private:
+  Expr rewrite(const Expr &e) const {
+    return rebuild(e, [&](const Expr &node) {
+      const auto *op = node.as<Binary>();
+      bool exceeds = values_.may_exceed_i32(node);
+      if (op && (exceeds || values_.may_overflow(node) || values_.is_other_in_cpp(node)))
+        return defined_for_all_operands(op->op, node.dtype(), op->a, op->b);
+      return exceeds ? cast(DType::i32, cast(DType::u64, node.as<Cast>()->a)) : node; // keeps the low bits
+    });
+  }
+
+  ValueRanges values_;
+};
+
+} // namespace
+
+Stmt with_defined_results(const Kernel &kernel) { return ResultDefiner(kernel).rewrite(kernel.body); }
 
 } // namespace nestsmith::kernel

@@ -53,4 +53,10 @@ private:
   Bounds bounds_;
 };
 
+/// The body of the kernel. Sums, products and divisions that are not proved to have the results of dsl/ops.h in
+/// C++ are expressed in terms that C++ defines for all values (lowering/data_arithmetic.h). Passes that rewrite
+/// expressions call this, because less is known of an operand that became a call, unsigned arithmetic or a
+/// variable.
+Stmt with_defined_results(const Kernel &kernel);
+
 } // namespace nestsmith::kernel

@@ -157,5 +157,21 @@ TEST(ShareValues, ManyBranchesAreRefused) {
       "which is code of its own; use select for some of them");
 }
 
+/// The difference of v + 100 and v is 100, but not in terms of a local for v + 100, whose range alone is known:
+/// the subtraction wraps around where both are at the ends of i32.
+TEST(ShareValues, KeepsArithmeticDefinedWhereALocalHidesItsValue) {
+  Workload w("w");
+  Tensor x = w.placeholder("x", {8}, DType::i32);
+  Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition {
+    Expr v = x(i) % 2147483647 - 1073741823, more = v + 100, value = more - v;
+    for (int n = 0; n < 40; ++n) // a tree that is large enough to be shared
+      value = bit_xor(value, more);
+    return value;
+  });
+  Schedule s(w.output({y}));
+  std::string text = kernel::print(lower(s));
+  EXPECT_NE(text.find("let t"), std::string::npos) << text;
+}
+
 } // namespace
 } // namespace nestsmith
