@@ -332,6 +332,22 @@ TEST(Obligations, InitAndUpdateByTheSameThreadInOtherLoops) {
   expect_not_owed(s, "from different threads");
 }
 
+/// y[i, j, k] is written at i = b//196, and j and k are digits of 256*b + t: they determine b % 196 and t.
+TEST(Obligations, ThreeFusedDimensionsAreWrittenByOneThreadEach) {
+  for (auto [m, n, l] : {std::array{8, 224, 224}, {3, 5, 7}, {2, 16, 16}, {4, 1, 512}}) {
+    Workload w("scale");
+    Tensor x = w.placeholder("x", {m, n, l});
+    Tensor y =
+        w.compute("y", {m, n, l}, {"i", "j", "k"}, [&](Expr i, Expr j, Expr k) { return x(i, j, k) * 2; });
+    Schedule s(w.output({y}));
+    auto [i, j, k] = s.loops<3>(s.block("y"));
+    auto [block, thread] = s.split(s.fuse(s.fuse(i, j), k), {infer, 256});
+    s.bind(block, Axis::block_x);
+    s.bind(thread, Axis::thread_x);
+    EXPECT_TRUE(s.obligations().empty()) << m << " x " << n << " x " << l;
+  }
+}
+
 /// A 32 x 32 tile of B in shared memory.
 Schedule with_tile(Target target = {}) {
   Schedule s(product(64, 64, 64), target);
