@@ -165,6 +165,17 @@ TEST(Arrivals, RaceWithPlainStoresToTheirCounter) {
   EXPECT_THAT(found_in(k.b.build(), ErrorKind::race), HasSubstr("stores counters[1] (global)"));
 }
 
+/// An arrival writes its counter.
+TEST(Arrivals, WriteTheirCounter) {
+  KernelBuilder b("counter");
+  Buffer x = b.param("x", 32, Role::inout), counters = b.param("counters", 1, Role::temporary, DType::u32);
+  b.axis(Axis::block_x, "block", 4);
+  Expr t = b.axis(Axis::thread_x, "t", 32);
+  b.last_block({{}, counters, Arriving::i32(0), Arriving::i32(4), Axis::block_x},
+               [&] { b.store(x, t, cast(DType::f32, at(counters, Arriving::i32(0)))); });
+  EXPECT_EQ(found_in(b.build(), ErrorKind::unwritten_read), "good");
+}
+
 TEST(Arrivals, AreBeforeWhatTheLastBlockLoadsFromTheirCounter) {
   Arriving k;
   k.arrive(1, [&] { k.b.store(k.data, k.t, cast(DType::f32, at(k.counters, Arriving::i32(1)))); });
@@ -208,6 +219,24 @@ TEST(OrdersOfBlocks, LetEachBlockBeTheLastOne) {
       EXPECT_THAT(found_in(k.b.build(), ErrorKind::order_of_blocks), HasSubstr("data[0] (global) is "))
           << special << " of " << blocks;
     }
+}
+
+/// Five blocks along y share each of three counters.
+TEST(OrdersOfBlocks, LetEachBlockThatSharesACounterBeTheLastOne) {
+  for (std::int64_t special = 0; special < 5; ++special) {
+    KernelBuilder b("grid");
+    Buffer x = b.param("x", 96, Role::inout), counters = b.param("counters", 3, Role::temporary, DType::u32);
+    Expr column = b.axis(Axis::block_x, "column", 3), part = b.axis(Axis::block_y, "part", 5),
+         t = b.axis(Axis::thread_x, "t", 32);
+    b.last_block({{}, counters, column, Arriving::i32(5), Axis::block_y}, [&] {
+      b.store(x, column * 32 + t, select(equal(part, Arriving::i32(special)), Expr(2.0f), Expr(1.0f)));
+    });
+    std::string found = found_in(b.build(), ErrorKind::order_of_blocks);
+    EXPECT_THAT(found, HasSubstr("x[0] (global) is ")) << special;
+    if (special == 2) {
+      EXPECT_THAT(found, HasSubstr("and 2 if the blocks with index 2 on blockIdx.y start last"));
+    }
+  }
 }
 
 /// The last block stores to its own part.
