@@ -24,7 +24,7 @@ std::string run_line(const RunResult &run, const Style &style) {
   if (run.passed && !compared)
     return fmt::format("  {} {:<25} compared no element\n", style.red("?"), run.label);
   if (run.passed)
-    found = run.exact                       ? "bit for bit"
+    found = run.exact ? is_floating_point(run.run) ? "error/bound 0.000, bit for bit" : "bit for bit"
             : run.max_error_over_bound == 0 ? "no error"
                                             : fmt::format("error/bound {:.3f}, the worst at [{}]",
                                                           run.max_error_over_bound, fmt::join(run.where, ", "));
@@ -78,7 +78,7 @@ void write_json(const Scheduled &scheduled, const Machine &machine, const CheckR
             json.attribute("run", run.label);
             json.attribute("passed", run.passed);
             json.attribute("max_error", json_number(run.max_error));
-            if (!run.exact)
+            if (!run.exact || is_floating_point(run.run))
               json.attribute("error_over_bound", json_number(run.max_error_over_bound));
             json.attribute("wrong_elements", run.wrong_elements);
             json.attribute("messages", llvm::json::Array(run.messages));
