@@ -11,7 +11,8 @@ costs=$(awk '
     seconds = $0; sub(/.* time="/, "", seconds); sub(/".*/, "", seconds)
     net = name; sub(/^[^.\/]*\//, "", net); sub(/\/.*/, "", net)
     nets[net] += seconds; tests[net]++; total += seconds
-    rung = name; sub(/.*\//, "", rung); sub(/(_[0-9]+)+$/, "", rung)
+    rung = name; sub(/.*\//, "", rung)
+    if (net ~ /^EveryRung/) sub(/_[0-9x]+$/, "", rung) # its shape
     if (name ~ /^(Rungs|Others)\// && rung ~ /^[a-z_0-9]+$/) {
       rungs[rung] += seconds
       if (seconds + 0 > slowest[rung] + 0) { slowest[rung] = seconds; which[rung] = net }

@@ -75,7 +75,7 @@ expect 0 "no test was skipped" skipped "$folder/one"
 
 cat >"$folder/costs.xml" <<'XML'
 <testsuite>
-	<testcase name="Others/EveryRung.IsRight/tensor_tuned_65_33_17" classname="x" time="1.5" status="run"/>
+	<testcase name="Others/EveryRung.IsRight/tensor_tuned_65x33x17" classname="x" time="1.5" status="run"/>
 	<testcase name="Rungs/OneKernel.ServesEveryShape/tensor_tuned" classname="x" time="2.25" status="run"/>
 	<testcase name="Rungs/OneKernel.ServesEveryShape/fast_best" classname="x" time="0.5" status="run"/>
 	<testcase name="Names.OfAll" classname="x" time="0.125" status="run"/>

@@ -71,6 +71,23 @@ TEST(Standalone, a_lost_term_is_found) {
   EXPECT_EQ(run_standalone(product(7, 5, 33, 32, DType::u32)), 1);
 }
 
+/// Ten squarings have an error bound far above every result, although the kernel is right.
+TEST(Standalone, a_result_without_a_useful_bound_is_not_called_right) {
+  Workload w("power");
+  Tensor x = w.placeholder("x", {64});
+  Tensor y = w.compute("y", {64}, {"i"}, [&](Expr i) -> Definition {
+    Expr power = x(i) * 0.01f + 1.0f - x(i) * x(i);
+    for (int n = 0; n < 10; ++n)
+      power = power * power - power * 0.5f;
+    return power;
+  });
+  Schedule s(w.output({y}));
+  std::string output;
+  EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source()), 8, &output), 1);
+  EXPECT_THAT(output, testing::HasSubstr("check: y UNKNOWN, 0 of 64 elements wrong"));
+  EXPECT_THAT(output, testing::HasSubstr("elements of y have no useful error bound"));
+}
+
 TEST(Standalone, an_element_that_nobody_writes_is_found) {
   Workload w("copy");
   Tensor a = w.placeholder("a", {100}), b = w.placeholder("b", {100});

@@ -77,8 +77,8 @@ TEST_P(EveryRung, IsRightInTheSimulator) {
 
 std::string case_name(const testing::TestParamInfo<Case> &info) {
   std::string text = test::test_name(*info.param.rung);
-  for (std::int64_t extent : info.param.shape)
-    text += "_" + std::to_string(extent);
+  for (std::size_t n = 0; n < info.param.shape.size(); ++n)
+    text += (n == 0 ? "_" : "x") + std::to_string(info.param.shape[n]);
   return text;
 }
 INSTANTIATE_TEST_SUITE_P(Rungs, EveryRung, testing::ValuesIn(cases(false)), case_name);
