@@ -190,9 +190,14 @@ Expr SizeBounds::joined(const Expr &a, bool upper_a, const Expr &b, bool upper_b
 
 Expr SizeBounds::bound_of_operator(const Binary &op, bool upper) const {
   switch (op.op) {
-  case BinaryOp::add:
   case BinaryOp::min:
   case BinaryOp::max:
+    if ((op.op == BinaryOp::min) == upper) // one bound is enough: min(x, N) is at most N
+      for (const auto &[known, other] : {std::pair(op.a, op.b), std::pair(op.b, op.a)})
+        if (!bound(other, upper).exists())
+          return bound(known, upper);
+    return joined(op.a, upper, op.b, upper, op.op);
+  case BinaryOp::add:
     return joined(op.a, upper, op.b, upper, op.op);
   case BinaryOp::sub:
     return joined(op.a, upper, op.b, !upper, op.op);

@@ -85,6 +85,13 @@ TEST(AccessLimits, OfArithmetic) {
             at_least("N"));
 }
 
+/// One operand without a bound does not matter if the other one has it.
+TEST(AccessLimits, OfClampedReadsAreNone) {
+  auto clamped = [](const Sizes &z) { return max(min(floordiv(z.k + Expr(1), z.j), z.L - Expr(1)), Expr(0)); };
+  EXPECT_EQ(of_index(clamped), "");
+  EXPECT_EQ(of_index([&](const Sizes &z) { return min(z.M - Expr(1), clamped(z)); }), "");
+}
+
 TEST(AccessLimits, StatedRangesProveThem) {
   Workload w("stated");
   Expr n = w.size("N", {.max = 64}), l = w.size("L", {.min = 64});

@@ -342,7 +342,7 @@ void Author::overlap(const Roles &roles) {
   for (const std::string &loop : roles.k_outer) {
     if (!has_loop(loop) || !chance(75) || !as<Seq>(find_loop(body(), s_.loop(loop).var)->body))
       continue;
-    if (chance(85) && join(loop))
+    if (chance(95) && join(loop))
       continue;
     if (chance(60))
       go("double_buffer", {LoopName{loop}});
@@ -369,7 +369,7 @@ bool Author::join(const std::string &loop) {
   if (!inner || !inner->is<Serial>() || !as<Seq>(inner->body))
     return false;
   std::string at = inner->var->name;
-  bool late = chance(80);
+  bool late = chance(90);
   if (!go("unroll", {LoopName{at}}) || !in_two_stages(at, false) || !in_two_stages(loop, late) ||
       !go("join_pipelines", {LoopName{at}}))
     return false;

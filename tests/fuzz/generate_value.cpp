@@ -39,6 +39,9 @@ Value Generator::combine(BinaryOp op, const Value &a, const Value &b) {
   // The reference counts the roundings of a factor once, and a product of two sums has the errors of both.
   if (real && (magnitude > most_in_f32 || bits > most_bits || (op == BinaryOp::mul && !a.given && !b.given)))
     return a;
+  // Index arithmetic that does not fit in 64 bits is refused; data wrap around.
+  if (is_index(a.type()) && !a.expr.node().data && !b.expr.node().data && magnitude >= 0x1p62)
+    return a;
   return {binary(op, a.expr, b.expr), std::min(magnitude, all_of_64_bits), bits, !real};
 }
 
