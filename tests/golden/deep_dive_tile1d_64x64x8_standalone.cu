@@ -210,20 +210,28 @@ static void randomize(float &x) { // [-1, 1)
   x = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;
 }
 
-/// The error of `got` over the bound for any float evaluation; above 1 (or NaN) it is wrong.
+/// The bound on the error of any float evaluation.
+static double bound_of(const Real &x) {
+  double n_u = x.roundings * ldexp(1.0, -24);
+  return n_u < 1 ? n_u / (1 - n_u) * x.magnitude : INFINITY;
+}
+/// The error of `got` over its bound; above 1 (or NaN) it is wrong.
 static double error_of(float got, const Real &expected) {
-  double n_u = expected.roundings * ldexp(1.0, -24);
-  double bound = n_u / (1 - n_u) * expected.magnitude, error = fabs(got - expected.value);
-  return error == 0 ? 0 : error / bound;
+  double error = fabs(got - expected.value);
+  return error == 0 ? 0 : error / bound_of(expected);
 }
 static double value_of(const Real &x) { return x.value; }
 static double value_of(float x) { return x; }
 
 template <class T, class R>
 static bool same(const char *name, const std::vector<T> &got, const std::vector<R> &expected) {
-  size_t wrong = 0;
-  double largest = 0;
+  size_t wrong = 0, unknown = 0;
+  double largest = 0, widest = 0; // a bound above the largest result compares nothing
+  for (const R &x : expected) {
+    widest = fmax(widest, fabs(value_of(x)));
+  }
   for (size_t n = 0; n < got.size(); ++n) {
+    unknown += !(bound_of(expected[n]) <= widest);
     double error = error_of(got[n], expected[n]);
     if (!(error <= largest) && largest == largest) { // keeps a NaN
       largest = error;
@@ -233,8 +241,11 @@ static bool same(const char *name, const std::vector<T> &got, const std::vector<
     }
   }
   printf("check: %s %s, %zu of %zu elements wrong, largest error %.3g of its bound\n", name,
-         wrong ? "FAILED" : "passed", wrong, got.size(), largest);
-  return wrong == 0;
+         wrong ? "FAILED" : unknown ? "UNKNOWN" : "passed", wrong, got.size(), largest);
+  if (unknown) {
+    printf("unknown: %zu elements of %s have no useful error bound, so that nothing is known of them\n", unknown, name);
+  }
+  return wrong + unknown == 0;
 }
 
 int main() {
