@@ -37,8 +37,11 @@ done | xargs -P "$jobs" -I '{}' sh -c '
   shift 7
   code=0
   "$fuzz" --seed "$seed" --seconds "$seconds" --save "$finds" "$@" >"$output/$n" 2>"$output/$n.progress" || code=$?
-  echo "## $mode from the seed $seed: exit code $code"
   [ $code -eq 0 ] || echo "$n" >>"$output/failed"
-  if [ $code -eq 0 ]; then tail -n 1 "$output/$n"; else cat "$output/$n"; fi
-  [ $code -le 1 ] || cat "$output/$n.progress"' sh "$fuzz" "$seconds" "$finds" "$output"
+  {
+    echo "## $mode from the seed $seed: exit code $code"
+    if [ $code -eq 0 ]; then tail -n 1 "$output/$n"; else cat "$output/$n"; fi
+    [ $code -le 1 ] || cat "$output/$n.progress"
+  } >"$output/$n.report"
+  cat "$output/$n.report" # at once, so that the reports of two processes do not mix' sh "$fuzz" "$seconds" "$finds" "$output"
 [ ! -e "$output/failed" ]
