@@ -164,6 +164,19 @@ Expr Workload::size(std::string name, Size stated) {
   return sizes_.back();
 }
 
+/// Whether rows of this length have at most 2^60 elements for all stated sizes.
+static bool has_few_elements(const Expr &length, const std::vector<Expr> &rows) {
+  std::int64_t elements = as_int(length).value_or(1);
+  for (const Expr &extent : rows)
+    if (__builtin_mul_overflow(elements, as_int(extent).value_or(1), &elements))
+      return false; // the product of constants would wrap around
+  Expr all = length;
+  for (const Expr &extent : rows)
+    all = all * extent;
+  auto range = range_of(all, {});
+  return range && range->high <= std::int64_t{1} << 60;
+}
+
 std::shared_ptr<const std::vector<Expr>>
 Workload::strides(const std::string &name, const std::vector<Expr> &shape, const Stored &stored) const {
   if (!stored.leading.exists())
@@ -178,6 +191,12 @@ Workload::strides(const std::string &name, const std::vector<Expr> &shape, const
   if (as_int(simplify(stored.leading < shape.back())) == 1)
     refuse(fmt::format("the leading dimension of '{}' is {}, expected at least the length of a row, {}", name,
                        to_string(stored.leading), to_string(shape.back())));
+  std::vector<Expr> rows(shape.begin(), shape.end() - 1);
+  if (!has_few_elements(stored.leading, rows))
+    refuse(
+        fmt::format("'{}' may span more than 2^60 elements with the leading dimension {}; make it or the shape "
+                    "smaller, or state smaller sizes: size(\"…\", {{.max = …}})",
+                    name, to_string(stored.leading)));
   std::vector<Expr> strides(shape.size(), Expr(1));
   strides[shape.size() - 2] = stored.leading;
   for (std::size_t d = shape.size() - 2; d-- > 0;)

@@ -225,7 +225,8 @@ private:
       }
     auto motion = motion_of(access->indices[0]);
     bool vector = motion && motion->contiguous() && may_start(access->buffer, access->indices[0]);
-    if (!motion || !(vector || motion->still()))
+    bool one_fill = !access->fill.exists() || is_uniform(expanded(access->fill), loop_.var, lanes_, bounds_);
+    if (!motion || !one_fill || !(vector || motion->still()))
       return;
     int lanes = motion->still() ? 1 : static_cast<int>(lanes_);
     Expr value =

@@ -219,6 +219,15 @@ TEST(Sizes, AreStatedWithinReason) {
       ExitCode::usage, "the leading dimension of 'z' is neither a size nor a constant");
   expect_user_error(
       [&] {
+        w.placeholder("rows", {Expr(40), Expr(20)}, DType::f32, {Expr((std::int64_t{1} << 61) + 1)});
+      },
+      ExitCode::usage,
+      "'rows' may span more than 2^60 elements with the leading dimension 2305843009213693953; make it or the "
+      "shape "
+      "smaller, or state smaller sizes");
+  w.placeholder("widest", {Expr(1 << 20), Expr(20)}, DType::f32, {Expr(std::int64_t{1} << 40)});
+  expect_user_error(
+      [&] {
         w.placeholder("t", {M, M, 2}, DType::f32);
       },
       ExitCode::usage, "'t' may have more than 2^60 elements; state smaller sizes");
