@@ -5,9 +5,16 @@
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
-// Everything that format.h declares as `extern template` for char. Version 10 added vformat_to.
+// Everything that format.h declares as `extern template` for char. Version 9 dropped those of float, and
+// version 10 added vformat_to.
 template FMT_API auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
+#if FMT_VERSION < 90000
+template FMT_API int format_float(double, int, float_specs, buffer<char> &);
+template FMT_API int format_float(long double, int, float_specs, buffer<char> &);
+template FMT_API int snprintf_float(double, int, float_specs, buffer<char> &);
+template FMT_API int snprintf_float(long double, int, float_specs, buffer<char> &);
+#endif
 #if FMT_VERSION >= 100000
 template FMT_API void vformat_to(buffer<char> &, string_view, typename vformat_args<>::type, locale_ref);
 #endif
