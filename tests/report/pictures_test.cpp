@@ -43,7 +43,7 @@ Scheduling scheduled(const std::string &name, const std::string &set = "") {
   throw std::runtime_error("no rung " + name);
 }
 
-const OwnerGrid &grid(const FirstBlock &block, const std::string &name) {
+const OwnerGrid &grid(const FirstBlock &block, std::string_view name) {
   return *std::ranges::find(block.grids, name, &OwnerGrid::name);
 }
 
