@@ -9,17 +9,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// Runs a kernel whose parameters are all zero to begin with.
-Result run_zeroed(const kernel::Kernel &kernel, const Options &options = {}) {
-  std::vector<Array> arrays;
-  for (const Buffer &buffer : kernel.params)
-    arrays.emplace_back(buffer->dtype, std::vector<std::int64_t>{*as_int(buffer->shape[0])});
-  std::vector<Argument> arguments;
-  for (Array &array : arrays)
-    arguments.push_back({&array});
-  return run(kernel, arguments, {}, options);
-}
-
 void expect_good(const kernel::Kernel &kernel) {
   Result result = run_zeroed(kernel);
   EXPECT_TRUE(result.good()) << result.diagnostics[0].message;

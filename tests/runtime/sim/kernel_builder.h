@@ -128,4 +128,15 @@ private:
 /// buffer[index], with less to write.
 inline Expr at(const Buffer &buffer, Expr index) { return load(buffer, {std::move(index)}); }
 
+/// Runs a kernel whose parameters are all zero to begin with.
+inline Result run_zeroed(const kernel::Kernel &kernel, const Options &options = {}) {
+  std::vector<Array> arrays;
+  for (const Buffer &buffer : kernel.params)
+    arrays.emplace_back(buffer->dtype, std::vector<std::int64_t>{*as_int(buffer->shape[0])});
+  std::vector<Argument> arguments;
+  for (Array &array : arrays)
+    arguments.push_back({&array});
+  return run(kernel, arguments, {}, options);
+}
+
 } // namespace nestsmith::sim

@@ -36,13 +36,7 @@ struct Arriving {
 std::string found_in(const kernel::Kernel &kernel, ErrorKind kind) {
   std::string first;
   for (unsigned host_threads : {1u, 2u, 4u}) {
-    std::vector<Array> arrays;
-    for (const Buffer &buffer : kernel.params)
-      arrays.emplace_back(buffer->dtype, std::vector<std::int64_t>{*as_int(buffer->shape[0])});
-    std::vector<Argument> arguments;
-    for (Array &array : arrays)
-      arguments.push_back({&array});
-    Result result = run(kernel, arguments, {}, {.host_threads = host_threads});
+    Result result = run_zeroed(kernel, {.host_threads = host_threads});
     std::string text = result.good() ? "good" : result.diagnostics[0].message;
     if (!result.good()) {
       EXPECT_STREQ(name(result.diagnostics[0].kind), name(kind)) << text;
