@@ -215,7 +215,7 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
                               : "a constant of the computation has too many digits for exact results in f32";
     else if (!exact)
       skip = "the sums are too large to be exact in f32";
-    // What beta switches off is compared within the error bound too.
+    // The run with beta = 0 compares within the error bound, too.
     bool last = endless || largest == 1;
     if (exact || (last && run == CheckRun::switched))
       return known = std::make_shared<const Case>(Case{std::move(inputs), std::move(expected), ""});

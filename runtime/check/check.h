@@ -27,7 +27,7 @@ struct SkippedRun {
 /// Joins the labels of the runs that have the same reason.
 std::vector<SkippedRun> by_reason(const std::vector<SkippedRun> &skipped);
 
-/// What is known of an output after all runs.
+/// The number of elements of an output that the runs compared.
 struct Coverage {
   std::string buffer;
   std::int64_t elements = 0;

@@ -1,4 +1,4 @@
-/// What the simplifier makes of integer expressions, against the interpreter: wrap-around, and divisors of any
+/// Compares simplified integer expressions with the interpreter: wrap-around, and divisors of any
 /// sign.
 
 #include "tests/dsl/integer_expressions.h"

@@ -118,7 +118,7 @@ TEST(SpreadRefuses, NestsThatOverwriteTheInputOfAnEarlierOne) {
       {"A_shared", "A_local"});
 }
 
-/// What the parts write may be read by a later nest: it executes after the last part.
+/// A later nest may read the result of the parts: it executes after the last part.
 TEST(Spread, NestsThatALaterOneNeeds) {
   StagedTile t;
   t.s.spread(t.parts(t.reg));

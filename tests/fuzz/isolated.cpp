@@ -36,7 +36,7 @@ namespace {
   _exit(0);
 }
 
-/// What a process is doing.
+/// The present activity of a process.
 using Activity = std::array<char, 64>;
 Activity &activity() {
   static Activity &shared = shared_object<Activity>();

@@ -21,7 +21,7 @@ void rearm(int seconds = most_seconds);
 /// Notes what this process is about to do, for the process that waits for it, and gives it so much time as the
 /// last call of `rearm`.
 void doing(const std::string &what);
-/// What the last copy of this process noted last; empty: nothing.
+/// The last note of the last copy of this process; empty if there is none.
 std::string was_doing();
 
 /// Runs `work` in a copy of this process. What it changes is seen in memory from `shared_memory` only.
