@@ -7,6 +7,8 @@
 #include "dsl/intrinsic.h"
 #include "lowering/data_arithmetic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -57,18 +59,25 @@ bool looks_like_a_macro(const std::string &name) {
   return of_math || (capitals && name.find('_') != std::string::npos && name.back() != '_');
 }
 
-/// float4, uint2, make_float4, f16x8: a local of such a name would hide the type.
-bool names_a_vector(std::string name) {
+/// The vector types of CUDA and of the emitted text, and the functions that make those of CUDA.
+std::set<std::string, std::less<>> vector_names() {
+  std::set<std::string, std::less<>> names;
   for (DType type : {DType::boolean, DType::i8, DType::u8, DType::u16, DType::f16, DType::bf16})
     for (int count : {2, 4, 8, 16})
-      if (name == vector_type(type, count))
-        return true;
-  static const std::set<std::string> elements = {"char", "uchar", "short",    "ushort",    "int",   "uint",
-                                                 "long", "ulong", "longlong", "ulonglong", "float", "double"};
-  if (name.starts_with("make_"))
-    name.erase(0, 5);
-  bool lanes = !name.empty() && name.back() >= '1' && name.back() <= '4';
-  return lanes && elements.count(name.substr(0, name.size() - 1)) != 0;
+      names.insert(vector_type(type, count));
+  for (const char *element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong",
+                              "ulonglong", "float", "double"})
+    for (int count : {1, 2, 3, 4}) {
+      names.insert(fmt::format("{}{}", element, count));
+      names.insert(fmt::format("make_{}{}", element, count));
+    }
+  return names;
+}
+
+/// float4, uint2, make_float4, f16x8: a local of such a name would hide the type.
+bool names_a_vector(std::string_view name) {
+  static const std::set<std::string, std::less<>> names = vector_names();
+  return names.contains(name);
 }
 
 /// Names of the CUDA runtime and driver; some are macros.

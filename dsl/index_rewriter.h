@@ -57,6 +57,7 @@ public:
   LinearForm linearize(const Expr &e);
   Expr simplify(const Expr &e);
 
+  std::optional<bool> decide(const Binary &comparison); ///< of index arithmetic or data
   std::optional<Range> range(const Expr &e);
   std::optional<Range> range(const LinearForm &linear);
   std::optional<LinearForm> at_ends(const LinearForm &x);
@@ -71,7 +72,6 @@ private:
   std::optional<Range> range_of_difference(const LinearForm &a, const LinearForm &b);
   static bool has_data(const LinearForm &x);
   bool may_wrap(const LinearForm &x);
-  Expr compare(const Binary &op, const Expr &e);
   void gather(const Expr &e, std::int64_t factor, LinearForm &into);
   void gather_operand(const Expr &e, std::int64_t factor, LinearForm &into);
   LinearForm atom(Expr e) { return {{{1, {interned(std::move(e)), 1, 0}}}, 0}; }
@@ -116,9 +116,10 @@ private:
     bool operator()(const Expr &a, const Expr &b) const { return order(a, b) < 0; }
   };
   std::set<Expr, Before> interned_;
-  SharedResults<Expr> simplified_;
-  SharedResults<LinearForm> linear_;
-  SharedResults<std::optional<Range>> ranges_, base_ranges_;
+  static constexpr std::uint64_t least_kept = 16; ///< nodes
+  SharedResults<Expr, least_kept> simplified_;
+  SharedResults<LinearForm, least_kept> linear_;
+  SharedResults<std::optional<Range>, least_kept> ranges_, base_ranges_;
 };
 
 } // namespace nestsmith

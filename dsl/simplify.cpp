@@ -47,24 +47,32 @@ static Term in_lowest_terms(Term term) {
 }
 
 /// The variable that the text of a product begins with; null where it begins with a sum in parentheses.
-static Expr leading_variable(const Expr &e) {
+static const Expr &leading_variable(const Expr &e) {
+  static const Expr none;
   if (e.as<Var>())
     return e;
   const auto *op = e.as<Binary>();
-  return op && op->op == BinaryOp::mul ? leading_variable(op->a) : Expr();
+  return op && op->op == BinaryOp::mul ? leading_variable(op->a) : none;
+}
+
+/// The coefficient in lowest terms.
+static std::int64_t written_coefficient(const Term &term) {
+  return is_whole_size(term.digit) ? term.coefficient / std::gcd(term.coefficient, term.digit.div)
+                                   : term.coefficient;
 }
 
 /// Larger coefficients first, then what is computed from sums, then by variable: equal sums come out in the
 /// same order.
 static bool comes_before(const Term &a, const Term &b) {
-  Term x = in_lowest_terms(a), y = in_lowest_terms(b);
-  if (x.coefficient != y.coefficient)
-    return x.coefficient > y.coefficient;
-  const Expr &p = x.digit.base, &q = y.digit.base;
+  if (auto x = written_coefficient(a), y = written_coefficient(b); x != y)
+    return x > y;
+  const Expr &p = a.digit.base, &q = b.digit.base;
   if (auto by = order(leading_variable(p), leading_variable(q)); by != 0)
     return by < 0;
-  auto by = order(p, q);
-  return by != 0 ? by < 0 : std::tie(x.digit.div, x.digit.mod) < std::tie(y.digit.div, y.digit.mod);
+  if (auto by = order(p, q); by != 0)
+    return by < 0;
+  Digit x = in_lowest_terms(a).digit, y = in_lowest_terms(b).digit;
+  return std::tie(x.div, x.mod) < std::tie(y.div, y.mod);
 }
 
 static llvm::SmallVector<const Term *, 8> ordered(llvm::ArrayRef<Term> terms) {
@@ -182,6 +190,34 @@ std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {
   return most;
 }
 
-bool proves(const Expr &condition, const Bounds &bounds) { return is_true(simplify(condition, bounds)); }
+/// Whether a < b or a <= b holds, if interval arithmetic decides it.
+/// [rule.rough.lt] x < y where x <= h, l <= y, h < l
+/// [rule.rough.le] x <= y where x <= h, l <= y, h <= l
+static std::optional<bool> roughly(const Expr &condition, const Bounds &bounds) {
+  const auto *op = condition.as<Binary>();
+  if (!op || (op->op != BinaryOp::lt && op->op != BinaryOp::le))
+    return std::nullopt;
+  auto a = rough_range(op->a, bounds), b = rough_range(op->b, bounds);
+  if (!a || !b)
+    return std::nullopt;
+  bool strict = op->op == BinaryOp::lt;
+  bool holds = strict ? a->high < b->low : a->high <= b->low;
+  bool fails = strict ? a->low >= b->high : a->low > b->high;
+  return holds || fails ? std::optional(holds) : std::nullopt;
+}
+
+bool proves(const Expr &condition, const Bounds &bounds) {
+  bool holds = false;
+  const auto *op = condition.as<Binary>();
+  if (auto rough = roughly(condition, bounds))
+    holds = *rough;
+  else if (op && is_comparison(op->op) && is_index(op->a.dtype()))
+    holds = IndexRewriter(bounds).decide(*op).value_or(false);
+  else
+    return is_true(simplify(condition, bounds));
+  if (holds)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.simplified(condition, boolean(true), bounds); });
+  return holds;
+}
 
 } // namespace nestsmith

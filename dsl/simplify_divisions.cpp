@@ -28,7 +28,7 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, std:
       rest.terms.push_back(term);
   quotient.constant = floor_div(x.constant, c);
   rest.constant = floor_mod(x.constant, c);
-  return {quotient, rest};
+  return {std::move(quotient), std::move(rest)};
 }
 
 /// x = y*quotient + rest, by factors, where y is one term. A product of data is the product of its factors only
@@ -50,7 +50,7 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
     else
       rest.terms.push_back(term);
   }
-  return {quotient, rest};
+  return {std::move(quotient), std::move(rest)};
 }
 
 /// x // y and x % y where y > 0 is no constant; none where nothing can be taken out.

@@ -207,7 +207,8 @@ Expr IndexRewriter::simplify(const Expr &e) {
 
 Expr IndexRewriter::simplify_node(const Expr &e) {
   if (const auto *op = e.as<Binary>(); op && is_comparison(op->op) && is_index(op->a.dtype()))
-    return compare(*op, e);
+    if (auto value = decide(*op))
+      return boolean(*value);
   if (!is_index(e.dtype()))
     return map_children(e, [&](const Expr &child) { return simplify(child); });
   Expr result = to_expr(linearize(e), e.dtype());
@@ -234,23 +235,24 @@ std::optional<Range> IndexRewriter::range_of_difference(const LinearForm &a, con
 /// [rule.compare.eq] x = y where x - y <= 0, 0 <= x - y
 /// [rule.compare.above] x != y where 0 < x - y
 /// [rule.compare.below] x != y where x - y < 0
-Expr IndexRewriter::compare(const Binary &op, const Expr &e) {
+std::optional<bool> IndexRewriter::decide(const Binary &op) {
   LinearForm a = linearize(op.a), b = linearize(op.b);
-  if (auto difference = range_of_difference(a, b)) {
-    auto [low, high] = *difference;
-    bool apart = low > 0 || high < 0, equal = low == 0 && high == 0;
-    bool ordered =
-        equal || !(may_wrap(a) || may_wrap(b)); // else the difference decides only whether they are equal
-    if (ordered && op.op == BinaryOp::lt && (high < 0 || low >= 0))
-      return boolean(high < 0);
-    if (ordered && op.op == BinaryOp::le && (high <= 0 || low > 0))
-      return boolean(high <= 0);
-    if (op.op == BinaryOp::eq && (apart || equal))
-      return boolean(equal);
-    if (op.op == BinaryOp::ne && (apart || equal))
-      return boolean(apart);
-  }
-  return map_children(e, [&](const Expr &child) { return simplify(child); });
+  auto difference = range_of_difference(a, b);
+  if (!difference)
+    return std::nullopt;
+  auto [low, high] = *difference;
+  bool apart = low > 0 || high < 0, equal = low == 0 && high == 0;
+  bool ordered =
+      equal || !(may_wrap(a) || may_wrap(b)); // else the difference decides only whether they are equal
+  if (ordered && op.op == BinaryOp::lt && (high < 0 || low >= 0))
+    return high < 0;
+  if (ordered && op.op == BinaryOp::le && (high <= 0 || low > 0))
+    return high <= 0;
+  if (op.op == BinaryOp::eq && (apart || equal))
+    return equal;
+  if (op.op == BinaryOp::ne && (apart || equal))
+    return apart;
+  return std::nullopt;
 }
 
 } // namespace nestsmith

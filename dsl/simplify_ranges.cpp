@@ -39,6 +39,52 @@ static std::optional<Range> within(DType dtype, std::optional<Range> range) {
   return inside ? range : std::nullopt;
 }
 
+std::optional<Range> rough_range(const Expr &e, FunctionRef<std::optional<Range>(const Var &)> of_var) {
+  if (!is_index(e.dtype()) || e.node().data || e.node().size > 64)
+    return std::nullopt;
+  if (auto value = as_int(e))
+    return Range{*value, *value};
+  if (const Var *var = e.as<Var>())
+    return of_var(*var);
+  const auto *op = e.as<Binary>();
+  if (!op)
+    return std::nullopt;
+  auto a = rough_range(op->a, of_var), b = rough_range(op->b, of_var);
+  if (!a || !b)
+    return std::nullopt;
+  Range result{0, 0};
+  switch (op->op) {
+  case BinaryOp::add:
+    return __builtin_add_overflow(a->low, b->low, &result.low) ||
+                   __builtin_add_overflow(a->high, b->high, &result.high)
+               ? std::nullopt
+               : std::optional(result);
+  case BinaryOp::sub:
+    return __builtin_sub_overflow(a->low, b->high, &result.low) ||
+                   __builtin_sub_overflow(a->high, b->low, &result.high)
+               ? std::nullopt
+               : std::optional(result);
+  case BinaryOp::mul:
+    return product(*a, *b);
+  case BinaryOp::floordiv:
+    return b->low == b->high && b->low > 0
+               ? std::optional(Range{floor_div(a->low, b->low), floor_div(a->high, b->low)})
+               : std::nullopt;
+  case BinaryOp::floormod:
+    return b->low > 0 ? std::optional(Range{0, a->low < 0 ? b->high - 1 : std::min(a->high, b->high - 1)})
+                      : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<Range> rough_range(const Expr &e, const Bounds &bounds) {
+  auto range = rough_range(e, [&](const Var &var) { return bounds.find(var); });
+  if (range)
+    AnswerWatcher::show([&](AnswerWatcher &watcher) { watcher.bounded(e, *range, bounds); });
+  return range;
+}
+
 /// Whether sums and differences of two such forms, and of a form and 1, do not overflow.
 static bool is_small(const LinearForm &x) {
   constexpr std::int64_t most = std::int64_t{1} << 61;

@@ -42,19 +42,29 @@ Lowering::Lowering(const Schedule &schedule, std::vector<Pass> passes)
     : schedule_(schedule), passes_(std::move(passes)) {
   for (Program &nest : split_nests(schedule.program()))
     units_.push_back({schedule, std::move(nest), {}});
+  changed_.assign(units_.size(), true);
 }
 
 const Pass &Lowering::step() {
   const Pass &pass = passes_.at(next_++);
-  for (Unit &unit : units_)
+  for (std::size_t n = 0; n < units_.size(); ++n) {
+    Unit &unit = units_[n];
+    const Stmt program = unit.program.body;
+    const kernel::Stmt kernel = unit.kernel.body;
     pass.run(unit);
+    changed_[n] = unit.program.body != program || unit.kernel.body != kernel;
+  }
   return pass;
 }
 
 std::optional<std::string> Lowering::breach() const {
-  for (const Unit &unit : units_)
+  for (std::size_t n = 0; n < units_.size(); ++n) {
+    if (!changed_[n] && !done())
+      continue;
+    const Unit &unit = units_[n];
     if (auto breach = unit.extracted ? kernel::find_breach(unit.kernel, done()) : find_breach(unit.program))
       return breach;
+  }
   return std::nullopt;
 }
 

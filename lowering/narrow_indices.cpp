@@ -53,8 +53,10 @@ public:
     const auto *op = e.as<Binary>();
     if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
       return {};
-    auto range = range_of(op->a, bounds_);
     auto divisor = as_int(op->b);
+    if (auto rough = rough_range(op->a, bounds_); rough && rough->low >= 0 && divisor && *divisor >= 1)
+      return {};
+    auto range = range_of(op->a, bounds_);
     auto least = range_of(op->b, bounds_);
     if (range && range->low >= 0 && least && least->low >= 1)
       return {};
@@ -110,7 +112,7 @@ private:
       Expr a = rewrite(op->a, done), b = rewrite(op->b, done);
       bool wide_shift = op->op == BinaryOp::shift_right && as_int(op->b).value_or(0) >= 32;
       bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 && !wide_shift &&
-                    (is_comparison(op->op) || fits(range_of(e, bounds_)));
+                    (is_comparison(op->op) || fits(rough_range(e, bounds_)) || fits(range_of(e, bounds_)));
       return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));
     }
     if (const auto *vector = e.as<Pack>()) {

@@ -43,7 +43,8 @@ public:
   const Pass &step();
   /// The form of the nests after the last pass; `program` before the first.
   Form form() const { return next_ == 0 ? Form::program : passes_[next_ - 1].form; }
-  /// The error that the verifier of the current form reports, or none.
+  /// The error that the verifier of the current form reports, or none. The verifier checks the nests that the
+  /// last pass changed, and after the last pass all nests.
   std::optional<std::string> breach() const;
   std::string text() const; ///< the nests as programs or as kernels
 
@@ -55,6 +56,7 @@ private:
   std::vector<Pass> passes_;
   std::size_t next_ = 0;
   std::vector<Unit> units_;
+  std::vector<bool> changed_; ///< for each unit: whether the last pass replaced its body
 };
 
 } // namespace nestsmith

@@ -125,9 +125,17 @@ bool ValueRanges::is_data(const Expr &e) const {
   });
 }
 
+/// Interval arithmetic on the variables themselves, without the declared values.
+std::optional<Range> ValueRanges::rough(const Expr &e) const {
+  return rough_range(e, [&](const Var &var) -> std::optional<Range> {
+    auto wide = data_.contains(var.get()) ? wide_.end() : wide_.find(var);
+    return wide == wide_.end() ? std::nullopt : bounds_.find(wide->second);
+  });
+}
+
 bool ValueRanges::may_exceed_i32(const Expr &e) const {
-  return e.dtype() == DType::i32 && (is_sum_or_product(e) || e.as<Cast>()) && !is_data(e) &&
-         !is_in_i32(range(e));
+  return e.dtype() == DType::i32 && (is_sum_or_product(e) || e.as<Cast>()) && !is_in_i32(rough(e)) &&
+         !is_data(e) && !is_in_i32(range(e));
 }
 
 bool ValueRanges::may_overflow(const Expr &e) const {
@@ -141,6 +149,11 @@ bool ValueRanges::is_other_in_cpp(const Expr &e) const {
   const auto *op = e.as<Binary>();
   if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
     return false;
+  if (auto divisor = as_int(op->b); divisor && *divisor > 0) {
+    auto dividend = rough(op->a);
+    if (dividend && dividend->low >= 0)
+      return false;
+  }
   auto dividend = range(op->a), divisor = range(op->b);
   return !dividend || dividend->low < 0 || !divisor || divisor->low < 1;
 }
@@ -176,6 +189,19 @@ private:
 
 } // namespace
 
-Stmt with_defined_results(const Kernel &kernel) { return ResultDefiner(kernel).rewrite(kernel.body); }
+/// Whether the kernel has integers that are data, conversions or results of calls. Otherwise, the pass
+/// narrow_indices has proved the ranges of all operations.
+static bool has_integer_data(const Kernel &kernel) {
+  bool found = std::ranges::any_of(kernel.scalars, [](const Var &scalar) { return is_index(scalar->dtype); });
+  walk_exprs(kernel.body, [&](const Expr &node) {
+    bool data = node.as<Load>() || node.as<Lane>() || node.as<Cast>() || node.as<nestsmith::Call>();
+    found = found || (data && is_index(node.dtype()));
+  });
+  return found;
+}
+
+Stmt with_defined_results(const Kernel &kernel) {
+  return has_integer_data(kernel) ? ResultDefiner(kernel).rewrite(kernel.body) : kernel.body;
+}
 
 } // namespace nestsmith::kernel

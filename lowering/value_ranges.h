@@ -43,6 +43,7 @@ public:
 
 private:
   void add(const Var &var);
+  std::optional<Range> rough(const Expr &e) const;
   Expr widened(const Expr &e) const;
   Expr in_place(const nestsmith::Call &made) const;
   Expr resolved(const Expr &e) const;

@@ -23,8 +23,7 @@ using WarpDigits = std::set<WarpDigit>;
 
 class WarpAccesses {
 public:
-  explicit WarpAccesses(const Kernel &kernel)
-      : kernel_(kernel), bounds_(bounds_of(kernel)), warps_(kernel.threads() / lanes_per_warp) {
+  explicit WarpAccesses(const Kernel &kernel) : kernel_(kernel), warps_(kernel.threads() / lanes_per_warp) {
     std::size_t axes = 0;
     for (const ThreadIndex &index : kernel.indices)
       if (is_thread(index.axis)) {
@@ -43,6 +42,7 @@ public:
         result.insert(allocation.buffer);
     if (result.empty())
       return result;
+    bounds_ = bounds_of(kernel_);
     walk(kernel_.body, [&](const Stmt &stmt) { note(stmt); });
     std::erase_if(result, [&](const Buffer &buffer) { return !identify_the_warp(common_[buffer]); });
     return result;
@@ -64,6 +64,9 @@ private:
 
   void note(const Buffer &buffer, const std::vector<Expr> &indices) {
     if (buffer->scope != Scope::shared)
+      return;
+    auto before = common_.find(buffer);
+    if (before != common_.end() && before->second.empty())
       return;
     WarpDigits digits;
     for (std::size_t d = 0; d < indices.size(); ++d)
