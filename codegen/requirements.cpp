@@ -148,8 +148,9 @@ private:
     }
     std::map<Buffer, std::int64_t> bytes = alignments(plan_);
     for (std::size_t n = 0; n < plan_.params.size(); ++n)
-      if (bytes.count(plan_.params[n]))
-        aligned(launcher_.pointers[n].name, bytes[plan_.params[n]]);
+      if (auto needed = std::max<std::int64_t>(bytes[plan_.params[n]], byte_size(plan_.params[n]->dtype));
+          needed > 1)
+        aligned(launcher_.pointers[n].name, needed);
   }
 
   void aligned(const std::string &name, std::int64_t bytes) {

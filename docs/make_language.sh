@@ -118,7 +118,13 @@ These terms are used below:
 Every primitive requires:
 
 PRIMITIVES
-sed -n 's|^/// Requires \[\(any\.[^]]*\)\]: |- `\1`: |p' "$primitives/edit.h"
+awk '
+  /^\/\/\/ Requires \[any\./ {
+    if (text != "") print text
+    sub(/^\/\/\/ Requires \[/, ""); sub(/\]: /, "`: "); text = "- `" $0; next
+  }
+  text != "" && /^\/\/\/   / { sub(/^\/\/\/ +/, ""); text = text " " $0; next }
+  text != "" { print text; text = "" }' "$primitives/edit.h"
 
 # Each primitive of the registry has a header that states what it requires, and each such header is in the registry.
 for name in $names; do

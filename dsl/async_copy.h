@@ -32,8 +32,7 @@ std::optional<AsyncBreach> async_breach(const Block &block);
 ///   - The block satisfies `async_breach`.
 ///   - A copy has 4, 8 or 16 bytes.
 ///   - The nests below a pipelined loop with asynchronous copies contain no other asynchronous copies, because
-///   a
-///     wait for these would also wait for the copies of the pipeline.
+///     a wait for these would also wait for the copies of the pipeline.
 ///   - If the loop is pipelined, each reader of the tile is below it, and no block below it writes the source.
 std::optional<std::string> async_obligation(Placements &filled, const Block &block);
 

@@ -2,9 +2,11 @@
 
 #include "dsl/error.h"
 #include "dsl/numbers.h"
+#include "dsl/printer.h"
 #include "dsl/spelling.h"
 
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -129,8 +131,17 @@ Expr adopted(std::int64_t value, DType dtype) {
   return int_imm(value, dtype);
 }
 
+/// The operand as text, or "…" if that is long.
+std::string shown(const Expr &e) { return e.node().size <= 24 ? to_string(e) : "…"; }
+
+/// "in A[i]*x, ".
+std::string place_of(std::string_view op, const Expr &a, const Expr &b) {
+  bool is_name = std::isalpha(static_cast<unsigned char>(op.front())) != 0;
+  return fmt::format(fmt::runtime(is_name ? "in {1}({0}, {2}), " : "in {0} {1} {2}, "), shown(a), op, shown(b));
+}
+
 /// Constants take the other operand's dtype, so that `i + 1` and `x*0.5` read naturally.
-void unify(Expr &a, Expr &b) {
+void unify(Expr &a, Expr &b, std::string_view op) {
   auto adopt = [](Expr &constant_side, DType dtype) {
     const auto *whole = constant_side.as<IntImm>();
     const auto *real = constant_side.as<FloatImm>();
@@ -146,12 +157,10 @@ void unify(Expr &a, Expr &b) {
   if (a.dtype() != b.dtype())
     adopt(b, a.dtype());
   if (a.dtype() != b.dtype())
-    refuse(fmt::format("the operands of an expression are {} and {}, expected one dtype; "
+    refuse(fmt::format("{}the operands of an expression are {} and {}, expected one dtype; "
                        "convert one of them with cast(dtype, …)",
-                       name(a.dtype()), name(b.dtype())));
+                       place_of(op, a, b), name(a.dtype()), name(b.dtype())));
 }
-
-/// The operator as the user writes it.
 
 void require_condition(const Expr &e, std::string_view where) {
   if (e.dtype() != DType::boolean)
@@ -169,17 +178,17 @@ void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
   bool compares = op == BinaryOp::eq || op == BinaryOp::ne;
   if (!compares && (a.dtype() == DType::boolean || b.dtype() == DType::boolean))
     refuse(
-        fmt::format("{} takes numbers, got {} and {}; use select(condition, a, b) to choose between numbers, "
+        fmt::format("{}{} takes numbers, got {} and {}; use select(condition, a, b) to choose between numbers, "
                     "and &&, || and ! to combine conditions",
-                    spelling(op), name(a.dtype()), name(b.dtype())));
+                    place_of(spelling(op), a, b), spelling(op), name(a.dtype()), name(b.dtype())));
   for (DType type : {a.dtype(), b.dtype()})
     if (is_narrow(type))
-      refuse(fmt::format("{} is a storage type without arithmetic; convert with cast(DType::{}, …)", name(type),
-                         name(arithmetic_type(type))));
+      refuse(fmt::format("{}{} is a storage type without arithmetic; convert with cast(DType::{}, …)",
+                         place_of(spelling(op), a, b), name(type), name(arithmetic_type(type))));
   bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
   if (bitwise && is_float(a.dtype()))
-    refuse(fmt::format("bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",
-                       name(a.dtype())));
+    refuse(fmt::format("{}bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",
+                       place_of(spelling(op), a, b), name(a.dtype())));
   if (op != BinaryOp::shift_right)
     return;
   std::int64_t width = 8 * byte_size(a.dtype());
@@ -190,7 +199,7 @@ void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
 
 Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches) {
   require_condition(condition, branches ? "branch" : "select");
-  unify(when_true, when_false);
+  unify(when_true, when_false, branches ? "branch" : "select");
   if (auto value = as_int(condition))
     return *value ? when_true : when_false;
   return make(Select{std::move(condition), std::move(when_true), std::move(when_false), branches});
@@ -289,7 +298,7 @@ Expr constant_of_bits(DType dtype, std::uint64_t value, bool negative) {
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
   check_operator(op, a, b);
-  unify(a, b);
+  unify(a, b, spelling(op));
   const auto *x = a.as<IntImm>();
   const auto *y = b.as<IntImm>();
   if (x && y)

@@ -268,6 +268,29 @@ Expr max(Expr a, Expr b);
 Expr bit_xor(Expr a, Expr b);       ///< defined on integers only
 Expr shift_right(Expr a, int bits); ///< defined on integers only; rounds down; 0 <= bits < width of the type
 
+// Functions of <cmath> that expressions do not have. With these declarations, exp(x) gets a short error of the
+// compiler.
+template <class> inline constexpr bool in_language = false;
+#define NESTSMITH_NOT_IN_LANGUAGE(f)                                                                           \
+  template <class T>                                                                                           \
+  requires std::is_same_v<T, Expr> Expr f(const T &x) {                                                        \
+    static_assert(in_language<T>, "expressions have + - * /, min, max, relu, select and cast, but not " #f);   \
+    return x;                                                                                                  \
+  }
+NESTSMITH_NOT_IN_LANGUAGE(exp)
+NESTSMITH_NOT_IN_LANGUAGE(exp2)
+NESTSMITH_NOT_IN_LANGUAGE(log)
+NESTSMITH_NOT_IN_LANGUAGE(log2)
+NESTSMITH_NOT_IN_LANGUAGE(sqrt)
+NESTSMITH_NOT_IN_LANGUAGE(rsqrt)
+NESTSMITH_NOT_IN_LANGUAGE(sin)
+NESTSMITH_NOT_IN_LANGUAGE(cos)
+NESTSMITH_NOT_IN_LANGUAGE(tanh)
+NESTSMITH_NOT_IN_LANGUAGE(erf)
+NESTSMITH_NOT_IN_LANGUAGE(abs)
+NESTSMITH_NOT_IN_LANGUAGE(fabs)
+#undef NESTSMITH_NOT_IN_LANGUAGE
+
 /// The value of an integer constant; none for other expressions.
 std::optional<std::int64_t> as_int(const Expr &e);
 bool is_true(const Expr &e); ///< the boolean constant true, or a null mask

@@ -5,7 +5,7 @@
 ///   "i"                                     an axis, a scalar, or a size
 ///   true                                    a boolean
 ///   ["f32", 0.5], ["u64", "…"]              a constant of another dtype; a string where a JSON number is not
-///   exact
+///                                         exact
 ///   ["load", "A", ["i", "k"]]               an element; with a mask and a fill: ["load", "A", […], mask, fill]
 ///   ["+", a, b], ["!", a], ["cast", "f32", a], ["select", condition, a, b], ["branch", condition, a, b]
 ///   ["value", 0]                            entry 0 of the list `values` of the stage

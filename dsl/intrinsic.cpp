@@ -9,7 +9,9 @@
 #include <deque>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringRef.h>
 #include <mutex>
+#include <utility>
 
 namespace nestsmith {
 
@@ -206,7 +208,9 @@ std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType resu
 }
 
 bool is_intrinsic(std::string_view name) {
-  return std::ranges::any_of(all_intrinsics(), [&](const Intrinsic *x) { return x->name == name; });
+  Table &all = table();
+  std::scoped_lock lock(all.mutex);
+  return std::ranges::any_of(all.entries, [&](const Intrinsic &x) { return x.name == name; });
 }
 
 std::string signature(const Intrinsic &intrinsic) {
@@ -217,10 +221,15 @@ std::string signature(const Intrinsic &intrinsic) {
   return fmt::format("{} ({})", intrinsic.name, fmt::join(dtypes, ", "));
 }
 
-std::vector<std::string> intrinsic_signatures() {
+std::vector<std::string> similar_intrinsics(std::string_view name, DType result) {
+  std::vector<const Intrinsic *> all = all_intrinsics();
+  std::ranges::stable_sort(all, {}, [&](const Intrinsic *x) {
+    bool other = x->meaning.body.buffer->dtype != result;
+    return std::pair(llvm::StringRef(x->name).edit_distance(llvm::StringRef(name.data(), name.size())), other);
+  });
   std::vector<std::string> signatures;
-  for (const Intrinsic *intrinsic : all_intrinsics())
-    signatures.push_back(signature(*intrinsic));
+  for (std::size_t n = 0; n < std::min<std::size_t>(3, all.size()); ++n)
+    signatures.push_back(signature(*all[n]));
   return signatures;
 }
 

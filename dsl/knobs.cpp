@@ -96,6 +96,11 @@ std::size_t Knobs::choice(const std::string &name, std::vector<std::string> cand
     refuse("has no candidates, expected at least one");
   if (std::set<std::string>(candidates.begin(), candidates.end()).size() != candidates.size())
     refuse(fmt::format("has a candidate twice: {}", fmt::join(candidates, ", ")));
+  for (const std::string &candidate : candidates)
+    if (std::ranges::any_of(candidate, [](unsigned char c) { return c == ',' || std::iscntrl(c); }))
+      refuse(fmt::format("has the candidate '{}', which --set cannot name, because a comma ends a value; use "
+                         "candidates without commas and control characters, such as 2x4x4 or 'j i k'",
+                         candidate));
   if (auto known = std::ranges::find(asked_, name, &Knob::name); known != asked_.end()) {
     if (known->candidates != candidates)
       refuse(fmt::format("was asked for with the candidates {}, and now with {}; give each choice its own name",

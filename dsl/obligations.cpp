@@ -6,6 +6,7 @@
 #include "dsl/dependence.h"
 #include "dsl/fill_tails.h"
 #include "dsl/fragment_rules.h"
+#include "dsl/intrinsic.h"
 #include "dsl/last_block.h"
 #include "dsl/layout.h"
 #include "dsl/printer.h"
@@ -94,9 +95,11 @@ private:
       if (needed && !around && extent > 1 && !is_only_in_last_block(buffer, axis))
         return owe(
             culprit,
-            fmt::format("{} is {}, one copy for each {}, but it is used outside of the loop bound to {}; "
-                        "bring its blocks below that loop with compute_at or reverse_compute_at",
-                        buffer->name, name(buffer->scope), owner_of(*buffer), name(axis)));
+            fmt::format("{0} is {1}, one copy for each {2}, but it is used outside of the loop bound to {3}; "
+                        "split and bind the loops of {4} to {3} like those of its other blocks, or bring them "
+                        "below one such loop with reverse_compute_at or compute_at",
+                        buffer->name, name(buffer->scope), owner_of(*buffer), name(axis),
+                        outside_of(axis, buffer)));
     }
     if (buffer->scope == Scope::warp)
       if (auto message = fragment_breach(placements_, buffer))
@@ -116,6 +119,18 @@ private:
                        buffer->name, fmt::join(placement.box(), " x "), *collision));
     if (in_registers(buffer->scope))
       check_owner(buffer, placement);
+  }
+
+  /// The first block that uses the buffer and has no loop bound to the axis around it, or all blocks.
+  std::string outside_of(Axis axis, const Buffer &buffer) const {
+    for (const Block *block : blocks_of(program_.body)) {
+      auto loops = loops_of(path_to(program_.body, block->id));
+      if (touches(*block, buffer) && std::ranges::none_of(loops, [&](const For *loop) {
+            return loop->axis() && determines(*loop->axis(), axis);
+          }))
+        return block->id->name;
+    }
+    return "its blocks";
   }
 
   /// The axis along which the elements of a fragment are spread; none for any other buffer.
@@ -377,6 +392,7 @@ private:
   /// at the end of the schedule.
   void check_vectors() {
     std::optional<Placements> filled; // the placements after filling tails, if there are tails to fill
+    std::ptrdiff_t calls = 0;
     walk(program_.body, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
       if (!loop || !loop->over_lanes())
@@ -384,8 +400,13 @@ private:
       if (!filled)
         if (Program program = with_filled_tails(program_); program.body != program_.body)
           filled.emplace(program);
-      if (auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic(), false))
-        found_.push_back({std::move(breach->message), annotated(loop->var->name), loop->var->name});
+      auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic(), false);
+      if (!breach)
+        return false;
+      // What a call of a warp lacks comes first: it is the cause of what its buffers owe.
+      bool of_warp = loop->intrinsic() && loop->intrinsic()->group == Group::warp;
+      auto at = of_warp ? found_.begin() + calls++ : found_.end();
+      found_.insert(at, {std::move(breach->message), annotated(loop->var->name), loop->var->name});
       return false;
     });
   }

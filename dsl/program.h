@@ -21,9 +21,8 @@
 /// - The value of an expression of sizes is known only at launch. A loop with such an extent is serial or bound
 /// to a block axis.
 /// - A guard `where 0 <= binding < extent`, at most one per axis, is the only way to express a partial tile.
-/// The
-///   printer omits the lower bound if the binding is never negative. If a guard excludes iterations that are
-///   not past the end of an axis of the buffer, the block has a separate axis for it, which no index uses.
+/// The printer omits the lower bound if the binding is never negative. If a guard excludes iterations that are
+/// not past the end of an axis of the buffer, the block has a separate axis for it, which no index uses.
 /// - Bindings are quasi-affine in the loop variables.
 /// - Indices in a block body use block variables only.
 /// - Each buffer is written by one block, or by two: an init and an update.

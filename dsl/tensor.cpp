@@ -272,6 +272,17 @@ Expr Workload::scalar(std::string name, DType dtype) {
   return scalars_.back();
 }
 
+/// The definition of one element; its errors name the stage.
+static Definition defined(const std::string &stage, const std::vector<Expr> &indices,
+                          const std::function<Definition(const std::vector<Expr> &)> &element) {
+  try {
+    return element(indices);
+  } catch (const UserError &error) {
+    std::string place = fmt::format("the stage '{}'", stage), message = error.what();
+    throw UserError(error.code(), message.starts_with(place) ? message : place + ": " + message);
+  }
+}
+
 Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
                      const std::function<Definition(const std::vector<Expr> &)> &element) {
   Block block;
@@ -288,7 +299,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
     indices.emplace_back(inside);
     add_axis(axes[n], buffer->shape[n], IterKind::spatial, inside);
   }
-  Definition definition = element(indices);
+  Definition definition = defined(name, indices, element);
   if (auto reason = too_large(definition.value))
     refuse(fmt::format("the value of stage '{}' {}", name, *reason));
   if (definition.value.dtype() != buffer->dtype)
@@ -326,7 +337,7 @@ Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<
   std::vector<Expr> scratch;
   for (const std::string &axis : axes)
     scratch.emplace_back(make_var(axis));
-  DType dtype = element(scratch).value.dtype();
+  DType dtype = defined(name, scratch, element).value.dtype();
   auto buffer = std::make_shared<const BufferNode>(
       BufferNode{name, dtype, std::move(shape), Scope::global, Role::temporary});
   stages_.push_back(stage(name, buffer, axes, element));

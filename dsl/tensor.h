@@ -12,6 +12,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace nestsmith {
@@ -43,6 +44,38 @@ struct Definition {
 };
 Definition sum(Expr value, const Reduce &axis);
 Definition sum(Expr value, std::vector<Reduce> axes);
+
+// A sum is the whole value of a stage. With these operators, 2 * sum(…) gets a short error of the compiler.
+template <class T>
+concept Summand = std::is_convertible_v<T, Expr> || std::is_same_v<T, Definition>;
+template <class A, class B>
+concept UsesSum = (std::is_same_v<A, Definition> && Summand<B>) ||
+                  (std::is_same_v<B, Definition> && Summand<A>);
+template <class> inline constexpr bool whole_stage = false;
+template <class A, class B>
+requires UsesSum<A, B> Definition operator+(const A &, const B &) {
+  static_assert(whole_stage<A>,
+                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+  return Expr();
+}
+template <class A, class B>
+requires UsesSum<A, B> Definition operator-(const A &, const B &) {
+  static_assert(whole_stage<A>,
+                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+  return Expr();
+}
+template <class A, class B>
+requires UsesSum<A, B> Definition operator*(const A &, const B &) {
+  static_assert(whole_stage<A>,
+                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+  return Expr();
+}
+template <class A, class B>
+requires UsesSum<A, B> Definition operator/(const A &, const B &) {
+  static_assert(whole_stage<A>,
+                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+  return Expr();
+}
 
 class Tensor {
 public:

@@ -117,13 +117,27 @@ std::optional<std::int64_t> Arguments::number(const std::string &option) const {
   return number;
 }
 
+std::optional<double> Arguments::real(const std::string &option) const {
+  auto text = value(option);
+  if (!text)
+    return std::nullopt;
+  double number = 0;
+  if (llvm::StringRef(*text).getAsDouble(number) || !std::isfinite(number) || number <= 0)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("option '--{}' must be a number above 0, such as 0.5, got '{}'", option, *text));
+  return number;
+}
+
 std::vector<std::string> nearest(std::string_view wanted, const std::vector<std::string> &names) {
   std::vector<std::pair<unsigned, std::string>> ranked;
   for (const std::string &name : names) {
     llvm::StringRef a(wanted.data(), wanted.size());
     unsigned distance = a.edit_distance(name);
-    // Up to a third of the letters may differ, or one name may be a prefix of the other.
-    bool near = distance <= std::max<std::size_t>(1, (wanted.size() + 2) / 3) &&
+    // Up to a third of the letters may differ, or one name may be a prefix of the other. In a short word, two
+    // letters are much: the first one has to be equal.
+    bool alike = distance <= 1 || wanted.size() > 5 || wanted.front() == name.front();
+    bool near = distance <= std::max<std::size_t>(1, (wanted.size() + 2) / 3) && alike &&
                 distance < std::max(wanted.size(), name.size()); // not all letters
     bool prefix = wanted.size() >= 2 && (name.starts_with(wanted) || wanted.starts_with(name));
     if (near || prefix)

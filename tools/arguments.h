@@ -49,6 +49,7 @@ public:
   std::vector<std::string> list(const std::string &option, const std::string &otherwise) const;
   /// A non-negative integer. Throws UserError (usage) for any other value.
   std::optional<std::int64_t> number(const std::string &option) const;
+  std::optional<double> real(const std::string &option) const; ///< above 0
 
 private:
   std::vector<std::string> positional_;

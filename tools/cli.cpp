@@ -199,7 +199,7 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
 int report(const Failure &failure, bool json) {
   std::fflush(stdout);
   say("nestsmith: " + failure.message);
-  fmt::print(stderr, "{}", failure.details);
+  fmt::print(stderr, "{}", folded_code(failure.details, error_width()));
   if (json)
     fmt::print(stdout, "{}\n", json_line([&](llvm::json::OStream &stream) {
                  stream.object([&] {

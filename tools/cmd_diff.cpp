@@ -76,8 +76,10 @@ ExitCode run(const Context &context) {
   std::size_t step = 0;
   for (const Change &change : changes) {
     std::string number = words.size() == 1 ? style.dim(fmt::format("{:>3} ", ++step)) : "";
-    std::vector<DiffLine> lines = diff_lines(change.before, change.after);
-    text += "\n" + number + style.bold(change.heading) + "\n\n";
+    std::size_t width = output_width() - 2; // after the sign
+    std::vector<DiffLine> lines =
+        diff_lines(folded_code(change.before, width), folded_code(change.after, width));
+    text += "\n" + number + style.bold(folded_code(change.heading, output_width() - 4)) + "\n\n";
     text += any_change(lines) ? render_diff(lines, style) : style.dim("  (unchanged)") + "\n";
   }
   out(text);

@@ -10,24 +10,33 @@
 #include "tools/rung_choice.h"
 
 #include <fmt/format.h>
+#include <limits>
 
 namespace nestsmith::cli {
 
 namespace {
 
+/// A line of code after its number, wrapped.
+std::string numbered(std::size_t number, const std::string &code, const Style &style, std::size_t width) {
+  std::string text = folded_code(code, width - 4);
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; ++at)
+    text.insert(at + 1, "    ");
+  return fmt::format("{} {}\n", style.dim(fmt::format("{:>3}", number)), highlight(text, style));
+}
+
 /// The trace, with a numbered line for each directive.
-std::string numbered_trace(const Schedule &schedule, const Style &style) {
+std::string numbered_trace(const Schedule &schedule, const Style &style, std::size_t width) {
   std::string text;
   for (std::size_t n = 0; n < schedule.trace().size(); ++n)
-    text += fmt::format("{} {}\n", style.dim(fmt::format("{:>3}", n + 1)),
-                        highlight(to_cpp(schedule.trace()[n]), style));
+    text += numbered(n + 1, to_cpp(schedule.trace()[n]), style, width);
   return text;
 }
 
 std::string obligations_text(const Schedule &schedule, const Style &style) {
   std::string text;
   for (const Obligation &obligation : schedule.obligations())
-    text += fmt::format("{} {} (step {})\n", style.yellow("owed:"), obligation.message, obligation.directive);
+    text += folded_lines(
+        fmt::format("{} {} (step {})\n", style.yellow("owed:"), obligation.message, obligation.directive));
   return text;
 }
 
@@ -98,18 +107,21 @@ ExitCode run(const Context &context) {
     deliver(context, as_json(scheduled, step, arguments.has("lowered")));
     return ExitCode::good;
   }
+  std::size_t width = arguments.has("output") ? std::numeric_limits<std::size_t>::max() : output_width();
   std::string text = style.bold(folded_lines(title(scheduled)));
   if (arguments.has("lowered")) {
-    text += style.dim("  lowered") + "\n\n" + highlight(kernel::print(lower(scheduled.schedule)), style);
+    text += style.dim("  lowered") + "\n\n" +
+            highlight(folded_code(kernel::print(lower(scheduled.schedule)), width), style);
   } else if (arguments.has("step")) {
-    std::string directive = step == 0 ? style.dim("the computation")
-                                      : highlight(to_cpp(scheduled.schedule.trace()[step - 1]), style);
+    std::string directive =
+        step == 0 ? style.dim("the computation")
+                  : highlight(folded_code(to_cpp(scheduled.schedule.trace()[step - 1]), width), style);
     text += style.dim(fmt::format("  step {} of {}", step, scheduled.schedule.trace().size())) + "\n\n" +
-            directive + "\n\n" + highlight(print(scheduled.schedule.step(step)), style);
+            directive + "\n\n" + highlight(folded_code(print(scheduled.schedule.step(step)), width), style);
   } else {
     text += "\n" + style.dim(folded_lines(scheduled.choice.summary)) + "\n\n" +
-            numbered_trace(scheduled.schedule, style) + "\n" +
-            highlight(print(scheduled.schedule.program()), style);
+            numbered_trace(scheduled.schedule, style, width) + "\n" +
+            highlight(folded_code(print(scheduled.schedule.program()), width), style);
   }
   if (std::string owed = obligations_text(scheduled.schedule, style);
       !owed.empty() && !arguments.has("lowered"))

@@ -109,7 +109,7 @@ TuneOptions chosen_options(const Context &context) {
   options.trials = context.arguments.number("trials").value_or(options.trials);
   if (options.trials < 1)
     throw UserError(ExitCode::usage, "option '--trials' must be at least 1, got '0'");
-  options.minutes = context.arguments.number("minutes");
+  options.minutes = context.arguments.real("minutes");
   options.seed = static_cast<std::uint64_t>(context.arguments.number("seed").value_or(1));
   std::string way = context.arguments.value("search").value_or("learn");
   options.way = way == "exhaustive" ? tune::Way::exhaustive
@@ -168,9 +168,10 @@ ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string
     return ExitCode::good;
   }
   std::vector<std::string> notes = tuning.notes();
-  notes.insert(notes.begin(),
-               why + ": this is the order of the model of `explain`, not of a measurement. The model "
-                     "does not know latency, barriers and dispatch stalls");
+  notes.insert(
+      notes.begin(),
+      why + ": this is the order of the model of `explain`, not of a measurement. Its estimate counts "
+            "latency, barriers and waves; without NVRTC it is the least time, which counts none of them");
   notes.emplace_back("use a point with --set");
   out(heading(context, tuning, tuning.gpu().product) + counts_text(tuning.space()) + "\n" +
       best_text(tuning.space(), context.arguments.number("best").value_or(usual_best), context.style) + "\n" +

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -74,6 +76,7 @@ bool is_plain_terminal(int file) {
 } // namespace
 
 std::size_t output_width() { return width_of(STDOUT_FILENO); }
+std::size_t error_width() { return width_of(STDERR_FILENO); }
 
 std::size_t text_width() {
   return given_width() > 0 ? given_width() : std::min<std::size_t>(output_width(), 118);
@@ -127,6 +130,38 @@ std::string folded_lines(std::string_view text) {
   }
   if (!ended && !result.empty())
     result.pop_back();
+  return result;
+}
+
+std::string folded_code(std::string_view text, std::size_t width) {
+  std::string result;
+  llvm::SmallVector<llvm::StringRef, 64> lines;
+  llvm::StringRef(text.data(), text.size()).split(lines, '\n');
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    llvm::StringRef line = lines[n], code = line.ltrim(' ');
+    std::size_t indent = line.size() - code.size();
+    bool marked = n + 1 < lines.size() && !lines[n + 1].trim(' ').empty() &&
+                  lines[n + 1].find_first_not_of(" ^") == llvm::StringRef::npos;
+    bool last = n + 1 + (marked ? 1 : 0) == lines.size();
+    auto add = [&](const std::string &part) { result += part + "\n"; };
+    if (display_width(std::string_view(line)) <= width || width < indent + 24) {
+      add(line.str());
+      if (marked)
+        add(lines[++n].str());
+    } else {
+      bool first = true;
+      for (const std::string &part : wrapped(std::string_view(code), width - indent - 4)) {
+        std::string at(indent + (first ? 0 : 4), ' ');
+        add(at + part);
+        if (marked)
+          add(at + std::string(display_width(part), '^'));
+        first = false;
+      }
+      n += marked ? 1 : 0;
+    }
+    if (last)
+      result.pop_back(); // the end of the last line
+  }
   return result;
 }
 

@@ -36,6 +36,8 @@ std::size_t display_width(std::string_view text);
 /// The width of the output in columns: COLUMNS if it is set, otherwise the width of the terminal if stdout is a
 /// terminal, otherwise 80.
 std::size_t output_width();
+/// That of stderr.
+std::size_t error_width();
 /// The width for running text: limited to 118 columns on a wide terminal for readability.
 std::size_t text_width();
 
@@ -47,6 +49,9 @@ std::string folded(std::string_view text, const std::string &indent, const std::
 /// Wraps every line of `text` that is too wide. Continuation lines of an indented line are indented by two more
 /// columns.
 std::string folded_lines(std::string_view text);
+/// Wraps every line of code that is wider than `width` at spaces. Continuation lines are indented by four more
+/// columns than the line. A line of '^' that marks the line above is divided, too.
+std::string folded_code(std::string_view text, std::size_t width = output_width());
 /// `text`, or a prefix of it with an ellipsis if it has more than `most` columns.
 std::string shortened(const std::string &text, std::size_t most);
 

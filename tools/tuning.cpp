@@ -93,6 +93,10 @@ void Tuning::enumerate(bool all) {
   if (!small || !space_.complete)
     space_ = tune::sample(build_point, choice_.knobs, most_points, options_.seed, report);
   progress_.clear();
+  if (space_.knobs.empty() && space_.points.empty()) { // a knob was refused: its error says why
+    Knobs usual(choice_.knobs);
+    build(usual);
+  }
   if (space_.knobs.empty())
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' has no knobs; a schedule function with choices takes Knobs as its fourth "
@@ -317,7 +321,8 @@ void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
   auto out_of_time = [&] {
-    return options_.minutes && Clock::now() - start >= std::chrono::minutes(*options_.minutes);
+    return options_.minutes &&
+           Clock::now() - start >= std::chrono::duration<double, std::ratio<60>>(*options_.minutes);
   };
   std::int64_t tried = 0;
   auto propose = [&] {

@@ -19,7 +19,7 @@ namespace nestsmith::cli {
 
 struct TuneOptions {
   std::int64_t trials = 200;           ///< maximum number of points to compile
-  std::optional<std::int64_t> minutes; ///< maximum duration of the measurements
+  std::optional<double> minutes; ///< maximum duration of the measurements
   std::uint64_t seed = 1;
   tune::Way way = tune::Way::learn;
   Shard shard;          ///< the points of this process

@@ -11,7 +11,7 @@ namespace nestsmith::primitives {
 /// into a loop of R and shrink it to a tile.
 ///
 /// Requires [cache_read.reads]: R reads the buffer.
-/// Requires [cache_read.scope]: the scope is shared or local.
+/// Requires [cache_read.scope]: the scope is shared, local or warp.
 /// Requires [cache_read.unwritten]: R does not write the buffer itself.
 /// Requires [cache_read.unmasked]: R reads the buffer without a mask, because the copy reads every element.
 /// Requires [cache_read.before]: no block in the nest of R writes the buffer, so that the buffer is complete

@@ -16,8 +16,7 @@ namespace nestsmith::primitives {
 /// Requires [cache_write.writers]: no block outside of the nest of W writes the buffer.
 /// Requires [cache_write.readers]: no other block in the nest of W reads the buffer.
 /// Requires [cache_write.whole]: the loops of W compute all elements of the buffer. After `compute_at`, they
-/// may
-///   compute only the elements that the readers need.
+///   may compute only the elements that the readers need.
 /// Ensures: after the copy, the buffer contains the same values as before the directive.
 BlockRef cache_write(Schedule &schedule, BlockRef writer, Scope scope);
 

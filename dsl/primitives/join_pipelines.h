@@ -23,8 +23,8 @@ namespace nestsmith::primitives {
 ///   pipelined loop.
 /// Requires [join_pipelines.last]: in the outer pipeline, the nest of j has a later stage than all others.
 /// Requires [join_pipelines.between]: a nest with a later order than the nest of j does not write what j
-/// accesses,
-///   and does not read what j writes, except for temporaries in shared memory that only the outer loop uses.
+///   accesses, and does not read what j writes, except for temporaries in shared memory that only the outer
+///   loop uses.
 /// Requires [join_pipelines.steps]: j has more iterations than the number of its stages - 1, and a multiple of
 ///   the number of copies of each of its registers.
 /// Requires [join_pipelines.early]: the blocks of j before its last stage write temporaries in registers that

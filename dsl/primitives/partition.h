@@ -18,8 +18,7 @@ namespace nestsmith::primitives {
 ///   excluded because all threads of a block execute the same code. Unrolled loops are excluded because their
 ///   body is already replicated.
 /// Requires [partition.guarded]: a block below has a guard that depends on k, or k is pipelined in more than
-/// one
-///   stage.
+///   one stage.
 /// Ensures: every iteration executes once, in the same order.
 void partition(Schedule &schedule, Loop loop);
 

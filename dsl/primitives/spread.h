@@ -17,8 +17,7 @@ namespace nestsmith::primitives {
 /// as many, it executes one in every second step, and so on.
 ///
 /// Requires [spread.unrolled]: i is unrolled, so that the kernel has no conditions on j at run time, and it is
-/// not
-///   pipelined, not spread and never backwards.
+///   not pipelined, not spread and never backwards.
 /// Requires [spread.nest]: i is the outermost loop of a nest of a pipelined loop.
 /// Requires [spread.joined]: a nest of this pipeline with an earlier order is a joined loop.
 /// Requires [spread.order]: no nest with an order between those of the joined loop and of i writes what a block

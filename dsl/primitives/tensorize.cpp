@@ -27,8 +27,8 @@ const Intrinsic &declared(const Schedule::Edit &edit, const std::string &name, c
   std::vector<const Intrinsic *> found = find_intrinsics(name, dtype);
   if (found.empty())
     edit.refuse("tensorize.known",
-                fmt::format("there is no intrinsic '{}' for {}; the intrinsics are {}", name,
-                            nestsmith::name(dtype), fmt::join(intrinsic_signatures(), ", ")));
+                fmt::format("there is no intrinsic '{}' for {}; the most similar ones are {}", name,
+                            nestsmith::name(dtype), fmt::join(similar_intrinsics(name, dtype), ", ")));
   auto best = std::ranges::find_if(found, [&](const Intrinsic *x) { return has_dtypes(block, *x); });
   const Intrinsic &intrinsic = **(best == found.end() ? found.begin() : best);
   Arch arch = edit.schedule().target().arch;

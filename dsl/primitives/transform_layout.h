@@ -15,7 +15,8 @@ namespace nestsmith::primitives {
 ///   parameter.
 /// Requires [transform_layout.scope]: the temporary is in shared or local memory.
 /// Requires [transform_layout.rank]: the rank of the map equals the number of stored dimensions. The first map
-///   of a temporary in the scope `warp` may have one more index, the replica (dsl/fragment.h).
+///   of a temporary in the scope `warp` may have one more index, the replica: the number of the
+///   copy of an element that several lanes hold.
 /// Requires [transform_layout.first]: the temporary is neither padded nor swizzled yet.
 /// Requires [transform_layout.invertible]: the map is injective on the allocated part.
 /// Ensures: the sequential meaning is unchanged. Obligations: the map is invertible on the part that is

@@ -251,19 +251,24 @@ struct ElementProgram::Operations {
     cells[i.result] = certain ? Cell{0, 0, a.value != 0} : uncertain_condition(a.value != 0);
   }
 
-  /// position = a * extent + b, where 0 <= b < extent; else -1, which stays -1.
+  /// position = a * extent + b, where 0 <= b < extent. For the first dimension d = c where b is not in this
+  /// range, the position is -1 - d, and `value` is b; both stay.
   static void advance(const Instruction &i, Cell *cells) {
     std::int64_t position = cells[i.a].integer, index = cells[i.b].integer;
     bool inside = position >= 0 && index >= 0 && index < i.extent;
-    cells[i.result].integer = inside ? position * i.extent + index : -1;
+    cells[i.result].integer = inside ? position * i.extent + index : position >= 0 ? -1 - i.c : position;
+    if (!inside && position >= 0)
+      cells[i.result].value = static_cast<double>(index);
+    else
+      cells[i.result].value = cells[i.a].value;
     cells[i.result].error = cells[i.a].error + cells[i.b].error;
   }
-  static void check_inside(const Plane &plane, std::int64_t position) {
-    if (position < 0)
+  static void check_inside(const Plane &plane, const Cell &position) {
+    if (position.integer < 0)
       throw UserError(ExitCode::usage,
-                      fmt::format("the computation reads {} out of bounds: give the read a mask, or change the "
-                                  "shape; select and branch read both of their operands",
-                                  plane.buffer->name));
+                      fmt::format("the computation reads {}; give the read a mask, or change the shape: select "
+                                  "and branch read both of their operands",
+                                  outside(plane, position)));
   }
   /// An element whose position or mask depends on roundings may be another one.
   static void load(const Instruction &i, Cell *cells) {
@@ -271,7 +276,7 @@ struct ElementProgram::Operations {
     const Cell *mask = i.b < 0 ? nullptr : &cells[i.b];
     bool loads = !mask || mask->integer;
     if (loads)
-      check_inside(*i.plane, position.integer);
+      check_inside(*i.plane, position);
     if (loads && position.error == 0 && (!mask || mask->error == 0)) {
       cells[i.result] = i.plane->get(static_cast<std::size_t>(position.integer));
       return;
@@ -402,6 +407,12 @@ std::vector<Division> ElementProgram::divisions() const {
   return result;
 }
 
+std::string outside(const Plane &plane, const Cell &position) {
+  auto dimension = static_cast<std::size_t>(-1 - position.integer);
+  return fmt::format("{} out of bounds: the index of dimension {} is {:.0f}, expected 0 to {}",
+                     plane.buffer->name, dimension, position.value, plane.shape[dimension] - 1);
+}
+
 int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> indices, const Planes &planes) {
   Compiled compiled;
   return compile_position(plane, indices, planes, compiled);
@@ -413,6 +424,7 @@ int ElementProgram::compile_position(const Plane &plane, std::span<const Expr> i
   for (std::size_t d = 0; d < indices.size(); ++d) {
     Instruction step{&Operations::advance, 0, position, compile(indices[d], planes, compiled)};
     step.extent = plane.shape[d];
+    step.c = static_cast<int>(d);
     position = emit(step);
   }
   return position;

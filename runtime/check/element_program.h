@@ -42,6 +42,9 @@ struct Plane {
 };
 using Planes = std::map<const BufferNode *, Plane>;
 
+/// "X out of bounds: the index of dimension 0 is 8, expected 0 to 7", for a position that is negative.
+std::string outside(const Plane &plane, const Cell &position);
+
 /// A division of floating-point numbers, after its executions.
 struct Division {
   const ExprNode *node;

@@ -21,9 +21,8 @@ namespace nestsmith {
 ///     one factor of a masked product: 0 times infinity is NaN
 ///   opposite  like `infinite`, with the two halves exchanged
 ///   ties      elements halfway between two numbers of the narrow types to which the computation rounds, and
-///   few
-///     terms other than 0 in a sum, so that the sums are exact. Detects a rounding that is lost, or that does
-///     not round to nearest
+///     few terms other than 0 in a sum, so that the sums are exact. Detects a rounding that is lost, or that
+///     does not round to nearest
 /// The further ranges are for a computation of which not every element has an error bound in the runs above,
 /// because a divisor may be 0 or f32 may overflow:
 ///   positive     elements and scalars in [0.5, 1.5)

@@ -369,11 +369,11 @@ private:
     return result;
   }
   static std::size_t position_of(ElementProgram &code, const CompiledStore &store) {
-    std::int64_t position = code[store.position].integer;
-    if (position < 0)
-      throw UserError(ExitCode::usage, fmt::format("the computation writes {} out of bounds: change the shape",
-                                                   store.plane->buffer->name));
-    return static_cast<std::size_t>(position);
+    const Cell &position = code[store.position];
+    if (position.integer < 0)
+      throw UserError(ExitCode::usage, fmt::format("the computation writes {}; change the shape",
+                                                   outside(*store.plane, position)));
+    return static_cast<std::size_t>(position.integer);
   }
   static void execute(ElementProgram &code, const CompiledStore &store) {
     code.run(store.begin, store.end);

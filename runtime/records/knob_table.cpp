@@ -1,5 +1,6 @@
 #include "runtime/records/knob_table.h"
 
+#include "dsl/dtype.h"
 #include "dsl/error.h"
 
 #include <algorithm>
@@ -52,10 +53,24 @@ KnobTable::KnobTable(const std::string &text, std::string where, std::string run
       throw UserError(
           ExitCode::usage,
           fmt::format("{}: a record has the shape '{}', expected extents joined by 'x'", where_, record.shape));
+    if (!parse_dtype(record.dtype))
+      throw UserError(ExitCode::usage,
+                      fmt::format("{}: a record of {} has the dtype '{}', expected one such as f32", where_,
+                                  record.rung, record.dtype));
+    if (record.outcome == Outcome::measured && !(record.median_ms > 0))
+      throw UserError(ExitCode::usage,
+                      fmt::format("{}: a record of {} has the time {} ms, expected more than 0", where_,
+                                  record.rung, record.median_ms));
     rungs.insert(record.rung);
     if (record.rung == rung_)
       records_.push_back(std::move(record));
   }
+  for (const Record &record : records_)
+    if (auto rank = extents_of(records_.front()).size(); extents_of(record).size() != rank)
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("{}: the records of {} have the shapes {} and {}, expected shapes of one rank", where_,
+                      rung_, records_.front().shape, record.shape));
   records_ = best_of(records_);
   if (records_.empty())
     throw UserError(

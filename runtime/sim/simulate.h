@@ -40,8 +40,7 @@ namespace nestsmith::sim {
 /// replicas_differ    lanes hold different values of one element that a call reads
 /// order_of_blocks    the result depends on the order in which blocks arrive at a counter
 /// divergent_barrier  threads of one warp or one block wait at different barriers, or some lanes of a warp miss
-/// a
-///                    call that all lanes must execute
+///                    a call that all lanes must execute
 /// deadlock           warps wait for threads that have finished
 /// counter_left       a counter of arrivals is not zero at the end of the kernel
 enum class ErrorKind : std::uint8_t {

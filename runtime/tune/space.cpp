@@ -42,9 +42,16 @@ std::string reason_of(const UserError &error) {
 }
 
 void add_knobs(Space &space, const std::vector<Knob> &asked) {
-  for (const Knob &knob : asked)
-    if (std::ranges::find(space.knobs, knob.name, &Knob::name) == space.knobs.end())
+  for (const Knob &knob : asked) {
+    auto known = std::ranges::find(space.knobs, knob.name, &Knob::name);
+    if (known == space.knobs.end()) {
       space.knobs.push_back(knob);
+      continue;
+    }
+    for (const std::string &candidate : knob.candidates) // they may depend on earlier choices
+      if (std::ranges::find(known->candidates, candidate) == known->candidates.end())
+        known->candidates.push_back(candidate);
+  }
 }
 
 /// Builds the point, and adds it to the points or to the removed ones.

@@ -42,7 +42,8 @@ struct Point {
 
 /// The points that were tried.
 struct Space {
-  std::vector<Knob> knobs; ///< all knobs that a point asked for, in the order of the first request
+  /// All knobs that a point asked for, in the order of the first request, with the candidates of all points.
+  std::vector<Knob> knobs;
   std::vector<Point> points;
   /// The number of removed points by reason: the tag of a requirement (docs/language.md), or a message without
   /// its advice, with N for each number.

@@ -98,6 +98,8 @@ TEST(Requirements, OfArrays) {
   says([](Call &it) { it.A = nullptr; }, "A must not be null");
   says([](Call &it) { it.B = nullptr; }, "B must not be null");
   says([](Call &it) { it.C = nullptr; }, "C must not be null");
+  says([](Call &it) { it.C = (float *)((char *)memory_c + 1); }, "C must be aligned to 4 bytes");
+  says([](Call &it) { it.A = (const float *)((const char *)memory_a + 2); }, "A must be aligned to 4 bytes");
   says([](Call &it) { it.B = it.A; }, nullptr);
   says([](Call &it) { it.C = memory_a + 3; }, "A and C must not overlap");
   says([](Call &it) { it.C = memory_b + 31; }, "B and C must not overlap");

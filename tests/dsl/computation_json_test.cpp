@@ -155,7 +155,7 @@ TEST(ComputationJson, RefusesExpressions) {
   refused(R"("k")", "'k' is neither an axis of the stage, nor a scalar, nor a size");
   refused(R"(["sqrt", "i"])", "unknown operator 'sqrt'");
   refused(R"(["+", "i"])", "the operator '+' has 1 operands, expected 2");
-  refused(R"(["+", "i", true])", "+ takes numbers, got i64 and bool");
+  refused(R"(["+", "i", true])", "in i + true, + takes numbers, got i64 and bool");
   refused(R"(["+", "i", ["f32", 1]])", "");
   refused(R"(["&&", "i", "j"])", "&& takes conditions, got i64");
   refused(R"(["/", "i", 2])", "the operator '/' is not defined on i64");

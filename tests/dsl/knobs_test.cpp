@@ -118,6 +118,12 @@ TEST(Knobs, RefuseWhatIsNoChoice) {
         knobs.choose("twice", Numbers{1, 1});
       },
       ExitCode::usage, "the knob 'twice' has a candidate twice: 1, 1");
+  expect_user_error(
+      [&] {
+        knobs.choose("order", std::vector<std::string>{"i, j", "j i"});
+      },
+      ExitCode::usage,
+      "the knob 'order' has the candidate 'i, j', which --set cannot name, because a comma ends a value");
   expect_user_error([&] { knobs.flag("a b"); }, ExitCode::usage, "a b");
   expect_user_error(
       [&] {

@@ -74,8 +74,10 @@ TEST(Obligations, LocalMemoryIsOneThreads) {
   s.bind(s.loop("j"), Axis::thread_x);
   expect_owed(
       s,
-      "AB is local, one copy for each thread, but it is used outside of the loop bound to threadIdx.x; bring "
-      "its blocks below that loop with compute_at or reverse_compute_at",
+      "AB is local, one copy for each thread, but it is used outside of the loop bound to threadIdx.x; split "
+      "and bind the loops of C to threadIdx.x like those of its other blocks, or bring them below one such "
+      "loop "
+      "with reverse_compute_at or compute_at",
       "s.set_scope(AB, Scope::local);", "AB");
 }
 

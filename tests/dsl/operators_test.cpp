@@ -167,10 +167,11 @@ TEST(Constants, AreRefusedWhereTheyHaveNoSuchValue) {
           "the constant 5000000000 does not fit the other operand, which is u32, expected "
           "-2147483648 to 4294967295");
   refused([&] { i * 0.5; },
-          "the operands of an expression are i32 and f32, expected one dtype; convert one of them "
+          "in i * 0.5, the operands of an expression are i32 and f32, expected one dtype; convert one of them "
           "with cast(dtype, …)");
   refused([&] { select(x > 0, h, 0.1); }, "the operands of an expression are f16 and f32, expected one dtype");
-  refused([&] { h * 0.5; }, "f16 is a storage type without arithmetic; convert with cast(DType::f32, …)");
+  refused([&] { h * 0.5; },
+          "in h * 0.5, f16 is a storage type without arithmetic; convert with cast(DType::f32, …)");
   refused([&] { Expr(std::numeric_limits<std::uint64_t>::max()); },
           "the constant 18446744073709551615 does not fit an i64, expected at most 2^63 - 1");
   EXPECT_EQ(to_string(x * std::numeric_limits<double>::infinity()), "x*inf") << "infinity is an f32";

@@ -110,6 +110,22 @@ TEST(Workload, RefusesShapes) {
       "'A' has 4611686018427387904 elements, expected at most 2^60; make its shape smaller");
 }
 
+TEST(Workload, NamesTheStageAndTheExpression) {
+  refused(
+      [](Workload &w) {
+        Tensor x = w.placeholder("X", {4, 4}, DType::f16);
+        w.compute("Y", {4, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) * x(j, i); });
+      },
+      "the stage 'Y': in X[i, j] * X[j, i], f16 is a storage type without arithmetic; convert with "
+      "cast(DType::f32, …)");
+  refused(
+      [](Workload &w) {
+        Tensor p = w.placeholder("P", {4}, DType::i32);
+        w.compute("Y", {4}, {"i"}, [&](Expr i) { return max(p(i), i); });
+      },
+      "the stage 'Y': in max(P[i], i), the operands of an expression are i32 and i64, expected one dtype");
+}
+
 TEST(Workload, RefusesStages) {
   refused([](Workload &w) { w.compute("Y", {4, 4}, {"i"}, one); }, "stage 'Y' names 1 axes, but its rank is 2");
   refused(

@@ -48,8 +48,8 @@ TEST(TensorizeRefuses, LoopThatIsNotSerial) {
 TEST(TensorizeRefuses, UnknownIntrinsic) {
   Dots d(16);
   expect_refused(d.s, "tensorize.known", [&] { d.s.tensorize(d.inner, "dot5"); },
-                 "there is no intrinsic 'dot5' for u32; the intrinsics are dot4 (f32), dot4 (u32), dp4a "
-                 "(i8, i32), dp4a (u8, u32)",
+                 "there is no intrinsic 'dot5' for u32; the most similar ones are dot4 (u32), dot4 "
+                 "(f32), dp4a (u8, u32)",
                  {});
 }
 

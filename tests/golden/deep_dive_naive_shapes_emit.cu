@@ -83,6 +83,12 @@ static const char *product_64x64x8_requirement(const float *A, const float *B, f
     return "B must not be null";
   if (C == nullptr)
     return "C must not be null";
+  if ((size_t)A % 4 != 0)
+    return "A must be aligned to 4 bytes";
+  if ((size_t)B % 4 != 0)
+    return "B must be aligned to 4 bytes";
+  if ((size_t)C % 4 != 0)
+    return "C must be aligned to 4 bytes";
   if (overlap(A, 512LL * sizeof(float), C, 4096LL * sizeof(float)))
     return "A and C must not overlap";
   if (overlap(B, 512LL * sizeof(float), C, 4096LL * sizeof(float)))
@@ -167,6 +173,12 @@ static const char *product_20x20x20_requirement(const float *A, const float *B, 
     return "B must not be null";
   if (C == nullptr)
     return "C must not be null";
+  if ((size_t)A % 4 != 0)
+    return "A must be aligned to 4 bytes";
+  if ((size_t)B % 4 != 0)
+    return "B must be aligned to 4 bytes";
+  if ((size_t)C % 4 != 0)
+    return "C must be aligned to 4 bytes";
   if (overlap(A, 400LL * sizeof(float), C, 400LL * sizeof(float)))
     return "A and C must not overlap";
   if (overlap(B, 400LL * sizeof(float), C, 400LL * sizeof(float)))
@@ -275,6 +287,12 @@ static const char *product_symbolic_requirement(const float *A, const float *B, 
     return "B must not be null";
   if (C == nullptr)
     return "C must not be null";
+  if ((size_t)A % 4 != 0)
+    return "A must be aligned to 4 bytes";
+  if ((size_t)B % 4 != 0)
+    return "B must be aligned to 4 bytes";
+  if ((size_t)C % 4 != 0)
+    return "C must be aligned to 4 bytes";
   if (overlap(A, ((M - 1) * lda + K) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)))
     return "A and C must not overlap";
   if (overlap(B, ((K - 1) * ldb + N) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)))

@@ -71,6 +71,22 @@ TEST(Highlight, ChangesColoursOnly) {
   EXPECT_EQ(stripped, text);
 }
 
+TEST(Nearest, AShortWordHasItsFirstLetter) {
+  EXPECT_EQ(nearest("nope", {"one", "naive"}), std::vector<std::string>{});
+  EXPECT_EQ(nearest("shwo", {"show", "run"}), std::vector<std::string>{"show"});
+}
+
+TEST(FoldedCode, BreaksAtSpacesAndMarksEachPart) {
+  EXPECT_EQ(folded_code("a = b;\n", 40), "a = b;\n");
+  EXPECT_EQ(folded_code("  auto [first_loop, second_loop] = s.split(loop, {infer, 8});\nend", 40),
+            "  auto [first_loop, second_loop] =\n      s.split(loop, {infer, 8});\nend");
+  EXPECT_EQ(
+      folded_code(
+          "  for first_loop in 1024 bound to threadIdx.x\n  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n", 40),
+      "  for first_loop in 1024 bound to\n  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+      "      threadIdx.x\n      ^^^^^^^^^^^\n");
+}
+
 TEST(Nearest, TyposAndBeginnings) {
   std::vector<std::string> names = {"naive", "coalesced", "shared"};
   EXPECT_EQ(nearest("nave", names), std::vector<std::string>{"naive"});

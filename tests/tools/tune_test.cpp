@@ -1,6 +1,7 @@
 /// Knobs on the command line: `tune` and its database, and --set of the other commands.
 
 #include "runtime/records/database.h"
+#include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 
 namespace nestsmith {
@@ -40,6 +41,29 @@ TEST(Tune, RanksByTheModel) {
   EXPECT_TRUE(
       contains(ran.out, "not measured, because --gpu or --arch names a GPU: this is the order of the model"));
   EXPECT_EQ(nestsmith(point + " --best 1 --seed 3 --trials 2").code, 0);
+}
+
+/// The schedule has knobs, but one of them is wrong at every point.
+TEST(Tune, SaysWhyAKnobIsRefused) {
+  auto build = [](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+    knobs.choose("threads", std::vector<std::int64_t>{128, 128});
+    return test::axpy(shape, dtype, target);
+  };
+  Rung rung{"", "twice", "a candidate twice", build, {128}, {1000}, {1 << 20}};
+  test::Called ran = test::call_main({"tune", "twice", "--gpu", "H100"}, {rung});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "the knob 'threads' has a candidate twice: 128, 128")) << ran.err;
+}
+
+TEST(Tune, TakesAFractionOfAMinute) {
+  std::string point = "tune ladder/warps --arch sm_80 --trials 1 --best 1 --shape 64x64x64 --minutes ";
+  EXPECT_EQ(nestsmith(point + "0.7").code, 0);
+  for (const char *wrong : {"0", "-1", "nan", "1e999", "x"}) {
+    Ran ran = nestsmith(point + wrong);
+    EXPECT_EQ(ran.code, 2) << wrong;
+    EXPECT_TRUE(contains(ran.err, "option '--minutes' must be a number above 0, such as 0.5, got '"))
+        << ran.err;
+  }
 }
 
 TEST(Tune, RefusesARungWithoutKnobsAndATrace) {

@@ -75,6 +75,10 @@ extern "C" const char *relu_requirement(const float *x, float *y, long long N,
     return "workspace must be aligned to 256 bytes";
   if (workspace_bytes < relu_workspace_bytes(N))
     return "workspace_bytes must be at least relu_workspace_bytes(N)";
+  if ((size_t)x % 4 != 0)
+    return "x must be aligned to 4 bytes";
+  if ((size_t)y % 4 != 0)
+    return "y must be aligned to 4 bytes";
   if (overlap(x, N * sizeof(float), y, N * sizeof(float)))
     return "x and y must not overlap";
   if (overlap(x, N * sizeof(float), workspace, N * 4))

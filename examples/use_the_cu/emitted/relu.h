@@ -27,6 +27,8 @@ extern "C" {
 ///   - workspace must not be null
 ///   - workspace must be aligned to 256 bytes
 ///   - workspace_bytes must be at least relu_workspace_bytes(N)
+///   - x must be aligned to 4 bytes
+///   - y must be aligned to 4 bytes
 ///   - x and y must not overlap
 ///   - x and workspace must not overlap
 ///   - y and workspace must not overlap

@@ -92,6 +92,20 @@ TEST(KnobTable, HasTheFastestMeasuredRecordsOfItsRung) {
   EXPECT_THAT(shapes, ElementsAre("64x64x64", "512x512x512"));
 }
 
+TEST(KnobTable, RefusesRecordsThatNoMeasurementHas) {
+  auto refused = [](const std::vector<Record> &records, const std::string &message) {
+    expect_user_error([&] { table(records); }, ExitCode::usage, message);
+  };
+  Record unknown = record("512x512x512");
+  unknown.dtype = "f99";
+  refused({unknown}, "best.json: a record of fast/gemm has the dtype 'f99', expected one such as f32");
+  refused({record("512x512x512", -1)},
+          "best.json: a record of fast/gemm has the time -1 ms, expected more than 0");
+  refused({record("512x512x512"), record("512x512")},
+          "best.json: the records of fast/gemm have the shapes 512x512 and 512x512x512, expected shapes of one "
+          "rank");
+}
+
 TEST(KnobTable, RefusesATextWithoutRecordsOfItsRung) {
   auto refused = [](const std::string &text, const std::string &message) {
     expect_user_error([&] { KnobTable(text, "best.json", "fast/gemm"); }, ExitCode::usage, message);

@@ -52,6 +52,18 @@ TEST(TuneSpace, CountsLegalAndRemovedPoints) {
   EXPECT_EQ(removed, 4);
 }
 
+TEST(TuneSpace, ListsTheCandidatesOfAllPoints) {
+  auto dependent = [](Knobs &knobs) {
+    bool wide = knobs.flag("wide");
+    knobs.choose("columns", wide ? std::vector<std::int64_t>{8, 16} : std::vector<std::int64_t>{4, 8});
+    Knobs rest(KnobValues{{"threads", "64"}});
+    return rows(rest);
+  };
+  Space space = enumerate(dependent, {}, 100, go_on);
+  ASSERT_EQ(space.knobs.size(), 2U);
+  EXPECT_THAT(space.knobs[1].candidates, ElementsAre("4", "8", "16"));
+}
+
 TEST(TuneSpace, KeepsFixedKnobs) {
   Space space = enumerate(rows, {{"vectors", "false"}}, 100, go_on);
   EXPECT_EQ(space.tried(), 4);
