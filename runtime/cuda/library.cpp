@@ -1,6 +1,7 @@
 #include "runtime/cuda/library.h"
 
 #include "dsl/error.h"
+#include "runtime/cuda/trust.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <sstream>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,6 +29,9 @@ namespace {
 struct Place {
   std::string name;
   std::vector<fs::path> folders;
+  /// The user named these folders, so their files are used without the check of runtime/cuda/trust.h.
+  bool named = false;
+  std::optional<uid_t> owner = std::nullopt; ///< trusted in addition: the owner of this program
 };
 using Places = std::vector<Place>;
 
@@ -87,10 +92,25 @@ std::vector<fs::path> header_folders(const fs::path &root) {
 
 Place place(std::string name, const std::vector<fs::path> &roots, const Expand &expand) {
   Place result{std::move(name), {}};
-  for (const fs::path &root : roots)
+  for (const fs::path &root : roots) {
+    if (!root.is_absolute()) // it would depend on the current folder
+      continue;
     for (fs::path &folder : expand(root))
       if (is_folder(folder))
         result.folders.push_back(std::move(folder));
+  }
+  return result;
+}
+
+/// The folders that an environment variable names.
+Place named_place(const std::string &variable, const std::string &value, const std::vector<fs::path> &roots,
+                  const Expand &expand) {
+  std::string name = fmt::format("{}={}", variable, value);
+  for (const fs::path &root : roots)
+    if (!root.is_absolute())
+      name += fmt::format(" (without '{}', which is not an absolute path)", root.string());
+  Place result = place(std::move(name), roots, expand);
+  result.named = true;
   return result;
 }
 
@@ -112,12 +132,17 @@ Places override_places(const Expand &expand) {
   std::string value = environment("NESTSMITH_CUDA_PATH");
   if (value.empty())
     return {};
-  return {place("NESTSMITH_CUDA_PATH=" + value, split(value, ':'), expand)};
+  return {named_place("NESTSMITH_CUDA_PATH", value, split(value, ':'), expand)};
 }
 
-/// `wheels/` and the wheels unpacked in it, either all in one folder or each in its own.
+/// `wheels/` and the wheels unpacked in it, either all in one folder or each in its own. The owner of this
+/// program may be another user than the one who runs it, such as an administrator of shared software.
 Places wheel_places(const Expand &expand) {
   std::error_code error;
+  struct stat program {};
+  std::optional<uid_t> owner;
+  if (::stat("/proc/self/exe", &program) == 0)
+    owner = program.st_uid;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   Places places;
   for (int level = 0; level < 2 && folder.has_relative_path(); ++level) {
@@ -126,6 +151,7 @@ Places wheel_places(const Expand &expand) {
     std::vector<fs::path> roots = subfolders(wheels);
     roots.insert(roots.begin(), wheels);
     places.push_back(place(wheels.string(), roots, expand));
+    places.back().owner = owner;
   }
   return places;
 }
@@ -134,7 +160,7 @@ Places environment_places(const Expand &expand) {
   Places places;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
     if (std::string value = environment(variable); !value.empty())
-      places.push_back(place(fmt::format("{}={}", variable, value), {value}, expand));
+      places.push_back(named_place(variable, value, {value}, expand));
   return places;
 }
 
@@ -212,6 +238,19 @@ Places driver_places() {
   return places;
 }
 
+/// The reason why a file of a place is not used, or an empty string. The loader also looks for other libraries
+/// in the folder of a library, so others must not create files there, even if it has the sticky bit.
+std::string why_not_of(const Place &place, const fs::path &file) {
+  if (place.named)
+    return "";
+  std::string why = why_untrusted(file, place.owner);
+  struct stat folder {};
+  if (why.empty() && ::stat(file.parent_path().c_str(), &folder) == 0 &&
+      others_can_write(file.parent_path(), folder))
+    return fmt::format("other users can write to {}", file.parent_path().string());
+  return why;
+}
+
 fs::path path_of(void *handle) {
   link_map *map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
@@ -231,7 +270,8 @@ public:
       for (const fs::path &folder : place.folders)
         for (const std::string &file : file_names(kind_)) {
           std::error_code error;
-          if (fs::exists(folder / file, error) && try_open((folder / file).string(), place.name))
+          if (fs::exists(folder / file, error) && is_safe(place, folder / file) &&
+              try_open((folder / file).string(), place))
             return true;
         }
     }
@@ -240,9 +280,15 @@ public:
 
   bool try_loader() {
     looked.push_back(fmt::format("the system loader for {}", fmt::join(file_names(kind_), " or ")));
-    for (const std::string &file : file_names(kind_))
-      if (try_open(file, "system loader"))
+    for (const std::string &file : file_names(kind_)) {
+      if (auto found_at = relative_library(file)) {
+        looked.push_back(fmt::format("{} is not loaded: LD_LIBRARY_PATH has a folder that is not absolute",
+                                     found_at->string()));
+        continue;
+      }
+      if (try_open(file, {"system loader", {}}))
         return true;
+    }
     return false;
   }
 
@@ -250,13 +296,25 @@ public:
   std::vector<std::string> looked;
 
 private:
-  bool try_open(const std::string &file, const std::string &place) {
+  /// Opening a library executes its constructors, so this check precedes it.
+  bool is_safe(const Place &place, const fs::path &file) {
+    std::string why = why_not_of(place, file);
+    if (!why.empty())
+      looked.push_back(fmt::format("{} is not loaded: {}; if you trust it, name its folder with "
+                                   "NESTSMITH_CUDA_PATH",
+                                   file.string(), why));
+    return why.empty();
+  }
+
+  bool try_open(const std::string &file, const Place &place) {
     bool is_path = file.find('/') != std::string::npos;
     // cuBLAS needs the cublasLt of its own version: open that one before the loader finds another.
     if (kind_ == LibraryKind::cublas && is_path) {
       fs::path sibling(file);
       std::string name = sibling.filename().string();
       sibling.replace_filename("libcublasLt" + name.substr(std::string("libcublas").size()));
+      if (std::error_code error; fs::exists(sibling, error) && !is_safe(place, sibling))
+        return false;
       dlopen(sibling.c_str(), RTLD_NOW | RTLD_LOCAL); // if this fails, opening cuBLAS reports the reason
     }
     void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -266,7 +324,7 @@ private:
         looked.push_back(fmt::format("{} cannot be opened: {}", file, why ? why : "unknown reason"));
       return false;
     }
-    Library library{handle, path_of(handle), place};
+    Library library{handle, path_of(handle), place.name};
     std::string reason = refuse_ ? refuse_(library) : "";
     if (reason.empty()) {
       found = library;
@@ -315,13 +373,13 @@ std::optional<fs::path> find_headers(const fs::path &library) {
   };
   if (!library.empty()) {
     fs::path beside = library.parent_path().parent_path() / "include";
-    if (has_header(beside))
+    if (has_header(beside) && why_untrusted(beside / "cuda_fp16.h").empty())
       return beside;
   }
   for (const auto &rule : rules())
     for (const Place &place : rule(header_folders))
       for (const fs::path &folder : place.folders)
-        if (has_header(folder))
+        if (has_header(folder) && why_not_of(place, folder / "cuda_fp16.h").empty())
           return folder;
   if (environment("NESTSMITH_CUDA_PATH").empty() && has_header("/usr/include"))
     return "/usr/include";

@@ -9,6 +9,9 @@
 ///   4. /usr/local/cuda, /usr/local/cuda-*, /opt/cuda
 ///   5. Python packages: those of the python3 in PATH, of the user, and of the system
 ///   6. the system loader, by soname
+/// A relative folder is never searched. A library of the other places than NESTSMITH_CUDA_PATH, CUDA_HOME and
+/// CUDA_PATH, which the user names, is opened only if other users of this machine cannot change it
+/// (runtime/cuda/trust.h): opening a library executes its code.
 /// The driver (libcuda) and NVML are part of the system. For them, the places are NESTSMITH_CUDA_PATH, the
 /// system loader, and the folders that WSL and containers use.
 

@@ -1,10 +1,12 @@
 #include "runtime/cuda/library.h"
+#include "runtime/cuda/trust.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
 
 #include <algorithm>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -109,6 +111,73 @@ TEST_F(LibrarySearch, FindsPythonPackages) {
   ASSERT_TRUE(search.library);
   EXPECT_EQ(search.library->path, expected);
   EXPECT_EQ(search.library->place, "packages of python3");
+}
+
+/// Opening a library executes its constructors. `refuse` is called for each library that was opened.
+TEST_F(LibrarySearch, OpensNoLibraryThatOthersCanChange) {
+  if (std::system("python3 -c '' >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "no python3 in PATH";
+  fs::path library = put("site/nvidia/cu13/lib/libnvrtc.so.13");
+  ScopedVariable none("NESTSMITH_CUDA_PATH", std::nullopt);
+  ScopedVariable python("PYTHONPATH", (folder.path() / "site").string());
+  auto expect_refused = [&](const fs::path &changed, const std::string &why) {
+    std::vector<std::string> opened;
+    Search search = find_library(LibraryKind::nvrtc, [&](const Library &candidate) {
+      opened.push_back(candidate.path.string());
+      return "is not wanted";
+    });
+    EXPECT_EQ(std::count(opened.begin(), opened.end(), library.string()), 0) << changed;
+    EXPECT_TRUE(says(joined(search.looked), library.string() + " is not loaded: " + why + changed.string()));
+    EXPECT_TRUE(says(joined(search.looked), "if you trust it, name its folder with NESTSMITH_CUDA_PATH"));
+  };
+  for (const fs::path &part : {library, folder.path() / "site"}) { // tests/runtime/cuda/trust_test.cpp has all
+    fs::perms before = fs::status(part).permissions();
+    fs::permissions(part, fs::perms::others_write, fs::perm_options::add);
+    expect_refused(part, "other users can write to ");
+    fs::permissions(part, before);
+  }
+  fs::permissions(library.parent_path(), fs::perms::all | fs::perms::sticky_bit);
+  expect_refused(library.parent_path(), "other users can write to ");
+  // The user may name it.
+  ScopedVariable named("NESTSMITH_CUDA_PATH", (folder.path() / "site").string());
+  EXPECT_TRUE(find(LibraryKind::nvrtc).library);
+}
+
+TEST_F(LibrarySearch, ARelativeFolderIsNeverSearched) {
+  put("lib64/libnvrtc.so.13");
+  fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  for (const auto &[variable, value] :
+       {std::pair("NESTSMITH_CUDA_PATH", "."), {"NESTSMITH_CUDA_PATH", "lib64"}, {"CUDA_HOME", "./lib64"}}) {
+    ScopedVariable none("NESTSMITH_CUDA_PATH", std::nullopt);
+    ScopedVariable relative(variable, value);
+    Search search = find(LibraryKind::nvrtc);
+    EXPECT_FALSE(search.library) << variable << " " << value;
+    EXPECT_TRUE(says(joined(search.looked),
+                     fmt::format("{0}={1} (without '{1}', which is not an absolute path)", variable, value)));
+  }
+  fs::current_path(before);
+}
+
+TEST_F(LibrarySearch, ARelativeFolderOfTheLoaderIsSeen) {
+  put("sub/glibc-hwcaps/x86-64-v2/libnvrtc.so.13");
+  fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  for (const auto &[list, found] :
+       {std::pair("sub", true), {":/nowhere/sub", false}, {"/nowhere:sub:/usr", true}, {"/nowhere", false}}) {
+    ScopedVariable variable("LD_LIBRARY_PATH", list);
+    EXPECT_EQ(relative_library("libnvrtc.so.13").has_value(), found) << list;
+  }
+  put("libnvrtc.so.13");
+  for (const auto &[list, found] : {std::pair(":/nowhere", true),
+                                    {"/nowhere:", true},
+                                    {"/a::/b", true},
+                                    {"", false},
+                                    {"/nowhere", false}}) {
+    ScopedVariable variable("LD_LIBRARY_PATH", list);
+    EXPECT_EQ(relative_library("libnvrtc.so.13").has_value(), found) << list;
+  }
+  fs::current_path(before);
 }
 
 TEST_F(LibrarySearch, SaysWhyALibraryWasPassedOver) {
