@@ -3,6 +3,7 @@
 #include "dsl/computation_json.h"
 #include "dsl/error.h"
 #include "dsl/expr_json.h"
+#include "dsl/outside.h"
 #include "dsl/primitives/registry.h"
 #include "dsl/printer.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 namespace json = llvm::json;
 constexpr std::int64_t newest_version = 2;
-constexpr std::size_t most_bytes = 4 << 20;
+constexpr std::size_t most_directives = 5000;
 
 json::Value to_json(const Argument &argument) {
   return std::visit(
@@ -284,24 +285,17 @@ static std::pair<std::string, Size> parse_size(const json::Value &value, const s
   return {name->str(), Size{*min, *max, *unit}};
 }
 
-/// The depth to which brackets nest. The JSON parser is recursive, and a trace is six deep.
-static int depth_of(const std::string &text) {
-  int depth = 0, deepest = 0;
-  for (char c : text) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    deepest = std::max(deepest, depth);
-  }
-  return deepest;
-}
+/// The strings of a trace are names, knobs and numbers.
+static constexpr JsonLimits trace_limits = {.bytes = most_trace_bytes, .string_bytes = 2000};
 
 TraceFile parse_trace(const std::string &text, const std::string &where) {
-  if (text.size() > most_bytes)
-    refuse_trace(where, fmt::format("has {} bytes, expected at most {}", text.size(), most_bytes));
-  if (depth_of(text) > 64)
-    refuse_trace(where, "is not a trace: its brackets nest more than 64 deep");
-  auto parsed = json::parse(text);
+  std::string why;
+  auto parsed = parse_outside(text, trace_limits, why);
   if (!parsed)
-    refuse_trace(where, fmt::format("is not JSON: {}", llvm::toString(parsed.takeError())));
+    refuse_trace(where, (why.starts_with("not ")   ? "is "
+                         : why.starts_with("its ") ? "is not a trace: "
+                                                   : "") +
+                            why);
   const json::Object *root = parsed->getAsObject();
   auto version = whole(root, "nestsmith_trace");
   if (!version)
@@ -343,6 +337,8 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
   const json::Array *list = root->getArray("directives");
   if (!list)
     refuse_trace(where, "has no 'directives'");
+  if (list->size() > most_directives)
+    refuse_trace(where, fmt::format("has {} directives, expected at most {}", list->size(), most_directives));
   for (const json::Value &value : *list)
     trace.directives.push_back(parse_directive(value, where));
   return trace;

@@ -35,8 +35,12 @@ std::string to_json(const TraceFile &trace);
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype,
                      KnobValues knobs = {});
 
+/// The bytes that a trace may have.
+inline constexpr std::size_t most_trace_bytes = 4 << 20;
+
 /// Throws UserError (usage) for malformed input, with the position, the actual and the expected value. A trace
-/// has at most 4 MiB and brackets that nest at most 64 deep. `where` names the file in messages.
+/// has at most `most_trace_bytes`, 5000 directives, and brackets that nest at most 64 deep (dsl/outside.h).
+/// `where` names the file in messages.
 TraceFile parse_trace(const std::string &json, const std::string &where);
 
 /// Applies one directive. Its `results` are ignored: new loops and blocks get the names that the schedule

@@ -1,6 +1,8 @@
 #include "tools/knob_choice.h"
 
 #include "dsl/error.h"
+#include "dsl/outside.h"
+#include "dsl/printable.h"
 #include "runtime/model/analysis.h"
 #include "runtime/model/gpus.h"
 
@@ -140,7 +142,8 @@ Choice with_given_knobs(const Context &context, Choice choice) {
                                                    "--table out",
                                                    choice.name));
     std::string rung = choice.table ? choice.table->rung() : choice.name;
-    choice.table = std::make_shared<records::KnobTable>(read_file(*path, "table"), *path, rung);
+    choice.table = std::make_shared<records::KnobTable>(read_outside(*path, "table", records::most_text_bytes),
+                                                        printable(*path), rung);
     choice.given_table = true;
   }
   if (auto given = context.arguments.value("set")) {

@@ -1,6 +1,8 @@
 #include "tools/rung_choice.h"
 
 #include "dsl/error.h"
+#include "dsl/outside.h"
+#include "dsl/printable.h"
 #include "dsl/trace.h"
 #include "schedules/workloads.h"
 
@@ -10,7 +12,6 @@
 #include <limits>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <new>
 #include <set>
 
@@ -77,8 +78,9 @@ Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, c
                   path, trace.workload, to_text(shape), fmt::join(known, ", ")));
 }
 
-Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &path) {
-  TraceFile trace = parse_trace(read_file(path, "trace"), path);
+Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &file) {
+  const std::string path = printable(file); // a name in messages, tables and comments
+  TraceFile trace = parse_trace(read_outside(file, "trace", most_trace_bytes), path);
   try {
     parse_shape(to_text(trace.shape), trace.shape.size());
   } catch (const UserError &error) {
@@ -163,14 +165,6 @@ Choice from_rung(const Rung &rung) {
 }
 
 } // namespace
-
-std::string read_file(const std::string &path, const char *what) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    throw UserError(ExitCode::usage,
-                    fmt::format("cannot read the {} '{}': {}", what, path, file.getError().message()));
-  return (*file)->getBuffer().str();
-}
 
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
   if (is_trace_file(word))

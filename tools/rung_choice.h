@@ -55,8 +55,6 @@ private:
   Schedule with_knobs(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) const;
 };
 
-/// The contents of a file. `what` names its kind in the message of UserError (usage).
-std::string read_file(const std::string &path, const char *what);
 /// Finds one rung: "deep_dive/naive", "naive" if the name is unique, or the path of a trace file. Throws
 /// UserError (usage) with the nearest names.
 Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word);
@@ -132,6 +130,8 @@ std::string unbound_warning(const std::string &name, const kernel::Plan &plan);
 /// Prints `unbound_warning` on stderr.
 void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan);
 
+/// Throws UserError (usage) if the simulator would take hours for the program at `shape`.
+void check_work(const Program &source, const Shape &shape);
 /// Throws UserError (usage) if execution at `shape` needs more memory than this machine has.
 void check_memory(const Program &source, const Shape &shape);
 

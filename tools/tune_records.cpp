@@ -1,5 +1,7 @@
 #include "tools/tune_records.h"
 
+#include "dsl/outside.h"
+#include "dsl/printable.h"
 #include "tools/output_file.h"
 #include "tools/tune_model.h"
 
@@ -7,9 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <tuple>
 
 namespace nestsmith::cli {
@@ -161,11 +161,8 @@ ExitCode add_records(const Context &context, const char *what,
 
 ExitCode import_records(const Context &context) {
   return add_records(context, "import", [](const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file && !file.eof())
-      throw UserError(ExitCode::usage, fmt::format("cannot read {}", path));
-    return records::parse_records(text, path);
+    return records::parse_records(read_outside(path, "file of records", records::most_text_bytes),
+                                  printable(path));
   });
 }
 
@@ -201,8 +198,11 @@ std::string records_text(const std::vector<Record> &found, std::size_t best, con
   std::string failed, peer;
   for (const Record &record : found) {
     if (record.outcome != Outcome::measured) {
-      failed += folded(fmt::format("{}: {}: {}", to_string(record.knobs), name(record.outcome), record.message),
-                       "    ", "  ");
+      std::string message = record.message;
+      std::ranges::replace(message, '\n', ' ');
+      failed +=
+          folded(fmt::format("{}: {}: {}", to_string(record.knobs), name(record.outcome), printable(message)),
+                 "    ", "  ");
       continue;
     }
     if (record.peer_ms)

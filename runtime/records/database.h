@@ -92,6 +92,8 @@ std::vector<Record> best_of(const std::vector<Record> &records);
 
 /// Text of records: JSON with one line per record, in a fixed order, so that it can be committed and compared.
 std::string to_text(const std::vector<Record> &records);
+/// The bytes that the text of records may have.
+inline constexpr std::size_t most_text_bytes = 64 << 20;
 /// Throws UserError (usage) for malformed text. `where` names the file in messages.
 std::vector<Record> parse_records(const std::string &text, const std::string &where);
 

@@ -1,14 +1,17 @@
 #include "runtime/records/fields.h"
 
 #include "dsl/error.h"
+#include "dsl/printable.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace nestsmith::records {
 
 namespace {
 
+constexpr std::size_t most_line_bytes = 1000; ///< of a name, a version or a date
 constexpr std::array outcomes = {"measured", "refused", "wrong", "crashed", "hung"};
 
 Field text(const char *name, std::string Record::*member, bool identity = false) {
@@ -19,6 +22,18 @@ Field text(const char *name, std::string Record::*member, bool identity = false)
               record.*member = *given;
             return given != nullptr;
           }};
+}
+
+/// A text of one line. It is printed in titles and tables, and others may have written it.
+Field line(const char *name, std::string Record::*member, bool identity = false) {
+  Field field = text(name, member, identity);
+  field.set = [=](Record &record, const Value &value) {
+    const auto *given = std::get_if<std::string>(&value);
+    if (given)
+      record.*member = printable(*given);
+    return given != nullptr && given->size() <= most_line_bytes;
+  };
+  return field;
 }
 
 Field flag(const char *name, bool Record::*member) {
@@ -32,10 +47,10 @@ Field flag(const char *name, bool Record::*member) {
           }};
 }
 
-/// JSON and SQLite may store a whole number as an integer.
+/// JSON and SQLite may store a whole number as an integer. An infinity is none: JSON cannot state it.
 std::optional<double> number_of(const Value &value) {
   if (const auto *real = std::get_if<double>(&value))
-    return *real;
+    return std::isfinite(*real) ? std::optional(*real) : std::nullopt;
   if (const auto *integer = std::get_if<std::int64_t>(&value))
     return static_cast<double>(*integer);
   return std::nullopt;
@@ -72,7 +87,7 @@ Field knobs() {
           [](Record &record, const Value &value) {
             const auto *given = std::get_if<std::string>(&value);
             try {
-              record.knobs = !given || given->empty() ? KnobValues() : parse_knobs(*given);
+              record.knobs = !given || given->empty() ? KnobValues() : parse_knobs(printable(*given));
             } catch (const UserError &) {
               return false;
             }
@@ -111,19 +126,30 @@ std::optional<Outcome> parse_outcome(const std::string &name) {
   return static_cast<Outcome>(found - outcomes.begin());
 }
 
+std::string impossible_field(const Record &record) {
+  if (record.outcome != Outcome::measured)
+    return "";
+  auto is_time = [](double value) { return std::isfinite(value) && value > 0; };
+  if (!is_time(record.median_ms)) // ratios and rates divide by it
+    return "median_ms";
+  if (record.peer_ms && !is_time(*record.peer_ms))
+    return "peer_ms";
+  return "";
+}
+
 std::span<const Field> fields() {
   static const std::vector<Field> all = {
-      text("rung", &Record::rung, true),
+      line("rung", &Record::rung, true),
       knobs(),
-      text("shape", &Record::shape, true),
+      line("shape", &Record::shape, true),
       flag("symbolic", &Record::symbolic),
-      text("dtype", &Record::dtype, true),
-      text("gpu", &Record::gpu, true),
-      text("driver", &Record::driver, true),
-      text("nvrtc", &Record::nvrtc, true),
-      text("launch", &Record::launch, true),
+      line("dtype", &Record::dtype, true),
+      line("gpu", &Record::gpu, true),
+      line("driver", &Record::driver, true),
+      line("nvrtc", &Record::nvrtc, true),
+      line("launch", &Record::launch, true),
       flag("cold_l2", &Record::cold_l2),
-      text("code", &Record::code, true),
+      line("code", &Record::code, true),
       outcome(),
       text("message", &Record::message),
       real("min_ms", &Record::min_ms),
@@ -134,11 +160,11 @@ std::span<const Field> fields() {
       samples(),
       real_or_none("sm_mhz", &Record::sm_mhz),
       real_or_none("peer_ms", &Record::peer_ms),
-      text("peer", &Record::peer),
+      line("peer", &Record::peer),
       real("operations", &Record::operations),
       text("trace", &Record::trace),
-      text("nestsmith", &Record::nestsmith),
-      text("measured_at", &Record::measured_at),
+      line("nestsmith", &Record::nestsmith),
+      line("measured_at", &Record::measured_at),
   };
   return all;
 }

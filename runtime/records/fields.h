@@ -22,6 +22,10 @@ struct Field {
   std::function<bool(Record &, const Value &)> set;
 };
 
+/// The name of a field of a measured record that is impossible: a time that is not above 0. Empty if there is
+/// none.
+std::string impossible_field(const Record &record);
+
 /// All fields, in the order of the columns.
 std::span<const Field> fields();
 

@@ -1,4 +1,5 @@
 #include "dsl/error.h"
+#include "dsl/outside.h"
 #include "runtime/records/fields.h"
 
 #include <algorithm>
@@ -14,6 +15,12 @@ namespace json = llvm::json;
 namespace {
 
 constexpr int text_version = 1;
+/// A record contains the text of a trace, and messages of several lines.
+constexpr JsonLimits text_limits = {.bytes = most_text_bytes,
+                                    .depth = 8,
+                                    .values = 4'000'000,
+                                    .string_bytes = 4 << 20,
+                                    .control_characters = true};
 
 json::Value to_json(const Value &value) {
   if (const auto *text = std::get_if<std::string>(&value))
@@ -73,9 +80,10 @@ std::string to_text(const std::vector<Record> &records) {
 }
 
 std::vector<Record> parse_records(const std::string &text, const std::string &where) {
-  llvm::Expected<json::Value> parsed = json::parse(text);
+  std::string why;
+  auto parsed = parse_outside(text, text_limits, why);
   if (!parsed)
-    refuse(where, fmt::format("not JSON: {}", llvm::toString(parsed.takeError())));
+    refuse(where, why);
   const json::Object *root = parsed->getAsObject();
   auto version = root ? root->getInteger("nestsmith_records") : decltype(root->getInteger(""))();
   if (!version)
@@ -96,6 +104,8 @@ std::vector<Record> parse_records(const std::string &text, const std::string &wh
       if (!field.set(record, from_json(object->get(field.name))))
         refuse(where,
                fmt::format("the '{}' of record {} is missing or malformed", field.name, records.size() + 1));
+    if (std::string name = impossible_field(record); !name.empty())
+      refuse(where, fmt::format("the '{}' of record {} is not above 0", name, records.size() + 1));
     records.push_back(std::move(record));
   }
   return records;

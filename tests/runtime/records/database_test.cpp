@@ -8,6 +8,7 @@
 #include "tests/files.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,19 +106,12 @@ TEST(Database, StoresRecordsOfSeveralProcesses) {
 
 TEST(Database, AddsAllRecordsOrNone) {
   TemporaryFolder folder;
-  { Database::open(folder / "a.db"); }
-  sqlite3 *raw = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "a.db").c_str(), &raw), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(raw,
-                         "CREATE TRIGGER t BEFORE INSERT ON record WHEN NEW.knobs LIKE 'bk=16%' "
-                         "BEGIN SELECT RAISE(ABORT, 'no more'); END",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(raw);
   Database database = Database::open(folder / "a.db");
+  Record large = record("16", 1);
+  large.trace = std::string(17 << 20, 'x');
   expect_user_error(
       [&] {
-        database.add({record("8", 1), record("16", 1)});
+        database.add({record("8", 1), large});
       },
       ExitCode::usage, "cannot write to the database");
   EXPECT_TRUE(database.find().empty());
@@ -149,6 +143,74 @@ TEST(Database, RefusesOtherFiles) {
   sql("bad.db", "UPDATE record SET outcome = 'lost'");
   expect_user_error([&] { Database::open(folder / "bad.db").find(); }, ExitCode::usage,
                     "has a record whose outcome is malformed");
+}
+
+/// Triggers, views and indices of others would run when the table is used.
+TEST(Database, WithAnotherSchemaIsNoneOfOurs) {
+  for (const char *text :
+       {"CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM record; END",
+        "CREATE VIEW v AS SELECT * FROM record", "CREATE TABLE other (a)",
+        "CREATE INDEX i ON record (abs(median_ms))", "ALTER TABLE record ADD COLUMN more",
+        "ALTER TABLE record RENAME TO old; CREATE VIEW record AS SELECT * FROM old", "DROP TABLE record"}) {
+    TemporaryFolder folder;
+    { Database::open(folder / "a.db").add(record("8", 1)); }
+    sqlite3 *raw = nullptr;
+    sqlite3_open((folder / "a.db").c_str(), &raw);
+    EXPECT_EQ(sqlite3_exec(raw, text, nullptr, nullptr, nullptr), SQLITE_OK) << text;
+    sqlite3_close(raw);
+    for (bool existing : {true, false})
+      expect_user_error([&] { Database::open(folder / "a.db", existing); }, ExitCode::usage,
+                        "a.db is not a database of nestsmith: it has other tables, views, indices or triggers");
+  }
+}
+
+TEST(Database, IsARegularFile) {
+  TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const std::string &path : {(folder / "fifo").string(), std::string("/dev/zero")})
+    for (bool existing : {true, false})
+      expect_user_error([&] { Database::open(path, existing); }, ExitCode::usage,
+                        "cannot open the database '" + path + "': it is not a regular file");
+}
+
+TEST(Database, ATimeIsAbove0) {
+  TemporaryFolder folder;
+  for (double ms : {0.0, -1.0}) {
+    Record wrong = record("8", 1), peer = record("8", 1);
+    wrong.median_ms = ms, peer.peer_ms = ms;
+    for (const auto &[one, name] : {std::pair(wrong, "median_ms"), {peer, "peer_ms"}}) {
+      const std::string file = fmt::format("{}{}.db", name, ms);
+      Database::open(folder / file).add(one);
+      expect_user_error([&] { Database::open(folder / file).find(); }, ExitCode::usage,
+                        fmt::format("has a record whose {} is not above 0", name));
+      expect_user_error([&] { parse_records(to_text({one}), "t.json"); }, ExitCode::usage,
+                        fmt::format("t.json: the '{}' of record 1 is not above 0", name));
+    }
+  }
+}
+
+TEST(Records, NamesArePrintableWhenTheyAreRead) {
+  TemporaryFolder folder;
+  Record evil = record("8", 1);
+  evil.gpu = "H200\x1b[2J\nladder/naive", evil.peer = std::string("cu\0BLAS", 7), evil.shape = "8x8x8\x1b[31m";
+  evil.knobs = {{"bk\r", "\x1b]0;x\x07"}};
+  Database database = Database::open(folder / "a.db");
+  database.add(evil);
+  for (const std::vector<Record> &read : {database.find(), parse_records(to_text({evil}), "t.json")}) {
+    ASSERT_EQ(read.size(), 1U);
+    EXPECT_EQ(read[0].gpu, "H200\\u001b[2J\\u000aladder/naive");
+    EXPECT_EQ(read[0].peer, "cu\\u0000BLAS");
+    EXPECT_EQ(read[0].shape, "8x8x8\\u001b[31m");
+    EXPECT_EQ(read[0].knobs, (KnobValues{{"bk\\u000d", "\\u001b]0;x\\u0007"}}));
+  }
+  evil.gpu = std::string(1001, 'g');
+  expect_user_error([&] { parse_records(to_text({evil}), "t.json"); }, ExitCode::usage,
+                    "the 'gpu' of record 1 is missing or malformed");
+}
+
+TEST(Records, DeepTextIsRefused) {
+  expect_user_error([] { parse_records("{\"nestsmith_records\": " + std::string(300000, '['), "t.json"); },
+                    ExitCode::usage, "t.json: its brackets nest more than 8 deep");
 }
 
 TEST(Records, AreTheSameAfterText) {
