@@ -5,6 +5,7 @@
 #include "dsl/trace.h"
 #include "tools/stored_results.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -45,6 +46,11 @@ std::string program_identity() {
   return DiskCache::key(parts);
 }
 
+/// Only such results are stored.
+bool is_good(const CheckResult &check) {
+  return check.passed && !check.runs.empty() && std::ranges::all_of(check.runs, &RunResult::passed);
+}
+
 } // namespace
 
 ResultCache::ResultCache(std::filesystem::path directory)
@@ -69,12 +75,12 @@ CheckResult ResultCache::check(const Scheduled &scheduled, const kernel::Plan &p
                                const std::function<CheckResult()> &compute) {
   std::string name = key("check", scheduled, plan);
   if (std::optional<std::string> text = entries_.get(name))
-    if (std::optional<CheckResult> known = read_check(*text)) {
+    if (std::optional<CheckResult> known = read_check(*text); known && is_good(*known)) {
       ++reused_.checks;
       return *known;
     }
   CheckResult result = compute();
-  if (std::optional<std::string> text = check_text(result); text && result.passed)
+  if (std::optional<std::string> text = check_text(result); text && is_good(result))
     entries_.put(name, *text);
   return result;
 }

@@ -1,6 +1,7 @@
 #include "tools/stored_results.h"
 
 #include "dsl/intrinsic.h"
+#include "dsl/outside.h"
 
 #include <algorithm>
 #include <cmath>
@@ -205,11 +206,12 @@ template <class T> std::optional<std::string> written(T value) {
 }
 
 template <class T> std::optional<T> read(const std::string &text) {
-  llvm::Expected<json::Value> parsed = json::parse(text);
-  if (!parsed) {
-    llvm::consumeError(parsed.takeError());
+  constexpr JsonLimits limits = {
+      .bytes = 64 << 20, .depth = 2, .values = 4'000'000, .string_bytes = 1 << 20, .control_characters = true};
+  std::string why;
+  std::optional<json::Value> parsed = parse_outside(text, limits, why);
+  if (!parsed)
     return std::nullopt;
-  }
   const json::Array *values = parsed->getAsArray();
   if (!values)
     return std::nullopt;

@@ -111,7 +111,10 @@ DoctorItem examine_cache() {
   item.facts = {{"path", cache.directory().string()}};
   std::string why = cache.why_not_writable();
   item.found = why.empty();
-  if (!item.found) {
+  if (!item.found && why == cache.why_not_own()) {
+    item.detail = fmt::format("not used: {}", why);
+    item.advice = "kernels are recompiled in every run; set NESTSMITH_CACHE to a folder of your own";
+  } else if (!item.found) {
     item.detail = fmt::format("{}cannot be written: {}", item.detail.empty() ? "" : item.detail + " ", why);
     item.advice = "kernels are recompiled in every run; set NESTSMITH_CACHE to a writable folder";
   }

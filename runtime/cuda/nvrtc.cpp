@@ -20,6 +20,9 @@ namespace {
 using NvrtcResult = int;
 using NvrtcProgram = struct NvrtcProgramRecord *;
 constexpr NvrtcResult compilation_failed = 6;
+/// NVRTC 13.0 writes past its buffers for names of 100,000 letters. A kernel's name is that of a workload with
+/// a suffix (dsl/identifier.h).
+constexpr std::size_t most_name_length = 1000;
 
 template <class Signature> Signature *function(const Library &library, const char *name) {
   void *address = library.symbol(name);
@@ -243,6 +246,11 @@ std::vector<std::string> Nvrtc::command_line(const std::string &source, Arch arc
 
 Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_name, const std::string &arch_name,
                         DiskCache *cache, const std::vector<std::string> &options) const {
+  if (kernel_name.size() > most_name_length)
+    throw CompileError(
+        fmt::format("the name of a kernel has {} letters, expected at most {}; use a shorter name",
+                    kernel_name.size(), most_name_length),
+        "");
   auto start = std::chrono::steady_clock::now();
   Arch arch = known_arch(arch_name);
   std::vector<std::string> line = command_line(source, arch, options);
@@ -251,7 +259,7 @@ Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_nam
   std::string key = DiskCache::key(parts);
   if (cache)
     if (std::optional<std::string> entry = cache->get(key))
-      if (std::optional<Compiled> compiled = read_entry(*entry)) {
+      if (std::optional<Compiled> compiled = read_entry(*entry, kernel_name, arch)) {
         compiled->from_cache = true;
         compiled->seconds = seconds_since(start);
         return *compiled;

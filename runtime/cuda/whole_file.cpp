@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <list>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -37,7 +38,7 @@ std::string name_beside(const std::filesystem::path &path) {
 /// A file that is written, but is not yet at its path. If it is not published, it leaves nothing behind.
 class NewFile {
 public:
-  explicit NewFile(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit NewFile(std::filesystem::path path, mode_t mode = 0666) : path_(std::move(path)), mode_(mode) {}
   ~NewFile() {
     if (descriptor_ >= 0)
       ::close(descriptor_);
@@ -51,14 +52,17 @@ public:
     std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
     // Some file systems do not support nameless files, and a system without /proc cannot name them.
     if (::access("/proc/self/fd", X_OK) == 0)
-      descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0)
+      descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_);
+    if (descriptor_ >= 0) {
+      keep_permissions();
       return write_all(descriptor_, data);
+    }
     std::string temporary = name_beside(path_);
-    descriptor_ = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    descriptor_ = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode_);
     if (descriptor_ < 0)
       return errno;
     temporary_ = temporary;
+    keep_permissions();
     int error = write_all(descriptor_, data);
     if (::close(std::exchange(descriptor_, -1)) != 0 && error == 0)
       error = errno;
@@ -84,6 +88,17 @@ public:
   }
 
 private:
+  /// Gives the new file the group and the permissions of the file that it replaces. A group that this user may
+  /// not give loses its permissions.
+  void keep_permissions() const {
+    struct stat old {};
+    if (::stat(path_.c_str(), &old) != 0 || !S_ISREG(old.st_mode))
+      return;
+    struct stat now {};
+    bool same_group = ::fstat(descriptor_, &now) == 0 && now.st_gid == old.st_gid;
+    mode_t group = same_group || ::fchown(descriptor_, static_cast<uid_t>(-1), old.st_gid) == 0 ? S_IRWXG : 0;
+    [[maybe_unused]] int ignored = ::fchmod(descriptor_, old.st_mode & (S_IRWXU | group | S_IRWXO));
+  }
   /// Gives the nameless file a name.
   int link_to(const std::string &name) const {
     std::string link = fmt::format("/proc/self/fd/{}", descriptor_);
@@ -91,6 +106,7 @@ private:
   }
 
   std::filesystem::path path_;
+  mode_t mode_;
   int descriptor_ = -1;   ///< of a nameless file that has been written
   std::string temporary_; ///< its name next to its path
 };
@@ -134,8 +150,8 @@ private:
 
 } // namespace
 
-int write_whole(const std::filesystem::path &path, std::string_view data) {
-  NewFile file(path);
+int write_whole(const std::filesystem::path &path, std::string_view data, mode_t mode) {
+  NewFile file(path, mode);
   int error = file.write(data);
   return error != 0 ? error : file.publish();
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <sys/types.h>
 
 namespace nestsmith {
 
@@ -14,7 +15,9 @@ namespace nestsmith {
 ///
 /// If the process is killed during the call, a temporary file `.NAME.PID.N.tmp` can remain. On file systems
 /// that support unnamed files (ext4, xfs, btrfs, tmpfs), no file remains.
-int write_whole(const std::filesystem::path &path, std::string_view data);
+///
+/// An existing file keeps its permissions and its group. A new file has `mode` without the bits of the umask.
+int write_whole(const std::filesystem::path &path, std::string_view data, mode_t mode = 0666);
 
 struct FileToWrite {
   std::filesystem::path path;

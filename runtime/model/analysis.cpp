@@ -109,15 +109,14 @@ void set_occupancy(KernelAnalysis &analysis, const Gpu &gpu) {
 void set_counters(KernelAnalysis &analysis, const CudaText &cuda, const std::vector<Scalar> &scalars,
                   const AnalysisOptions &options, const KernelFigures *known) {
   auto count = [&](const model::Counters *before) {
-    auto counters = before ? model::counted_before(analysis.kernel, scalars, *before)
-                           : model::count(analysis.kernel, scalars, {options.max_blocks, options.host_threads});
-    internal_check(counters.has_value(), "the known figures are those of an equal kernel");
-    return *std::move(counters);
+    if (before) // figures from a file may be of another kernel
+      if (auto counters = model::counted_before(analysis.kernel, scalars, *before))
+        return *std::move(counters);
+    return model::count(analysis.kernel, scalars, {options.max_blocks, options.host_threads});
   };
   SumsInRegisters sums = sums_in_registers(analysis.kernel);
   if (!sums.buffers.empty()) {
-    internal_check(!known || known->lowered, "the known figures are those of an equal kernel");
-    analysis.lowered = count(known ? &*known->lowered : nullptr);
+    analysis.lowered = count(known && known->lowered ? &*known->lowered : nullptr);
     analysis.kernel = std::move(sums.kernel);
     analysis.sums_moved = std::move(sums.buffers);
   }
@@ -349,8 +348,8 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
     analysis.waves = waves(gpu, analysis.occupancy, static_cast<std::int64_t>(analysis.counters.blocks));
     model::MemorySystem system{gpu.sms, analysis.occupancy.blocks, l1_bytes_left(gpu, analysis.occupancy),
                                gpu.l2_bytes, gpu.l2_partitions};
-    internal_check(!known || known->memory.accesses.size() == analysis.counters.accesses.size(),
-                   "the known figures are those of an equal kernel");
+    if (known && known->memory.accesses.size() != analysis.counters.accesses.size())
+      known = nullptr;
     analysis.memory =
         known ? known->memory
               : model::traffic(analysis.kernel, scalars, analysis.counters, system, {options.max_requests});

@@ -45,7 +45,7 @@ inline bool make_small_disk(const std::filesystem::path &folder) {
   if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
     return false;
   return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+         mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k,mode=700") == 0;
 }
 
 /// Whether a process that is killed leaves no file behind that it was writing.

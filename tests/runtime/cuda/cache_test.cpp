@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <sys/stat.h>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -116,7 +117,7 @@ TEST(DiskCache, AnEntryOfAnotherVersionIsReplaced) {
   cache.put(key, payload);
   fs::path file = only_file(folder.path());
   std::string other = test::read_file(file);
-  other.replace(other.find(" 1\n"), 2, " 2");
+  other.replace(other.find(" 2\n"), 2, " 1");
   std::ofstream(file, std::ios::binary | std::ios::trunc) << other;
   EXPECT_EQ(cache.get(key), std::nullopt);
   cache.put(key, payload);
@@ -220,6 +221,92 @@ TEST(DiskCache, WorksWithoutAFolderThatCanBeWritten) {
   EXPECT_TRUE(says(cache.why_not_writable(), "Not a directory"));
   EXPECT_EQ(DiskCache(folder.path() / "file").why_not_writable(),
             (folder.path() / "file").string() + " is not a folder");
+}
+
+fs::perms mode_of(const fs::path &path) { return fs::status(path).permissions(); }
+
+TEST(DiskCache, IsOnlyForItsUser) {
+  TemporaryFolder folder;
+  DiskCache cache(folder / "deep/cache");
+  cache.put(DiskCache::key({"k"}), payload);
+  EXPECT_EQ(mode_of(folder / "deep/cache"), fs::perms::owner_all);
+  EXPECT_EQ(mode_of(only_file(folder / "deep/cache")), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(cache.why_not_own(), "");
+}
+
+/// In a child, because a process remembers its first refusal.
+TEST(DiskCache, AFolderThatOthersCanWriteIsNeitherReadNorWritten) {
+  TemporaryFolder folder;
+  const std::string key = DiskCache::key({"k"}), other = DiskCache::key({"other"});
+  DiskCache(folder / "cache").put(key, payload);
+  for (fs::perms open : {fs::perms::others_write, fs::perms::all | fs::perms::sticky_bit}) {
+    fs::permissions(folder / "cache", fs::perms::owner_all | open);
+    EXPECT_EQ(test::in_child([&] {
+                const std::string why = "other users can write to " + (folder / "cache").string();
+                const std::string note =
+                    "kernels are not cached: " + why + "; set NESTSMITH_CACHE to a folder of your own";
+                DiskCache cache(folder / "cache");
+                if (!DiskCache::refused().empty() || cache.get(key))
+                  return 1;
+                cache.put(other, payload);
+                if (test::names_in(folder / "cache").size() != 1)
+                  return 2;
+                return cache.note() == note && DiskCache::refused() == note && cache.why_not_own() == why &&
+                               cache.why_not_writable() == why
+                           ? 0
+                           : 3;
+              }),
+              0);
+  }
+  fs::permissions(folder / "cache", fs::perms::owner_all);
+  EXPECT_EQ(DiskCache(folder / "cache").get(key), payload);
+}
+
+TEST(DiskCache, AFolderOfAnotherUserIsNotUsed) {
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root gives a folder away";
+  TemporaryFolder folder;
+  const std::string key = DiskCache::key({"k"});
+  DiskCache(folder / "cache").put(key, payload);
+  ASSERT_EQ(::chown((folder / "cache").c_str(), 65534, 0), 0);
+  EXPECT_EQ(test::in_child([&] {
+              DiskCache cache(folder / "cache");
+              return !cache.get(key) &&
+                             says(cache.note(), "cache belongs to the user 65534; set NESTSMITH_CACHE")
+                         ? 0
+                         : 1;
+            }),
+            0);
+}
+
+TEST(DiskCache, AnEntryIsValidUnderItsKeyOnly) {
+  TemporaryFolder folder;
+  DiskCache cache(folder.path());
+  const std::string key = DiskCache::key({"k"}), other = DiskCache::key({"other"});
+  cache.put(key, payload);
+  fs::copy_file(folder / (key + ".kernel"), folder / (other + ".kernel"));
+  EXPECT_EQ(cache.get(key), payload);
+  EXPECT_EQ(cache.get(other), std::nullopt);
+}
+
+TEST(DiskCache, WhatIsNoFileOfItsUserIsNoEntry) {
+  TemporaryFolder folder;
+  DiskCache cache(folder.path());
+  const std::string key = DiskCache::key({"k"});
+  const fs::path entry = folder / (key + ".kernel");
+  ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  fs::remove(entry);
+  fs::create_symlink("/dev/zero", entry);
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  fs::remove(entry);
+  test::write_file(entry, "");
+  fs::resize_file(entry, std::uintmax_t{1} << 40);
+  EXPECT_EQ(cache.get(key), std::nullopt);
+  cache.put(key, payload);
+  EXPECT_EQ(cache.get(key), payload);
+  fs::permissions(entry, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(cache.get(key), std::nullopt);
 }
 
 TEST(DiskCache, WithoutAFolderSaysSo) {
