@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fmt/format.h>
 
 namespace nestsmith {
 
@@ -115,6 +116,8 @@ std::string why_not_linked(const std::string &name) {
   static const std::set<std::string> words_of_c = {"restrict", "typeof", "typeof_unqual"};
   if (!is_identifier(name))
     return "it is not a C identifier: letters, digits and '_', not starting with a digit";
+  if (name.size() > most_identifier_length)
+    return fmt::format("it has {} letters, expected at most {}", name.size(), most_identifier_length);
   if (name.front() == '_' || name.back() == '_' || name.find("__") != std::string::npos)
     return "names that start with '_', or that have '__' in NAME_launch, are reserved for the compiler";
   if (is_cpp_keyword(name) || words_of_c.count(name))

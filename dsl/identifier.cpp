@@ -1,6 +1,7 @@
 #include "dsl/identifier.h"
 
 #include "dsl/error.h"
+#include "dsl/printable.h"
 
 #include <algorithm>
 #include <cctype>
@@ -17,12 +18,16 @@ bool is_identifier(const std::string &name) {
 }
 
 void check_identifier(const std::string &name, const char *what) {
+  if (name.size() > most_identifier_length)
+    throw UserError(ExitCode::usage,
+                    fmt::format("{} must have at most {} letters, got {} in '{}…'; use a shorter name", what,
+                                most_identifier_length, name.size(), printable(name.substr(0, 40))));
   if (!is_identifier(name))
     throw UserError(
         ExitCode::usage,
         fmt::format(
             "{} must be a C identifier, got '{}'; use letters, digits and '_', not starting with a digit", what,
-            name));
+            printable(name)));
 }
 
 bool is_cpp_keyword(const std::string &word) {

@@ -20,6 +20,8 @@ public:
   void run() {
     if (!is_identifier(intrinsic_.name) || is_cpp_keyword(intrinsic_.name))
       fail("its name is not an identifier");
+    if (intrinsic_.name.size() > most_identifier_length)
+      fail("its name has {} letters, expected at most {}", intrinsic_.name.size(), most_identifier_length);
     check_operands();
     check_meaning();
     if (intrinsic_.group == Group::thread)

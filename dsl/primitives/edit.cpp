@@ -1,5 +1,6 @@
 #include "dsl/primitives/edit.h"
 
+#include "dsl/identifier.h"
 #include "dsl/pipeline.h"
 #include "dsl/primitives/registry.h"
 #include "dsl/printer.h"
@@ -58,9 +59,11 @@ std::string Schedule::Edit::name(const std::string &wanted) {
     bool present = std::find(present_->begin(), present_->end(), name) != present_->end();
     return given_.count(name) || (present && !released_.count(name));
   };
-  std::string result = wanted;
+  // Names derive from names: each split and fusion of the same loops would double their length.
+  std::string base = wanted.substr(0, most_identifier_length);
+  std::string result = base;
   for (int n = 1; taken(result); ++n)
-    result = fmt::format("{}_{}", wanted, n);
+    result = fmt::format("{}_{}", base, n);
   given_.insert(result);
   return result;
 }
