@@ -1,5 +1,7 @@
 #include "codegen/text.h"
 
+#include "dsl/printable.h"
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -77,7 +79,7 @@ std::string one_line(std::string text) {
   const std::string trigraph = std::string(2, '?') + '/'; // means a backslash
   for (std::size_t at; (at = text.find(trigraph)) != std::string::npos;)
     text.insert(at + 2, " ");
-  return without_continuation(std::move(text));
+  return without_continuation(printable(text));
 }
 
 void TextWriter::line(const std::string &text, const std::string &comment) {

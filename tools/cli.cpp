@@ -1,5 +1,7 @@
 #include "tools/cli.h"
 
+#include "dsl/printable.h"
+#include "runtime/cuda/cache.h"
 #include "tools/command.h"
 #include "tools/complete.h"
 #include "tools/failure.h"
@@ -191,26 +193,33 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   check_positional(command, arguments);
   std::string when = arguments.value("color").value_or("auto");
   Colour colour = when == "auto" ? Colour::automatic : when == "always" ? Colour::always : Colour::never;
-  return command.run(Context{rungs, arguments, Style(colour), tutorials});
+  ExitCode code = command.run(Context{rungs, arguments, Style(colour), tutorials});
+  if (std::string refused = DiskCache::refused(); !refused.empty())
+    say("nestsmith: warning: " + refused);
+  return code;
 }
 
-/// Prints a message on stderr. With --json, also prints it as an object on stdout, so that the output is always
-/// JSON.
-int report(const Failure &failure, bool json) {
+/// Prints a message on stderr. A message can have several lines, unless a word of the command line has: a file
+/// name must not imitate a line of ours. With --json, also prints it as an object on stdout, so that the output
+/// is always JSON.
+int report(const Failure &failure, const std::vector<std::string> &words, bool json) {
   std::fflush(stdout);
-  say("nestsmith: " + failure.message);
-  fmt::print(stderr, "{}", folded_code(failure.details, error_width()));
+  bool has_lines =
+      std::ranges::any_of(words, [](const std::string &word) { return word.find('\n') != std::string::npos; });
+  const std::string message = has_lines ? printable(failure.message) : failure.message;
+  say("nestsmith: " + message);
+  fmt::print(stderr, "{}", folded_code(printable_lines(failure.details), error_width()));
   if (json)
-    fmt::print(stdout, "{}\n", json_line([&](llvm::json::OStream &stream) {
+    fmt::print(stdout, "{}\n", printable_lines(json_line([&](llvm::json::OStream &stream) {
                  stream.object([&] {
-                   stream.attribute("error", failure.message);
+                   stream.attribute("error", message);
                    if (!failure.requirement.empty())
                      stream.attribute("requirement", failure.requirement);
                    if (!failure.details.empty())
                      stream.attribute("details", failure.details);
                    stream.attribute("exit_code", static_cast<int>(failure.code));
                  });
-               }));
+               })));
   return static_cast<int>(failure.code);
 }
 
@@ -250,7 +259,7 @@ int cli_main(int argc, char **argv, const std::vector<Rung> &rungs, const std::v
   try {
     ExitCode code = ExitCode::good;
     cli::Failure failure = cli::failure_of([&] { code = cli::dispatch(words, rungs, tutorials); });
-    return failure.code == ExitCode::good ? static_cast<int>(code) : cli::report(failure, json);
+    return failure.code == ExitCode::good ? static_cast<int>(code) : cli::report(failure, words, json);
   } catch (const std::exception &error) {
     internal_error(error.what());
   }

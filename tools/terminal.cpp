@@ -1,6 +1,7 @@
 #include "tools/terminal.h"
 
 #include "dsl/error.h"
+#include "dsl/printable.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +25,12 @@ bool wants_colour() {
 
 } // namespace
 
-Style::Style(Colour colour) : on_(colour == Colour::automatic ? wants_colour() : colour == Colour::always) {}
+/// Whether a style writes colour codes, so that `out` lets them pass.
+static bool colours_wanted = false;
+
+Style::Style(Colour colour) : on_(colour == Colour::automatic ? wants_colour() : colour == Colour::always) {
+  colours_wanted = colours_wanted || on_;
+}
 
 std::string Style::mark(std::string_view code, std::string_view text) const {
   return on_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -182,10 +188,10 @@ Progress::Progress() : terminal_(is_plain_terminal(STDERR_FILENO)), last_(std::c
 void Progress::show(const std::string &text) {
   last_ = std::chrono::steady_clock::now();
   if (!terminal_) {
-    std::fprintf(stderr, "%s\n", text.c_str());
+    std::fprintf(stderr, "%s\n", printable_lines(text).c_str());
     return;
   }
-  std::string line = shortened(text, width_of(STDERR_FILENO) - 1);
+  std::string line = shortened(printable(text), width_of(STDERR_FILENO) - 1);
   std::size_t width = display_width(line);
   std::string rest(progress_shown - std::min(progress_shown, width), ' ');
   std::fprintf(stderr, "\r%s%s", line.c_str(), rest.c_str());
@@ -201,19 +207,21 @@ void Progress::step(const std::string &text) {
 
 void Progress::clear() { remove_progress(); }
 
-void out(std::string_view text) {
+void out(std::string_view given) {
+  const std::string text = printable_lines(given, colours_wanted);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw UserError(ExitCode::usage, fmt::format("cannot write the result: {}", std::strerror(errno)));
 }
 
-void say(std::string_view line) {
+void say(std::string_view given) {
   remove_progress();
+  const std::string line = printable_lines(given);
   std::string text;
   if (isatty(STDERR_FILENO))
     for (const std::string &part : wrapped(line, width_of(STDERR_FILENO)))
       text += part + "\n";
   else
-    text = std::string(line) + "\n";
+    text = line + "\n";
   std::fputs(text.c_str(), stderr);
 }
 

@@ -108,10 +108,12 @@ private:
   std::chrono::steady_clock::time_point last_;
 };
 
-/// Writes to stdout and flushes it. Throws UserError (usage) on failure.
+/// Writes to stdout and flushes it. Characters that control a terminal become escapes (dsl/printable.h), except
+/// the codes of a `Style` with colours. Throws UserError (usage) on failure.
 void out(std::string_view text);
 
-/// Prints a line on stderr after removing the progress line. Wraps it if stderr is a terminal.
+/// Prints a line on stderr after removing the progress line, with escapes as `out`. Wraps it if stderr is a
+/// terminal.
 void say(std::string_view line);
 
 } // namespace nestsmith::cli
