@@ -261,6 +261,17 @@ private:
     return bounds;
   }
 
+  /// The guards that hold wherever the block executes. The guards of axes that index its buffer are not among
+  /// them, because lowering may fill tails.
+  static std::vector<GuardedValue> guards_of_loops(const Block &block) {
+    std::vector<GuardedValue> guards;
+    for (const IterVar &iter : block.iters)
+      if (iter.guarded &&
+          std::ranges::none_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); }))
+        guards.push_back({iter.binding, iter.extent});
+    return guards;
+  }
+
   /// From the outermost loop of a sum inwards, no loop may execute an iteration of the block again. Otherwise,
   /// there is no place for the init.
   void check_sum(const Block &block) {
@@ -296,6 +307,7 @@ private:
       fixed.insert(loop);
     std::vector<Expr> known = known_of_element(block);
     Bounds executed = bounds_of_executed(block);
+    std::vector<GuardedValue> guards = guards_of_loops(block);
     for (auto [axis, loop] : sharing_loops(block)) {
       std::string scope(name(buffer->scope));
       if (!loop || std::none_of(known.begin(), known.end(),
@@ -305,7 +317,7 @@ private:
                         "is a data race; bind one of its loops to {}",
                         block.id->name, buffer->name, scope, extents_.at(axis), name(axis), name(axis)));
       else if (!determine(
-                   known, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, executed))
+                   known, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, executed, guards))
         owe(block.id->name,
             fmt::format(
                 "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "

@@ -81,12 +81,19 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
 /// exactly one binding. Loops of extent 1 are ignored.
 bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds);
 
-/// Whether the values of `exprs` determine the values of `wanted`, while all loops vary except the loops for
-/// which `fixed` is true. The function decomposes each expression into digits that do not overlap, so that the
-/// values of the expressions determine these digits. The known digits of each wanted variable must then
-/// determine its value. The result is conservative: false if the function cannot show this. Loops of extent 1
-/// are ignored.
+/// A value of loops that is at least 0 and less than the extent wherever a block executes: the binding of a
+/// guarded axis.
+struct GuardedValue {
+  Expr value, extent;
+};
+
+/// Whether the values of `exprs` determine the values of `wanted` in the iterations in which the guards hold,
+/// while all loops vary except the loops for which `fixed` is true. The function decomposes each expression
+/// into digits that do not overlap, so that the values of the expressions determine these digits. The known
+/// digits of each wanted variable, or of a sum that uses it, must then determine its value. The result is
+/// conservative: false if the function cannot show this. Loops of extent 1 are ignored.
 bool determine(const std::vector<Expr> &exprs, const std::vector<Var> &wanted,
-               FunctionRef<bool(const Var &)> fixed, const Bounds &bounds);
+               FunctionRef<bool(const Var &)> fixed, const Bounds &bounds,
+               const std::vector<GuardedValue> &guards = {});
 
 } // namespace nestsmith
