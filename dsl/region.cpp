@@ -67,10 +67,24 @@ static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
   return runs;
 }
 
+/// Whether the loop itself is a part of an axis that indexes the buffer, so that other elements belong to its
+/// other iterations.
+static bool is_part_of_index(const Block &block, const Var &loop) {
+  return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+    bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+    std::vector<Term> terms =
+        indexes && uses(iter.binding, loop) ? linearize(iter.binding, {}).terms : std::vector<Term>();
+    auto last = std::ranges::remove_if(terms, [&](const Term &term) { return !uses(term.digit.base, loop); });
+    const Var *var = last.begin() - terms.begin() == 1 ? terms.front().digit.base.as<Var>() : nullptr;
+    return var && terms.front().digit.div == 1 && terms.front().digit.mod == 0;
+  });
+}
+
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
-  if (axis.kind != IterKind::reduction || !axis.first.exists())
-    return axis.kind == IterKind::reduction && uses(axis.binding, loop);
-  return uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
+  // After rfactor, the loop of the parts may occur in a quotient with another loop: (32*o + p)//R.
+  if (axis.kind != IterKind::reduction || !uses(axis.binding, loop) || is_part_of_index(block, loop))
+    return false;
+  return !axis.first.exists() || uses(in_loops(Expr(axis.var) - axis.first, block, {}), loop);
 }
 
 namespace {

@@ -45,15 +45,16 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
 /// digit of such an axis mixes several loops, their order decides whether that iteration comes first.
 void check_inits(const Schedule::Edit &edit, const std::vector<const For *> &before,
                  const std::vector<const For *> &after) {
-  auto used_in = [](const Expr &digit, const std::vector<const For *> &loops) {
-    std::vector<const For *> used;
-    std::copy_if(loops.begin(), loops.end(), std::back_inserter(used),
-                 [&](const For *loop) { return uses(digit, loop->var); });
-    return used;
-  };
   Bounds bounds = loop_bounds(edit.body());
   for (const Block *block : blocks_of(before.front()->body))
     for (const IterVar &iter : block->iters) {
+      auto used_in = [&](const Expr &digit, const std::vector<const For *> &loops) {
+        std::vector<const For *> used;
+        std::ranges::copy_if(loops, std::back_inserter(used), [&](const For *loop) {
+          return uses(digit, loop->var) && sums_over(*block, iter, loop->var);
+        });
+        return used;
+      };
       if (!block->init || iter.kind != IterKind::reduction)
         continue;
       for (const Term &term : linearize(iter.binding, bounds).terms)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace nestsmith::primitives {
 
@@ -35,11 +36,23 @@ const Block &find_sum(const Schedule::Edit &edit, const For &loop) {
   return *found;
 }
 
-/// For each axis, the sum of its digits of the loop, with `part` in place of the loop. 0 for axes that do not
-/// use the loop.
+/// Whether the term needs loops of the sum only, apart from fixed ones: of two reduction axes that were fused
+/// and split, (32*o + p)//R and (32*o + p) % R.
+bool is_of_sum(const Block &sum, const Expr &e) {
+  return !any_node(e, [&](const Expr &node) {
+    const Var *var = node.as<Var>();
+    return var && !(*var)->size && std::ranges::any_of(sum.iters, [&](const IterVar &iter) {
+             return !iter.is_summed() && uses(iter.binding, *var);
+           });
+  });
+}
+
+/// For each axis, its first value in a part: the sum of its digits of the loop, with `part` in place of the
+/// loop and 0 in place of the other loops. 0 for axes that do not use the loop.
 std::vector<Expr> starts_of(const Schedule::Edit &edit, const For &loop, const Block &sum, const Var &part) {
   Bounds bounds = loop_bounds(edit.body());
   std::vector<Expr> starts, digits;
+  std::set<Var> shared; // loops of a digit with the loop
   std::string summed;
   for (const IterVar &iter : sum.iters)
     if (sums_over(sum, iter, loop.var))
@@ -51,21 +64,35 @@ std::vector<Expr> starts_of(const Schedule::Edit &edit, const For &loop, const B
                             loop.var->name, summed, sum.id->name),
                 {loop.var->name, sum.id->name});
   };
+  bounds.set_extent(part, loop.extent);
   for (const IterVar &iter : sum.iters) {
-    Linear own, start;
+    Linear own;
     for (const Term &term : linearize(iter.binding, bounds).terms) {
       if (!uses(term.digit.base, loop.var))
         continue;
-      if (!iter.is_summed() || !term.digit.base.as<Var>())
+      if (!iter.is_summed() || !is_of_sum(sum, term.digit.base))
         refuse();
       own.terms.push_back(term);
-      start.terms.push_back({term.coefficient, {part, term.digit.div, term.digit.mod}});
+      for (const For *other : loops_of(path_to(edit.body(), sum.id)))
+        if (other->var != loop.var && uses(term.digit.base, other->var))
+          shared.insert(other->var);
     }
     digits.push_back(to_expr(own));
-    starts.push_back(to_expr(start));
+    starts.push_back(simplify(substitute(digits.back(),
+                                         [&](const Var &var) {
+                                           if (var->size)
+                                             return Expr();
+                                           return var == loop.var ? Expr(part) : Expr(0);
+                                         }),
+                              bounds));
   }
-  auto fixed = [&](const Var &var) { return var != loop.var; };
-  if (!determine(digits, {loop.var}, fixed, bounds))
+  if (!determine(
+          digits, {loop.var}, [&](const Var &var) { return var != loop.var; }, bounds))
+    refuse();
+  // The init needs one instance in which each axis has its first value.
+  if (!determine(
+          digits, {shared.begin(), shared.end()}, [&](const Var &var) { return !shared.contains(var); },
+          bounds))
     refuse();
   return starts;
 }
@@ -105,7 +132,7 @@ Block sum_of_parts(const Block &sum, const For &loop, const Buffer &parts) {
   Block block{sum.id, {}, {}, sum.body};
   std::map<Var, Expr> renamed;
   for (const IterVar &iter : sum.iters)
-    if (iter.kind == IterKind::spatial) {
+    if (std::ranges::any_of(sum.body.indices, [&](const Expr &e) { return uses(e, iter.var); })) {
       block.iters.push_back({make_var(iter.var->name), iter.extent, IterKind::spatial, Expr(0)});
       renamed[iter.var] = block.iters.back().var;
     }

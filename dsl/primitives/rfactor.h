@@ -17,8 +17,8 @@ namespace nestsmith::primitives {
 /// Requires [rfactor.sum]: exactly one block below k sums over k, and its reduction is not decomposed.
 /// Requires [rfactor.serial]: k is a serial loop.
 /// Requires [rfactor.part]: k is part of reduction axes only, and these determine k. Each part of an axis that
-///   uses k uses no other loop. Thus k may be fused from loops of two reduction axes, but not from a loop of
-///   another axis.
+///   uses k uses other loops of the sum only. Thus k may be fused from loops of two reduction axes, or a part
+///   of such a loop, but not from a loop of another axis.
 /// Requires [rfactor.alone]: no other block of the nest uses the buffer of the sum.
 /// Requires [rfactor.whole]: the loops compute all elements of the buffer of the sum. After `compute_at`, they
 ///   may compute only the elements that the readers need.

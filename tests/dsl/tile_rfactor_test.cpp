@@ -184,12 +184,47 @@ TEST(Rfactor, ALoopThatIsFusedFromTwoAxesOfASum) {
   }
 }
 
-TEST(RfactorRefuses, ALoopThatIsMixedWithAnother) {
-  Schedule s(two_axes());
-  auto [outer, inner] = s.split<2>(s.fuse(s.loop("k"), s.loop("l")), {infer, 4});
+/// Y[i] = the sum of X[i, k, r].
+Program sum_of_two_axes(std::int64_t m, std::int64_t k, std::int64_t r) {
+  Workload w("two_axes");
+  Tensor x = w.placeholder("X", {m, k, r}, DType::u32);
+  Reduce a = reduce_axis("k", k), b = reduce_axis("r", r);
+  return w.output({w.compute("Y", {m}, {"i"}, [&](Expr i) { return sum(x(i, a, b), {a, b}); })});
+}
+
+TEST(Rfactor, APartOfALoopThatIsFusedFromTwoAxesOfASum) {
+  for (std::int64_t k : {1, 3, 7})
+    for (std::int64_t r : {1, 2, 5})
+      for (std::int64_t factor : {2, 4, 32}) {
+        Schedule s(sum_of_two_axes(3, k, r));
+        auto [outer, inner] = s.split<2>(s.fuse(s.loop("k"), s.loop("r")), {infer, factor});
+        BlockRef parts = s.rfactor(inner);
+        EXPECT_TRUE(same_meaning(s)) << k << " " << r << " " << factor;
+        s.reorder({inner, outer});
+        EXPECT_TRUE(same_meaning(s)) << k << " " << r << " " << factor;
+        s.bind(inner, Axis::thread_x);
+        s.bind(s.loops(parts)[0], Axis::block_x);
+        EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+        s.decompose_reduction(parts, outer);
+        EXPECT_TRUE(same_meaning(s)) << k << " " << r << " " << factor;
+      }
+}
+
+TEST(Rfactor, TheOuterPartOfALoopThatIsFusedFromTwoAxesOfASum) {
+  Schedule s(sum_of_two_axes(3, 7, 5));
+  auto [outer, inner] = s.split<2>(s.fuse(s.loop("k"), s.loop("r")), {infer, 8});
   (void)inner;
-  expect_refused(s, "rfactor.part", [&, at = outer] { s.rfactor(at); },
-                 "the loop k_l_outer runs over more than the axis k and l of block C", {"k_l_outer", "C"});
+  s.rfactor(outer);
+  EXPECT_TRUE(same_meaning(s)) << print(s.program());
+}
+
+TEST(RfactorRefuses, APartOfALoopThatIsFusedWithAnotherAxis) {
+  Schedule s(sum_of_two_axes(3, 7, 5));
+  s.reorder({s.loop("k"), s.loop("i")});
+  auto [outer, inner] = s.split<2>(s.fuse(s.loop("k"), s.loop("i")), {infer, 4});
+  (void)outer;
+  expect_refused(s, "rfactor.part", [&, at = inner] { s.rfactor(at); },
+                 "the loop k_i_inner runs over more than the axis k of block Y", {"k_i_inner", "Y"});
 }
 
 TEST(RfactorRefuses, WhatIsNoWholeSum) {
