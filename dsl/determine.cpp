@@ -134,19 +134,20 @@ private:
       Linear whole = linearize(guard.value, bounds_);
       for (std::size_t n = 0; n < sum.terms.size(); ++n)
         for (const Term &high : whole.terms) {
-          std::int64_t divisor = high.coefficient / sum.terms[n].coefficient;
-          if (divisor < 2 || !same(high.digit.base, sum.terms[n].digit.base))
+          if (!same(high.digit.base, sum.terms[n].digit.base) || high.coefficient == 0)
             continue;
-          Linear part = linearize(floordiv(guard.value, Expr(divisor)), bounds_), rest = sum;
-          std::erase_if(rest.terms, [&](const Term &term) { return has_term(part, term); });
+          std::int64_t factor = std::max<std::int64_t>(1, sum.terms[n].coefficient / high.coefficient);
+          std::int64_t divisor = high.coefficient / sum.terms[n].coefficient;
+          Linear part = linearize(floordiv(guard.value, Expr(std::max<std::int64_t>(1, divisor))), bounds_);
+          Linear scaled = linearize(to_expr(part) * Expr(factor), bounds_), rest = sum;
+          std::erase_if(rest.terms, [&](const Term &term) { return has_term(scaled, term); });
           if (part.terms.size() < 2 || part.constant != 0 ||
               sum.terms.size() - rest.terms.size() != part.terms.size())
             continue;
           if (std::ranges::all_of(rest.terms, [&](const Term &term) { return is_fixed(term.digit.base); }))
             continue; // take the quotient apart
-          sum = std::move(rest);
-          sum.terms.push_back({1, {to_expr(part)}});
-          return sum;
+          rest.terms.push_back({factor, {to_expr(part)}});
+          return rest;
         }
     }
     return sum;

@@ -89,6 +89,41 @@ void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
   }
 }
 
+/// Whether a loop of one iteration may be bound to the axis where other loops on it have more.
+bool has_idle_threads(Axis axis) { return is_thread(axis) && !is_part_of_warps(axis); }
+
+/// Gives the loops of one iteration on the axis as many iterations as the other loops on it have. A guard of
+/// their blocks lets only the first thread execute them. Blocks below another loop on the axis execute in the
+/// threads of that loop.
+Stmt with_idle_threads(Stmt nest, Axis axis) {
+  std::vector<const For *> loops = bound_loops(nest);
+  std::erase_if(loops, [&](const For *loop) { return *loop->axis() != axis; });
+  auto largest = std::ranges::max_element(loops, {}, [](const For *loop) { return as_int(loop->extent); });
+  if (!has_idle_threads(axis) || loops.empty() || as_int((*largest)->extent) == 1)
+    return nest;
+  Expr threads = (*largest)->extent;
+  std::erase_if(loops, [&](const For *loop) { return as_int(loop->extent) != 1; });
+  std::vector<Var> units;
+  std::ranges::transform(loops, std::back_inserter(units), &For::var);
+  for (const Var &unit : units) {
+    const Stmt old = path_to(nest, unit).back();
+    For loop = *as<For>(old);
+    std::vector<BlockId> own;
+    for (const Block *block : blocks_of(loop.body))
+      if (std::ranges::none_of(loops_of(path_to(loop.body, block->id)),
+                               [&](const For *inner) { return inner->axis() == axis; }))
+        own.push_back(block->id);
+    loop.body = with_guards(
+        substitute_loops(loop.body, [&](const Var &var) { return var == unit ? Expr(0) : Expr(); }), loop, own);
+    loop.extent = threads;
+    Bounds bounds = loop_bounds(nest);
+    bounds.set_extent(unit, threads);
+    loop.body = refresh_bindings(loop.body, bounds);
+    nest = replace(nest, old, make_for(std::move(loop)));
+  }
+  return nest;
+}
+
 /// Checks the extent against the limit of the axis. If the extent depends on sizes, the launcher checks it
 /// against the limit of the grid.
 void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
@@ -101,8 +136,10 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                 fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
                             loop.var->name, to_string(loop.extent), name(axis), limit),
                 {loop.var->name});
+  bool idles = has_idle_threads(axis) && as_int(loop.extent) == 1;
   for (const For *other : bound)
-    if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)))
+    if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)) && !idles &&
+        !(has_idle_threads(axis) && as_int(other->extent) == 1))
       edit.refuse("bind.extent",
                   fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
                               loop.var->name, to_string(loop.extent), other->var->name, name(axis),
@@ -164,15 +201,17 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   copy.form = BoundTo{axis};
   Stmt made = make_for(std::move(copy));
   check_limits(edit, loop, axis, bound_loops(nest));
+  Stmt bound = with_idle_threads(replace(nest, old, made), axis);
   if (is_thread(axis))
-    check_threads(edit, loop, replace(nest, old, made));
-  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
-    if (outer->axis() && overlap(*outer->axis(), axis))
-      check_nested(edit, *outer, loop, axis);
-  for (const For *inner : bound_loops(loop.body))
+    check_threads(edit, loop, bound);
+  const For &now = *find_loop(bound, loop.var);
+  for (const For *outer : loops_of(path_to(bound, loop.var)))
+    if (outer->var != loop.var && outer->axis() && overlap(*outer->axis(), axis))
+      check_nested(edit, *outer, now, axis);
+  for (const For *inner : bound_loops(now.body))
     if (overlap(*inner->axis(), axis))
-      check_nested(edit, loop, *inner, axis);
-  edit.commit(replace(edit.body(), old, made));
+      check_nested(edit, now, *inner, axis);
+  edit.commit(replace(edit.body(), nest, bound));
 }
 
 } // namespace nestsmith::primitives

@@ -164,6 +164,28 @@ Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds) {
   return kept ? stmt : make_block(std::move(copy));
 }
 
+bool is_loop_of_sum(const Block &block, const Var &loop) {
+  return std::ranges::any_of(block.iters, [&](const IterVar &iter) { return sums_over(block, iter, loop); });
+}
+
+Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &blocks) {
+  const auto *block = as<Block>(stmt);
+  if (!block)
+    return map_children(stmt, [&](const Stmt &child) { return with_guards(child, loop, blocks); });
+  if (std::ranges::find(blocks, block->id) == blocks.end())
+    return stmt;
+  IterVar guard{make_var(loop.var->name), loop.extent, IterKind::spatial, Expr(loop.var)};
+  if (is_loop_of_sum(*block, loop.var))
+    guard.kind = IterKind::reduction;
+  Block copy = *block;
+  if (as_int(loop.extent) == 1) // where the guard holds, the loop is 0
+    for (IterVar &iter : copy.iters)
+      iter.binding =
+          substitute(iter.binding, [&](const Var &var) { return var == loop.var ? Expr(0) : Expr(); });
+  copy.iters.push_back(std::move(guard));
+  return make_block(std::move(copy));
+}
+
 For with_pipeline(For loop, std::vector<Staged> stages) {
   if (auto *serial = std::get_if<Serial>(&loop.form))
     serial->pipeline = std::move(stages);
@@ -266,20 +288,23 @@ bool covers_extent(const IterVar &iter, const Bounds &bounds) {
   return proves(iter.extent <= end, bounds) || proves(iter.extent <= without_tiles(end), bounds);
 }
 
-/// Whether the loops in the bindings of the spatial axes have too few iterations for all elements: i and j of
-/// one loop, as in i//16 and i. Only for constant extents.
+/// Whether the loops in the bindings of the axes that index the buffer have too few iterations for all
+/// elements: i and j of one loop, as in i//16 and i. Only for constant extents.
 static bool has_too_few_iterations(const Block &block, const std::vector<const For *> &loops) {
   std::int64_t elements = 1, iterations = 1;
   auto add = [](const Expr &extent, std::int64_t &product) {
     auto value = as_int(extent);
     return value && !__builtin_mul_overflow(product, *value, &product);
   };
+  auto indexes = [&](const IterVar &iter) {
+    return std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+  };
   for (const IterVar &iter : block.iters)
-    if (!iter.is_summed() && !add(iter.extent, elements))
+    if (indexes(iter) && !add(iter.extent, elements))
       return false;
   for (const For *loop : loops) {
     bool used = std::ranges::any_of(
-        block.iters, [&](const IterVar &iter) { return !iter.is_summed() && uses(iter.binding, loop->var); });
+        block.iters, [&](const IterVar &iter) { return indexes(iter) && uses(iter.binding, loop->var); });
     if (used && !add(loop->extent, iterations))
       return false;
   }

@@ -63,6 +63,13 @@ std::string block_name(const BlockRef &block);
 /// Simplifies the bindings of all blocks below `stmt`. Sets `guarded` of an axis exactly if the value of the
 /// binding may be negative or may reach the extent.
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
+
+bool is_loop_of_sum(const Block &block, const Var &loop);
+/// Prepares the blocks for a loop that gets more iterations: adds an axis to each of them, whose guard excludes
+/// the iterations past the extent of the loop. Its binding is the loop. If the block sums over the loop, it is
+/// a reduction axis: the init executes in the first iteration of the loop, and its place is outside of the
+/// loop.
+Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &blocks);
 /// A serial or unrolled loop with these stages.
 For with_pipeline(For loop, std::vector<Staged> stages);
 /// `writers_of` returns the blocks that write `buffer`. `readers_of` returns the blocks that read `buffer` and

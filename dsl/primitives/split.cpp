@@ -92,19 +92,6 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
   return false;
 }
 
-/// Adds an axis to each block in `unclipped`: its guard excludes the iterations past the end of the loop. Its
-/// binding is the loop, which the split then replaces.
-Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &unclipped) {
-  const auto *block = as<Block>(stmt);
-  if (!block)
-    return map_children(stmt, [&](const Stmt &child) { return with_guards(child, loop, unclipped); });
-  if (std::ranges::find(unclipped, block->id) == unclipped.end())
-    return stmt;
-  Block copy = *block;
-  copy.iters.push_back({make_var(loop.var->name), loop.extent, IterKind::spatial, Expr(loop.var)});
-  return make_block(std::move(copy));
-}
-
 } // namespace
 
 std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_t> given) {
@@ -123,14 +110,16 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
       if (tail_is_clipped(*block, loop, bounds))
         continue;
       unclipped.push_back(block->id);
-      if (std::ranges::any_of(block->iters, &IterVar::is_summed))
+      // A reduction axis of one value adds no term, so other primitives may build a loop over it.
+      if (is_loop_of_sum(*block, loop.var) && as_int(loop.extent) != 1)
         edit.refuse(
             "split.tail",
-            fmt::format("the factors give {} iterations, but {} has {}, and it is not the outermost part of an "
-                        "axis of block {}: the extra iterations would run twice; choose factors whose product "
-                        "is {}",
-                        to_string(product), loop.var->name, to_string(loop.extent), block->id->name,
-                        to_string(loop.extent)),
+            fmt::format(
+                "the factors give {} iterations, but {} has {}, and it is not the outermost part of an "
+                "axis of the sum {}: the extra iterations would run twice; choose factors whose product "
+                "is {}",
+                to_string(product), loop.var->name, to_string(loop.extent), block->id->name,
+                to_string(loop.extent)),
             {loop.var->name, block->id->name});
     }
 

@@ -83,17 +83,17 @@ TEST(SplitRefuses, FactorsThatMissIterations) {
 }
 
 TEST(SplitRefuses, TailThatIsNotTheEndOfAnAxis) {
-  Schedule s(product(8, 5, 4));
-  auto [outer, inner] = s.split(s.loop("i"), {infer, 4});
+  Schedule s(product(8, 5, 8));
+  auto [outer, inner] = s.split(s.loop("k"), {infer, 4});
   (void)outer;
   expect_refused(s, "split.tail",
                  [&, at = inner] {
                    s.split(at, {infer, 3});
                  },
-                 "the factors give 6 iterations, but i_inner has 4, and it is not the outermost part of an "
-                 "axis of block C: "
+                 "the factors give 6 iterations, but k_inner has 4, and it is not the outermost part of an "
+                 "axis of the sum C: "
                  "the extra iterations would run twice; choose factors whose product is 4",
-                 {"i_inner", "C"});
+                 {"k_inner", "C"});
 }
 
 TEST(FuseRefuses, LoopThatIsNotSerial) {

@@ -46,18 +46,18 @@ TEST(TileRefuses, WhatCannotBeSplit) {
                    s.tile(s.loop("i"), s.loop("j"), {4, 0});
                  },
                  "s.split(j, {infer, 0}): got the factor 0, expected at least 1", {"i", "j"});
-  s.split(s.loop("i"), {infer, 4});
+  s.split(s.loop("k"), {infer, 2});
   expect_refused(s, "tile.split",
                  [&] {
-                   s.tile(s.loop("i_inner"), s.loop("j"), {3, 4});
+                   s.tile(s.loop("k_outer"), s.loop("k_inner"), {2, 3});
                  },
-                 "it is not the outermost part of an axis of block C", {"i_inner", "j"});
+                 "it is not the outermost part of an axis of the sum C", {"k_outer", "k_inner"});
   s.bind(s.loop("j"), Axis::thread_x);
   expect_refused(s, "tile.split",
                  [&] {
-                   s.tile(s.loop("i_outer"), s.loop("j"), {2, 2});
+                   s.tile(s.loop("i"), s.loop("j"), {2, 2});
                  },
-                 "the loop j is bound to threadIdx.x, expected a serial loop", {"i_outer", "j"});
+                 "the loop j is bound to threadIdx.x, expected a serial loop", {"i", "j"});
 }
 
 TEST(TileRefuses, LoopsOfTwoNests) {

@@ -1,0 +1,119 @@
+/// Tails of loops around a sum, and threads that idle while others execute a sum.
+
+#include "tests/dsl/support.h"
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::expect_refused;
+using test::product;
+using test::same_meaning;
+
+TEST(Rfactor, DropsTheGuardOfASplitFromTheSumOfTheParts) {
+  Schedule s(product(8, 5, 7));
+  auto [outer, inner] = s.split<2>(s.loop("i"), {infer, 4});
+  (void)outer;
+  s.split(inner, {infer, 3}); // 6 iterations for 4
+  EXPECT_TRUE(same_meaning(s));
+  s.rfactor(s.loop("k"));
+  EXPECT_TRUE(same_meaning(s)) << print(s.program());
+}
+
+TEST(Split, ATailOfALoopInsideOfAnAxisOfASum) {
+  for (std::int64_t tile : {1, 2, 4, 5})
+    for (std::int64_t factor : {1, 2, 3, 7}) {
+      Schedule s(product(8, 5, 3));
+      auto [outer, inner] = s.split<2>(s.loop("i"), {infer, tile});
+      auto [rest, t] = s.split<2>(inner, {infer, factor});
+      (void)rest;
+      EXPECT_TRUE(same_meaning(s)) << tile << " " << factor;
+      s.bind(outer, Axis::block_x);
+      s.bind(t, Axis::thread_x);
+      EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message << print(s.program());
+      s.decompose_reduction(s.block("C"), s.loop("k"));
+      EXPECT_TRUE(same_meaning(s)) << tile << " " << factor;
+    }
+}
+
+TEST(Split, ATailOfALoopOfOneIterationOfASum) {
+  for (std::int64_t k : {1, 3, 8}) {
+    Schedule s(product(4, 5, k));
+    auto [outer, inner] = s.split<2>(s.loop("k"), {infer, 1});
+    auto [rest, last] = s.split<2>(inner, {infer, 4});
+    EXPECT_TRUE(same_meaning(s)) << print(s.program());
+    EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message << print(s.program());
+    s.reorder({last, rest, outer});
+    EXPECT_TRUE(same_meaning(s)) << print(s.program());
+    s.decompose_reduction(s.block("C"), last);
+    EXPECT_TRUE(same_meaning(s)) << print(s.program());
+    Schedule parts(product(4, 5, k));
+    Loop four = parts.split(parts.split(parts.loop("k"), {infer, 1})[1], {infer, 4})[1];
+    parts.rfactor(four);
+    EXPECT_TRUE(same_meaning(parts)) << print(parts.program());
+  }
+}
+
+/// Partial sums in shared memory by 64 threads, and their sum.
+struct BlockSum {
+  Schedule s{product(3, 2, 133)};
+  BlockRef parts;
+  Loop block, unit, sum, thread;
+
+  explicit BlockSum(std::int64_t threads = 64) {
+    parts = s.rfactor(s.split(s.loop("k"), {infer, threads})[1]);
+    auto [i, j, k] = s.loops<3>(s.block("C"));
+    auto [outer, inner] = s.split<2>(s.fuse(i, j), {infer, 1});
+    block = outer, unit = inner, sum = k;
+    s.bind(block, Axis::block_x);
+    s.compute_at(parts, block);
+    s.set_scope(parts, Scope::shared);
+    thread = s.loops(parts)[1];
+  }
+};
+
+TEST(Bind, OneThreadAddsThePartsOfABlock) {
+  for (bool unit_first : {false, true}) {
+    BlockSum x;
+    x.s.bind(unit_first ? x.unit : x.thread, Axis::thread_x);
+    x.s.bind(unit_first ? x.thread : x.unit, Axis::thread_x);
+    EXPECT_TRUE(same_meaning(x.s));
+    EXPECT_TRUE(x.s.obligations().empty()) << x.s.obligations().front().message << print(x.s.program());
+    EXPECT_TRUE(contains(print(x.s.program()), "_inner < 64 in threadIdx.x:\n    for ax_k_inner < 64:"))
+        << print(x.s.program());
+    x.s.decompose_reduction(x.s.block("C"), x.sum);
+    EXPECT_TRUE(same_meaning(x.s));
+  }
+}
+
+TEST(Bind, OneWarpMakesThePartsOfABlock) {
+  BlockSum x(32);
+  x.s.bind(x.s.split(x.thread, {infer, 64})[1], Axis::thread_x);
+  x.s.bind(x.unit, Axis::thread_x);
+  EXPECT_TRUE(same_meaning(x.s));
+  EXPECT_TRUE(x.s.obligations().empty()) << x.s.obligations().front().message << print(x.s.program());
+}
+
+TEST(Bind, ALoopOfOneIterationAroundALoopOnTheSameAxis) {
+  Schedule s(product(6, 5, 8));
+  auto [outer, unit] = s.split<2>(s.loop("i"), {infer, 1});
+  s.bind(outer, Axis::block_x);
+  BlockRef copy = s.cache_read(s.block("C"), "B", Scope::shared);
+  s.compute_at(copy, unit);
+  s.bind(unit, Axis::thread_x);
+  s.bind(s.fuse(s.loops(copy)[2], s.loops(copy)[3]), Axis::thread_x); // 40 threads
+  EXPECT_TRUE(same_meaning(s)) << print(s.program());
+  EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message << print(s.program());
+}
+
+TEST(BindRefuses, ALoopOfOneIterationInsideOfALoopOnTheSameAxis) {
+  Schedule s(product(6, 5, 8));
+  Loop unit = s.split(s.loop("j"), {infer, 1})[1];
+  s.bind(s.loop("i"), Axis::thread_x);
+  expect_refused(s, "bind.nested", [&] { s.bind(unit, Axis::thread_x); },
+                 "block C uses both i and j_inner, but a thread has one index on an axis",
+                 {"i", "j_inner", "C"});
+}
+
+} // namespace
+} // namespace nestsmith
