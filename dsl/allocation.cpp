@@ -24,13 +24,14 @@ struct PlacedAccess {
   std::vector<Expr> indices;
   bool write;
   std::vector<LoopGuard> guards;
-  Region touched = {}; ///< the box over all iterations that share the buffer
+  std::vector<std::vector<LoopGuard>> ends = {}; ///< for each dimension that is no whole tile, its end_guards
+  Region touched = {};                           ///< the box over all iterations that share the buffer
 };
 
 class Placer {
 public:
-  Placer(const Program &program, const Bounds &bounds, const Buffer &buffer)
-      : bounds_(bounds), result_{buffer, {}, {}, {}, 1, true} {
+  Placer(const Program &program, const Bounds &bounds, const WholeTiles &tiles, const Buffer &buffer)
+      : bounds_(bounds), tiles_(tiles), result_{buffer, {}, {}, {}, {}, 1, true} {
     for (const Block *block : blocks_of(program.body)) {
       std::vector<const Load *> loads = loads_of(*block);
       std::erase_if(loads, [&](const Load *load) { return load->buffer != buffer; });
@@ -50,8 +51,9 @@ public:
     }
     find_box();
     if (result_.buffer->scope != Scope::local)
-      for (Span &span : result_.region)
-        span.runs.clear();
+      for (Region *region : {&result_.region, &tile_})
+        for (Span &span : *region)
+          span.runs.clear();
     result_.elements = 0;
     if (std::any_of(result_.region.begin(), result_.region.end(),
                     [](const Span &span) { return !as_int(span.extent); }))
@@ -132,36 +134,62 @@ private:
   }
 
   void add(const User &user, const std::vector<Expr> &indices, bool write, const Expr &mask = {}) {
+    const Buffer &buffer = result_.buffer;
     PlacedAccess access{&user, {}, write, loop_guards(*user.block, mask, bounds_)};
-    auto rename = [&](const Var &var) {
-      auto it = renamed_.find(var);
-      return it == renamed_.end() ? Expr() : it->second;
-    };
-    for (const Expr &index : indices) {
-      Expr inside = in_loops(index, *user.block, bounds_);
-      access.indices.push_back(renamed_.empty() ? inside : simplify(substitute(inside, rename), bounds_));
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      access.indices.push_back(in_thread(in_loops(indices[d], *user.block, bounds_)));
+      access.ends.emplace_back();
+      if (tiles_.contains(buffer, d))
+        continue;
+      access.ends[d] = end_guards(*user.block, indices[d], buffer->shape[d], !write, bounds_);
+      for (LoopGuard &guard : access.ends[d])
+        guard.value = in_thread(guard.value);
     }
     accesses_.push_back(std::move(access));
+  }
+
+  /// The expression of loops in terms of the loops that represent the thread axes.
+  Expr in_thread(const Expr &e) const {
+    if (renamed_.empty())
+      return e;
+    return simplify(substitute(e,
+                               [&](const Var &var) {
+                                 auto it = renamed_.find(var);
+                                 return it == renamed_.end() ? Expr() : it->second;
+                               }),
+                    bounds_);
   }
 
   void find_box() {
     auto varies = [&](const Var &var) { return !fixed_.count(var); };
     const auto &shape = result_.buffer->shape;
-    bool first = true;
+    Region ended;
     for (PlacedAccess &access : accesses_) {
       access.touched = box(access.indices, shape, varies, bounds_, access.guards);
-      result_.region = first ? access.touched : hull(result_.region, access.touched, shape, bounds_);
-      first = false;
+      Region end = access.touched;
+      for (std::size_t d = 0; d < end.size(); ++d)
+        if (!access.ends[d].empty()) {
+          std::vector<LoopGuard> guards = access.guards;
+          guards.insert(guards.end(), access.ends[d].begin(), access.ends[d].end());
+          end[d] = box({access.indices[d]}, {shape[d]}, varies, bounds_, guards).front();
+        }
+      bool first = ended.empty();
+      tile_ = first ? access.touched : hull(tile_, access.touched, shape, bounds_);
+      ended = first ? end : hull(ended, end, shape, bounds_);
     }
+    result_.region = ended;
+    for (std::size_t d = 0; d < ended.size(); ++d)
+      result_.cut.push_back(!same(ended[d].min, tile_[d].min) || !same(ended[d].extent, tile_[d].extent) ||
+                            ended[d].runs != tile_[d].runs);
   }
 
-  /// Whether the access touches every element of the box of all accesses. False if the access is guarded and
+  /// Whether the access touches every element of the tile of all accesses. False if the access is guarded and
   /// its box covers a whole dimension of the buffer, because the guard may exclude some elements.
-  bool touches_box(const PlacedAccess &access) const {
+  bool touches_tile(const PlacedAccess &access) const {
     const auto &iters = access.user->block->iters;
     bool guarded = std::any_of(iters.begin(), iters.end(), [](const IterVar &iter) { return iter.guarded; });
     for (std::size_t d = 0; d < access.touched.size(); ++d) {
-      const Span &part = access.touched[d], &all = result_.region[d];
+      const Span &part = access.touched[d], &all = tile_[d];
       bool whole = guarded && as_int(part.min) == 0 && same(part.extent, result_.buffer->shape[d]);
       if (whole || as_int(simplify(part.min - all.min, bounds_)) != 0 || !same(part.extent, all.extent) ||
           part.runs != all.runs)
@@ -184,15 +212,18 @@ private:
     });
   }
 
-  /// Whether, in each thread, each write access writes every element of the box. This requires that the loops
-  /// in its indices have as many iterations as the box has elements, and that different iterations write
+  /// Whether, in each thread, each write access writes every element of the tile. This requires that the loops
+  /// in its indices have as many iterations as the tile has elements, and that different iterations write
   /// different elements.
   bool owners_fill() const {
     if (renamed_.empty())
       return true;
-    std::int64_t box = 1;
-    for (std::int64_t extent : result_.box())
-      box *= extent;
+    std::int64_t elements = 1;
+    for (const Span &span : tile_) {
+      if (!as_int(span.extent))
+        return false;
+      elements *= elements_of(span);
+    }
     return std::all_of(accesses_.begin(), accesses_.end(), [&](const PlacedAccess &access) {
       if (!access.write)
         return true;
@@ -207,15 +238,17 @@ private:
           used.push_back(loop->var);
           iterations *= as_int(loop->extent).value();
         }
-      return iterations == box && touches_box(access) &&
+      return iterations == elements && touches_tile(access) &&
              determine(
                  access.indices, used, [&](const Var &var) { return fixed_.count(var) > 0; }, bounds_);
     });
   }
 
   const Bounds &bounds_;
+  const WholeTiles &tiles_;
   std::vector<User> users_;
   Placement result_;
+  Region tile_; ///< the box of the loops, as if no access ended early
   std::set<Var> fixed_;
   std::map<Var, Expr> renamed_; ///< loops below the placement that bind a thread axis again
   std::vector<PlacedAccess> accesses_;
@@ -243,8 +276,9 @@ Placement place(const Program &program, const Buffer &buffer) { return Placement
 
 const Placement &Placements::of(const Buffer &buffer) {
   auto known = made_.find(buffer);
-  return known == made_.end() ? made_.emplace(buffer, Placer(program_, bounds_, buffer).run()).first->second
-                              : known->second;
+  return known == made_.end()
+             ? made_.emplace(buffer, Placer(program_, bounds_, tiles_, buffer).run()).first->second
+             : known->second;
 }
 
 std::vector<std::int64_t> Placement::box() const {

@@ -26,6 +26,7 @@ struct Placement {
   Buffer buffer;
   std::vector<const For *> loops; ///< the loops around every access, outermost first
   Region region;                  ///< the box that one iteration of `loops` accesses
+  std::vector<bool> cut;          ///< the dimensions in which `region` is a part of the tiles of its loops
   Slots slots;                    ///< copies of the box for a pipelined loop; one copy without a pipeline
   /// Number of elements of all copies, including the padding of the layout. For a fragment, the number in one
   /// lane. 0 if the box depends on sizes.
@@ -40,13 +41,15 @@ struct Placement {
 
 /// Places one temporary. For a local buffer, the box covers the accesses of one thread, and the gaps between
 /// runs are not allocated. For any other buffer, the box covers the accesses of all threads of a block or, for
-/// a fragment, of a warp, and gaps are allocated.
+/// a fragment, of a warp, and gaps are allocated. The box ends where the accesses end, except in the dimensions
+/// of `WholeTiles`.
 Placement place(const Program &program, const Buffer &buffer);
 
 /// The placements of the temporaries of one program. Each is computed on first use.
 class Placements {
 public:
-  explicit Placements(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
+  explicit Placements(const Program &program)
+      : program_(program), bounds_(loop_bounds(program.body)), tiles_(program.body) {}
 
   const Program &program() const { return program_; }
   const Bounds &bounds() const { return bounds_; } ///< ranges of the program's loop variables
@@ -55,6 +58,7 @@ public:
 private:
   Program program_;
   Bounds bounds_;
+  WholeTiles tiles_;
   std::map<Buffer, Placement> made_;
 };
 

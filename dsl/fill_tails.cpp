@@ -1,5 +1,6 @@
 #include "dsl/fill_tails.h"
 
+#include "dsl/allocation.h"
 #include "dsl/region.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ struct Padding {
 
 class Filler {
 public:
-  explicit Filler(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {}
+  explicit Filler(const Program &program)
+      : program_(program), bounds_(loop_bounds(program.body)), placements_(program) {}
 
   Program run() {
     if (!any_guard()) // all tiles are full
@@ -157,7 +159,10 @@ private:
   void pad(const Buffer &buffer) {
     std::vector<const Block *> writers = blocks_of(program_.body);
     std::erase_if(writers, [&](const Block *block) { return block->body.buffer != buffer; });
+    const std::vector<bool> &cut = placements_.of(buffer).cut;
     for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
+      if (cut[d]) // a padded array would be larger
+        continue;
       Expr extent = buffer->shape[d], begun; // the end of the first writer, which may be an init
       bool possible = true, zero = true;
       for (const Block *writer : writers) {
@@ -243,12 +248,17 @@ private:
       return false;
     if (iter.kind == IterKind::reduction)
       return sum_ignores(block, iter);
-    for (std::size_t d = 0; d < block.body.indices.size(); ++d)
-      if (const Var *axis = block.body.indices[d].as<Var>(); axis && *axis == iter.var) {
-        auto it = padding_.find({block.body.buffer, d});
-        return it != padding_.end() && holds(reach(iter) <= it->second.extent);
-      }
-    return false;
+    bool padded = false;
+    for (std::size_t d = 0; d < block.body.indices.size(); ++d) {
+      if (!uses(block.body.indices[d], iter.var))
+        continue;
+      auto it = padding_.find({block.body.buffer, d});
+      padded =
+          block.body.indices[d].as<Var>() && it != padding_.end() && holds(reach(iter) <= it->second.extent);
+      if (!padded)
+        return false;
+    }
+    return padded;
   }
 
   std::map<Buffer, Buffer> padded_buffers() const {
@@ -266,6 +276,7 @@ private:
 
   const Program &program_;
   Bounds bounds_;
+  Placements placements_;
   std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
   std::map<Buffer, std::vector<Expr>> conditions_; ///< bindings of guards that are no end of the buffer
 };

@@ -16,6 +16,8 @@ namespace nestsmith {
 ///     uses the axis depends on it, unless it is in bounds without the mask. No block reads the additional
 ///     elements of the temporary, because the readers keep their guards.
 ///
+/// A dimension is padded only if the array in memory has whole tiles there anyway (Placement::cut).
+///
 /// Lowering applies this rewrite. The obligations also apply it, to check a program as it will be lowered.
 Program with_filled_tails(const Program &program);
 

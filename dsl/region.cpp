@@ -1,5 +1,7 @@
 #include "dsl/region.h"
 
+#include "dsl/ceilings.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -80,6 +82,18 @@ static bool is_part_of_index(const Block &block, const Var &loop) {
   });
 }
 
+/// Removes the multiples that are greater than `last`.
+static void cut_runs(std::vector<Run> &runs, std::int64_t last) {
+  while (!runs.empty() && last / runs.front().step + 1 < runs.front().count) {
+    runs.front().count = last / runs.front().step + 1;
+    if (runs.front().count > 1)
+      break;
+    runs.erase(runs.begin());
+  }
+  if (runs.size() == 1 && runs.front().step == 1)
+    runs.clear();
+}
+
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop) {
   // After rfactor, the loop of the parts may occur in a quotient with another loop: (32*o + p)//R.
   if (axis.kind != IterKind::reduction || !uses(axis.binding, loop) || is_part_of_index(block, loop))
@@ -112,23 +126,18 @@ public:
   /// count from the least value, so guards raise it only without runs.
   std::optional<Range> range(const std::vector<LoopGuard> &guards) const {
     auto found = of_sizes_ ? std::nullopt : range_of(varying, bounds_);
-    if (!found)
+    if (!found || guards.empty() || found->low == found->high)
       return found;
-    Expr part = to_expr(varying);
-    auto is_quotient = [&](const Expr &value, std::int64_t divisor) {
-      return divisor > 0 && same(part, simplify(floordiv(value, Expr(divisor)), bounds_));
-    };
-    for (const LoopGuard &guard : guards) {
-      auto condition = varying_part(guard);
-      if (!condition)
-        continue;
-      const auto &[value, extent] = *condition;
-      if (std::int64_t divisor = divisor_of(value); is_quotient(value, divisor))
-        found->high = std::clamp(floor_div(extent - 1, divisor), found->low, found->high);
-      Expr negative = simplify(Expr(0) - value, bounds_); // at least 1 - extent
-      if (std::int64_t divisor = divisor_of(negative); is_quotient(negative, divisor) && runs().empty())
-        found->low = std::clamp(floor_div(1 - extent, divisor), found->low, found->high);
-    }
+    std::vector<Ceiling> ceilings;
+    for (const LoopGuard &guard : guards)
+      add_ceilings(guard, ceilings);
+    if (ceilings.empty())
+      return found;
+    if (auto high = highest_below(varying, ceilings, bounds_))
+      found->high = std::clamp(*high, found->low, found->high);
+    Linear negative = linearize(Expr(0) - to_expr(varying), bounds_);
+    if (auto high = runs().empty() ? highest_below(negative, ceilings, bounds_) : std::nullopt)
+      found->low = std::clamp(-*high, found->low, found->high);
     return found;
   }
   std::vector<Run> runs() const { return runs_of(varying, bounds_); }
@@ -150,14 +159,33 @@ private:
 
   /// The condition on the part of the guard that varies, for the least values of the fixed part. None if the
   /// fixed part has no known least value.
-  std::optional<LoopGuard> varying_part(const LoopGuard &guard) const {
-    Linear moves, stays;
-    for (const Term &term : linearize(guard.value, bounds_).terms)
+  std::optional<Ceiling> varying_part(const LoopGuard &guard) const {
+    Linear moves, stays, all = linearize(guard.value, bounds_);
+    stays.constant = all.constant;
+    for (const Term &term : all.terms)
       (uses_in(term.digit.base).varying ? moves : stays).terms.push_back(term);
     auto least = range_of(stays, bounds_);
-    if (!least || least->low < -farthest || least->low > farthest)
+    if (moves.terms.empty() || !least || least->low < -farthest || least->low > farthest)
       return std::nullopt;
-    return LoopGuard{to_expr(moves), guard.extent - least->low};
+    return Ceiling{std::move(moves), guard.extent - 1 - least->low};
+  }
+
+  /// Adds what a guard says of its sum, and of the number x if the sum is a multiple of x // d.
+  /// [rule.region.below_quotient] x <= d*(m//c) + d - 1 where d > 0, c > 0, c*(x//d) <= m
+  /// [rule.region.above_quotient] 0 - x <= d*(m//c) where d > 0, c > 0, 0 - c*(x//d) <= m
+  void add_ceilings(const LoopGuard &guard, std::vector<Ceiling> &ceilings) const {
+    auto ceiling = varying_part(guard);
+    if (!ceiling)
+      return;
+    if (ceiling->sum.terms.size() == 1) {
+      const auto &[factor, digit] = ceiling->sum.terms.front();
+      std::int64_t extent = 0, steps = floor_div(ceiling->most, factor < 0 ? -factor : factor);
+      if (digit.div > 1 && digit.mod == 0 && !__builtin_mul_overflow(digit.div, steps + (factor > 0), &extent))
+        if (auto base = varying_part(factor > 0 ? LoopGuard{digit.base, extent}
+                                                : LoopGuard{Expr(0) - digit.base, extent + 1}))
+          ceilings.push_back(std::move(*base));
+    }
+    ceilings.push_back(std::move(*ceiling));
   }
 
   void add(const Term &term) {
@@ -201,19 +229,6 @@ private:
     return true;
   }
 
-  /// The d for which the varying part may be `value // d`; 0 if there is none.
-  std::int64_t divisor_of(const Expr &value) const {
-    for (const Term &whole : linearize(value, bounds_).terms)
-      for (const Term &term : varying.terms) {
-        if (term.coefficient == 1 && term.digit.mod == 0 && same(term.digit.base, value))
-          return term.digit.div;
-        bool divides = whole.coefficient % term.coefficient == 0;
-        if (divides && term.digit.div == 1 && term.digit.mod == 0 && same(term.digit.base, whole.digit.base))
-          return whole.coefficient / term.coefficient;
-      }
-    return 0;
-  }
-
   FunctionRef<bool(const Var &)> varies_;
   Bounds bounds_;
   bool of_sizes_ = false; ///< the extent depends on sizes
@@ -232,7 +247,9 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
       continue;
     }
     index.fixed.constant += range->low;
-    region.push_back({to_expr(index.fixed), Expr(range->high - range->low + 1), index.runs()});
+    std::vector<Run> runs = index.runs();
+    cut_runs(runs, range->high - range->low);
+    region.push_back({to_expr(index.fixed), Expr(range->high - range->low + 1), std::move(runs)});
   }
   return region;
 }
@@ -268,6 +285,24 @@ std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const B
   return guards;
 }
 
+std::vector<LoopGuard> end_guards(const Block &block, const Expr &index, const Expr &extent, bool is_load,
+                                  const Bounds &bounds) {
+  std::vector<LoopGuard> guards;
+  auto add = [&](const Expr &value, const Expr &end) {
+    auto range = range_of(end, bounds);
+    if (!range || range->high > farthest)
+      return;
+    guards.push_back({value, range->high});
+    guards.push_back({Expr(0) - value, 1});
+  };
+  // The init of a sum executes also where the guard of a summed axis is false.
+  for (const IterVar &iter : block.iters)
+    if (iter.guarded && (is_load || !iter.is_summed()) && uses(index, iter.var))
+      add(iter.binding, iter.extent);
+  add(in_loops(index, block, bounds), extent);
+  return guards;
+}
+
 Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds) {
   Region result;
   for (std::size_t n = 0; n < a.size(); ++n) {
@@ -292,14 +327,21 @@ namespace {
 
 class Collector {
 public:
-  Collector(const Buffer &buffer, FunctionRef<bool(const Var &)> varies, const Bounds &bounds)
-      : buffer_(buffer), varies_(varies), bounds_(bounds) {}
+  Collector(const Buffer &buffer, FunctionRef<bool(const Var &)> varies, const Bounds &bounds,
+            const WholeTiles *tiles)
+      : buffer_(buffer), varies_(varies), bounds_(bounds), tiles_(tiles) {}
 
-  void add(const Block &block, const std::vector<Expr> &indices, const Expr &mask = {}) {
-    std::vector<Expr> in_loop_terms;
-    for (const Expr &index : indices)
-      in_loop_terms.push_back(in_loops(index, block, bounds_));
-    Region touched = box(in_loop_terms, buffer_->shape, varies_, bounds_, loop_guards(block, mask, bounds_));
+  void add(const Block &block, const std::vector<Expr> &indices, bool is_load, const Expr &mask = {}) {
+    Region touched;
+    std::vector<LoopGuard> always = loop_guards(block, mask, bounds_);
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      std::vector<LoopGuard> guards = always, ends;
+      if (tiles_ && !tiles_->contains(buffer_, d))
+        ends = end_guards(block, indices[d], buffer_->shape[d], is_load, bounds_);
+      guards.insert(guards.end(), ends.begin(), ends.end());
+      Region one = box({in_loops(indices[d], block, bounds_)}, {buffer_->shape[d]}, varies_, bounds_, guards);
+      touched.push_back(std::move(one.front()));
+    }
     region = region ? hull(*region, touched, buffer_->shape, bounds_) : touched;
   }
 
@@ -309,26 +351,28 @@ private:
   const Buffer &buffer_;
   FunctionRef<bool(const Var &)> varies_;
   const Bounds &bounds_;
+  const WholeTiles *tiles_;
 };
 
 } // namespace
 
 std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer, FunctionRef<bool(const Var &)> varies,
-                                  const Bounds &bounds) {
-  Collector collector(buffer, varies, bounds);
+                                  const Bounds &bounds, const WholeTiles *tiles) {
+  Collector collector(buffer, varies, bounds, tiles);
   for (const Block *block : blocks_of(stmt))
     for (const Load *access : loads_of(*block))
       if (access->buffer == buffer)
-        collector.add(*block, access->indices, access->mask);
+        collector.add(*block, access->indices, true, access->mask);
   return collector.region;
 }
 
 std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
-                                     FunctionRef<bool(const Var &)> varies, const Bounds &bounds) {
-  Collector collector(buffer, varies, bounds);
+                                     FunctionRef<bool(const Var &)> varies, const Bounds &bounds,
+                                     const WholeTiles *tiles) {
+  Collector collector(buffer, varies, bounds, tiles);
   for (const Block *block : blocks_of(stmt))
     if (block->body.buffer == buffer)
-      collector.add(*block, block->body.indices);
+      collector.add(*block, block->body.indices, false);
   return collector.region;
 }
 

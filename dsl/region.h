@@ -4,6 +4,7 @@
 
 #include "dsl/program.h"
 #include "dsl/simplify.h"
+#include "dsl/whole_tiles.h"
 
 #include <optional>
 #include <vector>
@@ -47,6 +48,11 @@ struct LoopGuard {
 /// The conditions of a load with this mask, or of a store if the mask is null. Guards of axes that index the
 /// buffer of the block are not among them, because the buffer may be padded.
 std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const Bounds &bounds);
+/// The conditions that end one dimension of an access, if the buffer is not padded there: the guards of the
+/// axes in `index`, an index of the access in terms of the axes, and the extent of the dimension. If another
+/// axis is guarded, its guard is not among them, because lowering may remove it (dsl/fill_tails.h).
+std::vector<LoopGuard> end_guards(const Block &block, const Expr &index, const Expr &extent, bool is_load,
+                                  const Bounds &bounds);
 
 /// The box that contains all values of `indices` (expressions of loop variables), while the variables for which
 /// `varies` is true take all values of their ranges for which `guards` hold. If no bounds are known for a
@@ -59,12 +65,15 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
 /// has the full extent in this dimension.
 Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds);
 
-/// One box that contains all reads of `buffer` by blocks below `stmt`. Returns none if there is no read.
+/// One box that contains all reads of `buffer` by blocks below `stmt`. Returns none if there is no read. Every
+/// dimension that `tiles` does not contain ends where the accesses end; without `tiles`, the box has the whole
+/// tiles of the loops.
 std::optional<Region> region_read(const Stmt &stmt, const Buffer &buffer, FunctionRef<bool(const Var &)> varies,
-                                  const Bounds &bounds);
+                                  const Bounds &bounds, const WholeTiles *tiles = nullptr);
 /// The same for writes.
 std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
-                                     FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
+                                     FunctionRef<bool(const Var &)> varies, const Bounds &bounds,
+                                     const WholeTiles *tiles = nullptr);
 
 /// A digit of a loop variable in a binding: scale * (var // div % extent). `div` and `extent` are constants or
 /// expressions of sizes.

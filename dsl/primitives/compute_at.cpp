@@ -35,7 +35,7 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
 
 /// The inputs of the producer must be complete at its new place. So the producer may share a loop with a writer
 /// of an input only if the loop is in `fixed`: it also encloses the new place, and its iterations are not
-/// threads or blocks that share the buffer.
+/// threads that share the buffer.
 void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::set<Var> &fixed) {
   for (const For *outer : loops_of(path_to(edit.body(), producer.id))) {
     if (fixed.count(outer->var))
@@ -63,7 +63,8 @@ bool lies_in(const Span &inner, const Span &outer, const Expr &shape, const Boun
 
 /// If a temporary is produced piece by piece, the new nest may read only the piece that exists. The loops of
 /// the readers may run past the elements that they read, where a split left a tail on another axis.
-void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &loop, const Stmt &nest) {
+void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &loop, const Stmt &nest,
+                  const WholeTiles &tiles) {
   Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
   for (const Load *access : loads_of(producer))
     for (const Block *writer : writers_of(edit.body(), access->buffer)) {
@@ -73,7 +74,7 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
       auto varies = [&](const Var &var) { return std::ranges::find(common, var) == common.end(); };
       const Buffer &buffer = access->buffer;
       Region made = *region_written(path_to(edit.body(), writer->id).back(), buffer, varies, bounds);
-      Region read = *region_read(nest, buffer, varies, bounds);
+      Region read = *region_read(nest, buffer, varies, bounds, &tiles);
       for (std::size_t d = 0; d < read.size(); ++d)
         if (!lies_in(read[d], made[d], buffer->shape[d], bounds))
           edit.refuse("compute_at.pieces",
@@ -152,17 +153,17 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
     bool of_warp = buffer->scope == Scope::warp && outer->axis() == Axis::warp;
     bool shared_by_threads =
         buffer->scope != Scope::local && outer->axis() && is_thread(*outer->axis()) && !of_warp;
-    bool shared_by_blocks = buffer->scope == Scope::global && outer->axis();
-    if (!shared_by_threads && !shared_by_blocks)
+    if (!shared_by_threads)
       fixed.insert(outer->var);
   }
   check_inputs(edit, producer, fixed);
+  WholeTiles tiles(edit.body());
   auto region = region_read(
-      loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds);
+      loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds, &tiles);
   for (std::size_t d = 0; d < region->size(); ++d)
     (*region)[d] = cut((*region)[d], buffer->shape[d], bounds);
   Stmt nest = nest_over(edit, producer, in_axis_order(edit, producer, *region), bounds);
-  check_pieces(edit, producer, loop, nest);
+  check_pieces(edit, producer, loop, nest, tiles);
   Stmt body = remove_block(edit.body(), producer.id);
   body =
       insert_into(body, loop.var, nest, [&](const Stmt &child) { return !readers_of(child, buffer).empty(); });

@@ -11,9 +11,10 @@ namespace nestsmith::primitives {
 ///                                                 R: … T[…] …
 ///
 /// New loops with constant extents replace the loops of P. They cover the box of T that the readers below k
-/// access. If the box extends past the shape of T, a guard excludes the elements outside of the shape. For a
-/// temporary in shared memory, the box covers the accesses of all threads of a block. For a temporary in global
-/// memory, it covers the accesses of all blocks and threads.
+/// access. The guards and masks of the readers and the end of T end the box. Only tiles of contractions, of
+/// vectorized loops and of fragments are whole (dsl/whole_tiles.h). If the box can extend past the shape of T,
+/// a guard excludes the elements outside of the shape. For a temporary in shared or global memory, the box
+/// covers the accesses of all threads of a block.
 ///
 /// Requires [compute_at.temporary]: P writes a temporary.
 /// Requires [compute_at.whole]: P is the only block that writes the temporary. In particular, the reduction of

@@ -110,7 +110,7 @@ void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &
 
 /// The instances of the consumer for one iteration of the loop. Every link must give the same.
 Instances common_instances(const Schedule::Edit &edit, const Block &consumer, const For &loop,
-                           const std::vector<Buffer> &links, const Bounds &bounds) {
+                           const std::vector<Buffer> &links, const Bounds &bounds, const WholeTiles *tiles) {
   std::set<Var> fixed;
   for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
     fixed.insert(outer->var);
@@ -120,7 +120,7 @@ Instances common_instances(const Schedule::Edit &edit, const Block &consumer, co
   std::optional<Instances> instances;
   for (const Buffer &link : links) {
     auto made = region_written(
-        loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds);
+        loop.body, link, [&](const Var &var) { return !fixed.count(var); }, bounds, tiles);
     auto own = readers_of_box(consumer, link, made.value(), bounds);
     if (!own)
       edit.refuse(
@@ -142,12 +142,56 @@ Instances common_instances(const Schedule::Edit &edit, const Block &consumer, co
   return *instances;
 }
 
+/// Ends the box where the axes of the consumer end, except for an axis that follows a whole tile of a link.
+void end_at_axes(Region &box, const Block &consumer, const std::vector<Buffer> &links, const WholeTiles &tiles,
+                 const Bounds &bounds) {
+  auto follows_tile = [&](const IterVar &iter) {
+    for (const Load *access : loads_of(consumer))
+      for (std::size_t d = 0; d < access->indices.size(); ++d)
+        if (std::ranges::find(links, access->buffer) != links.end() && uses(access->indices[d], iter.var) &&
+            tiles.contains(access->buffer, d))
+          return true;
+    return false;
+  };
+  auto span = box.begin();
+  for (const IterVar &iter : consumer.iters) {
+    if (iter.is_summed())
+      continue;
+    auto begin = range_of(span->min, bounds);
+    auto length = as_int(span->extent), end = as_int(iter.extent);
+    if (begin && begin->low >= 0 && length && end && begin->low < *end && *end - begin->low < *length &&
+        span->runs.empty() && !follows_tile(iter))
+      span->extent = Expr(*end - begin->low);
+    ++span;
+  }
+}
+
 /// The consumer with an axis for each of `zeros`: its guard excludes the iterations in which the value is not
 /// 0.
 Block with_guards(Block consumer, const std::vector<Expr> &zeros) {
   for (const Expr &zero : zeros)
     consumer.iters.push_back({make_var(consumer.id->name + "_part"), Expr(1), IterKind::spatial, zero});
   return consumer;
+}
+
+/// Refuses unless the new nest executes each instance once.
+void check_partition(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Stmt &nest,
+                     const std::vector<Buffer> &links) {
+  Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
+  std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
+  for (const For *x : loops_of(path_to(nest, consumer.id)))
+    around.push_back(x);
+  const Block &moved = *find_block(nest, consumer.id);
+  std::vector<Expr> bindings;
+  for (const IterVar &iter : moved.iters)
+    bindings.push_back(iter.binding);
+  if (!bijective(bindings, around, bounds))
+    edit.refuse("reverse_compute_at.partition",
+                fmt::format("the iterations of {} and of the loops around it do not produce disjoint boxes of "
+                            "{}, so block {} would run more than once for some elements; choose a loop whose "
+                            "iterations each complete a separate tile",
+                            loop.var->name, names(links), consumer.id->name),
+                {loop.var->name, consumer.id->name});
 }
 
 /// The loops of the links may produce only a part of them, if no block reads the rest: a mask excludes it. The
@@ -165,6 +209,31 @@ void check_covered(const Schedule::Edit &edit, const Block &moved, const For &lo
   }
 }
 
+/// The nest of the consumer for one iteration of the loop.
+Stmt nest_at(Schedule::Edit &edit, const Block &consumer, const For &loop, const std::vector<Buffer> &links,
+             const Bounds &bounds) {
+  WholeTiles tiles(edit.body());
+  auto nest_of = [&](Schedule::Edit &trial, bool whole) {
+    auto [box, zeros] = common_instances(trial, consumer, loop, links, bounds, whole ? nullptr : &tiles);
+    if (!whole)
+      end_at_axes(box, consumer, links, tiles, bounds);
+    Stmt nest = nest_over(trial, with_guards(consumer, zeros), box, bounds);
+    check_partition(trial, consumer, loop, nest, links);
+    check_covered(trial, *find_block(nest, consumer.id), loop, links,
+                  loop_bounds(make_seq({trial.body(), nest})));
+    return nest;
+  };
+  // A box that ends where the links end may be no multiple of a stride, where the whole tile is.
+  bool whole = false;
+  try {
+    Schedule::Edit trial = edit;
+    nest_of(trial, false);
+  } catch (const ScheduleError &) {
+    whole = true;
+  }
+  return nest_of(edit, whole);
+}
+
 } // namespace
 
 void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
@@ -180,23 +249,7 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   Bounds bounds = loop_bounds(edit.body());
   for (const Buffer &link : links)
     check_guards(edit, loop, link, bounds);
-  auto [box, zeros] = common_instances(edit, consumer, loop, links, bounds);
-  Stmt nest = nest_over(edit, with_guards(consumer, zeros), box, bounds);
-
-  std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
-  std::vector<Expr> bindings;
-  for (const For *x : loops_of(path_to(nest, consumer.id)))
-    around.push_back(x);
-  for (const IterVar &iter : find_block(nest, consumer.id)->iters)
-    bindings.push_back(iter.binding);
-  if (!bijective(bindings, around, loop_bounds(make_seq({edit.body(), nest}))))
-    edit.refuse("reverse_compute_at.partition",
-                fmt::format("the iterations of {} and of the loops around it do not produce disjoint boxes of "
-                            "{}, so block {} would run more than once for some elements; choose a loop whose "
-                            "iterations each complete a separate tile",
-                            loop.var->name, names(links), consumer.id->name),
-                {loop.var->name, consumer.id->name});
-  check_covered(edit, *find_block(nest, consumer.id), loop, links, loop_bounds(make_seq({edit.body(), nest})));
+  Stmt nest = nest_at(edit, consumer, loop, links, bounds);
   Stmt body =
       insert_into(remove_block(edit.body(), consumer.id), loop.var, nest, [](const Stmt &) { return false; });
   require_kept_order(edit, "reverse_compute_at.order", consumer.id, body, consumer.id, loop.var->name);

@@ -212,7 +212,7 @@ TEST(ReverseComputeAt, SlicesOfTiles) {
   EXPECT_EQ(accepted["strided"], (Tiles{1, 3, 6, 12, 24}));
   EXPECT_EQ(accepted["strided with an offset"], (Tiles{3, 6, 12, 24}));
   EXPECT_EQ(accepted["part of the rows"], (Tiles{1, 2, 3, 6, 12, 24}));
-  EXPECT_EQ(accepted["part of flattened"], (Tiles{1, 2, 3, 6}));
+  EXPECT_EQ(accepted["part of flattened"], (Tiles{1, 2, 3, 6, 12, 24})); // a tile ends with the row
   EXPECT_EQ(accepted["narrow rows"], (Tiles{}));
 }
 
@@ -237,7 +237,7 @@ TEST(ReverseComputeAt, SlicesOfASingleIteration) {
                    return Indices{v[0] * stride + first * stride};
                  }};
           for (std::int64_t tile : {1, 2})
-            EXPECT_EQ(moves_to_tile(x, 0, tile), stride % tile == 0)
+            EXPECT_EQ(moves_to_tile(x, 0, tile), stride % tile == 0 || as_int(x.source[0]) == 1)
                 << stride << " " << elements << " " << rest;
         }
   for (std::int64_t row = 0; row < 5; ++row)

@@ -1,0 +1,52 @@
+/// Boxes that end with the accesses, on the simulator.
+
+#include "dsl/math.h"
+#include "dsl/tensor.h"
+#include "tests/runtime/check/right.h"
+
+namespace nestsmith {
+namespace {
+
+using test::expect_right;
+
+TEST(Boxes, OfSmallArraysBelowManyThreads) {
+  for (std::int64_t n : {1, 2, 8, 129}) {
+    Workload w("small");
+    Tensor x = w.placeholder("X", {2 * n});
+    Tensor t = w.compute("T", {2 * n}, {"j"}, [&](Expr j) { return x(j) * 2.0F; });
+    Tensor u = w.compute("U", {n}, {"j"}, [&](Expr j) { return maximum(t(j), t(j + Expr(n))); });
+    Schedule s(w.output({u}));
+    auto [block, thread] = s.split(s.loops(s.block("U"))[0], {infer, 256});
+    s.bind(block, Axis::block_x);
+    s.bind(thread, Axis::thread_x);
+    s.compute_at(s.block("T"), block);
+    s.set_scope(s.block("T"), Scope::shared);
+    s.bind(s.split(s.loops(s.block("T")).back(), {infer, 256})[1], Axis::thread_x);
+    expect_right(s);
+    EXPECT_EQ(lower(s).shared_bytes(), 4 * 2 * n);
+  }
+}
+
+TEST(Boxes, OfAHaloThatWasMovedBeforeItsScopeWasSet) {
+  const std::int64_t n = 1024;
+  Workload w("halo");
+  Tensor x = w.placeholder("X", {n});
+  Tensor cache = w.compute("cache", {n}, {"h"}, [&](Expr h) { return x(h) * 2.0F; });
+  Reduce k = reduce_axis("k", 3);
+  Tensor y = w.compute("Y", {n}, {"h"}, [&](Expr h) {
+    Expr i = h + k - 1;
+    return sum(cache.where(Expr(0) <= i && i < n, i), k);
+  });
+  Schedule s(w.output({y}));
+  auto [block, thread] = s.split(s.loops(s.block("Y"))[0], {infer, 256});
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  s.compute_at(s.block("cache"), block);
+  s.set_scope(s.block("cache"), Scope::shared);
+  s.bind(s.split(s.loops(s.block("cache")).back(), {infer, 256})[1], Axis::thread_x);
+  expect_right(s);
+  EXPECT_EQ(lower(s).shared_bytes(), 4 * 258);
+}
+
+} // namespace
+} // namespace nestsmith
