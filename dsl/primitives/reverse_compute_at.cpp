@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace nestsmith::primitives {
@@ -174,6 +175,16 @@ Block with_guards(Block consumer, const std::vector<Expr> &zeros) {
   return consumer;
 }
 
+/// The number of the step in which the sum has the value of its axis, in terms of loops. A sum with a first
+/// value advances in equal steps.
+Expr step_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
+  Linear position = linearize(in_loops(Expr(axis.var) - axis.first, block, bounds), bounds);
+  std::int64_t size = position.constant;
+  for (const Term &term : position.terms)
+    size = std::gcd(size, term.coefficient);
+  return simplify(floordiv(to_expr(position), Expr(std::max<std::int64_t>(1, size))), bounds);
+}
+
 /// Refuses unless the new nest executes each instance once.
 void check_partition(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Stmt &nest,
                      const std::vector<Buffer> &links) {
@@ -184,7 +195,7 @@ void check_partition(const Schedule::Edit &edit, const Block &consumer, const Fo
   const Block &moved = *find_block(nest, consumer.id);
   std::vector<Expr> bindings;
   for (const IterVar &iter : moved.iters)
-    bindings.push_back(iter.binding);
+    bindings.push_back(iter.first.exists() ? step_of(moved, iter, bounds) : iter.binding);
   if (!bijective(bindings, around, bounds))
     edit.refuse("reverse_compute_at.partition",
                 fmt::format("the iterations of {} and of the loops around it do not produce disjoint boxes of "

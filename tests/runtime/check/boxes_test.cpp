@@ -1,4 +1,4 @@
-/// Boxes that end with the accesses, on the simulator.
+/// Boxes that end with the accesses, and sums of partial sums, on the simulator.
 
 #include "dsl/math.h"
 #include "dsl/tensor.h"
@@ -46,6 +46,28 @@ TEST(Boxes, OfAHaloThatWasMovedBeforeItsScopeWasSet) {
   s.bind(s.split(s.loops(s.block("cache")).back(), {infer, 256})[1], Axis::thread_x);
   expect_right(s);
   EXPECT_EQ(lower(s).shared_bytes(), 4 * 258);
+}
+
+TEST(Boxes, OfSumsOfPartialSums) {
+  for (std::int64_t n : {40, 256, 1000}) {
+    Workload w("rowsum");
+    Tensor x = w.placeholder("X", {3, n});
+    Reduce k = reduce_axis("k", n);
+    Tensor y = w.compute("y", {3}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+    Schedule s(w.output({y}));
+    BlockRef first = s.rfactor(s.split(s.loops(s.block("y"))[1], {infer, 64})[1]);
+    auto loops = s.loops(first);
+    s.reorder({loops[0], loops[2], loops[1]});
+    BlockRef second = s.rfactor(s.split(s.loops(s.block("y")).back(), {infer, 8})[1]);
+    Loop row = s.loops(first)[0];
+    s.bind(row, Axis::block_x);
+    s.bind(s.loops(first)[1], Axis::thread_x);
+    s.set_scope(first, Scope::shared);
+    s.reverse_compute_at(second, row);
+    s.bind(s.split(s.loops(second)[1], {infer, 64})[1], Axis::thread_x);
+    expect_right(s);
+    EXPECT_EQ(lower(s).shared_bytes(), 4 * 64);
+  }
 }
 
 } // namespace
