@@ -163,24 +163,24 @@ private:
   void find_box() {
     auto varies = [&](const Var &var) { return !fixed_.count(var); };
     const auto &shape = result_.buffer->shape;
-    Region ended;
+    result_.cut.assign(shape.size(), false);
+    bool first = true;
     for (PlacedAccess &access : accesses_) {
       access.touched = box(access.indices, shape, varies, bounds_, access.guards);
-      Region end = access.touched;
-      for (std::size_t d = 0; d < end.size(); ++d)
-        if (!access.ends[d].empty()) {
-          std::vector<LoopGuard> guards = access.guards;
-          guards.insert(guards.end(), access.ends[d].begin(), access.ends[d].end());
-          end[d] = box({access.indices[d]}, {shape[d]}, varies, bounds_, guards).front();
-        }
-      bool first = ended.empty();
+      Region ended = access.touched;
+      for (std::size_t d = 0; d < ended.size(); ++d) {
+        if (access.ends[d].empty())
+          continue;
+        std::vector<LoopGuard> guards = access.guards;
+        guards.insert(guards.end(), access.ends[d].begin(), access.ends[d].end());
+        ended[d] = box({access.indices[d]}, {shape[d]}, varies, bounds_, guards).front();
+        if (!same(ended[d].min, access.touched[d].min) || !same(ended[d].extent, access.touched[d].extent))
+          result_.cut[d] = true;
+      }
       tile_ = first ? access.touched : hull(tile_, access.touched, shape, bounds_);
-      ended = first ? end : hull(ended, end, shape, bounds_);
+      result_.region = first ? ended : hull(result_.region, ended, shape, bounds_);
+      first = false;
     }
-    result_.region = ended;
-    for (std::size_t d = 0; d < ended.size(); ++d)
-      result_.cut.push_back(!same(ended[d].min, tile_[d].min) || !same(ended[d].extent, tile_[d].extent) ||
-                            ended[d].runs != tile_[d].runs);
   }
 
   /// Whether the access touches every element of the tile of all accesses. False if the access is guarded and

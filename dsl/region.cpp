@@ -118,8 +118,16 @@ public:
       : varies_(varies), bounds_(bounds) {
     Linear linear = linearize(index, bounds);
     fixed.constant = linear.constant;
-    for (const Term &term : linear.terms)
-      add(term);
+    for (const Term &term : linear.terms) {
+      if (!mixes(term.digit.base)) {
+        add(term);
+        continue;
+      }
+      Linear known = linearize(without_single(to_expr(Linear{{term}, 0})), bounds);
+      fixed.constant += known.constant;
+      for (const Term &part : known.terms)
+        add(part);
+    }
   }
 
   /// The values of the varying part while the guards hold; none if they are unknown or depend on sizes. Runs
@@ -157,10 +165,24 @@ private:
     return found;
   }
 
+  bool mixes(const Expr &e) const {
+    Uses found = uses_in(e);
+    return found.varying && found.fixed;
+  }
+  /// The expression with the value of each variable that has only one.
+  Expr without_single(const Expr &e) const {
+    return simplify(substitute(e,
+                               [&](const Var &var) {
+                                 auto range = bounds_.find(var);
+                                 return range && range->low == range->high ? Expr(range->low) : Expr();
+                               }),
+                    bounds_);
+  }
+
   /// The condition on the part of the guard that varies, for the least values of the fixed part. None if the
   /// fixed part has no known least value.
   std::optional<Ceiling> varying_part(const LoopGuard &guard) const {
-    Linear moves, stays, all = linearize(guard.value, bounds_);
+    Linear moves, stays, all = linearize(without_single(guard.value), bounds_);
     stays.constant = all.constant;
     for (const Term &term : all.terms)
       (uses_in(term.digit.base).varying ? moves : stays).terms.push_back(term);

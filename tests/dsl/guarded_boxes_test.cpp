@@ -102,7 +102,7 @@ TEST(GuardedBoxes, EndAtAGuardOfFusedLoops) {
   Workload w("fused");
   Tensor x = w.placeholder("X", {2, 4}, DType::u32);
   Tensor t = w.compute("T", {2, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) * 3; });
-  Tensor y = w.compute("Y", {2, 4}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) + t(i, 3 - j); });
+  Tensor y = w.compute("Y", {2, 4}, {"i", "j"}, [&](Expr i, Expr j) { return t(1 - i, j) + t(i, 3 - j); });
   Schedule s(w.output({y}));
   auto loops = s.loops(s.block("Y"));
   Loop outer = s.split(s.fuse(loops[0], loops[1]), {infer, 256})[0];
@@ -111,6 +111,8 @@ TEST(GuardedBoxes, EndAtAGuardOfFusedLoops) {
   auto box = s.loops(s.block("T"));
   EXPECT_EQ(s.extent(box[box.size() - 2]), 2);
   EXPECT_EQ(s.extent(box[box.size() - 1]), 4);
+  s.set_scope(s.block("T"), Scope::shared);
+  EXPECT_EQ(allocated(s, "T"), 8);
 }
 
 TEST(GuardedBoxes, DoNotDependOnTheOrderOfBindAndSetScope) {
@@ -138,16 +140,20 @@ TEST(GuardedBoxes, DoNotDependOnTheOrderOfBindAndSetScope) {
   }
 }
 
+/// Reads from both ends, in either order, have boxes at an unknown distance from each other.
 TEST(GuardedBoxes, AllocateWhatIsNeededForThreadsPastTheEnd) {
-  for (const char *kind : {"compute", "cache"})
+  for (const char *kind : {"compute", "cache", "turned cache"})
     for (std::int64_t n : {1, 2, 7, 255, 256}) {
       Workload w("small");
       Tensor x = w.placeholder("X", {n}, DType::u32);
       Tensor t = w.compute("T", {n}, {"i"}, [&](Expr i) { return x(i) * 3; });
-      Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) { return t(Expr(n - 1) - i) + x(i); });
+      Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) {
+        Expr turned = t(Expr(n - 1) - i);
+        return std::string_view(kind) == "turned cache" ? x(i) + turned : turned + x(i);
+      });
       Schedule s(w.output({y}));
       auto [block, thread] = s.split(s.loops(s.block("Y"))[0], {infer, 256});
-      bool cached = std::string_view(kind) == "cache";
+      bool cached = std::string_view(kind) != "compute";
       BlockRef moved = cached ? s.cache_read(s.block("Y"), "X", Scope::shared) : s.block("T");
       if (cached)
         s.compute_inline(s.block("T"));
