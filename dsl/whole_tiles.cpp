@@ -44,7 +44,8 @@ WholeTiles::WholeTiles(const Stmt &root) {
       if (const Var *axis = indices[d].as<Var>(); axis && buffer->role == Role::temporary && is_whole(*axis))
         dimensions_.insert({buffer, d});
   };
-  std::vector<const For *> lanes; // the loops over lanes around the current block
+  std::vector<const Block *> sums; // whose results are in registers
+  std::vector<const For *> lanes;  // the loops over lanes around the current block
   auto visit_block = [&](const Block &block) {
     bool contraction = is_contraction(block);
     auto is_whole = [&](const Var &axis) {
@@ -56,6 +57,8 @@ WholeTiles::WholeTiles(const Stmt &root) {
     add(block.body.buffer, block.body.indices, is_whole);
     for (const Load *access : loads_of(block))
       add(access->buffer, access->indices, is_whole);
+    if (block.body.buffer->scope == Scope::local && std::ranges::any_of(block.iters, &IterVar::is_summed))
+      sums.push_back(&block);
     if (const Load *from = copied(block))
       for (std::size_t d = 0; d < from->indices.size(); ++d)
         for (std::size_t e = 0; e < block.body.indices.size(); ++e)
@@ -90,6 +93,9 @@ WholeTiles::WholeTiles(const Stmt &root) {
         grown = true;
       }
   }
+  // Any sum in registers is worth a whole tile, but its copies in memory are not.
+  for (const Block *sum : sums)
+    add(sum->body.buffer, sum->body.indices, [](const Var &) { return true; });
 }
 
 } // namespace nestsmith

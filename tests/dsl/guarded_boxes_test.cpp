@@ -189,6 +189,24 @@ TEST(GuardedBoxes, KeepTheTilesOfContractions) {
   EXPECT_EQ(extent_of(s, out.id->name.c_str()), 16);
 }
 
+/// The result of any other sum keeps whole tiles in registers, where they remove the guards of the sum, and in
+/// no other memory.
+TEST(GuardedBoxes, KeepTheTilesOfSumsInRegistersOnly) {
+  for (Scope scope : {Scope::local, Scope::shared}) {
+    Workload w("rows");
+    Tensor x = w.placeholder("X", {3, 8}, DType::u32);
+    Reduce k = reduce_axis("k", 8);
+    Tensor t = w.compute("T", {3}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+    Tensor y = w.compute("Y", {3}, {"i"}, [&](Expr i) { return t(i) + 1; });
+    Schedule s(w.output({y}));
+    s.set_scope(s.block("T"), scope);
+    Loop outer = s.split(s.loops(s.block("T"))[0], {infer, 4})[0];
+    s.reverse_compute_at(s.block("Y"), outer);
+    EXPECT_TRUE(same_meaning(s));
+    EXPECT_EQ(allocated(s, "T"), scope == Scope::local ? 4 : 3);
+  }
+}
+
 TEST(GuardedBoxes, EndTheReaderThatMovesToAProducer) {
   for (std::int64_t n : {1, 2, 5, 31, 32, 33}) {
     Schedule s = elementwise(n, n, [](const Tensor &t, Expr i) { return t(i); });
