@@ -193,8 +193,10 @@ private:
   }
 
   /// Adds what a guard says of its sum, and of the number x if the sum is a multiple of x // d.
-  /// [rule.region.below_quotient] x <= d*(m//c) + d - 1 where d > 0, c > 0, c*(x//d) <= m
-  /// [rule.region.above_quotient] 0 - x <= d*(m//c) where d > 0, c > 0, 0 - c*(x//d) <= m
+  /// [rule.region.below_multiple] x <= m//c where c > 0, c*x <= m
+  /// [rule.region.above_multiple] 0 - x <= m//c where c > 0, 0 - c*x <= m
+  /// [rule.region.below_quotient] x <= d*q + d - 1 where d > 0, x//d <= q
+  /// [rule.region.above_quotient] 0 - x <= d*q where d > 0, 0 - x//d <= q
   void add_ceilings(const LoopGuard &guard, std::vector<Ceiling> &ceilings) const {
     auto ceiling = varying_part(guard);
     if (!ceiling)
