@@ -1,5 +1,6 @@
 #include "dsl/error.h"
 #include "lowering/unit.h"
+#include "lowering/value_ranges.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +59,13 @@ Stmt with_branches_split(const Stmt &stmt) {
 
 } // namespace
 
-void split_branches(Unit &unit) { unit.kernel.body = with_branches_split(unit.kernel.body); }
+void split_branches(Unit &unit) {
+  Stmt split = with_branches_split(unit.kernel.body);
+  if (split == unit.kernel.body)
+    return;
+  unit.kernel.body = std::move(split);
+  // The range of branch(false, x, 7) is that of 7, but less is known of x alone.
+  unit.kernel.body = with_defined_results(unit.kernel);
+}
 
 } // namespace nestsmith::kernel

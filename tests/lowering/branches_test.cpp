@@ -1,5 +1,6 @@
 /// A `branch` in a computation is an if/else in the kernel.
 
+#include "dsl/spelling.h"
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 
@@ -58,6 +59,22 @@ TEST(Branches, NestInSidesAndInConditions) {
   });
   EXPECT_EQ(branches, 5) << "one for the limit, then on each side two\n" << kernel::print(kernel);
   EXPECT_EQ(kernel::print(kernel).find("branch("), std::string::npos);
+}
+
+/// The sum branch(false, x, 7) + 1 is 8, but x + 1 may wrap around. The verifier checks it.
+TEST(Branches, AreDefinedOnTheSideThatIsNeverTaken) {
+  for (BinaryOp op : {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::floordiv, BinaryOp::floormod})
+    for (DType dtype : {DType::i32, DType::i64})
+      for (bool first : {false, true}) {
+        Workload w("w");
+        Tensor x = w.placeholder("x", {8}, dtype);
+        Tensor y = w.compute("y", {8}, {"i"}, [&](Expr i) -> Definition {
+          Expr seven = branch(i < i, x(i), constant(dtype, 7)), three = constant(dtype, 3);
+          return first ? binary(op, seven, three) : binary(op, three, seven);
+        });
+        Schedule s(w.output({y}));
+        EXPECT_EQ(lower(s).kernels.size(), 1U) << spelling(op) << " " << name(dtype) << " " << first;
+      }
 }
 
 } // namespace
