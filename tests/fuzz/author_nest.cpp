@@ -269,7 +269,7 @@ void Author::fetch(const std::string &reader, const std::string &operand, const 
     go(any_storage(s_, tile, random_));
   if (chance(byte_size(block(tile).body.buffer->dtype) >= 4 ? 30 : 8) && go("async_copy", {BlockName{tile}}))
     return;
-  if (chance(15) && go("cache_read", {BlockName{tile}, Word{operand}, Word{"local"}}))
+  if (chance(30) && go("cache_read", {BlockName{tile}, Word{operand}, Word{"local"}}))
     bring(results().front(), place({&roles.k_outer}), true);
 }
 

@@ -5,12 +5,46 @@
 #include "tests/fuzz/author_steps.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith::fuzz {
 
 namespace {
 
 Word map(const std::string &text) { return {to_string(IndexMap(text))}; }
+
+/// The number of values of a digit such as k%16//8; 0 for one without a limit, such as i//16.
+std::int64_t values_of(const std::string &digit) {
+  std::size_t mod = digit.find('%'), div = digit.find("//");
+  if (mod == std::string::npos)
+    return 0;
+  std::int64_t values = std::stoll(digit.substr(mod + 1));
+  return div == std::string::npos ? values : values / std::stoll(digit.substr(div + 2));
+}
+
+/// The same layout with other distances between its tiles: the dimensions of the last tiles and those of the
+/// elements in a tile become one, with any stride for the tiles.
+std::string with_other_strides(const std::string &layout, Random &random) {
+  Names parts;
+  std::size_t from = layout.find("-> ") + 3;
+  for (std::size_t end = 0; end != std::string::npos; from = end + 2) {
+    end = layout.find(", ", from);
+    parts.push_back(layout.substr(from, end - from));
+  }
+  std::string joined;
+  std::int64_t stride = 1;
+  for (bool tiles = false; parts.size() > 1 && !tiles; parts.pop_back()) {
+    std::int64_t values = values_of(parts.back());
+    tiles = values == 0;
+    if (tiles)
+      stride += random.pick({0, 1, 1, 2, 3, 4, 8, -1});
+    joined = fmt::format("{}*{}{}", parts.back(), stride, joined.empty() ? "" : " + " + joined);
+    stride *= values;
+  }
+  parts.push_back(joined);
+  return layout.substr(0, layout.find("-> ") + 3) + fmt::format("{}", fmt::join(parts, ", "));
+}
 
 } // namespace
 
@@ -192,6 +226,8 @@ std::string Author::operand_of_warps(const std::string &name, const std::string 
     std::string text = a ? tile.unit.a_layout() : tile.unit.b_layout(along_k);
     if (a && !along_k)
       text.replace(0, 4, "k, i");
+    if (chance(12))
+      text = with_other_strides(text, random_);
     go("transform_layout", {BlockName{fragment}, map(tile.batch + text)});
     go("compute_at", {BlockName{fragment}, LoopName{tile.k_step}});
     load_fragment(fragment, a, along_k, !copy.empty(), tile);
@@ -277,8 +313,10 @@ void Author::share_among_warps(const std::string &copy, bool a, bool along_k, co
 /// A warp sums a row. In each step, a lane adds one element, or all lanes together do by `warp_sum`.
 void Author::sums_of_warps(const std::string &name, const Names &around) {
   std::string out = sums_in_fragment(name);
-  Names rows = split(around[0], {infer, random_.pick({1, 2, 3, 4})}),
-        steps = split(around[1], {infer, chance(95) ? 32 : 16});
+  std::vector<std::int64_t> factors = {infer, random_.pick({1, 2, 3, 4})};
+  if (chance(40)) // rows of one warp
+    factors.push_back(random_.pick({2, 8, 32}));
+  Names rows = split(around[0], factors), steps = split(around[1], {infer, chance(95) ? 32 : 16});
   if (out.empty() || rows.empty() || steps.empty())
     return;
   go("reverse_compute_at", {BlockName{out}, LoopName{rows[1]}});
@@ -304,8 +342,11 @@ void Author::sums_of_warps(const std::string &name, const Names &around) {
   if (Names own = loops_inside(out, rows[1]); !own.empty())
     if (Names parts = split(own.back(), {infer, 32}); !parts.empty())
       go("bind", {LoopName{parts[1]}, Word{"lane"}});
-  if (chance(15))
-    go("decompose_reduction", {BlockName{name}, LoopName{steps[0]}});
+  if (chance(35) &&
+      go("decompose_reduction", {BlockName{name}, LoopName{rows.size() > 2 ? rows[2] : steps[0]}}))
+    if (Names own = loops_inside(results().front(), rows[1]); !own.empty() && chance(25)) // in one lane only
+      if (Names parts = split(own.back(), {infer, 32}); !parts.empty())
+        go("bind", {LoopName{parts[1]}, Word{"lane"}});
   go("tensorize", {LoopName{steps[1]}, Word{"warp_sum"}});
   if (chance(25))
     go("double_buffer", {LoopName{steps[0]}});

@@ -3,15 +3,21 @@
 #include "dsl/error.h"
 #include "dsl/specialise.h"
 #include "runtime/check/stored_array.h"
+#include "runtime/records/database.h"
 #include "tests/files.h"
 #include "tests/fuzz/isolated.h"
+#include "tests/fuzz/random.h"
+#include "tests/fuzz/wander.h"
 #include "tools/cli.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <functional>
 #include <set>
+#include <sstream>
 #include <unistd.h>
 
 namespace nestsmith::fuzz {
@@ -58,6 +64,31 @@ int exit_code(std::vector<std::string> words, const std::vector<Rung> &rungs) {
   return cli_main(static_cast<int>(arguments.size()), arguments.data(), rungs);
 }
 
+/// The directive with a knob for the factors of a split whose parts are equal, as in the schedules of users.
+/// The knob has the name "factors" and the number of the directive.
+Directive with_knob(Directive directive, std::size_t number, const Schedule &schedule, Knobs &knobs) {
+  if (directive.op != "split")
+    return directive;
+  std::vector<const For *> loops = all_loops(schedule.program().body);
+  auto loop = std::ranges::find(loops, std::get<LoopName>(directive.arguments[0]).name,
+                                [](const For *each) { return each->var->name; });
+  auto &factors = std::get<std::vector<std::int64_t>>(directive.arguments[1]);
+  std::int64_t rest = loop == loops.end() ? 0 : as_int((*loop)->extent).value_or(0);
+  for (std::int64_t factor : factors)
+    rest = factor == infer ? rest : factor > 0 && rest % factor == 0 ? rest / factor : 0;
+  std::vector<std::int64_t> usual = factors;
+  std::ranges::replace(usual, infer, rest);
+  if (rest == 0 || (usual == factors && rest != 1))
+    return directive;
+  try {
+    std::vector<std::int64_t> chosen = knobs.factors(fmt::format("factors{}", number), usual);
+    if (chosen != usual)
+      factors = chosen;
+  } catch (const UserError &) { // too large, or too many candidates
+  }
+  return directive;
+}
+
 /// The case as a rung: a schedule for its own shape and, if its computation can be made for others, for these.
 Rung rung_of(const Case &test_case) {
   Rung rung;
@@ -66,7 +97,7 @@ Rung rung_of(const Case &test_case) {
   rung.default_shape = rung.gpu_shape = rung.tile = test_case.shape;
   rung.default_shape.stated.reset();
   rung.dtypes = {test_case.dtype};
-  rung.build = [&test_case](const Shape &shape, DType dtype, const Target &target) {
+  rung.build = [&test_case](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
     auto source = [&]() -> Program {
       const Shape &own = test_case.shape;
       if (test_case.computation)
@@ -80,9 +111,9 @@ Rung rung_of(const Case &test_case) {
       throw UserError(ExitCode::usage, "the case has one shape");
     };
     Schedule schedule(source(), target);
-    for (const Directive &directive : test_case.directives)
+    for (std::size_t n = 0; n < test_case.directives.size(); ++n)
       try {
-        apply(schedule, directive, "the case");
+        apply(schedule, with_knob(test_case.directives[n], n, schedule, knobs), "the case");
       } catch (const UserError &) { // legal for another shape only
       }
     return schedule;
@@ -95,6 +126,55 @@ std::string shape_text(const Shape &shape, std::int64_t more) {
   for (std::int64_t extent : shape)
     text += (text.empty() ? "" : "x") + std::to_string(extent + more);
   return text;
+}
+
+/// Characters and words that JSON can hold.
+std::string any_text(Random &random) {
+  static const std::vector<std::string> words = {"NVIDIA", "H200", " ",   " ",  "\n", "\r", "\t",
+                                                 "\\",     "\\\n", "\"",  "//", "/*", "*/", "%d",
+                                                 "{}",     ";",    "int", "#",  "?",  "x"};
+  std::string text;
+  for (std::size_t n = 1 + random.below(8); n > 0; --n)
+    text += random.pick(words);
+  return text;
+}
+
+/// The lines of a C++ text without comments.
+std::string without_comments(const std::string &text) {
+  std::string code;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(std::min(line.find("//"), line.size()));
+    line.erase(line.find_last_not_of(' ') + 1);
+    code += line.empty() ? "" : line + "\n";
+  }
+  return code;
+}
+
+/// The name of a GPU in a table of measurements must not change the code for the shapes of the table.
+std::optional<std::string> fault_of_table(const Case &test_case, const std::vector<Rung> &rungs,
+                                          Random &random) {
+  auto emitted = [&](const std::string &gpu) {
+    records::Record record;
+    record.rung = "case";
+    record.shape = shape_text(test_case.shape, 0);
+    record.dtype = name(test_case.dtype);
+    record.gpu = gpu;
+    record.launch = "single";
+    record.median_ms = record.samples = 1;
+    std::string table = (folder() / "table.json").string(), text = (folder() / "table.cu").string(),
+                header = (folder() / "table.h").string();
+    test::write_file(table, records::to_text({record}));
+    int code = exit_code(
+        {"emit", "case", "--shapes", "table", "--table", table, "-o", text, "--header", header}, rungs);
+    return code == 0 ? without_comments(test::read_file(text) + test::read_file(header))
+                     : fmt::format("exit code {}", code);
+  };
+  doing("emit --table");
+  std::string gpu = any_text(random);
+  if (emitted("A GPU") == emitted(gpu))
+    return std::nullopt;
+  return fmt::format("the name of a GPU in a table changes the emitted code: '{}'", gpu);
 }
 
 } // namespace
@@ -143,6 +223,10 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
     if (wrong || code > static_cast<int>(ExitCode::no_device))
       return fmt::format("nestsmith {} ended with the exit code {}", words, code);
   }
+  Random random(std::hash<std::string>()(text));
+  if (!test_case.shape.stated && random.chance(25))
+    if (auto fault = fault_of_table(test_case, rungs, random))
+      return fault;
   doing("");
   return std::nullopt;
 }

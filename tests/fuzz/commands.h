@@ -28,8 +28,8 @@ struct CommandOptions {
 };
 
 /// Calls `show --lowered`, `emit` with a header, `emit --standalone`, `explain`, `report`, and, with the case
-/// as a rung, `emit --shapes`. Returns what went wrong. A command that crashes or hangs ends the process;
-/// `doing` (tests/fuzz/isolated.h) says which.
+/// as a rung, `emit --shapes`, of some cases also for a table of measurements. Returns what went wrong. A
+/// command that crashes or hangs ends the process; `doing` (tests/fuzz/isolated.h) says which.
 std::optional<std::string> fault_of_commands(const Case &test_case, const Schedule &schedule,
                                              const CommandOptions &options);
 

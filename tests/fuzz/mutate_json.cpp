@@ -56,6 +56,10 @@ std::int64_t changed(std::int64_t number, Random &random) {
     return number > (std::int64_t{1} << 60) ? 1 : number * 2;
   case 4:
     return random.chance(30) ? -number : number + 1;
+  case 5: // beyond what is unrolled, counted or computed one by one
+    return number <= 0 || number > 1 << 20
+               ? 1
+               : (number << random.pick({4, 10, 16, 20, 24, 32})) + random.pick({0, 0, 1, -1});
   default:
     return any_number(random);
   }
