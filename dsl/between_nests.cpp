@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 namespace nestsmith {
 
@@ -24,7 +25,14 @@ namespace {
 
 class BetweenNests {
 public:
-  explicit BetweenNests(const Schedule &schedule) : schedule_(schedule) {}
+  explicit BetweenNests(const Schedule &schedule) : schedule_(schedule) {
+    for (const Stmt &nest : nests_of(schedule.program().body))
+      for (const Block *block : blocks_of(nest)) {
+        add_user(block->body.buffer, nest);
+        for (const Load *load : loads_of(*block))
+          add_user(load->buffer, nest);
+      }
+  }
 
   std::vector<Obligation> run() {
     for (const Buffer &buffer : temporaries(schedule_.program()))
@@ -39,8 +47,14 @@ private:
     found_.push_back({std::move(message), maker(schedule_, culprit), culprit});
   }
 
+  void add_user(const Buffer &buffer, const Stmt &nest) {
+    std::vector<Stmt> &nests = users_[buffer.get()];
+    if (nests.empty() || nests.back() != nest)
+      nests.push_back(nest);
+  }
+
   void check_global(const Buffer &buffer) {
-    for (const Stmt &nest : nests_of(schedule_.program().body)) {
+    for (const Stmt &nest : users_[buffer.get()]) {
       const Block *writer = nullptr, *reader = nullptr;
       for (const Block *block : blocks_of(nest))
         if (touches(*block, buffer))
@@ -94,7 +108,7 @@ private:
   void check_inside(const Buffer &buffer) {
     std::vector<const Block *> users;
     std::size_t nests = 0;
-    for (const Stmt &nest : nests_of(schedule_.program().body)) {
+    for (const Stmt &nest : users_[buffer.get()]) {
       std::vector<const Block *> here = blocks_of(nest);
       std::erase_if(here, [&](const Block *block) { return !touches(*block, buffer); });
       nests += !here.empty();
@@ -113,6 +127,8 @@ private:
   }
 
   const Schedule &schedule_;
+  /// The nests that use a buffer, in order, so that the time does not depend on pairs of nests and buffers.
+  std::map<const BufferNode *, std::vector<Stmt>> users_;
   std::vector<Obligation> found_;
 };
 

@@ -10,6 +10,9 @@
 
 namespace nestsmith {
 
+/// Of one plan. The time of some checks grows with the square.
+static constexpr std::size_t most_kernels = 1000;
+
 /// The passes in execution order. Up to `extract` the program keeps its sequential meaning, and the interpreter
 /// can execute it. The simulator can execute the kernel from `flatten` on.
 const std::vector<Pass> &standard_passes() {
@@ -40,6 +43,12 @@ std::vector<std::string_view> pass_names() {
 
 Lowering::Lowering(const Schedule &schedule, std::vector<Pass> passes)
     : schedule_(schedule), passes_(std::move(passes)) {
+  if (std::size_t nests = nests_of(schedule.program().body).size(); nests > most_kernels)
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("the schedule has {} nests, and each nest is a kernel, expected at most {}; join "
+                    "nests with compute_at, reverse_compute_at or compute_inline",
+                    nests, most_kernels));
   for (Program &nest : split_nests(schedule.program()))
     units_.push_back({schedule, std::move(nest), {}});
   changed_.assign(units_.size(), true);

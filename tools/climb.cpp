@@ -32,6 +32,8 @@ Planned Climb::plan(const Choice &given) const {
   planned.failure = failure_of([&] {
     Scheduled scheduled = schedule_choice(context_, planned.choice, machine_.target);
     check_memory(scheduled.source(), scheduled.shape);
+    if (machine_.simulated())
+      check_work(scheduled.source(), scheduled.shape);
     planned.scheduled = std::move(scheduled);
   });
   return planned;

@@ -120,6 +120,8 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
   Machine machine = choose_machine(context);
   Scheduled scheduled = schedule_choice(context, choice, machine.target);
   check_memory(scheduled.source(), scheduled.shape);
+  if (machine.simulated())
+    check_work(scheduled.source(), scheduled.shape);
   kernel::Plan plan = scheduled.plan(checked_gap);
   warn_if_unbound(scheduled, plan);
   Checker checker(machine.multiplier.get());

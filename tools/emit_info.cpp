@@ -15,6 +15,9 @@
 
 namespace nestsmith::cli {
 
+/// Kernels that `emit` compiles for its notes. More would take minutes.
+static constexpr std::size_t most_compiled = 64;
+
 std::vector<NamedExtent> sizes_of(const Scheduled &scheduled, const Target &target) {
   Shape shape = scheduled.shape;
   shape.stated = Size{};
@@ -48,6 +51,9 @@ EmitInfo info_of(const Scheduled &scheduled, Arch arch) {
 
 std::vector<std::string> resource_notes(const kernel::Plan &plan, Arch arch) {
   std::vector<std::string> notes;
+  if (plan.kernels.size() > most_compiled)
+    return {
+        fmt::format("The {} kernels were not compiled, so their registers are unknown", plan.kernels.size())};
   std::string without;
   for (const cuda::Compiled &compiled : compile_if_possible(plan, arch, without)) {
     std::int64_t spilled = compiled.spill_stores + compiled.spill_loads;

@@ -14,6 +14,8 @@ namespace nestsmith::cli {
 
 namespace {
 
+constexpr std::size_t most_shapes = 256;
+
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
 /// The records of the table for the target and the dtype.
@@ -52,7 +54,12 @@ std::vector<Shape> listed_shapes(const Context &context, const Choice &choice, D
   if (context.arguments.value("shapes") == "table")
     return shapes_of_table(choice, dtype, target);
   std::vector<Shape> shapes;
-  for (const std::string &text : context.arguments.list("shapes", "")) {
+  std::vector<std::string> texts = context.arguments.list("shapes", "");
+  if (texts.size() > most_shapes)
+    refuse(fmt::format("option '--shapes' has {} shapes, expected at most {}, because each has a kernel of its "
+                       "own; leave the others to the symbolic kernel",
+                       texts.size(), most_shapes));
+  for (const std::string &text : texts) {
     Shape shape = parse_listed_shape(text, choice.default_shape.size());
     if (std::ranges::find(shapes, shape) != shapes.end())
       refuse(fmt::format("option '--shapes' has the shape {} twice", to_text(shape)));

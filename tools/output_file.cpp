@@ -1,6 +1,7 @@
 #include "tools/output_file.h"
 
 #include "dsl/error.h"
+#include "dsl/printable.h"
 #include "runtime/cuda/whole_file.h"
 
 #include <cerrno>
@@ -28,14 +29,21 @@ int write_all(const std::string &path, std::string_view text) {
 }
 
 [[noreturn]] void refuse(const std::string &path, int error) {
-  throw UserError(ExitCode::usage,
-                  fmt::format("cannot write '{}': {}; nothing was written", path, std::strerror(error)));
+  throw UserError(ExitCode::usage, fmt::format("cannot write '{}': {}; nothing was written", printable(path),
+                                               std::strerror(error)));
 }
 
 /// The file to which `path` refers. Sets `regular` if it can be replaced.
 fs::path target_of(const std::string &path, bool &regular) {
   std::error_code ignored;
-  fs::path target = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  // As a shell does, write to the target of a link, even if the target does not exist yet.
+  fs::path target = path;
+  constexpr int most_links = 40;
+  for (int links = 0; fs::is_symlink(target, ignored); ++links) {
+    if (links == most_links)
+      refuse(path, ELOOP);
+    target = target.parent_path() / fs::read_symlink(target, ignored);
+  }
   if (fs::is_directory(target, ignored))
     refuse(path, EISDIR);
   regular = !fs::exists(target, ignored) || fs::is_regular_file(target, ignored);

@@ -13,6 +13,9 @@ namespace nestsmith::cli {
 
 namespace {
 
+/// The simulator executes about 10^8 of them in a second and for each of several runs.
+constexpr double most_simulated = 1e10;
+
 std::string stated_text(const Size &stated) {
   std::string text = stated.multiple_of > 1 ? fmt::format("a multiple of {}, ", stated.multiple_of) : "";
   return text + fmt::format("from {} to {}", stated.min, stated.max);
@@ -155,6 +158,22 @@ std::string unbound_warning(const std::string &name, const kernel::Plan &plan) {
 void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {
   if (std::string warning = unbound_warning(scheduled.choice.name, plan); !warning.empty())
     say("nestsmith: " + warning);
+}
+
+void check_work(const Program &source, const Shape &shape) {
+  double instances = 0;
+  for (const Block *block : blocks_of(source.body)) {
+    double product = 1;
+    for (const IterVar &iter : block->iters)
+      product *= static_cast<double>(as_int(iter.extent).value_or(1));
+    instances += product;
+  }
+  if (instances > most_simulated)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("the simulator would execute {:.2g} instances of stages for the shape {}, expected "
+                    "at most {:.0e}; use a smaller shape, or a GPU",
+                    instances, to_text(shape), most_simulated));
 }
 
 void check_memory(const Program &source, const Shape &shape) {
