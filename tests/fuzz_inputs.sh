@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- trace command_line
+[ $# -gt 0 ] || set -- trace command_line records table entry
 
 cmake --preset fuzz -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" >/dev/null
 cmake --build --preset fuzz --target $(printf 'fuzz_%s ' "$@")

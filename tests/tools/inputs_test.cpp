@@ -19,6 +19,9 @@ void replay(const char *folder, void (*target)(const std::string &), std::size_t
 }
 
 TEST(Inputs, TracesAreReadOrRefused) { replay("trace", inputs::trace, 5); }
+TEST(Inputs, RecordsAreReadOrRefused) { replay("records", inputs::records, 5); }
+TEST(Inputs, TablesAreReadOrRefused) { replay("table", inputs::table, 5); }
+TEST(Inputs, EntriesOfCachesAreReadOrRefused) { replay("entry", inputs::entry, 5); }
 TEST(Inputs, CommandLinesAreReadOrRefused) { replay("command_line", inputs::command_line, 5); }
 
 } // namespace

@@ -13,6 +13,15 @@ namespace nestsmith::inputs {
 /// A trace: parsed, written and parsed again, and its directives applied to a small product.
 void trace(const std::string &bytes);
 
+/// Records as text: parsed, written and parsed again.
+void records(const std::string &bytes);
+
+/// A table of the best knobs: its records, and the search for the nearest one.
+void table(const std::string &bytes);
+
+/// An entry of a cache: a compiled kernel, the result of a check and the figures of an analysis.
+void entry(const std::string &bytes);
+
 /// A command line, a word in each line after a first that is the text of a trace file: the options, RUNG
 /// and the shape as `emit` takes them, and the schedule, lowered.
 void command_line(const std::string &bytes);
