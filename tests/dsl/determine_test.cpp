@@ -33,8 +33,8 @@ struct SplitNumber {
 };
 
 TEST(Determine, TheDigitsOfANumberDetermineItForAllExtents) {
-  for (std::int64_t b : {2, 3, 4, 5, 6, 7, 8, 10, 12, 31, 224})
-    for (std::int64_t c : {2, 3, 4, 6, 8, 10, 13, 24, 224})
+  for (std::int64_t b : {2, 3, 6, 7, 10, 224})
+    for (std::int64_t c : {3, 4, 6, 8, 13, 24})
       for (const std::vector<std::int64_t> &factors : std::vector<std::vector<std::int64_t>>{
                {256}, {32, 8}, {96, 4}, {100, 4}, {128, 3}, {4, 32}, {7}, {8, 4, 4}}) {
         SplitNumber f(20000, factors); // larger than all b*c
@@ -179,9 +179,9 @@ private:
 
 TEST(Determine, IsRightForRandomExpressions) {
   RandomValues values(7);
-  for (int n = 0; n < 2000; ++n)
+  for (int n = 0; n < 1000; ++n)
     ASSERT_TRUE(values.check()) << "case " << n;
-  EXPECT_GT(values.determined, 500);
+  EXPECT_GT(values.determined, 250);
 }
 
 // ---- schedules
