@@ -19,8 +19,8 @@ namespace {
 /// Finds the limits of one block.
 class LimitsOfBlock {
 public:
-  LimitsOfBlock(const Block &block, std::vector<AccessLimit> &found)
-      : block_(block), bounds_(block), found_(found) {}
+  LimitsOfBlock(const Program &source, const Block &block, std::vector<AccessLimit> &found)
+      : of_sizes_(!source.sizes.empty()), block_(block), bounds_(block), found_(found) {}
 
   void run() {
     visit(block_.body.value, nowhere_);
@@ -67,15 +67,16 @@ private:
     for (const MaskCase &mask : cases_of(facts))
       for (std::size_t d = 0; d < access.indices.size(); ++d)
         for (bool upper : {true, false})
-          check_end(*access.buffer, d, access.indices[d], mask, upper);
+          check_end(*access.buffer, d, access.indices[d], mask, upper, facts);
   }
 
   /// Requires that the index is less than the extent if `upper`, else that it is not negative.
   void check_end(const BufferNode &buffer, std::size_t dimension, const Expr &index, const MaskCase &mask,
-                 bool upper) {
-    if (const auto *choice = index.as<Select>()) {
-      check_end(buffer, dimension, choice->when_true, mask, upper);
-      return check_end(buffer, dimension, choice->when_false, mask, upper);
+                 bool upper, const Facts &facts) {
+    const auto *choice = index.as<Select>();
+    if (choice && of_sizes_) {
+      check_end(buffer, dimension, choice->when_true, mask, upper, facts);
+      return check_end(buffer, dimension, choice->when_false, mask, upper, facts);
     }
     if (index.node().data)
       return;
@@ -89,6 +90,8 @@ private:
       return;
     std::string at = fmt::format("block {} reads {} at {} in dimension {}", block_.id->name, buffer.name,
                                  to_string(index), dimension);
+    if (!of_sizes_)
+      return check_points(at, index, as_int(extent).value(), facts);
     if (ends.empty())
       throw UserError(
           ExitCode::usage,
@@ -112,6 +115,56 @@ private:
     add({condition, upper ? end : Expr(0), upper ? extent : end,
          fmt::format("the {} of {} in dimension {}", upper ? "extent" : "least index", buffer.name,
                      dimension)});
+  }
+
+  /// Of a computation of constant shape: evaluates the index at points of the axes, because its greatest value
+  /// may be less than the bound that the rules prove. If there are too many points, takes the ends of the axes
+  /// and the values next to them.
+  void check_points(const std::string &at, const Expr &index, std::int64_t extent, const Facts &facts) const {
+    constexpr std::int64_t most_points = 4096;
+    std::vector<std::pair<const IterVar *, std::vector<std::int64_t>>> axes;
+    std::int64_t points = 1;
+    for (const IterVar &iter : block_.iters)
+      if (uses(index, iter.var) ||
+          std::ranges::any_of(facts, [&](const Expr &e) { return uses(e, iter.var); })) {
+        points = std::min(most_points + 1, points * std::min(most_points + 1, as_int(iter.extent).value()));
+        axes.push_back({&iter, {}});
+      }
+    for (auto &[iter, values] : axes)
+      for (std::int64_t end = *as_int(iter->extent), n = 0; n < end; ++n)
+        if (points <= most_points || n < 2 || n >= end - 2)
+          values.push_back(n);
+        else
+          n = end - 3;
+    std::map<Var, Expr> point;
+    std::int64_t left = most_points;
+    check_points(at, index, extent, facts, axes, point, left);
+  }
+  void check_points(const std::string &at, const Expr &index, std::int64_t extent, const Facts &facts,
+                    std::span<const std::pair<const IterVar *, std::vector<std::int64_t>>> axes,
+                    std::map<Var, Expr> &point, std::int64_t &left) const {
+    if (left <= 0)
+      return;
+    if (!axes.empty()) {
+      for (std::int64_t value : axes.front().second) {
+        point[axes.front().first->var] = Expr(value);
+        check_points(at, index, extent, facts, axes.subspan(1), point, left);
+      }
+      return;
+    }
+    auto value = as_int(simplify(substitute(index, point)));
+    --left;
+    if (!value || (*value >= 0 && *value < extent) ||
+        !std::ranges::all_of(facts, [&](const Expr &fact) { return proves(substitute(fact, point), {}); }))
+      return;
+    std::string where;
+    for (const auto &[var, each] : point)
+      where += fmt::format("{}{} = {}", where.empty() ? " where " : ", ", var->name, to_string(each));
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("{}, which is {}{}, expected at least 0 and less than {}; give the read a mask, or "
+                    "change the shape",
+                    at, *value, where, extent));
   }
 
   bool share_axis(const Expr &a, const Expr &b) const {
@@ -182,6 +235,7 @@ private:
       found_.push_back(std::move(limit));
   }
 
+  const bool of_sizes_; ///< whether the computation has sizes
   const Block &block_;
   SizeBounds bounds_;
   std::vector<AccessLimit> &found_;
@@ -194,9 +248,8 @@ private:
 
 std::vector<AccessLimit> access_limits(const Program &source) {
   std::vector<AccessLimit> found;
-  if (!source.sizes.empty())
-    for (const Block *block : blocks_of(source.body))
-      LimitsOfBlock(*block, found).run();
+  for (const Block *block : blocks_of(source.body))
+    LimitsOfBlock(source, *block, found).run();
   return found;
 }
 

@@ -124,7 +124,7 @@ Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Targ
 /// "deep_dive/naive  f32 256x256x256".
 std::string title(const Scheduled &scheduled);
 
-/// If the kernels of a plan have one thread because the schedule binds no loop, a sentence with advice.
+/// If kernels of a plan have one thread because the schedule binds none of their loops, a sentence with advice.
 /// Otherwise empty.
 std::string unbound_warning(const std::string &name, const kernel::Plan &plan);
 /// Prints `unbound_warning` on stderr.

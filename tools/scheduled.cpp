@@ -148,11 +148,21 @@ std::string title(const Scheduled &scheduled) {
 }
 
 std::string unbound_warning(const std::string &name, const kernel::Plan &plan) {
-  if (!std::ranges::all_of(plan.kernels, [](const kernel::Kernel &kernel) { return kernel.indices.empty(); }))
+  std::vector<std::string> unbound;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    if (kernel.indices.empty())
+      unbound.push_back(kernel.name);
+  if (unbound.empty())
     return "";
-  return fmt::format("warning: '{}' binds no loop, so one thread does all the work, <<<1, 1>>>; bind loops to "
-                     "blocks and threads, as in s.bind(i, Axis::block_x) and s.bind(j, Axis::thread_x)",
-                     name);
+  bool all = unbound.size() == plan.kernels.size();
+  return fmt::format(
+      "warning: '{}' binds no loop{}, so one thread does all the work{}, <<<1, 1>>>; bind loops to "
+      "blocks and threads, as in s.bind(i, Axis::block_x) and s.bind(j, Axis::thread_x)",
+      name,
+      all ? "" : fmt::format(" of the kernel{} {}", unbound.size() > 1 ? "s" : "", fmt::join(unbound, ", ")),
+      all                  ? ""
+      : unbound.size() > 1 ? " of each"
+                           : " of it");
 }
 
 void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {

@@ -174,11 +174,54 @@ TEST(AccessLimits, ThatNeverHoldAreRefused) {
       "");
 }
 
-TEST(AccessLimits, OfConstantShapesAreNone) {
+/// The limits of Y[i, j] = X[index where mask] for i < 8 and j < n, where X has 8 elements.
+std::size_t limits_of_constant(const std::function<Expr(Expr i, Expr j)> &index,
+                               const std::function<Expr(Expr i, Expr j)> &mask = {}, std::int64_t n = 3) {
   Workload w("constant");
-  Tensor x = w.placeholder("X", {4});
-  EXPECT_TRUE(access_limits(w.output({w.compute("Y", {5}, {"i"}, [&](Expr i) -> Definition { return x(i); })}))
-                  .empty());
+  Tensor x = w.placeholder("X", {8});
+  Tensor y = w.compute("Y", {8, n}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    return mask ? x.where(mask(i, j), index(i, j)) : x(index(i, j));
+  });
+  return access_limits(w.output({y})).size();
+}
+
+TEST(AccessLimits, OfConstantShapesAreNone) {
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return i; }), 0U);
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return 7 - i; }), 0U);
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return i + 1; }, [](Expr i, Expr) { return i < 7; }), 0U);
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr j) { return i - j; }, [](Expr i, Expr j) { return j <= i; }),
+            0U);
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return i + 100; }, [](Expr i, Expr) { return 8 <= i; }), 0U);
+  // The rules prove no bound below 8, but each value is.
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr j) { return i * j - i * j / 2 * 2 + i / 2; }), 0U);
+  EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return select(i < 7, i + 1, i); }), 0U);
+}
+
+TEST(AccessLimits, OutOfBoundsForAConstantShapeIsRefused) {
+  auto refused = [](const std::string &message, const std::function<Expr(Expr, Expr)> &index,
+                    const std::function<Expr(Expr, Expr)> &mask = {}, std::int64_t n = 3) {
+    expect_user_error([&] { limits_of_constant(index, mask, n); }, ExitCode::usage, message);
+  };
+  refused(
+      "block Y reads X at i + 1 in dimension 0, which is 8 where i = 7, expected at least 0 and less than 8; "
+      "give the read a mask, or change the shape",
+      [](Expr i, Expr) { return i + 1; });
+  refused("which is -1 where i = 0, expected at least 0", [](Expr i, Expr) { return i - 1; });
+  refused(
+      "which is 8 where i = 4, expected", [](Expr i, Expr) { return i + 4; },
+      [](Expr i, Expr) { return i < 5; });
+  refused("which is -1 where i = 0, j = 1, expected", [](Expr i, Expr j) { return i - j; });
+  refused(
+      "where i = 0, j = 9998", [](Expr i, Expr j) { return i + j / 1249; }, {}, 10000);
+  refused("which is 8 where i = 7", [](Expr i, Expr) { return select(i < 8, i + 1, i); });
+}
+
+TEST(AccessLimits, ReadsOfOneElementAreEvaluatedToo) {
+  Workload w("one");
+  Tensor x = w.placeholder("X", {1});
+  Program program = w.output({w.compute("Y", {1}, {"i"}, [&](Expr i) -> Definition { return x(i + 1); })});
+  expect_user_error([&] { access_limits(program); }, ExitCode::usage,
+                    "block Y reads X at i + 1 in dimension 0, which is 1");
 }
 
 /// A stage that is no output is a tensor like the others.

@@ -289,6 +289,43 @@ TEST(Unbound, IsWarnedOfOnce) {
     EXPECT_FALSE(contains(call_main({command}, {rung("axpy", axpy)}).err, "warning"));
 }
 
+/// Y = 2*Z, Z = 2*X, of which only the nest of Z is bound.
+Schedule half_bound(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("half_bound");
+  Tensor x = w.placeholder("X", {shape.at(0)}, dtype);
+  Tensor z = w.compute("Z", {shape.at(0)}, {"i"}, [&](Expr i) { return x(i) + x(i); });
+  Schedule s(w.output({w.compute("Y", {shape.at(0)}, {"i"}, [&](Expr i) { return z(i) + z(i); })}), target);
+  s.bind(s.loops(s.block("Z"))[0], Axis::thread_x);
+  return s;
+}
+
+TEST(Unbound, OneOfTwoKernelsIsWarnedOf) {
+  Called ran = call_main({"emit"}, {rung("half", half_bound, {64})});
+  EXPECT_EQ(count(ran.err,
+                  "nestsmith: warning: 'half' binds no loop of the kernel half_bound_Y, so one thread does all "
+                  "the work of it, <<<1, 1>>>; bind loops to blocks and threads"),
+            1)
+      << ran.err;
+}
+
+/// x(i + 1), of which the last element is out of bounds.
+Schedule shifted(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("shifted");
+  Tensor x = w.placeholder("X", {shape.at(0)}, dtype);
+  Schedule s(w.output({w.compute("Y", {shape.at(0)}, {"i"}, [&](Expr i) { return x(i + 1) + x(i); })}), target);
+  s.bind(s.loops(s.block("Y"))[0], Axis::thread_x);
+  return s;
+}
+
+TEST(OutOfBounds, IsRefusedByEachCommandThatLowers) {
+  for (const char *command : {"check", "emit", "compile"}) {
+    Called ran = call_main({command}, {rung("shifted", shifted, {8})});
+    EXPECT_NE(ran.code, 0) << command;
+    EXPECT_TRUE(contains(ran.err + ran.out, "block Y reads X at i + 1 in dimension 0, which is 8 where i = 7"))
+        << command << ran.err << ran.out;
+  }
+}
+
 TEST(ListOfRungs, IsChecked) {
   auto refused = [](const std::vector<Rung> &own, const std::string &message) {
     for (const char *command : {"list", "run", "show"}) {
