@@ -92,6 +92,19 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
   return false;
 }
 
+/// Whether the loop is a part of an axis that indexes the buffer of the block, so that each iteration writes
+/// other elements.
+bool is_part_of_element(const Block &block, const For &loop, const Bounds &bounds) {
+  return !is_loop_of_sum(block, loop.var) && std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+    bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+    std::vector<Term> terms = indexes ? linearize(iter.binding, bounds).terms : std::vector<Term>();
+    return std::ranges::any_of(terms, [&](const Term &term) {
+      const Var *var = term.digit.base.as<Var>();
+      return var && *var == loop.var && term.digit.div == 1 && term.digit.mod == 0;
+    });
+  });
+}
+
 } // namespace
 
 std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_t> given) {
@@ -110,8 +123,9 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
       if (tail_is_clipped(*block, loop, bounds))
         continue;
       unclipped.push_back(block->id);
-      // A reduction axis of one value adds no term, so other primitives may build a loop over it.
-      if (is_loop_of_sum(*block, loop.var) && as_int(loop.extent) != 1)
+      // If the loop only repeated the sum, the guard axis would let each repetition pass for another instance.
+      bool sums = std::ranges::any_of(block->iters, &IterVar::is_summed);
+      if (sums && as_int(loop.extent) != 1 && !is_part_of_element(*block, loop, bounds))
         edit.refuse(
             "split.tail",
             fmt::format(

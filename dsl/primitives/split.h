@@ -17,10 +17,10 @@ namespace nestsmith::primitives {
 ///   inside a tile are constant. `{4, infer}` would multiply a loop in a binding by a size; split by
 ///   `{infer, 4}` and exchange the loops with `reorder` instead.
 /// Requires [split.covers]: the product of the given factors is not less than the extent.
-/// Requires [split.tail]: if the factors do not divide the extent, every sum over i has i as the outermost part
-/// of
-///   an axis, or i has one iteration. In the first case, iterations past the end of i are also past the end of
-///   this axis, where the guard excludes them.
+/// Requires [split.tail]: if the factors do not divide the extent, each sum below has i as the outermost part
+/// of an
+///   axis, or as a part of an axis that indexes its elements, or i has one iteration. In the first case,
+///   iterations past the end of i are also past the end of this axis, where the guard excludes them.
 /// Ensures: every iteration executes once, in the same order.
 std::vector<Loop> split(Schedule &schedule, Loop loop, std::vector<std::int64_t> factors);
 

@@ -36,6 +36,20 @@ TEST(Split, ATailOfALoopInsideOfAnAxisOfASum) {
     }
 }
 
+/// The loop repeats the sum T. With a guard axis, a repetition would pass for another instance.
+TEST(SplitRefuses, ATailOfALoopThatRepeatsASum) {
+  Schedule s(test::broadcast(5, 7, 3));
+  s.compute_at(s.block("T"), s.loops(s.block("Y"))[1]);
+  Loop repeats = s.loops(s.block("Y"))[1];
+  expect_refused(s, "split.tail",
+                 [&] {
+                   s.split(repeats, {infer, 1, 2});
+                 },
+                 "is not the outermost part of an axis of the sum T", {s.name(repeats), "T"});
+  s.split(repeats, {infer, 1});
+  EXPECT_TRUE(same_meaning(s));
+}
+
 TEST(Split, ATailOfALoopOfOneIterationOfASum) {
   for (std::int64_t k : {1, 3, 8}) {
     Schedule s(product(4, 5, k));
