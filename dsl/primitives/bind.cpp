@@ -149,6 +149,33 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
     check_warps(edit, loop, axis, bound);
 }
 
+/// Checks the loops of one iteration on the axis that have a loop of more iterations on it below them. The
+/// blocks below the inner loop execute again in each iteration that the outer loop gets, so they must not read
+/// a parameter that is written there.
+void check_idle_threads(const Schedule::Edit &edit, const Stmt &nest, Axis axis) {
+  auto check = [&](const For &unit, const For &inner) {
+    for (const Block *block : blocks_of(inner.body))
+      for (const Load *access : loads_of(*block)) {
+        bool adds = access->buffer == block->body.buffer,
+             written = !writers_of(unit.body, access->buffer).empty();
+        if (!adds && (access->buffer->role == Role::temporary || !written))
+          continue;
+        edit.refuse(
+            "bind.extent",
+            fmt::format("the loop {0} has 1 iteration, but {1} below it on {2} has {3}, and block {4} reads "
+                        "{5}, which is written below {0}; leave {0} serial",
+                        unit.var->name, inner.var->name, name(axis), to_string(inner.extent), block->id->name,
+                        access->buffer->name),
+            {unit.var->name, inner.var->name, block->id->name});
+      }
+  };
+  for (const For *unit : bound_loops(nest))
+    if (*unit->axis() == axis && as_int(unit->extent) == 1)
+      for (const For *inner : bound_loops(unit->body))
+        if (*inner->axis() == axis && as_int(inner->extent) != 1)
+          check(*unit, *inner);
+}
+
 /// Checks the number of threads of the nest in which the loop is bound.
 void check_threads(const Schedule::Edit &edit, const For &loop, Stmt nest) {
   Program bound = edit.program();
@@ -201,7 +228,9 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   copy.form = BoundTo{axis};
   Stmt made = make_for(std::move(copy));
   check_limits(edit, loop, axis, bound_loops(nest));
-  Stmt bound = with_idle_threads(replace(nest, old, made), axis);
+  Stmt bound = replace(nest, old, made);
+  check_idle_threads(edit, bound, axis);
+  bound = with_idle_threads(bound, axis);
   if (is_thread(axis))
     check_threads(edit, loop, bound);
   const For &now = *find_loop(bound, loop.var);

@@ -2,6 +2,8 @@
 
 #include "tests/dsl/support.h"
 
+#include <fmt/format.h>
+
 namespace nestsmith {
 namespace {
 
@@ -48,6 +50,34 @@ TEST(SplitRefuses, ATailOfALoopThatRepeatsASum) {
                  "is not the outermost part of an axis of the sum T", {s.name(repeats), "T"});
   s.split(repeats, {infer, 1});
   EXPECT_TRUE(same_meaning(s));
+}
+
+/// C = alpha*AB + beta*C would execute again for each iteration that the outer loop gets.
+TEST(BindRefuses, OneIterationAroundMoreOnItsAxis) {
+  Schedule s(test::gemm(6, 4, 3));
+  s.set_scope(s.block("AB"), Scope::local);
+  s.reverse_compute_at(s.block("C"), s.loop("i"));
+  auto around = s.loops(s.block("C"));
+  s.compute_at(s.block("AB"), around[1]);
+  s.bind(around[2], Axis::thread_y);
+  expect_refused(
+      s, "bind.extent", [&] { s.bind(around[1], Axis::thread_y); },
+      "the loop ax_i has 1 iteration, but ax_j below it on threadIdx.y has 4, and block C reads C, which "
+      "is written below ax_i; leave ax_i serial",
+      {"ax_i", "ax_j", "C"});
+}
+
+/// The sum would be added again, because its loop is outside.
+TEST(BindRefuses, OneIterationInASumAroundMoreOnItsAxis) {
+  Schedule s(product(6, 5, 8));
+  Loop unit = s.split(s.loop("i"), {infer, 1})[1];
+  s.reorder({s.loop("i_outer"), s.loop("k"), unit, s.loop("j")});
+  s.bind(s.loop("j"), Axis::thread_x);
+  expect_refused(
+      s, "bind.extent", [&] { s.bind(unit, Axis::thread_x); },
+      "the loop i_inner has 1 iteration, but j below it on threadIdx.x has 5, and block C reads C, which "
+      "is written below i_inner; leave i_inner serial",
+      {"i_inner", "j", "C"});
 }
 
 TEST(Split, ATailOfALoopOfOneIterationOfASum) {
