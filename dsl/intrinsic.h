@@ -100,8 +100,8 @@ std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType resu
 bool is_intrinsic(std::string_view name);
 /// The name and the dtypes of the operands: "dp4a (i8, i32)".
 std::string signature(const Intrinsic &intrinsic);
-/// The signatures of up to three intrinsics whose names are most like `name`. Of equal names, those whose result
-/// has this dtype are first.
+/// The signatures of up to three intrinsics whose names are most like `name`. Of equal names, those whose
+/// result has this dtype are first.
 std::vector<std::string> similar_intrinsics(std::string_view name, DType result);
 
 /// Where a lane holds or supplies an element of an operand: its register, or the position after its address.

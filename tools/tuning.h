@@ -18,7 +18,7 @@
 namespace nestsmith::cli {
 
 struct TuneOptions {
-  std::int64_t trials = 200;           ///< maximum number of points to compile
+  std::int64_t trials = 200;     ///< maximum number of points to compile
   std::optional<double> minutes; ///< maximum duration of the measurements
   std::uint64_t seed = 1;
   tune::Way way = tune::Way::learn;

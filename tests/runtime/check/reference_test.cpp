@@ -177,7 +177,8 @@ TEST(Reference, ReadOutOfBoundsIsRefused) {
     reference(program, in.arrays, in.scalars);
     FAIL() << "accepted";
   } catch (const UserError &e) {
-    EXPECT_STREQ(e.what(), "the computation reads X out of bounds: the index of dimension 0 is 8, expected 0 to 7; give the read a mask, or change the shape: "
+    EXPECT_STREQ(e.what(), "the computation reads X out of bounds: the index of dimension 0 is 8, expected 0 "
+                           "to 7; give the read a mask, or change the shape: "
                            "select and branch read both of their operands");
   }
 }
