@@ -64,6 +64,10 @@ private:
   void check(const Load &access, const Facts &facts) {
     if (access.buffer == block_.body.buffer) // a sum or an update reads the element that it writes
       return;
+    // As a tree, a shared expression may be larger than any time. Without sizes, no launcher needs its limits.
+    auto is_large = [](const Expr &e) { return e.node().size > 256; };
+    if (!of_sizes_ && (std::ranges::any_of(access.indices, is_large) || std::ranges::any_of(facts, is_large)))
+      return;
     for (const MaskCase &mask : cases_of(facts))
       for (std::size_t d = 0; d < access.indices.size(); ++d)
         for (bool upper : {true, false})

@@ -22,7 +22,7 @@ struct AccessLimit {
 /// as a loaded index, has no condition: its values are the caller's responsibility. Likewise, an index has no
 /// condition if the mask has data that depend on an axis of the index.
 ///
-/// A computation without sizes has no condition: its reads are evaluated.
+/// A computation without sizes has no condition: its reads are evaluated, apart from very large expressions.
 ///
 /// Throws UserError (usage) if a read is out of bounds for all sizes, or if the greatest value of an index is
 /// no expression of sizes, so that no launcher could check it.

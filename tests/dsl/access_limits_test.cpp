@@ -216,6 +216,17 @@ TEST(AccessLimits, OutOfBoundsForAConstantShapeIsRefused) {
   refused("which is 8 where i = 7", [](Expr i, Expr) { return select(i < 8, i + 1, i); });
 }
 
+/// As a tree, the index has more than 2^40 nodes.
+TEST(AccessLimits, OfALargeSharedIndexAreNotEvaluated) {
+  auto large = [](Expr i, Expr) {
+    for (int n = 0; n < 40; ++n)
+      i = floormod(i * i + i, 8);
+    return i;
+  };
+  EXPECT_EQ(limits_of_constant(large), 0U);
+  EXPECT_EQ(limits_of_constant(large, [&](Expr i, Expr j) { return large(i, j) < 4; }), 0U);
+}
+
 TEST(AccessLimits, ReadsOfOneElementAreEvaluatedToo) {
   Workload w("one");
   Tensor x = w.placeholder("X", {1});
