@@ -57,10 +57,6 @@ KnobTable::KnobTable(const std::string &text, std::string where, std::string run
       throw UserError(ExitCode::usage,
                       fmt::format("{}: a record of {} has the dtype '{}', expected one such as f32", where_,
                                   record.rung, record.dtype));
-    if (record.outcome == Outcome::measured && !(record.median_ms > 0))
-      throw UserError(ExitCode::usage,
-                      fmt::format("{}: a record of {} has the time {} ms, expected more than 0", where_,
-                                  record.rung, record.median_ms));
     rungs.insert(record.rung);
     if (record.rung == rung_)
       records_.push_back(std::move(record));

@@ -22,8 +22,7 @@ class KnobTable {
 public:
   /// The fastest measured record of `rung` for each GPU, dtype, shape and kind of kernel in `text`. `where`
   /// names the text in messages. Throws UserError (usage) if the text is malformed, if a record has an unknown
-  /// dtype or no positive time, if the shapes of the rung differ in rank, or if the rung has no measured
-  /// record.
+  /// dtype, if the shapes of the rung differ in rank, or if the rung has no measured record.
   KnobTable(const std::string &text, std::string where, std::string rung);
 
   const std::string &where() const { return where_; }

@@ -80,6 +80,12 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
     return "B must not be null";
   if (C == nullptr)
     return "C must not be null";
+  if ((size_t)A % 4 != 0)
+    return "A must be aligned to 4 bytes";
+  if ((size_t)B % 4 != 0)
+    return "B must be aligned to 4 bytes";
+  if ((size_t)C % 4 != 0)
+    return "C must be aligned to 4 bytes";
   if (overlap(A, ((M - 1) * lda + K) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)))
     return "A and C must not overlap";
   if (overlap(B, ((K - 1) * ldb + N) * sizeof(float), C, ((M - 1) * ldc + N) * sizeof(float)))

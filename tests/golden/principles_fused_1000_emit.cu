@@ -35,6 +35,10 @@ extern "C" const char *shifted_relu_requirement(const float *x, float *y, long l
     return "x must not be null";
   if (y == nullptr)
     return "y must not be null";
+  if ((size_t)x % 4 != 0)
+    return "x must be aligned to 4 bytes";
+  if ((size_t)y % 4 != 0)
+    return "y must be aligned to 4 bytes";
   if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float)))
     return "x and y must not overlap";
   return nullptr;

@@ -58,6 +58,10 @@ extern "C" const char *shifted_relu_requirement(const float *x, float *y, long l
     return "workspace must be aligned to 256 bytes";
   if (workspace_bytes < shifted_relu_workspace_bytes())
     return "workspace_bytes must be at least shifted_relu_workspace_bytes()";
+  if ((size_t)x % 4 != 0)
+    return "x must be aligned to 4 bytes";
+  if ((size_t)y % 4 != 0)
+    return "y must be aligned to 4 bytes";
   if (overlap(x, 1000LL * sizeof(float), y, 1000LL * sizeof(float)))
     return "x and y must not overlap";
   if (overlap(x, 1000LL * sizeof(float), workspace, 4000))

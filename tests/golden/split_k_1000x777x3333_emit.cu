@@ -97,6 +97,12 @@ extern "C" const char *gemm_requirement(const float *A, const float *B, float *C
     return "workspace must be aligned to 256 bytes";
   if (workspace_bytes < gemm_workspace_bytes())
     return "workspace_bytes must be at least gemm_workspace_bytes()";
+  if ((size_t)A % 4 != 0)
+    return "A must be aligned to 4 bytes";
+  if ((size_t)B % 4 != 0)
+    return "B must be aligned to 4 bytes";
+  if ((size_t)C % 4 != 0)
+    return "C must be aligned to 4 bytes";
   if (overlap(A, 3333000LL * sizeof(float), C, 777000LL * sizeof(float)))
     return "A and C must not overlap";
   if (overlap(A, 3333000LL * sizeof(float), workspace, 12432000))

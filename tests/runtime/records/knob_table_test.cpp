@@ -99,8 +99,7 @@ TEST(KnobTable, RefusesRecordsThatNoMeasurementHas) {
   Record unknown = record("512x512x512");
   unknown.dtype = "f99";
   refused({unknown}, "best.json: a record of fast/gemm has the dtype 'f99', expected one such as f32");
-  refused({record("512x512x512", -1)},
-          "best.json: a record of fast/gemm has the time -1 ms, expected more than 0");
+  refused({record("512x512x512", -1)}, "best.json: the 'median_ms' of record 1 is not above 0");
   refused({record("512x512x512"), record("512x512")},
           "best.json: the records of fast/gemm have the shapes 512x512 and 512x512x512, expected shapes of one "
           "rank");
