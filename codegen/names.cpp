@@ -7,8 +7,6 @@
 #include "dsl/intrinsic.h"
 #include "lowering/data_arithmetic.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
