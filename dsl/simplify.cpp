@@ -197,7 +197,8 @@ static std::optional<bool> roughly(const Expr &condition, const Bounds &bounds) 
   const auto *op = condition.as<Binary>();
   if (!op || (op->op != BinaryOp::lt && op->op != BinaryOp::le))
     return std::nullopt;
-  auto a = rough_range(op->a, bounds), b = rough_range(op->b, bounds);
+  auto of_var = [&](const Var &var) { return bounds.find(var); };
+  auto a = rough_range(op->a, of_var), b = rough_range(op->b, of_var);
   if (!a || !b)
     return std::nullopt;
   bool strict = op->op == BinaryOp::lt;
