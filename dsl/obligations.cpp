@@ -89,10 +89,7 @@ private:
     for (auto [axis, extent] : extents_) {
       bool needed = buffer->scope == Scope::local || !is_thread(axis) ||
                     (buffer->scope == Scope::warp && axis == Axis::warp);
-      bool around = std::ranges::any_of(placement.loops, [a = axis](const For *loop) {
-        return loop->axis() && determines(*loop->axis(), a);
-      });
-      if (needed && !around && extent > 1 && !is_only_in_last_block(buffer, axis))
+      if (needed && !is_around(placement.loops, axis) && extent > 1 && !is_only_in_last_block(buffer, axis))
         return owe(
             culprit,
             fmt::format("{0} is {1}, one copy for each {2}, but it is used outside of the loop bound to {3}; "
@@ -123,14 +120,16 @@ private:
 
   /// The first block that uses the buffer and has no loop bound to the axis around it, or all blocks.
   std::string outside_of(Axis axis, const Buffer &buffer) const {
-    for (const Block *block : blocks_of(program_.body)) {
-      auto loops = loops_of(path_to(program_.body, block->id));
-      if (touches(*block, buffer) && std::ranges::none_of(loops, [&](const For *loop) {
-            return loop->axis() && determines(*loop->axis(), axis);
-          }))
+    for (const Block *block : blocks_of(program_.body))
+      if (touches(*block, buffer) && !is_around(loops_of(path_to(program_.body, block->id)), axis))
         return block->id->name;
-    }
     return "its blocks";
+  }
+
+  /// Whether one of the loops is bound so that it gives the index on the axis.
+  static bool is_around(const std::vector<const For *> &loops, Axis axis) {
+    return std::ranges::any_of(
+        loops, [&](const For *loop) { return loop->axis() && determines(*loop->axis(), axis); });
   }
 
   /// The axis along which the elements of a fragment are spread; none for any other buffer.
@@ -415,7 +414,7 @@ private:
       auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic(), false);
       if (!breach)
         return false;
-      // What a call of a warp lacks comes first: it is the cause of what its buffers owe.
+      // A wrong call of a warp causes the obligations about its buffers, so its own obligation comes first.
       bool of_warp = loop->intrinsic() && loop->intrinsic()->group == Group::warp;
       auto at = of_warp ? found_.begin() + calls++ : found_.end();
       found_.insert(at, {std::move(breach->message), annotated(loop->var->name), loop->var->name});

@@ -76,8 +76,8 @@ static bool is_part_of_index(const Block &block, const Var &loop) {
     bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
     std::vector<Term> terms =
         indexes && uses(iter.binding, loop) ? linearize(iter.binding, {}).terms : std::vector<Term>();
-    auto last = std::ranges::remove_if(terms, [&](const Term &term) { return !uses(term.digit.base, loop); });
-    const Var *var = last.begin() - terms.begin() == 1 ? terms.front().digit.base.as<Var>() : nullptr;
+    std::erase_if(terms, [&](const Term &term) { return !uses(term.digit.base, loop); });
+    const Var *var = terms.size() == 1 ? terms.front().digit.base.as<Var>() : nullptr;
     return var && terms.front().digit.div == 1 && terms.front().digit.mod == 0;
   });
 }

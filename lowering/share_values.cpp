@@ -174,12 +174,6 @@ private:
 
 Stmt share_values(const Stmt &body) { return Statements()(body); }
 
-void share_values(Unit &unit) {
-  Stmt shared = share_values(unit.kernel.body);
-  if (shared == unit.kernel.body)
-    return;
-  unit.kernel.body = std::move(shared);
-  unit.kernel.body = with_defined_results(unit.kernel);
-}
+void share_values(Unit &unit) { replace_body(unit.kernel, share_values(unit.kernel.body)); }
 
 } // namespace nestsmith::kernel

@@ -60,12 +60,8 @@ Stmt with_branches_split(const Stmt &stmt) {
 } // namespace
 
 void split_branches(Unit &unit) {
-  Stmt split = with_branches_split(unit.kernel.body);
-  if (split == unit.kernel.body)
-    return;
-  unit.kernel.body = std::move(split);
   // The range of branch(false, x, 7) is that of 7, but less is known of x alone.
-  unit.kernel.body = with_defined_results(unit.kernel);
+  replace_body(unit.kernel, with_branches_split(unit.kernel.body));
 }
 
 } // namespace nestsmith::kernel

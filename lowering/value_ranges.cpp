@@ -204,4 +204,11 @@ Stmt with_defined_results(const Kernel &kernel) {
   return has_integer_data(kernel) ? ResultDefiner(kernel).rewrite(kernel.body) : kernel.body;
 }
 
+void replace_body(Kernel &kernel, Stmt body) {
+  if (body == kernel.body)
+    return;
+  kernel.body = std::move(body);
+  kernel.body = with_defined_results(kernel);
+}
+
 } // namespace nestsmith::kernel

@@ -59,5 +59,7 @@ private:
 /// expressions call this, because less is known of an operand that became a call, unsigned arithmetic or a
 /// variable.
 Stmt with_defined_results(const Kernel &kernel);
+/// Gives the kernel another body, with defined results. Does nothing if it has this body.
+void replace_body(Kernel &kernel, Stmt body);
 
 } // namespace nestsmith::kernel

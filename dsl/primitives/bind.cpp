@@ -136,10 +136,10 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                 fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
                             loop.var->name, to_string(loop.extent), name(axis), limit),
                 {loop.var->name});
-  bool idles = has_idle_threads(axis) && as_int(loop.extent) == 1;
+  auto idles = [&](const For &unit) { return has_idle_threads(axis) && as_int(unit.extent) == 1; };
   for (const For *other : bound)
-    if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)) && !idles &&
-        !(has_idle_threads(axis) && as_int(other->extent) == 1))
+    if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)) && !idles(loop) &&
+        !idles(*other))
       edit.refuse("bind.extent",
                   fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
                               loop.var->name, to_string(loop.extent), other->var->name, name(axis),

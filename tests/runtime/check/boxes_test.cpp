@@ -9,6 +9,16 @@ namespace {
 
 using test::expect_right;
 
+/// Blocks of 256 threads compute the tile of `temporary` in shared memory, and then `reader`.
+void share_below_threads(Schedule &s, const std::string &temporary, const std::string &reader) {
+  auto [block, thread] = s.split(s.loops(s.block(reader))[0], {infer, 256});
+  s.bind(block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  s.compute_at(s.block(temporary), block);
+  s.set_scope(s.block(temporary), Scope::shared);
+  s.bind(s.split(s.loops(s.block(temporary)).back(), {infer, 256})[1], Axis::thread_x);
+}
+
 TEST(Boxes, OfSmallArraysBelowManyThreads) {
   for (std::int64_t n : {1, 2, 8, 129}) {
     Workload w("small");
@@ -16,12 +26,7 @@ TEST(Boxes, OfSmallArraysBelowManyThreads) {
     Tensor t = w.compute("T", {2 * n}, {"j"}, [&](Expr j) { return x(j) * 2.0F; });
     Tensor u = w.compute("U", {n}, {"j"}, [&](Expr j) { return maximum(t(j), t(j + Expr(n))); });
     Schedule s(w.output({u}));
-    auto [block, thread] = s.split(s.loops(s.block("U"))[0], {infer, 256});
-    s.bind(block, Axis::block_x);
-    s.bind(thread, Axis::thread_x);
-    s.compute_at(s.block("T"), block);
-    s.set_scope(s.block("T"), Scope::shared);
-    s.bind(s.split(s.loops(s.block("T")).back(), {infer, 256})[1], Axis::thread_x);
+    share_below_threads(s, "T", "U");
     expect_right(s);
     EXPECT_EQ(lower(s).shared_bytes(), 4 * 2 * n);
   }
@@ -38,12 +43,7 @@ TEST(Boxes, OfAHaloThatWasMovedBeforeItsScopeWasSet) {
     return sum(cache.where(Expr(0) <= i && i < n, i), k);
   });
   Schedule s(w.output({y}));
-  auto [block, thread] = s.split(s.loops(s.block("Y"))[0], {infer, 256});
-  s.bind(block, Axis::block_x);
-  s.bind(thread, Axis::thread_x);
-  s.compute_at(s.block("cache"), block);
-  s.set_scope(s.block("cache"), Scope::shared);
-  s.bind(s.split(s.loops(s.block("cache")).back(), {infer, 256})[1], Axis::thread_x);
+  share_below_threads(s, "cache", "Y");
   expect_right(s);
   EXPECT_EQ(lower(s).shared_bytes(), 4 * 258);
 }
