@@ -207,7 +207,7 @@ private:
         const Var *var = node.as<Var>();
         return !var || (*var)->size || fixed_.count(*var) > 0;
       };
-      bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+      bool indexes = indexes_result(block, iter);
       return iter.guarded && !indexes && any_node(iter.binding, [&](const Expr &e) { return !is_fixed(e); });
     });
   }

@@ -58,9 +58,7 @@ private:
           conditions_[block->body.buffer].push_back(iter.binding);
   }
 
-  static bool indexes(const Block &block, const IterVar &iter) {
-    return std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
-  }
+  static bool indexes(const Block &block, const IterVar &iter) { return indexes_result(block, iter); }
 
   /// Whether a condition of a writer of the buffer depends on a loop of the axis. Then the guard of the axis
   /// may be the only guard of the reader under which the condition holds.

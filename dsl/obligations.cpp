@@ -265,8 +265,7 @@ private:
   static std::vector<GuardedValue> guards_of_loops(const Block &block) {
     std::vector<GuardedValue> guards;
     for (const IterVar &iter : block.iters)
-      if (iter.guarded &&
-          std::ranges::none_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); }))
+      if (iter.guarded && !indexes_result(block, iter))
         guards.push_back({iter.binding, iter.extent});
     return guards;
   }
@@ -368,8 +367,7 @@ private:
     std::vector<Expr> parts = written_element(block);
     std::size_t indices = parts.size();
     for (const IterVar &iter : block.iters)
-      if (iter.guarded && !iter.is_summed() &&
-          std::ranges::none_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); }))
+      if (iter.guarded && !iter.is_summed() && !indexes_result(block, iter))
         parts.insert(parts.end(), {iter.binding, iter.extent});
     std::map<Var, Expr> names;
     for (const Expr &part : parts)

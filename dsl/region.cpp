@@ -69,11 +69,15 @@ static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {
   return runs;
 }
 
+bool indexes_result(const Block &block, const IterVar &iter) {
+  return std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+}
+
 /// Whether the loop itself is a part of an axis that indexes the buffer, so that other elements belong to its
 /// other iterations.
 static bool is_part_of_index(const Block &block, const Var &loop) {
   return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
-    bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+    bool indexes = indexes_result(block, iter);
     std::vector<Term> terms =
         indexes && uses(iter.binding, loop) ? linearize(iter.binding, {}).terms : std::vector<Term>();
     std::erase_if(terms, [&](const Term &term) { return !uses(term.digit.base, loop); });
@@ -301,7 +305,7 @@ static void add_conditions(const Expr &mask, const Block &block, const Bounds &b
 std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const Bounds &bounds) {
   std::vector<LoopGuard> guards;
   for (const IterVar &iter : block.iters) {
-    bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+    bool indexes = indexes_result(block, iter);
     if (iter.guarded && !iter.is_summed() && !indexes && as_int(iter.extent))
       guards.insert(guards.end(), {{iter.binding, *as_int(iter.extent)}, {Expr(0) - iter.binding, 1}});
   }

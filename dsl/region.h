@@ -35,6 +35,9 @@ Bounds loop_bounds(const Stmt &root);
 /// Rewrites `e` from the block's variables to the enclosing loops, by substituting the bindings.
 Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
 
+/// Whether an index of the element that the block writes depends on the axis.
+bool indexes_result(const Block &block, const IterVar &iter);
+
 /// Whether different iterations of `loop` contribute to the same sum: `axis` is a reduction axis, and the
 /// position within the axis (its binding minus its first value) depends on `loop`.
 bool sums_over(const Block &block, const IterVar &axis, const Var &loop);

@@ -296,9 +296,7 @@ static bool has_too_few_iterations(const Block &block, const std::vector<const F
     auto value = as_int(extent);
     return value && !__builtin_mul_overflow(product, *value, &product);
   };
-  auto indexes = [&](const IterVar &iter) {
-    return std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
-  };
+  auto indexes = [&](const IterVar &iter) { return indexes_result(block, iter); };
   for (const IterVar &iter : block.iters)
     if (indexes(iter) && !add(iter.extent, elements))
       return false;

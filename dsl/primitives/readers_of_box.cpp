@@ -119,9 +119,7 @@ private:
 
   /// Whether different values of the axis are different elements of the result. An axis for a guard only is not
   /// an index: its values are not independent of the other axes.
-  bool is_index(const IterVar &iter) const {
-    return std::ranges::any_of(consumer_.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
-  }
+  bool is_index(const IterVar &iter) const { return indexes_result(consumer_, iter); }
 
   std::optional<Span> span_of(const IterVar &iter) {
     auto &parts = digits_[iter.var];

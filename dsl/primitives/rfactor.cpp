@@ -132,7 +132,7 @@ Block sum_of_parts(const Block &sum, const For &loop, const Buffer &parts) {
   Block block{sum.id, {}, {}, sum.body};
   std::map<Var, Expr> renamed;
   for (const IterVar &iter : sum.iters)
-    if (std::ranges::any_of(sum.body.indices, [&](const Expr &e) { return uses(e, iter.var); })) {
+    if (indexes_result(sum, iter)) {
       block.iters.push_back({make_var(iter.var->name), iter.extent, IterKind::spatial, Expr(0)});
       renamed[iter.var] = block.iters.back().var;
     }

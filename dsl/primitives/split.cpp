@@ -96,7 +96,7 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
 /// other elements.
 bool is_part_of_element(const Block &block, const For &loop, const Bounds &bounds) {
   return !is_loop_of_sum(block, loop.var) && std::ranges::any_of(block.iters, [&](const IterVar &iter) {
-    bool indexes = std::ranges::any_of(block.body.indices, [&](const Expr &e) { return uses(e, iter.var); });
+    bool indexes = indexes_result(block, iter);
     std::vector<Term> terms = indexes ? linearize(iter.binding, bounds).terms : std::vector<Term>();
     return std::ranges::any_of(terms, [&](const Term &term) {
       const Var *var = term.digit.base.as<Var>();
