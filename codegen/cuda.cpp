@@ -200,12 +200,18 @@ void declare_parameters(NameTable &names, const kernel::Plan &plan) {
     names.declare(scalar);
 }
 
+/// What the writer records beside the text.
+struct Marks {
+  std::map<const kernel::StmtNode *, std::size_t> begins; ///< offset of each statement
+  /// From the offset on, lines come from these parts, up to the next mark.
+  std::vector<std::pair<std::size_t, Origin>> origins;
+};
+
 class KernelWriter : ExprSpeller {
 public:
-  /// If `begins` is not null, records the start of each statement in it.
-  explicit KernelWriter(const kernel::Kernel &kernel,
-                        std::map<const kernel::StmtNode *, std::size_t> *begins = nullptr)
-      : kernel_(kernel), locals_(place_scalars(kernel)), begins_(begins) {}
+  /// `marks` may be null.
+  explicit KernelWriter(const kernel::Kernel &kernel, Marks *marks = nullptr)
+      : kernel_(kernel), locals_(place_scalars(kernel)), marks_(marks) {}
   std::string write();
 
 private:
@@ -225,12 +231,21 @@ private:
     statement(stmt);
   }
   void loop(const kernel::Loop &loop);
+  void close() {
+    mark(nullptr);
+    out_.close();
+  }
+  /// The next lines come from `origin`.
+  void mark(const Origin &origin) {
+    if (marks_)
+      marks_->origins.emplace_back(out_.size(), origin);
+  }
   void store(const kernel::Store &store);
   void call(const kernel::Call &call);
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
-  std::map<const kernel::StmtNode *, std::size_t> *begins_;
+  Marks *marks_;
   NameTable names_;
   TextWriter out_;
 };
@@ -274,9 +289,11 @@ void KernelWriter::signature() {
 }
 
 void KernelWriter::thread_indices() {
-  for (const kernel::ThreadIndex &index : kernel_.indices)
+  for (const kernel::ThreadIndex &index : kernel_.indices) {
+    mark(index.origin);
     out_.line(fmt::format("const {} {} = {};", c_type(index.var->dtype), names_.declare(index.var),
                           name(index.axis)));
+  }
 }
 
 void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &allocation) {
@@ -303,9 +320,11 @@ void KernelWriter::arena() {
   std::int64_t alignment = shared_alignment;
   for (const kernel::Allocation &allocation : kernel_.shared)
     alignment = std::max(alignment, allocation.alignment);
+  mark(nullptr);
   out_.line(fmt::format("extern __shared__ __align__({}) unsigned char {}[];", alignment, whole),
             fmt::format("{} bytes, set at launch", kernel_.shared_bytes));
   for (const kernel::Allocation &allocation : kernel_.shared) {
+    mark(allocation.origin);
     std::string_view type = c_type(allocation.buffer->dtype);
     std::string begin =
         allocation.byte_offset == 0 ? whole : fmt::format("({} + {})", whole, allocation.byte_offset);
@@ -323,6 +342,7 @@ void KernelWriter::allocations() {
     end = allocation.byte_offset +
           *as_int(allocation.buffer->shape.front()) * byte_size(allocation.buffer->dtype);
     names_.declare(allocation.buffer);
+    mark(allocation.origin);
     if (kernel_.dynamic_shared_bytes() == 0)
       array("__shared__ ", allocation);
   }
@@ -331,6 +351,7 @@ void KernelWriter::allocations() {
   for (const kernel::Allocation &allocation : kernel_.local) {
     const Buffer &buffer = allocation.buffer;
     names_.declare(buffer);
+    mark(allocation.origin);
     if (!locals_.scalars.count(buffer)) {
       array("", allocation);
       continue;
@@ -393,12 +414,14 @@ void KernelWriter::loop(const kernel::Loop &loop) {
     out_.line(fmt::format("#pragma unroll {}", serial->copies));
   out_.open(fmt::format("for ({} {} = 0; {} < {}; ++{})", c_type(loop.var->dtype), var, var, extent, var));
   statement(loop.body);
-  out_.close();
+  close();
 }
 
 void KernelWriter::statement(const kernel::Stmt &stmt) {
-  if (begins_)
-    begins_->emplace(stmt.get(), out_.size());
+  if (marks_)
+    marks_->begins.emplace(stmt.get(), out_.size());
+  if (!kernel::as<kernel::Seq>(stmt))
+    mark(stmt->origin);
   kernel::visit(stmt,
                 Overloaded{[&](const kernel::Declare &declare) {
                              std::string value = spell(declare.value);
@@ -412,10 +435,11 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                              out_.open(fmt::format("if ({})", spell(branch.condition)), branch.note);
                              nested(branch.body);
                              if (branch.otherwise) {
+                               mark(nullptr);
                                out_.otherwise();
                                nested(branch.otherwise);
                              }
-                             out_.close();
+                             close();
                            },
                            [&](const kernel::Seq &seq) {
                              for (const kernel::Stmt &child : seq.stmts)
@@ -446,9 +470,10 @@ std::string KernelWriter::write() {
   out_.indent();
   thread_indices();
   allocations();
+  mark(nullptr);
   out_.blank();
   statement(kernel_.body);
-  out_.close();
+  close();
   return out_.take();
 }
 
@@ -471,15 +496,16 @@ std::string cuda_kernel(const kernel::Kernel &kernel) {
   return Prelude({&kernel, 1}).text() + KernelWriter(kernel).write();
 }
 
-/// If `begins` is not null, records the start of each statement in it.
-static std::string write_kernels(const kernel::Plan &plan, std::string text,
-                                 std::map<const kernel::StmtNode *, std::size_t> *begins) {
+/// Appends the kernels to `text`. `marks` may be null.
+static std::string write_kernels(const kernel::Plan &plan, std::string text, Marks *marks) {
   for (std::size_t n = 0; n < plan.kernels.size(); ++n) {
     text += n == 0 ? "" : "\n";
-    std::map<const kernel::StmtNode *, std::size_t> inside;
-    std::string one = KernelWriter(plan.kernels[n], begins ? &inside : nullptr).write();
-    for (auto [stmt, begin] : inside)
-      begins->emplace(stmt, text.size() + begin);
+    Marks inside;
+    std::string one = KernelWriter(plan.kernels[n], marks ? &inside : nullptr).write();
+    for (auto [stmt, begin] : inside.begins)
+      marks->begins.emplace(stmt, text.size() + begin);
+    for (const auto &[begin, origin] : inside.origins)
+      marks->origins.emplace_back(text.size() + begin, origin);
     text += one;
   }
   return text;
@@ -487,17 +513,34 @@ static std::string write_kernels(const kernel::Plan &plan, std::string text,
 
 std::string cuda_helpers(std::span<const kernel::Kernel> kernels) { return Prelude(kernels).text(); }
 
-std::string cuda_definitions(const kernel::Plan &plan) { return write_kernels(plan, "", nullptr); }
+/// The text that starts with `text`, which has no origins, and continues with the kernels.
+static CudaText text_with_origins(const kernel::Plan &plan, std::string text) {
+  CudaText result;
+  Marks marks;
+  result.text = write_kernels(plan, std::move(text), &marks);
+  result.begins = std::move(marks.begins);
+  Origin current;
+  auto next = marks.origins.begin();
+  for (std::size_t at = 0; at < result.text.size(); at = result.text.find('\n', at) + 1) {
+    for (; next != marks.origins.end() && next->first <= at; ++next)
+      current = next->second;
+    result.lines.push_back(current);
+  }
+  return result;
+}
+
+std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate) {
+  if (!locate)
+    return write_kernels(plan, "", nullptr);
+  CudaText text = text_with_origins(plan, "");
+  return with_source_lines({std::move(text.text), std::move(text.lines)}, locate);
+}
 
 std::string cuda_kernels(const kernel::Plan &plan) {
   return cuda_helpers(plan.kernels) + cuda_definitions(plan);
 }
 
-CudaText cuda_text(const kernel::Plan &plan) {
-  CudaText result;
-  result.text = write_kernels(plan, cuda_helpers(plan.kernels), &result.begins);
-  return result;
-}
+CudaText cuda_text(const kernel::Plan &plan) { return text_with_origins(plan, cuda_helpers(plan.kernels)); }
 
 TextLine CudaText::line(const kernel::Stmt &stmt) const {
   auto found = begins.find(stmt.get());

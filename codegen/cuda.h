@@ -2,6 +2,7 @@
 /// Prints kernels as CUDA C++. This code prints the kernel exactly as lowering has generated it, and does not
 /// optimise it.
 
+#include "codegen/line_info.h"
 #include "lowering/plan.h"
 
 #include <cstddef>
@@ -26,9 +27,10 @@ std::string cuda_kernel(const kernel::Kernel &kernel);
 /// All kernels of a plan in order, preceded by the helpers that they call.
 std::string cuda_kernels(const kernel::Plan &plan);
 /// The two parts of `cuda_kernels`, for a file with several plans: the helpers that these kernels call, and the
-/// definitions of the kernels of a plan.
+/// definitions of the kernels of a plan. With `locate`, the definitions have `#line` directives
+/// (codegen/line_info.h).
 std::string cuda_helpers(std::span<const kernel::Kernel> kernels);
-std::string cuda_definitions(const kernel::Plan &plan);
+std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate = nullptr);
 
 /// The position of a statement in the text.
 struct TextLine {
@@ -39,6 +41,7 @@ struct TextLine {
 /// The text of `cuda_kernels` with the positions of the statements.
 struct CudaText {
   std::string text;
+  std::vector<Origin> lines; ///< origin of each line of `text`; null for braces and for the code around kernels
   /// Offset of each statement in `text`, in bytes. If a comment precedes the statement, the offset of the
   /// comment.
   std::map<const kernel::StmtNode *, std::size_t> begins;

@@ -166,7 +166,8 @@ public:
         }))
       out_.verbatim(overlap_function);
     for (const ShapePlan *part : dispatch_.all())
-      out_.verbatim(emit_header_comment(part->info, part->plan) + "\n" + cuda_definitions(part->plan) + "\n" +
+      out_.verbatim(emit_header_comment(part->info, part->plan) + "\n" +
+                    cuda_definitions(part->plan, part->info.source_lines) + "\n" +
                     emit_launcher(part->info, part->plan) + "\n");
     requirement();
     launcher();

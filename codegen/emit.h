@@ -1,6 +1,7 @@
 #pragma once
 /// Generates the .cu file for the user: a header comment, the kernels, and a host launcher.
 
+#include "codegen/line_info.h"
 #include "lowering/plan.h"
 
 #include <cstdint>
@@ -22,9 +23,10 @@ struct EmitInfo {
   /// For kernels of one shape: the size parameters of the launcher. They are the sizes of the symbolic kernel,
   /// so that both launchers have the same parameters. Empty: one size for each dimension of each array.
   std::vector<NamedExtent> sizes;
-  std::string header;             ///< name of the header that the file includes; empty: none
-  std::vector<std::string> notes; ///< further comment lines, such as registers and shared memory
-  double operations = 0;          ///< floating-point operations per launch; 0: do not report
+  std::string header;                 ///< name of the header that the file includes; empty: none
+  std::vector<std::string> notes;     ///< further comment lines, such as registers and shared memory
+  double operations = 0;              ///< floating-point operations per launch; 0: do not report
+  SourceLines source_lines = nullptr; ///< for `#line` directives in the kernels; null: none
   /// For one plan of a `Dispatch` (codegen/dispatch.h): the name of the function that returns the size of the
   /// workspace for all size parameters. The host functions of such a plan are `static`. Otherwise empty.
   std::string workspace_function;

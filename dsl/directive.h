@@ -2,6 +2,8 @@
 /// Directives. Each is one line of the trace of a schedule: a primitive, its arguments, and the names of its
 /// results.
 
+#include "dsl/where.h"
+
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -34,7 +36,10 @@ struct Directive {
   std::string op;
   std::vector<Argument> arguments;
   std::vector<std::string> results; ///< names of the new loops, or of the new block
-  bool operator==(const Directive &) const = default;
+  Where where = {};                 ///< the line that states it; no part of its meaning, and not in traces
+  bool operator==(const Directive &other) const {
+    return op == other.op && arguments == other.arguments && results == other.results;
+  }
 };
 
 /// The C++ variable that holds the loop or block of this name: the name itself. If the name is a keyword or a

@@ -117,9 +117,10 @@ std::string text(const Expr &e, int context) {
   });
 }
 
-/// A line of the nest, and the name by which its loop or block can be marked.
+/// A line of the nest, the name by which its loop or block can be marked, and its origin.
 struct Line {
   std::string text, name;
+  std::vector<OriginPart> parts;
 };
 
 /// " pipelined [A_shared: 0, AB: 1]": the stages in the order in which a step runs them.
@@ -162,7 +163,8 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                   [&](const For &loop) {
                     lines.push_back({fmt::format("{}for {} < {}{}:", indent, loop.var->name,
                                                  text(loop.extent, 0), text(loop.form)),
-                                     loop.var->name});
+                                     loop.var->name,
+                                     {loop.var}});
                     bounds.set_extent(loop.var, loop.extent);
                     emit(loop.body, depth + 1, bounds, lines);
                   },
@@ -186,10 +188,12 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                     }
                     lines.push_back({fmt::format("{}block {}({}){}{}:", indent, block.id->name, bindings,
                                                  block.async ? " async" : "", guards),
-                                     block.id->name});
+                                     block.id->name,
+                                     {block.id, InitOf{block.id}}});
                     if (block.init)
-                      lines.push_back({fmt::format("{}  init {}", indent, to_string(*block.init)), ""});
-                    lines.push_back({fmt::format("{}  {}", indent, to_string(block.body)), ""});
+                      lines.push_back(
+                          {fmt::format("{}  init {}", indent, to_string(*block.init)), "", {InitOf{block.id}}});
+                    lines.push_back({fmt::format("{}  {}", indent, to_string(block.body)), "", {block.id}});
                   },
               });
 }
@@ -212,7 +216,7 @@ std::string sizes_text(const std::vector<Var> &sizes) {
     if (size.multiple_of != 1)
       text += fmt::format(" multiple of {}", size.multiple_of);
   }
-  return text.empty() ? text : text + "\n";
+  return text;
 }
 
 const char *role_text(Role role) {
@@ -228,19 +232,27 @@ const char *role_text(Role role) {
   return "";
 }
 
-std::string header(const Program &program) {
-  std::string params, temps;
+/// The head of the program, and its nest `depth` levels deep.
+std::vector<Line> lines_of(const Program &program, int depth) {
+  std::string params;
   for (const Buffer &buffer : program.params)
     params += (params.empty() ? "" : ", ") + std::string(role_text(buffer->role)) + shape_text(buffer);
   for (const Var &scalar : program.scalars)
     params += fmt::format(", {}: {}", scalar->name, name(scalar->dtype));
+  std::vector<Line> lines = {{fmt::format("{}({}):", program.name, params), "", {}}};
+  if (!program.sizes.empty())
+    lines.push_back({sizes_text(program.sizes), "", {}});
   for (const Buffer &buffer : temporaries(program))
     if (std::find(program.params.begin(), program.params.end(), buffer) == program.params.end())
-      temps += fmt::format("{} {}{}\n", name(buffer->scope), shape_text(buffer),
-                           buffer->layout ? ", " + to_string(*buffer->layout) : "");
+      lines.push_back({fmt::format("{} {}{}", name(buffer->scope), shape_text(buffer),
+                                   buffer->layout ? ", " + to_string(*buffer->layout) : ""),
+                       "",
+                       {buffer}});
   if (program.min_blocks != 0)
-    temps += fmt::format("at least {} blocks on an SM\n", program.min_blocks);
-  return fmt::format("{}({}):\n{}{}", program.name, params, sizes_text(program.sizes), temps);
+    lines.push_back({fmt::format("at least {} blocks on an SM", program.min_blocks), "", {}});
+  Bounds bounds;
+  emit(program.body, depth, bounds, lines);
+  return lines;
 }
 
 } // namespace
@@ -285,14 +297,25 @@ std::string print(const Stmt &stmt) {
   return result;
 }
 
-std::string print(const Program &program) { return header(program) + print(program.body); }
+std::string print(const Program &program) {
+  std::string result;
+  for (const Line &line : lines_of(program, 0))
+    result += line.text + "\n";
+  return result;
+}
+
+TracedText print_traced(const Program &program) {
+  TracedText result;
+  for (const Line &line : lines_of(program, 0)) {
+    result.text += line.text + "\n";
+    result.lines.push_back(origin_of(line.parts));
+  }
+  return result;
+}
 
 std::string print_marked(const Program &program, const std::vector<std::string> &names) {
-  std::vector<Line> lines;
-  Bounds bounds;
-  emit(program.body, 1, bounds, lines);
-  std::string result = header(program);
-  for (const Line &line : lines) {
+  std::string result;
+  for (const Line &line : lines_of(program, 1)) {
     result += line.text + "\n";
     if (line.name.empty() || std::find(names.begin(), names.end(), line.name) == names.end())
       continue;

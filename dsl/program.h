@@ -31,6 +31,7 @@
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
+#include "dsl/where.h"
 
 #include <functional>
 #include <memory>
@@ -48,6 +49,8 @@ using Stmt = std::shared_ptr<const StmtNode>;
 /// The identity of a block. Directives that rewrite the block keep its identity.
 struct BlockSymbol {
   std::string name;
+  std::shared_ptr<const BlockSymbol> init_of = nullptr; ///< the block whose init lowering moved to this block
+  Where where = {};                                     ///< the line that defines the stage; line 0: unknown
 };
 using BlockId = std::shared_ptr<const BlockSymbol>;
 

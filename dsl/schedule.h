@@ -68,55 +68,59 @@ public:
   /// The trip count. Throws if it depends on sizes.
   std::int64_t extent(Loop loop) const;
 
+  // Directives. `where` is the line of the caller's source that states the directive, for `emit --line-info`.
   // Loops.
-  template <std::size_t N> std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N]) {
-    return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N)));
+  template <std::size_t N>
+  std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N], Where where = Where::current()) {
+    return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N), where));
   }
-  std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors);
-  Loop fuse(Loop outer, Loop inner);
-  void reorder(std::vector<Loop> order);
-  std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2]) {
-    return to_array<4>(tile(i, j, std::vector<std::int64_t>(factors, factors + 2)));
+  std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors, Where where = Where::current());
+  Loop fuse(Loop outer, Loop inner, Where where = Where::current());
+  void reorder(std::vector<Loop> order, Where where = Where::current());
+  std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2], Where where = Where::current()) {
+    return to_array<4>(tile(i, j, std::vector<std::int64_t>(factors, factors + 2), where));
   }
-  std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors);
-  void bind(Loop loop, Axis axis);
-  void unroll(Loop loop);
-  void unroll_by(Loop loop, std::int64_t factor);
-  void vectorize(Loop loop);
-  void snake(Loop outer, Loop inner);
-  void partition(Loop loop);
-  void last_block(Loop loop);
+  std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors, Where where = Where::current());
+  void bind(Loop loop, Axis axis, Where where = Where::current());
+  void unroll(Loop loop, Where where = Where::current());
+  void unroll_by(Loop loop, std::int64_t factor, Where where = Where::current());
+  void vectorize(Loop loop, Where where = Where::current());
+  void snake(Loop outer, Loop inner, Where where = Where::current());
+  void partition(Loop loop, Where where = Where::current());
+  void last_block(Loop loop, Where where = Where::current());
 
   // Data.
-  BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope);
-  BlockRef cache_write(BlockRef writer, Scope scope);
-  void set_scope(BlockRef writer, Scope scope);
-  void compute_at(BlockRef producer, Loop loop);
-  void reverse_compute_at(BlockRef consumer, Loop loop);
-  void compute_inline(BlockRef block);
-  void reverse_compute_inline(BlockRef consumer);
+  BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope, Where where = Where::current());
+  BlockRef cache_write(BlockRef writer, Scope scope, Where where = Where::current());
+  void set_scope(BlockRef writer, Scope scope, Where where = Where::current());
+  void compute_at(BlockRef producer, Loop loop, Where where = Where::current());
+  void reverse_compute_at(BlockRef consumer, Loop loop, Where where = Where::current());
+  void compute_inline(BlockRef block, Where where = Where::current());
+  void reverse_compute_inline(BlockRef consumer, Where where = Where::current());
 
   // Storage.
-  void transform_layout(BlockRef writer, const IndexMap &map);
-  void storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset);
-  void swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift);
+  void transform_layout(BlockRef writer, const IndexMap &map, Where where = Where::current());
+  void storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset,
+                     Where where = Where::current());
+  void swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift,
+               Where where = Where::current());
 
   // Launch.
-  void launch_bounds(std::int64_t min_blocks);
+  void launch_bounds(std::int64_t min_blocks, Where where = Where::current());
 
   // Time.
-  void async_copy(BlockRef copy);
-  void pipeline(Loop loop, std::vector<Stage> stages);
-  void double_buffer(Loop loop);
-  void join_pipelines(Loop inner);
-  void spread(Loop loop);
+  void async_copy(BlockRef copy, Where where = Where::current());
+  void pipeline(Loop loop, std::vector<Stage> stages, Where where = Where::current());
+  void double_buffer(Loop loop, Where where = Where::current());
+  void join_pipelines(Loop inner, Where where = Where::current());
+  void spread(Loop loop, Where where = Where::current());
 
   // Reductions.
-  BlockRef decompose_reduction(BlockRef block, Loop loop);
-  BlockRef rfactor(Loop loop);
+  BlockRef decompose_reduction(BlockRef block, Loop loop, Where where = Where::current());
+  BlockRef rfactor(Loop loop, Where where = Where::current());
 
   // Intrinsics.
-  void tensorize(Loop loop, const std::string &intrinsic);
+  void tensorize(Loop loop, const std::string &intrinsic, Where where = Where::current());
 
   // Results.
   const Program &program() const { return steps_.back(); }
@@ -147,6 +151,7 @@ private:
   Target target_;
   std::vector<Program> steps_;
   std::vector<Directive> trace_;
+  Where where_ = {}; ///< of the directive that is applied next
 };
 
 } // namespace nestsmith

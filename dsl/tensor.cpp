@@ -284,9 +284,9 @@ static Definition defined(const std::string &stage, const std::vector<Expr> &ind
 }
 
 Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
-                     const std::function<Definition(const std::vector<Expr> &)> &element) {
+                     const std::function<Definition(const std::vector<Expr> &)> &element, Where where) {
   Block block;
-  block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name});
+  block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name, nullptr, where});
   std::vector<For> loops;
   std::vector<Expr> indices;
   auto add_axis = [&](const std::string &axis, const Expr &extent, IterKind kind, Var inside) {
@@ -330,7 +330,7 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
 }
 
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                         const std::function<Definition(const std::vector<Expr> &)> &element) {
+                         const std::function<Definition(const std::vector<Expr> &)> &element, Where where) {
   check_axes(name, axes, shape.size());
   claim(name, shape);
   // The dtype of an element is known only after it is built, so build it once with scratch indices.
@@ -340,36 +340,39 @@ Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<
   DType dtype = defined(name, scratch, element).value.dtype();
   auto buffer = std::make_shared<const BufferNode>(
       BufferNode{name, dtype, std::move(shape), Scope::global, Role::temporary});
-  stages_.push_back(stage(name, buffer, axes, element));
+  stages_.push_back(stage(name, buffer, axes, element, where));
   return Tensor(buffer);
 }
 
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                         const std::function<Definition(Expr)> &element) {
+                         const std::function<Definition(Expr)> &element, Where where) {
   check_arity(name, axes, 1);
-  return compute(std::move(name), std::move(shape), std::move(axes),
-                 [&](const std::vector<Expr> &i) { return element(i[0]); });
+  return compute(
+      std::move(name), std::move(shape), std::move(axes),
+      [&](const std::vector<Expr> &i) { return element(i[0]); }, where);
 }
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                         const std::function<Definition(Expr, Expr)> &element) {
+                         const std::function<Definition(Expr, Expr)> &element, Where where) {
   check_arity(name, axes, 2);
-  return compute(std::move(name), std::move(shape), std::move(axes),
-                 [&](const std::vector<Expr> &i) { return element(i[0], i[1]); });
+  return compute(
+      std::move(name), std::move(shape), std::move(axes),
+      [&](const std::vector<Expr> &i) { return element(i[0], i[1]); }, where);
 }
 Tensor Workload::compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                         const std::function<Definition(Expr, Expr, Expr)> &element) {
+                         const std::function<Definition(Expr, Expr, Expr)> &element, Where where) {
   check_arity(name, axes, 3);
-  return compute(std::move(name), std::move(shape), std::move(axes),
-                 [&](const std::vector<Expr> &i) { return element(i[0], i[1], i[2]); });
+  return compute(
+      std::move(name), std::move(shape), std::move(axes),
+      [&](const std::vector<Expr> &i) { return element(i[0], i[1], i[2]); }, where);
 }
 
 void Workload::update(const Tensor &target, std::vector<std::string> axes,
-                      const std::function<Definition(const std::vector<Expr> &)> &element) {
+                      const std::function<Definition(const std::vector<Expr> &)> &element, Where where) {
   const Buffer &buffer = target.buffer();
   if (buffer->role != Role::inout)
     refuse(fmt::format("'{}' is not an inout tensor; only those can be updated", buffer->name));
   check_axes(buffer->name, axes, buffer->shape.size());
-  stages_.push_back(stage(buffer->name, buffer, axes, element));
+  stages_.push_back(stage(buffer->name, buffer, axes, element, where));
 }
 
 Program Workload::output(std::vector<Result> outputs) const {

@@ -128,19 +128,22 @@ public:
 
   /// Defines a stage: `element` returns the value of one element, for each index in `shape`. `axes` are the
   /// names of the loops. A stage becomes a block with the name of the stage. If the stage is a sum, the block
-  /// also has an init, which sets the element to 0.
+  /// also has an init, which sets the element to 0. `where` is the line of the caller's source that defines the
+  /// stage, for `emit --line-info`.
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                 const std::function<Definition(const std::vector<Expr> &)> &element);
+                 const std::function<Definition(const std::vector<Expr> &)> &element,
+                 Where where = Where::current());
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                 const std::function<Definition(Expr)> &element);
+                 const std::function<Definition(Expr)> &element, Where where = Where::current());
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                 const std::function<Definition(Expr, Expr)> &element);
+                 const std::function<Definition(Expr, Expr)> &element, Where where = Where::current());
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
-                 const std::function<Definition(Expr, Expr, Expr)> &element);
+                 const std::function<Definition(Expr, Expr, Expr)> &element, Where where = Where::current());
   /// Defines a stage that overwrites an inout tensor. The new value of an element may depend on the old value
   /// of the same element, but not on the old values of other elements.
   void update(const Tensor &target, std::vector<std::string> axes,
-              const std::function<Definition(const std::vector<Expr> &)> &element);
+              const std::function<Definition(const std::vector<Expr> &)> &element,
+              Where where = Where::current());
 
   /// The program that computes the inout tensors and `outputs`. All other stages are temporaries. They are in
   /// global memory, unless a schedule changes their scope.
@@ -148,7 +151,7 @@ public:
 
 private:
   Stmt stage(const std::string &name, const Buffer &buffer, const std::vector<std::string> &axes,
-             const std::function<Definition(const std::vector<Expr> &)> &element);
+             const std::function<Definition(const std::vector<Expr> &)> &element, Where where);
   void claim(const std::string &name, const std::vector<Expr> &shape);
   void check_sizes(const std::string &whose, const Expr &extent) const;
   void check_origin(const std::string &stage, const Definition &definition,

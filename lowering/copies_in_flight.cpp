@@ -14,12 +14,15 @@ std::string names_of(const std::vector<const Block *> &copies) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt) {
+void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt,
+               std::vector<const Block *> &ordered) {
   const Buffer &tile = copy.body.buffer;
   for (const Block *reader : blocks_of(stmt))
-    if (reads(*reader, tile))
+    if (reads(*reader, tile)) {
       kernel::add_hazards(
           hazards, {{kernel::Hazard::Kind::read_after_write, tile->name, reader->body.buffer->name, "", 0}});
+      ordered.insert(ordered.end(), {&copy, reader});
+    }
 }
 
 void CopiesInFlight::add(const Stmt &nest) {
@@ -43,10 +46,12 @@ void CopiesInFlight::land(std::span<const Stmt> rest, std::vector<kernel::Stmt> 
   if (blocks.empty())
     return;
   std::vector<kernel::Hazard> hazards;
+  std::vector<const Block *> ordered = blocks;
   for (const Block *copy : blocks)
     for (const Stmt &stmt : rest)
-      add_reads(hazards, *copy, stmt);
-  stmts.push_back(kernel::make(kernel::Wait{0, kernel::describe(hazards, "copied"), hazards}));
+      add_reads(hazards, *copy, stmt, ordered);
+  stmts.push_back(
+      kernel::make(kernel::Wait{0, kernel::describe(hazards, "copied"), hazards}, origin_of(ordered)));
   blocks.clear();
 }
 

@@ -13,8 +13,9 @@ namespace nestsmith {
 /// The tiles that the blocks copy, for a comment.
 std::string names_of(const std::vector<const Block *> &copies);
 
-/// Adds the reads of the tile of `copy` below `stmt`.
-void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt);
+/// Adds the reads of the tile of `copy` below `stmt`, and the copy and its readers to `ordered`.
+void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt,
+               std::vector<const Block *> &ordered);
 
 /// Copies in flight, outside of a pipeline.
 struct CopiesInFlight {

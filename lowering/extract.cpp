@@ -21,7 +21,8 @@ using kernel::Kernel;
 
 class Extractor {
 public:
-  Extractor(const Program &program, const Schedule &schedule) : program_(program), schedule_(schedule) {}
+  explicit Extractor(const Unit &unit)
+      : program_(unit.program), schedule_(unit.schedule), copied_from_(unit.copied_from) {}
 
   Kernel run() {
     kernel_.name = program_.name;
@@ -32,8 +33,10 @@ public:
       kernel_.sizes.push_back({size, size});
     kernel_.indices = indices_of(program_, schedule_.target());
     kernel_.assumptions = assumptions_of(program_, schedule_.source(), kernel_.indices);
-    for (const kernel::ThreadIndex &index : kernel_.indices)
+    for (kernel::ThreadIndex &index : kernel_.indices) {
+      index.origin = in_schedule(index.origin);
       set_range(bounds_, index);
+    }
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
         loops_[loop->var] = index_of(*loop);
@@ -64,8 +67,8 @@ private:
     auto shrunk = std::make_shared<const BufferNode>(
         BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary, buffer->layout});
     (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local)
-        .push_back(
-            {shrunk, 0, note_of(buffer, tile, layout, placement.slots.count), tile, 0, placement.slots.count});
+        .push_back({shrunk, 0, note_of(buffer, tile, layout, placement.slots.count), tile, 0,
+                    placement.slots.count, origin_of({OriginPart(buffer)})});
     shrunk_[buffer] = shrunk;
     placements_.emplace(buffer, placement);
   }
@@ -81,7 +84,7 @@ private:
     for (const Block *block : blocks_of(program_.body)) {
       const auto *access = block->body.value.as<Load>();
       if (access && block->body.buffer == buffer)
-        return fmt::format("{} tile of {}", fmt::join(tile, " x "), origin(access->buffer)->name);
+        return fmt::format("{} tile of {}", fmt::join(tile, " x "), source_of(access->buffer)->name);
       if (access && access->buffer == buffer)
         return fmt::format("{} part of {}", fmt::join(tile, " x "), block->body.buffer->name);
     }
@@ -92,11 +95,11 @@ private:
   }
 
   /// The source of a tile that is copied through registers.
-  Buffer origin(const Buffer &buffer) const {
+  Buffer source_of(const Buffer &buffer) const {
     for (const Block *block : blocks_of(program_.body))
       if (const auto *access = block->body.value.as<Load>();
           access && block->body.buffer == buffer && access->buffer != buffer)
-        return in_registers(buffer->scope) ? origin(access->buffer) : buffer;
+        return in_registers(buffer->scope) ? source_of(access->buffer) : buffer;
     return buffer;
   }
 
@@ -121,16 +124,17 @@ private:
       if (issues) {
         copies.add(children[n]);
         if (n + 1 == children.size() || !is_async_nest(children[n + 1]))
-          stmts.push_back(kernel::make(kernel::Commit{names_of(copies.blocks)}));
+          stmts.push_back(kernel::make(kernel::Commit{names_of(copies.blocks)}, origin_of(copies.blocks)));
       }
       const auto *loop = as<For>(children[n]);
       if (!loop || !loop->last_block() || n + 1 == children.size())
         continue;
       kernel::Arrive arrive = arrival(*loop);
       kernel::Stmt rest = emit_all(children.subspan(n + 1));
-      stmts.push_back(kernel::make(arrive));
-      stmts.push_back(
-          kernel::make(kernel::If{arrive.last, "all blocks of " + loop->var->name + " have arrived", rest}));
+      Origin origin = origin_of(std::vector{loop});
+      stmts.push_back(kernel::make(arrive, origin));
+      stmts.push_back(kernel::make(
+          kernel::If{arrive.last, "all blocks of " + loop->var->name + " have arrived", rest}, origin));
       break;
     }
     copies.land({}, stmts);
@@ -167,7 +171,7 @@ private:
                            {[&](const Stmt &nest) { return emit(nest); }, loops_, bounds_, issues_});
     loops_[loop.var] = var;
     made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit(loop.body);
-    return kernel::make(std::move(made));
+    return kernel::make(std::move(made), in_schedule(origin_of(std::vector{&loop})));
   }
 
   /// The body of a loop that runs backwards in odd iterations of an outer loop.
@@ -178,7 +182,8 @@ private:
     loops_[loop.var] = turned;
     Expr forwards = equal(floormod(loops_.at(loop.reversed_by()), Expr(2)), Expr(0));
     Expr backwards = Expr(as_int(loop.extent).value() - 1) - var;
-    kernel::Stmt index = kernel::make(kernel::Declare{turned, select(forwards, var, backwards)});
+    kernel::Stmt index =
+        kernel::make(kernel::Declare{turned, select(forwards, var, backwards)}, origin_of(std::vector{&loop}));
     return kernel::make_seq({index, emit(loop.body)});
   }
 
@@ -225,8 +230,28 @@ private:
     bounds_.set_extent(part, Expr(axis == Axis::warp ? warps : lanes_per_warp));
     Expr value =
         axis == Axis::warp ? floordiv(thread, Expr(lanes_per_warp)) : floormod(thread, Expr(lanes_per_warp));
-    declared_.push_back(kernel::make(kernel::Declare{part, simplify(value, bounds_)}));
+    declared_.push_back(kernel::make(kernel::Declare{part, simplify(value, bounds_)}, loops_on(axis)));
     return parts_[axis] = part;
+  }
+
+  /// The origin with the loops of the schedule in place of copies that the passes made.
+  Origin in_schedule(const Origin &origin) const {
+    std::vector<OriginPart> parts = origin ? *origin : std::vector<OriginPart>();
+    for (OriginPart &part : parts)
+      if (const Var *loop = std::get_if<Var>(&part))
+        if (auto it = copied_from_.find(*loop); it != copied_from_.end())
+          part = it->second;
+    return origin_of(std::move(parts));
+  }
+
+  Origin loops_on(Axis axis) const {
+    std::vector<OriginPart> parts;
+    walk(program_.body, [&](const Stmt &stmt) {
+      if (const auto *loop = as<For>(stmt); loop && loop->axis() == axis)
+        parts.emplace_back(loop->var);
+      return true;
+    });
+    return in_schedule(origin_of(std::move(parts)));
   }
 
   kernel::Stmt emit_block(const Block &block) {
@@ -234,13 +259,13 @@ private:
     std::vector<kernel::Stmt> stmts;
     Values axes;
     Expr guard;
-    std::string guarded;
+    Origin origin = origin_of(std::vector{&block});
     for (const IterVar &iter : block.iters) {
       Expr value = simplify(substitute(iter.binding, loops_), bounds_);
       if (!value.as<Var>() && !as_int(value)) {
         Var var = make_var(iter.var->name);
         bounds_.set(var, range_of(value, bounds_).value());
-        stmts.push_back(kernel::make(kernel::Declare{var, value}));
+        stmts.push_back(kernel::make(kernel::Declare{var, value}, origin));
         value = var;
       }
       axes[iter.var] = value;
@@ -250,13 +275,13 @@ private:
       if (Expr begun = Expr(0) <= value; !proves(begun, bounds_))
         inside = begun && inside;
       guard = guard.exists() ? guard && inside : inside;
-      guarded += (guarded.empty() ? "" : ", ") + iter.var->name;
     }
     Expr stored = value(block.body.value, block, axes, axes);
     kernel::Stmt store = kernel::make(
         kernel::Store{storage(block.body.buffer), indices(block.body.buffer, block.body.indices, block, axes),
-                      block.async ? with_masked_address(stored) : stored, "", 1, block.async});
-    stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}) : store);
+                      block.async ? with_masked_address(stored) : stored, "", 1, block.async},
+        origin);
+    stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}, origin) : store);
     return kernel::make_seq(std::move(stmts));
   }
 
@@ -340,6 +365,7 @@ private:
 
   const Program &program_;
   const Schedule &schedule_;
+  const std::map<Var, Var> &copied_from_;
   Kernel kernel_;
   bool issues_ = false; ///< inside of a nest that only issues asynchronous copies
   Values loops_;
@@ -353,7 +379,7 @@ private:
 } // namespace
 
 void extract(Unit &unit) {
-  unit.kernel = Extractor(unit.program, unit.schedule).run();
+  unit.kernel = Extractor(unit).run();
   unit.extracted = true;
 }
 

@@ -70,7 +70,7 @@ public:
       flat.indices = {rewrite(flat_offset(store->buffer, store->indices))};
       flat.buffer = storage(store->buffer);
       flat.value = rewrite(store->value);
-      return make(std::move(flat));
+      return make(std::move(flat), stmt->origin);
     }
     Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
     return map_children(result, [&](const Stmt &child) { return rewrite(child); });

@@ -21,11 +21,11 @@ bool contains(const Conjuncts &set, const Expr &e) {
   return std::any_of(set.begin(), set.end(), [&](const Expr &x) { return same(x, e); });
 }
 
-Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
+Stmt guarded(const Conjuncts &conjuncts, Stmt body, const Origin &origin) {
   Expr condition;
   for (const Expr &e : conjuncts)
     condition = condition.exists() ? condition && e : e;
-  return condition.exists() ? make(If{condition, "", std::move(body)}) : body;
+  return condition.exists() ? make(If{condition, "", std::move(body)}, origin) : body;
 }
 
 /// The conjuncts of the guard of a statement, and the body of the guard. If there is no guard, or if it has an
@@ -33,10 +33,11 @@ Stmt guarded(const Conjuncts &conjuncts, Stmt body) {
 struct Guarded {
   Conjuncts conjuncts;
   Stmt body;
+  Origin origin = nullptr; ///< of the guard
 };
 Guarded take_apart(const Stmt &stmt) {
   const auto *branch = as<If>(stmt);
-  return branch && !branch->otherwise ? Guarded{conjuncts_of(branch->condition), branch->body}
+  return branch && !branch->otherwise ? Guarded{conjuncts_of(branch->condition), branch->body, stmt->origin}
                                       : Guarded{{}, stmt};
 }
 
@@ -55,9 +56,9 @@ std::vector<Stmt> join_neighbours(const std::vector<Stmt> &stmts) {
     }
     auto rest = [&](Guarded x) {
       std::erase_if(x.conjuncts, [&](const Expr &e) { return contains(common, e); });
-      return guarded(x.conjuncts, x.body);
+      return guarded(x.conjuncts, x.body, x.origin);
     };
-    result.back() = guarded(common, make_seq({rest(last), rest(next)}));
+    result.back() = guarded(common, make_seq({rest(last), rest(next)}), joined({last.origin, next.origin}));
   }
   return result;
 }
@@ -77,8 +78,8 @@ Stmt hoisted(const Stmt &stmt) {
   if (outside.empty())
     return inner;
   Loop copy = *loop;
-  copy.body = guarded(inside, body.body);
-  return guarded(outside, make(std::move(copy)));
+  copy.body = guarded(inside, body.body, body.origin);
+  return guarded(outside, make(std::move(copy), inner->origin), body.origin);
 }
 
 /// The note for a condition `loop + n < extent`, which tests whether a later iteration exists; else empty.
@@ -110,7 +111,7 @@ Stmt annotate(const Stmt &stmt) {
     }
   If copy = *branch;
   copy.note = list.empty() ? next : "tail of " + list;
-  return make(std::move(copy));
+  return make(std::move(copy), inner->origin);
 }
 
 } // namespace

@@ -50,6 +50,12 @@ public:
       if (buffers.contains(allocation.buffer))
         slots_[allocation.buffer] = allocation.slots;
     }
+    walk(kernel.body, [&](const Stmt &stmt) {
+      Buffer written = written_by(stmt);
+      for (const OriginPart &part : written && stmt->origin ? *stmt->origin : std::vector<OriginPart>())
+        if (std::holds_alternative<BlockId>(part))
+          writers_[written->name].push_back(part);
+    });
   }
 
   Stmt run(const Stmt &body) {
@@ -69,7 +75,7 @@ private:
                              uniform_.declare(declare);
                              return Segment{stmt, {}, {}};
                            },
-                           [&](const Loop &loop) { return rewrite_loop(loop); },
+                           [&](const Loop &loop) { return rewrite_loop(stmt, loop); },
                            [&](const If &branch) { return rewrite_branch(stmt, branch); },
                            [&](const Seq &seq) { return rewrite_seq(seq.stmts); },
                            [&](const Store &store) {
@@ -215,7 +221,7 @@ private:
     body.front.insert(body.front.end(), other.front.begin(), other.front.end());
     body.back.insert(body.back.end(), other.back.begin(), other.back.end());
     body.certain = body.certain && other.certain;
-    body.stmt = changed ? make(std::move(copy)) : stmt;
+    body.stmt = changed ? make(std::move(copy), stmt->origin) : stmt;
     return body;
   }
 
@@ -240,7 +246,7 @@ private:
         barrier.beyond = barrier.beyond.guarded(until);
   }
 
-  Segment rewrite_loop(const Loop &loop) {
+  Segment rewrite_loop(const Stmt &stmt, const Loop &loop) {
     Segment body = rewrite(loop.body);
     // If each iteration has a barrier, only adjacent iterations can conflict. Otherwise, iterations can
     // conflict up to the distance at which the copies repeat.
@@ -256,13 +262,13 @@ private:
                !hazards_between(body.tail, body.head.later(loop.var, distance), {loop.var, distance}).empty();
     if (hazard) {
       Segment last = new_barrier();
-      Stmt stmt = make_seq({body.stmt, last.stmt});
+      Stmt both = make_seq({body.stmt, last.stmt});
       join(body, last);
-      body.stmt = std::move(stmt);
+      body.stmt = std::move(both);
     }
     if (around > 0)
       certify_iterations(body, loop.var, around);
-    return leave(loop, std::move(body));
+    return leave(stmt, loop, std::move(body));
   }
 
   /// Records the hazards between iterations.
@@ -287,7 +293,7 @@ private:
   }
 
   /// The summary of the loop for the code around it.
-  static Segment leave(const Loop &loop, Segment body) {
+  static Segment leave(const Stmt &stmt, const Loop &loop, Segment body) {
     auto extent = as_int(loop.extent);
     auto iterations = range_of(loop.extent, {});
     bool runs = iterations && iterations->low > 0;
@@ -299,7 +305,7 @@ private:
     }
     Loop copy = loop;
     copy.body = body.stmt;
-    Segment result{make(std::move(copy)),
+    Segment result{make(std::move(copy), stmt->origin),
                    body.head.outside(loop.var, first),
                    body.tail.outside(loop.var, last),
                    body.certain && runs,
@@ -326,15 +332,26 @@ private:
         std::ranges::stable_sort(hazards, {}, [&](const Hazard &hazard) {
           return std::ranges::find(names_, hazard.buffer) - names_.begin();
         });
-      return make(Barrier{barrier->scope, describe(hazards), hazards});
+      return make(Barrier{barrier->scope, describe(hazards), hazards}, blocks_of(hazards));
     }
     return map_children(stmt, [&](const Stmt &child) { return with_certificates(child); });
   }
 
+  /// The blocks whose accesses the hazards order.
+  Origin blocks_of(const std::vector<Hazard> &hazards) const {
+    std::vector<OriginPart> blocks;
+    for (const Hazard &hazard : hazards)
+      for (const std::string &buffer : {hazard.buffer, hazard.reader})
+        if (auto it = writers_.find(buffer); it != writers_.end())
+          blocks.insert(blocks.end(), it->second.begin(), it->second.end());
+    return origin_of(std::move(blocks));
+  }
+
   UniformValues uniform_;
   SyncScope scope_;
-  std::vector<std::string> names_;       ///< of all shared buffers, in order
-  std::map<Buffer, std::int64_t> slots_; ///< of the buffers for which barriers are inserted
+  std::vector<std::string> names_;                         ///< of all shared buffers, in order
+  std::map<std::string, std::vector<OriginPart>> writers_; ///< the blocks that write each buffer
+  std::map<Buffer, std::int64_t> slots_;                   ///< of the buffers for which barriers are inserted
   std::map<Stmt, std::vector<Hazard>> certificates_;
   const std::set<Stmt> &lazy_;
   std::map<Stmt, Stmt> after_waits_; ///< for each barrier that was inserted at once: its wait

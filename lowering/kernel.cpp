@@ -40,7 +40,7 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
       return nullptr;
     auto copy = node;
     copy.body = std::move(body);
-    return make(std::move(copy));
+    return make(std::move(copy), stmt->origin);
   };
   return visit(stmt,
                Overloaded{[&](const Declare &) { return stmt; }, [&](const Loop &loop) { return nested(loop); },
@@ -56,7 +56,7 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                               copy.condition = logical_not(copy.condition);
                               std::swap(copy.body, copy.otherwise);
                             }
-                            return copy.body ? make(std::move(copy)) : nullptr;
+                            return copy.body ? make(std::move(copy), stmt->origin) : nullptr;
                           },
                           [&](const Seq &seq) {
                             bool changed = false;
@@ -79,7 +79,7 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
       return stmt;
     auto copy = node;
     copy.*member = std::move(value);
-    return make(std::move(copy));
+    return make(std::move(copy), stmt->origin);
   };
   return visit(stmt, Overloaded{[&](const Declare &declare) { return with(declare, &Declare::value); },
                                 [&](const Loop &loop) { return with(loop, &Loop::extent); },
@@ -94,7 +94,7 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                     index = f(old);
                                     changed |= index.get() != old.get();
                                   }
-                                  return changed ? make(std::move(copy)) : stmt;
+                                  return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 },
                                 [&](const Call &call) {
                                   Call copy = call;
@@ -104,7 +104,7 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                     place.offset = f(old);
                                     changed |= place.offset.get() != old.get();
                                   }
-                                  return changed ? make(std::move(copy)) : stmt;
+                                  return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 },
                                 [&](const Barrier &) { return stmt; }, [&](const Commit &) { return stmt; },
                                 [&](const Wait &) { return stmt; },
@@ -114,7 +114,7 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                   copy.arrivals = f(arrive.arrivals);
                                   bool changed = copy.index.get() != arrive.index.get() ||
                                                  copy.arrivals.get() != arrive.arrivals.get();
-                                  return changed ? make(std::move(copy)) : stmt;
+                                  return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 }});
 }
 
@@ -257,12 +257,12 @@ Stmt specialised(Specialiser &specialiser, const Stmt &stmt) {
   if (const Store *store = as<Store>(result)) {
     Store copy = *store;
     copy.buffer = specialiser(store->buffer);
-    return make(std::move(copy));
+    return make(std::move(copy), stmt->origin);
   }
   if (const auto *arrive = as<Arrive>(result)) {
     Arrive copy = *arrive;
     copy.counters = specialiser(arrive->counters);
-    return make(std::move(copy));
+    return make(std::move(copy), stmt->origin);
   }
   return map_children(result, [&](const Stmt &child) { return specialised(specialiser, child); });
 }
@@ -308,14 +308,14 @@ namespace {
 
 class Printer {
 public:
-  std::string kernel(const Kernel &k);
+  TracedText kernel(const Kernel &k);
 
 private:
   void stmt(const Stmt &s, int depth);
   std::string access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes = 1);
   std::string parameters(const Kernel &k);
   void allocation(std::string_view scope, const Allocation &a);
-  void line(int depth, const std::string &text, const std::string &note = {});
+  void line(int depth, const std::string &text, const Origin &origin, const std::string &note = {});
 
   /// Distinguishes symbols of the same name: the second `k` prints as `k'1`.
   Var distinct(const Var &var) {
@@ -340,17 +340,18 @@ private:
                       form);
   }
 
-  std::string out_;
+  TracedText out_;
   std::map<Var, Var> symbols_;
   std::set<std::string> taken_;
 };
 
-void Printer::line(int depth, const std::string &text, const std::string &note) {
-  out_.append(static_cast<std::size_t>(2 * depth), ' ');
-  out_ += text;
+void Printer::line(int depth, const std::string &text, const Origin &origin, const std::string &note) {
+  out_.text.append(static_cast<std::size_t>(2 * depth), ' ');
+  out_.text += text;
   if (!note.empty())
-    out_ += "  # " + note;
-  out_ += '\n';
+    out_.text += "  # " + note;
+  out_.text += '\n';
+  out_.lines.push_back(origin);
 }
 
 std::string Printer::access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes) {
@@ -378,7 +379,7 @@ void Printer::allocation(std::string_view scope, const Allocation &a) {
   line(1,
        fmt::format("{} {}: {}{}", scope, access(a.buffer, a.buffer->shape), name(a.buffer->dtype),
                    a.byte_offset ? fmt::format(" at byte {}", a.byte_offset) : ""),
-       a.note);
+       a.origin, a.note);
 }
 
 void Printer::stmt(const Stmt &s, int depth) {
@@ -388,18 +389,20 @@ void Printer::stmt(const Stmt &s, int depth) {
               int lanes = declare.var->lanes;
               line(depth,
                    fmt::format("let {}: {}{} = {}", distinct(declare.var)->name, name(declare.var->dtype),
-                               lanes == 1 ? "" : fmt::format("x{}", lanes), text(declare.value)));
+                               lanes == 1 ? "" : fmt::format("x{}", lanes), text(declare.value)),
+                   s->origin);
             },
             [&](const Loop &loop) {
               line(depth,
-                   fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent), text(loop.form)));
+                   fmt::format("for {} < {}{}:", distinct(loop.var)->name, text(loop.extent), text(loop.form)),
+                   s->origin);
               stmt(loop.body, depth + 1);
             },
             [&](const If &branch) {
-              line(depth, fmt::format("if {}:", text(branch.condition)), branch.note);
+              line(depth, fmt::format("if {}:", text(branch.condition)), s->origin, branch.note);
               stmt(branch.body, depth + 1);
               if (branch.otherwise) {
-                line(depth, "else:");
+                line(depth, "else:", nullptr);
                 stmt(branch.otherwise, depth + 1);
               }
             },
@@ -407,39 +410,44 @@ void Printer::stmt(const Stmt &s, int depth) {
               for (const Stmt &child : seq.stmts)
                 stmt(child, depth);
               if (seq.stmts.empty())
-                line(depth, "pass");
+                line(depth, "pass", nullptr);
             },
             [&](const Store &store) {
               line(depth,
                    fmt::format("{} = {}{}", access(store.buffer, store.indices, store.lanes),
                                store.async ? "async " : "", text(store.value)),
-                   store.note);
+                   s->origin, store.note);
             },
             [&](const Call &call) {
               std::string list;
               for (const Place &place : call.places)
                 list += (list.empty() ? "" : ", ") + access(place.buffer, {place.offset});
-              line(depth, fmt::format("{}({})", call.intrinsic.get().name, list));
+              line(depth, fmt::format("{}({})", call.intrinsic.get().name, list), s->origin);
             },
             [&](const Barrier &barrier) {
-              line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", barrier.note);
+              line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", s->origin,
+                   barrier.note);
             },
-            [&](const Commit &commit) { line(depth, "commit copies", commit.note); },
+            [&](const Commit &commit) { line(depth, "commit copies", s->origin, commit.note); },
             [&](const Wait &wait) {
-              line(depth, fmt::format("wait for copies, {} pending", wait.pending), wait.note);
+              line(depth, fmt::format("wait for copies, {} pending", wait.pending), s->origin, wait.note);
             },
             [&](const Arrive &arrive) {
-              line(depth, fmt::format("let {}: bool = arrives as number {} at {}", distinct(arrive.last)->name,
-                                      text(arrive.arrivals), access(arrive.counters, {arrive.index})));
+              line(depth,
+                   fmt::format("let {}: bool = arrives as number {} at {}", distinct(arrive.last)->name,
+                               text(arrive.arrivals), access(arrive.counters, {arrive.index})),
+                   s->origin);
             },
         });
 }
 
-std::string Printer::kernel(const Kernel &k) {
-  line(0, fmt::format("kernel {}({}):", k.name, parameters(k)));
+TracedText Printer::kernel(const Kernel &k) {
+  line(0, fmt::format("kernel {}({}):", k.name, parameters(k)), nullptr);
   for (const ThreadIndex &index : k.indices)
-    line(1, fmt::format("let {}: {} = {} of {}", distinct(index.var)->name, name(index.var->dtype),
-                        name(index.axis), text(index.extent)));
+    line(1,
+         fmt::format("let {}: {} = {} of {}", distinct(index.var)->name, name(index.var->dtype),
+                     name(index.axis), text(index.extent)),
+         index.origin);
   for (const Allocation &a : k.shared)
     allocation("shared", a);
   for (const Allocation &a : k.local)
@@ -450,6 +458,8 @@ std::string Printer::kernel(const Kernel &k) {
 
 } // namespace
 
-std::string print(const Kernel &kernel) { return Printer().kernel(kernel); }
+std::string print(const Kernel &kernel) { return print_traced(kernel).text; }
+
+TracedText print_traced(const Kernel &kernel) { return Printer().kernel(kernel); }
 
 } // namespace nestsmith::kernel

@@ -9,6 +9,7 @@
 
 #include "dsl/axis.h"
 #include "dsl/expr.h"
+#include "dsl/origin.h"
 #include "dsl/simplify.h"
 #include "dsl/specialise.h"
 
@@ -155,9 +156,15 @@ struct Arrive {
 
 struct StmtNode {
   std::variant<Declare, Loop, If, Seq, Store, Call, Barrier, Commit, Wait, Arrive> kind;
+  /// Where the statement comes from: a loop from a loop, a store from a block, a guard and a declaration from
+  /// the block that needs them. A pass that rewrites a statement keeps the origin. Barriers and sequences have
+  /// none.
+  Origin origin;
 };
 
-template <class T> Stmt make(T node) { return std::make_shared<const StmtNode>(StmtNode{std::move(node)}); }
+template <class T> Stmt make(T node, Origin origin = nullptr) {
+  return std::make_shared<const StmtNode>(StmtNode{std::move(node), std::move(origin)});
+}
 Stmt make_seq(std::vector<Stmt> stmts); ///< flattens nested sequences; a single statement is returned as it is
 
 template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
@@ -190,6 +197,7 @@ struct Allocation {
   /// Required alignment in bytes; 0: the alignment of the element type is sufficient.
   std::int64_t alignment = 0;
   std::int64_t slots = 1; ///< number of copies for a pipelined loop; if not 1, the first dimension of the array
+  Origin origin = nullptr; ///< the buffer of the program
 };
 
 /// The index of a thread or of a thread block on one axis.
@@ -199,6 +207,8 @@ struct ThreadIndex {
   Expr extent; ///< on thread axes: a constant; on block axes: may depend on sizes
   std::int64_t most = std::numeric_limits<std::int32_t>::max(); ///< upper bound of the extent
   bool partitioned = false; ///< the kernel has separate code for blocks with full tiles
+
+  Origin origin = nullptr; ///< the loops that are bound to the axis
 
   Range range() const; ///< range of the index
 };
@@ -263,5 +273,7 @@ std::vector<Buffer> counters_of(const Kernel &kernel);
 
 /// The kernel as text, for `show --lowered` and tests.
 std::string print(const Kernel &kernel);
+/// The same, with the origin of each line.
+TracedText print_traced(const Kernel &kernel);
 
 } // namespace nestsmith::kernel

@@ -4,7 +4,9 @@
 #include "dsl/allocation.h"
 #include "dsl/printer.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 
 namespace nestsmith {
@@ -24,20 +26,23 @@ public:
     });
     if (!bound_.count(Axis::warp) && !bound_.count(Axis::lane))
       return;
-    for (Axis axis : {Axis::thread_x, Axis::warp, Axis::lane})
+    for (Axis axis : {Axis::thread_x, Axis::warp, Axis::lane}) {
+      std::ranges::copy(bound_[axis], std::back_inserter(on_threads_));
       bound_.erase(axis);
+    }
     threads_ = threads_of(program);
   }
 
   std::vector<kernel::ThreadIndex> make() const {
     std::vector<kernel::ThreadIndex> indices;
     if (threads_)
-      indices.push_back({Axis::thread_x, make_var("tid"), Expr(*threads_), *threads_, false});
+      indices.push_back(
+          {Axis::thread_x, make_var("tid"), Expr(*threads_), *threads_, false, origin_of(on_threads_)});
     for (const auto &[axis, loops] : bound_)
       if (const Expr &extent = loops.front()->extent; as_int(extent) != 1)
         indices.push_back({axis, make_var(name_of(axis, loops)), extent,
                            limits_.count(axis) ? limits_.at(axis) : as_int(extent).value(),
-                           loops.front()->partitioned()});
+                           loops.front()->partitioned(), origin_of(loops)});
     return indices;
   }
 
@@ -53,6 +58,7 @@ private:
   }
 
   std::map<Axis, std::vector<const For *>> bound_;
+  std::vector<const For *> on_threads_; ///< the loops on threadIdx.x, if the kernel has loops on warps or lanes
   std::map<Axis, std::int64_t> limits_;
   std::optional<std::int64_t> threads_; ///< on threadIdx.x, if the kernel has loops on warps or lanes
 };

@@ -25,10 +25,13 @@ void lower_init(Unit &unit) {
   for (const Block *block : blocks_of(before)) {
     if (!block->init)
       continue;
-    auto init = std::make_shared<const BlockSymbol>(BlockSymbol{block->id->name + "_init"});
+    auto init = std::make_shared<const BlockSymbol>(BlockSymbol{block->id->name + "_init", block->id});
     Var at = place_of_init(unit.program.body, *block);
-    unit.program.body = primitives::decompose(unit.program.body, block->id, at, init,
-                                              [](const std::string &wanted) { return wanted; });
+    unit.program.body = primitives::decompose(unit.program.body, block->id, at, init, [&](const Var &loop) {
+      Var copy = make_var(loop->name);
+      unit.copied_from[copy] = loop;
+      return copy;
+    });
   }
 }
 

@@ -70,7 +70,7 @@ public:
     if (const auto *declare = as<Declare>(stmt)) {
       define(declare->var, range_of(declare->value, bounds_));
       Var var = narrowed(declare->var);
-      return make(Declare{var, cast(var->dtype, rewrite(declare->value))});
+      return make(Declare{var, cast(var->dtype, rewrite(declare->value))}, stmt->origin);
     }
     if (const auto *loop = as<Loop>(stmt)) {
       auto range = range_of(loop->extent, bounds_);
@@ -80,13 +80,13 @@ public:
       copy.var = narrowed(loop->var);
       copy.extent = cast(copy.var->dtype, rewrite(loop->extent));
       copy.body = rewrite(loop->body);
-      return make(std::move(copy));
+      return make(std::move(copy), stmt->origin);
     }
     Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
     if (const auto *store = as<Store>(result)) { // a stored value has the type of its memory
       Store copy = *store;
       copy.value = cast(store->buffer->dtype, store->value);
-      return copy.value.get() == store->value.get() ? result : make(std::move(copy));
+      return copy.value.get() == store->value.get() ? result : make(std::move(copy), stmt->origin);
     }
     return map_children(result, [&](const Stmt &child) { return rewrite(child); });
   }

@@ -49,7 +49,7 @@ private:
                        definitions_[var] = expanded(value);
                        if (auto range = range_of(value, bounds_))
                          bounds_.set(var, *range);
-                       return make(Declare{var, value});
+                       return make(Declare{var, value}, stmt->origin);
                      },
                      [&](const Loop &x) -> Stmt {
                        Loop copy = x;
@@ -57,9 +57,9 @@ private:
                        copy.var = fresh(x.var);
                        bounds_.set_extent(copy.var, copy.extent);
                        copy.body = rewrite_body(x.body);
-                       return copy.body ? make(std::move(copy)) : nullptr;
+                       return copy.body ? make(std::move(copy), stmt->origin) : nullptr;
                      },
-                     [&](const If &x) { return rewrite_branch(x); },
+                     [&](const If &x) { return rewrite_branch(x, stmt->origin); },
                      [&](const Seq &x) -> Stmt {
                        std::vector<Stmt> stmts;
                        for (const Stmt &child : x.stmts)
@@ -70,14 +70,15 @@ private:
                      [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
                      [&](const Call &) -> Stmt { internal_error("a call before the pass flatten"); },
                      [&](const Barrier &) -> Stmt { return stmt; },
-                     [](const Commit &x) { return make(x); }, // each part has statements of its own
-                     [](const Wait &x) { return make(x); },
+                     // Each part has statements of its own.
+                     [&](const Commit &x) { return make(x, stmt->origin); },
+                     [&](const Wait &x) { return make(x, stmt->origin); },
                      [&](const Arrive &x) -> Stmt {
                        Arrive copy = x;
                        copy.last = fresh(x.last);
                        copy.index = rewrite(x.index);
                        copy.arrivals = rewrite(x.arrivals);
-                       return make(std::move(copy));
+                       return make(std::move(copy), stmt->origin);
                      },
                  });
   }
@@ -124,7 +125,7 @@ private:
     });
   }
 
-  Stmt rewrite_branch(const If &x) {
+  Stmt rewrite_branch(const If &x, const Origin &origin) {
     If copy = x;
     copy.condition = left_of(rewrite(x.condition));
     if (is_true(copy.condition))
@@ -138,7 +139,7 @@ private:
       copy.condition = logical_not(copy.condition);
       std::swap(copy.body, copy.otherwise);
     }
-    return copy.body ? make(std::move(copy)) : nullptr;
+    return copy.body ? make(std::move(copy), origin) : nullptr;
   }
 
   Bounds bounds_;
@@ -166,7 +167,7 @@ private:
       return map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
     bounds_.set_extent(loop->var, loop->extent);
     Stmt inner = map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
-    return loop->partitioned() ? split_loop(*as<Loop>(inner)) : inner;
+    return loop->partitioned() ? split_loop(*as<Loop>(inner), inner->origin) : inner;
   }
 
   struct Part {
@@ -179,7 +180,7 @@ private:
   }
 
   /// The iterations first … first + count - 1 of a loop.
-  Part part(const Loop &loop, const Expr &first, const Expr &count) const {
+  Part part(const Loop &loop, const Origin &origin, const Expr &first, const Expr &count) const {
     Bounds bounds = bounds_;
     Loop copy = loop;
     copy.form = without_partition(loop);
@@ -190,33 +191,33 @@ private:
     bool once = as_int(count) == 1;
     rewriter.replace(loop.var, once ? first : Expr(copy.var) + first);
     copy.body = rewriter.rewrite_body(loop.body);
-    Stmt stmt = once || !copy.body ? copy.body : make(std::move(copy));
+    Stmt stmt = once || !copy.body ? copy.body : make(std::move(copy), origin);
     return {stmt, rewriter.conditions};
   }
 
   /// Separates a sequence of leading iterations that has no more conditions than the first iteration alone. A
   /// longer sequence has at least the conditions of a shorter one, so a binary search finds the longest.
-  Stmt split_loop(const Loop &loop) const {
+  Stmt split_loop(const Loop &loop, const Origin &origin) const {
     if (!as_int(loop.extent))
-      return split_last(loop);
+      return split_last(loop, origin);
     std::int64_t extent = *as_int(loop.extent);
-    std::int64_t best = part(loop, 0, 1).conditions, full = 1, too_long = extent + 1;
+    std::int64_t best = part(loop, origin, 0, 1).conditions, full = 1, too_long = extent + 1;
     while (too_long - full > 1) {
       std::int64_t middle = full + (too_long - full) / 2;
-      (part(loop, 0, middle).conditions > best ? too_long : full) = middle;
+      (part(loop, origin, 0, middle).conditions > best ? too_long : full) = middle;
     }
     if (full == extent)
-      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body});
-    return make_seq({part(loop, 0, full).stmt, part(loop, full, extent - full).stmt});
+      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body}, origin);
+    return make_seq({part(loop, origin, 0, full).stmt, part(loop, origin, full, extent - full).stmt});
   }
 
   /// Separates the last iteration. This is the only possible split if the extent depends on sizes.
-  Stmt split_last(const Loop &loop) const {
+  Stmt split_last(const Loop &loop, const Origin &origin) const {
     Expr full = simplify(loop.extent - Expr(1));
-    Part inside = part(loop, 0, full);
-    if (inside.conditions >= part(loop, 0, loop.extent).conditions)
-      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body});
-    return make_seq({inside.stmt, part(loop, full, 1).stmt});
+    Part inside = part(loop, origin, 0, full);
+    if (inside.conditions >= part(loop, origin, 0, loop.extent).conditions)
+      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body}, origin);
+    return make_seq({inside.stmt, part(loop, origin, full, 1).stmt});
   }
 
   /// Returns `if (inner) fast else slow`. The condition `inner` holds if no partitioned block index has its
@@ -224,8 +225,10 @@ private:
   Stmt split_blocks(const Stmt &body) const {
     Bounds full = bounds_;
     Expr condition;
+    std::vector<Origin> loops;
     for (const ThreadIndex &index : kernel_.indices)
       if (index.partitioned) {
+        loops.push_back(index.origin);
         Expr others = simplify(index.extent - Expr(1));
         full.set_extent(index.var, others);
         if (!as_int(others))
@@ -237,7 +240,9 @@ private:
       return body;
     PartRewriter inside(full), edge(bounds_);
     Stmt fast = inside.rewrite(body), slow = edge.rewrite(body);
-    return inside.conditions == edge.conditions ? body : make(If{condition, "all tiles are full", fast, slow});
+    return inside.conditions == edge.conditions
+               ? body
+               : make(If{condition, "all tiles are full", fast, slow}, joined(loops));
   }
 
   Kernel &kernel_;

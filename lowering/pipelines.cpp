@@ -30,7 +30,7 @@ public:
       emit_begin_of_joined(nests, *joined, stmts);
     emit_step(nests, &made.var, last, steady);
     made.body = kernel::make_seq(std::move(steady));
-    stmts.push_back(kernel::make(std::move(made)));
+    stmts.push_back(kernel::make(std::move(made), origin_of(std::vector{&loop_})));
     return kernel::make_seq(std::move(stmts));
   }
 
@@ -52,7 +52,7 @@ private:
         nests, step, [&](const StagedNest &reader) { return &reader != joined; }, stmts);
     auto commit_after = [&](const StagedNest *nest) {
       if (last && nest == last)
-        stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}));
+        stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}, origin_of(copies)));
     };
     for (const StagedNest &nest : nests) {
       if (&nest == joined && var) {
@@ -141,7 +141,7 @@ private:
       std::vector<kernel::Stmt> body;
       emit_one(Expr(made.var), false, body);
       made.body = kernel::make_seq(std::move(body));
-      stmts.push_back(kernel::make(std::move(made)));
+      stmts.push_back(kernel::make(std::move(made), origin_of(std::vector{&inner})));
     }
     if (last_differs)
       emit_one(Expr(whole - 1), true, stmts);
@@ -160,18 +160,19 @@ private:
     if (proves(logical_not(exists), bounds_))
       return;
     std::vector<kernel::Stmt> body;
+    Origin origin = origin_of(std::vector{&spread});
     loops_[spread.var] = number;
     if (!as_int(number)) {
       Var var = make_var(spread.var->name);
       bounds_.set_extent(var, spread.extent);
-      body.push_back(kernel::make(kernel::Declare{var, number}));
+      body.push_back(kernel::make(kernel::Declare{var, number}, origin));
       loops_[spread.var] = var;
     }
     body.push_back(emit_body());
     several.body = kernel::make_seq(std::move(body));
     if (!proves(exists, bounds_))
-      several.body = kernel::make(kernel::If{exists, "a part of " + spread.var->name, several.body});
-    stmts.push_back(each == 1 ? several.body : kernel::make(std::move(several)));
+      several.body = kernel::make(kernel::If{exists, "a part of " + spread.var->name, several.body}, origin);
+    stmts.push_back(each == 1 ? several.body : kernel::make(std::move(several), origin));
   }
 
   /// The last steps of the joined loop. They execute nests of the next iteration of the loop around it, and so
@@ -204,13 +205,14 @@ private:
   void wait_for_stages(const std::vector<StagedNest> &nests, std::int64_t step,
                        FunctionRef<bool(const StagedNest &)> reads, std::vector<kernel::Stmt> &stmts) {
     kernel::Wait wait;
+    std::vector<const Block *> ordered;
     std::optional<std::int64_t> pending;
     for (const StagedNest &copy : nests)
       for (const StagedNest &reader : nests)
         if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= step && reads(reader))
           for (const Block *block : blocks_of(copy.stmt)) {
             std::size_t known = wait.hazards.size();
-            add_reads(wait.hazards, *block, reader.stmt);
+            add_reads(wait.hazards, *block, reader.stmt, ordered);
             std::int64_t later = reader.stage - copy.stage - 1;
             if (wait.hazards.size() != known)
               pending = std::min(pending.value_or(later), later);
@@ -220,7 +222,7 @@ private:
     internal_check(*pending >= 0, "a tile is read in the step in which it is copied");
     wait.pending = *pending;
     wait.note = kernel::describe(wait.hazards, "copied");
-    stmts.push_back(kernel::make(std::move(wait)));
+    stmts.push_back(kernel::make(std::move(wait), origin_of(ordered)));
   }
 
   /// A nest of a pipelined loop for the iteration `ahead`, or for the iteration `*step + ahead`, guarded unless
@@ -237,7 +239,7 @@ private:
     kernel::Stmt stmt = emit_(nest);
     if (step)
       bounds_.set_extent(*step, loop_.extent);
-    return guarded ? kernel::make(kernel::If{exists, "", stmt}) : stmt;
+    return guarded ? kernel::make(kernel::If{exists, "", stmt}, origin_of(blocks_of(nest))) : stmt;
   }
 
   const For &loop_;

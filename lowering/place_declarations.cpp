@@ -11,7 +11,7 @@ namespace {
 /// A scope for declarations: the body of the kernel or of a loop.
 struct Level {
   std::set<Var> vars; ///< variables that become known in this scope
-  std::vector<Declare> declares;
+  std::vector<Stmt> declares;
 };
 
 class Placer {
@@ -28,12 +28,12 @@ private:
   /// Null if the statement contains only declarations that were moved or dropped.
   Stmt rewrite(const Stmt &stmt) {
     if (const auto *declare = as<Declare>(stmt))
-      return place(*declare);
+      return place(*declare, stmt->origin);
     if (const auto *loop = as<Loop>(stmt)) {
       levels_.push_back({{loop->var}, {}});
       Loop copy = *loop;
       copy.body = close(rewrite(loop->body));
-      return copy.body ? make(std::move(copy)) : nullptr;
+      return copy.body ? make(std::move(copy), stmt->origin) : nullptr;
     }
     if (const auto *seq = as<Seq>(stmt)) {
       std::vector<Stmt> stmts;
@@ -55,20 +55,20 @@ private:
 
   /// Moves the declaration to the outermost level in which all variables of its value are known. A value that
   /// reads memory stays in place, because the memory may change.
-  Stmt place(const Declare &declare) {
+  Stmt place(const Declare &declare, const Origin &origin) {
     Expr value = rename(declare.value);
     if (reads_memory(value))
-      return make(Declare{declare.var, value});
+      return make(Declare{declare.var, value}, origin);
     auto level = levels_.rbegin();
     while (std::next(level) != levels_.rend() && std::none_of(level->vars.begin(), level->vars.end(),
                                                               [&](const Var &var) { return uses(value, var); }))
       ++level;
-    for (const Declare &earlier : level->declares)
-      if (same(earlier.value, value)) {
+    for (const Stmt &stmt : level->declares)
+      if (const Declare &earlier = *as<Declare>(stmt); same(earlier.value, value)) {
         renamed_[declare.var] = earlier.var;
         return nullptr;
       }
-    level->declares.push_back({declare.var, value});
+    level->declares.push_back(make(Declare{declare.var, value}, origin));
     level->vars.insert(declare.var);
     return nullptr;
   }
@@ -88,10 +88,10 @@ private:
     walk_exprs(body, note);
     std::vector<Stmt> stmts;
     auto &declares = levels_.back().declares;
-    for (auto declare = declares.rbegin(); declare != declares.rend(); ++declare)
-      if (used.count(declare->var)) {
-        walk(declare->value, note);
-        stmts.push_back(make(*declare));
+    for (auto stmt = declares.rbegin(); stmt != declares.rend(); ++stmt)
+      if (const Declare &declare = *as<Declare>(*stmt); used.count(declare.var)) {
+        walk(declare.value, note);
+        stmts.push_back(*stmt);
       }
     std::reverse(stmts.begin(), stmts.end());
     levels_.pop_back();

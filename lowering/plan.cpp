@@ -119,19 +119,29 @@ std::int64_t element_count(const Buffer &buffer) {
 
 std::int64_t workspace_bytes(const Plan &plan) { return as_int(specialise(plan).workspace_bytes).value(); }
 
-std::string print(const Plan &plan) {
-  std::string text;
+std::string print(const Plan &plan) { return print_traced(plan).text; }
+
+TracedText print_traced(const Plan &plan) {
+  TracedText result;
   for (const Workspace &workspace : plan.workspaces) {
     std::vector<std::string> extents;
     for (const Expr &extent : workspace.buffer->shape)
       extents.push_back(to_string(extent));
-    text += fmt::format("workspace {}[{}]: {} at byte {}{}\n", workspace.buffer->name, fmt::join(extents, ", "),
-                        name(workspace.buffer->dtype), to_string(workspace.byte_offset),
-                        workspace.counters ? ", zero" : "");
+    result.text += fmt::format("workspace {}[{}]: {} at byte {}{}\n", workspace.buffer->name,
+                               fmt::join(extents, ", "), name(workspace.buffer->dtype),
+                               to_string(workspace.byte_offset), workspace.counters ? ", zero" : "");
+    result.lines.emplace_back();
   }
-  for (const Kernel &kernel : plan.kernels)
-    text += (text.empty() ? "" : "\n") + print(kernel);
-  return text;
+  for (const Kernel &kernel : plan.kernels) {
+    if (!result.text.empty()) {
+      result.text += '\n';
+      result.lines.emplace_back();
+    }
+    TracedText one = print_traced(kernel);
+    result.text += one.text;
+    std::ranges::move(one.lines, std::back_inserter(result.lines));
+  }
+  return result;
 }
 
 } // namespace nestsmith::kernel

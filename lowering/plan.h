@@ -74,5 +74,7 @@ std::int64_t workspace_bytes(const Plan &plan);
 
 /// All workspaces and kernels as text.
 std::string print(const Plan &plan);
+/// The same, with the origin of each line.
+TracedText print_traced(const Plan &plan);
 
 } // namespace nestsmith::kernel

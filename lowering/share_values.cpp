@@ -160,7 +160,7 @@ public:
       return inside;
     std::vector<Stmt> stmts;
     for (Declare &declare : shared.declares)
-      stmts.push_back(make(std::move(declare)));
+      stmts.push_back(make(std::move(declare), inside->origin));
     std::size_t next = 0;
     stmts.push_back(map_exprs(inside, [&](const Expr &) { return shared.exprs[next++]; }));
     return make_seq(std::move(stmts));

@@ -49,7 +49,7 @@ Stmt split(const Stmt &stmt, int &stores) {
                  stores);
   };
   std::string note = "a warp whose lanes differ runs both sides";
-  return make(If{choice->condition, note, side(choice->when_true), side(choice->when_false)});
+  return make(If{choice->condition, note, side(choice->when_true), side(choice->when_false)}, stmt->origin);
 }
 
 Stmt with_branches_split(const Stmt &stmt) {

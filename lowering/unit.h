@@ -5,15 +5,17 @@
 #include "dsl/schedule.h"
 #include "lowering/kernel.h"
 
+#include <map>
 #include <vector>
 
 namespace nestsmith {
 
 struct Unit {
   const Schedule &schedule;
-  Program program;        ///< one top-level nest of the schedule's program
-  kernel::Kernel kernel;  ///< set by `extract`
-  bool extracted = false; ///< whether `extract` has run
+  Program program;                     ///< one top-level nest of the schedule's program
+  kernel::Kernel kernel;               ///< set by `extract`
+  bool extracted = false;              ///< whether `extract` has run
+  std::map<Var, Var> copied_from = {}; ///< for each loop that `lower_init` made: the loop that it copied
 };
 
 /// Splits a program into one program per top-level nest, in order. Each new program has the parameters, global

@@ -28,6 +28,7 @@ private:
   using Gathered = std::set<const ExprNode *>;
 
   Stmt rewrite(const Stmt &stmt) {
+    origin_ = stmt->origin;
     return visit(stmt, Overloaded{
                            [&](const Declare &x) { return declare(x); },
                            [&](const Loop &) -> Stmt { internal_error("a loop below a loop over lanes"); },
@@ -35,7 +36,7 @@ private:
                              If copy = x;
                              copy.condition = uniform(x.condition);
                              copy.body = rewrite(x.body);
-                             return make(std::move(copy));
+                             return make(std::move(copy), stmt->origin);
                            },
                            [&](const Seq &x) {
                              std::vector<Stmt> stmts;
@@ -65,7 +66,7 @@ private:
                                         : at(x.value, n));
     own_[x.var] = x.value;
     bounds_.set(first, range_of(expanded(value), bounds_).value());
-    return make(Declare{first, value});
+    return make(Declare{first, value}, origin_);
   }
 
   /// One asynchronous copy of a vector, or one for each lane.
@@ -84,12 +85,12 @@ private:
                         made.lanes);
       align(x.buffer);
       align(source.buffer);
-      return make(std::move(made));
+      return make(std::move(made), origin_);
     }
     for (std::int64_t n = 0; n < lanes_; ++n) {
       made.indices = {at(x.indices[0], n)};
       made.value = at(x.value, n);
-      stmts.push_back(make(made));
+      stmts.push_back(make(made, origin_));
       made.note.clear();
     }
     return make_seq(std::move(stmts));
@@ -111,11 +112,12 @@ private:
         values.push_back(at(x.value, n));
       vector.value = argument(values);
       align(x.buffer);
-      stmts.push_back(make(std::move(vector)));
+      stmts.push_back(make(std::move(vector), origin_));
       return make_seq(std::move(stmts));
     }
     for (std::int64_t n = 0; n < lanes_; ++n)
-      stmts.push_back(make(Store{x.buffer, {at(x.indices[0], n)}, at(x.value, n), n == 0 ? x.note : ""}));
+      stmts.push_back(
+          make(Store{x.buffer, {at(x.indices[0], n)}, at(x.value, n), n == 0 ? x.note : ""}, origin_));
     return make_seq(std::move(stmts));
   }
 
@@ -137,7 +139,7 @@ private:
     Store result = x;
     result.indices = {at(x.indices[0], 0)};
     result.value = call(intrinsic.function, std::move(arguments));
-    stmts.push_back(make(std::move(result)));
+    stmts.push_back(make(std::move(result), origin_));
     return make_seq(std::move(stmts));
   }
 
@@ -234,7 +236,7 @@ private:
     if (lanes > 1)
       align(access->buffer);
     Var var = make_data(access->buffer->name + (lanes > 1 ? "_v" : "_s"), access->buffer->dtype, lanes);
-    stmts.push_back(make(Declare{var, value}));
+    stmts.push_back(make(Declare{var, value}, origin_));
     vectors_.emplace_back(e, var);
   }
 
@@ -267,6 +269,7 @@ private:
   std::map<Var, Expr> own_;                   ///< declared in the loop
   std::map<Var, std::vector<Expr>> in_lanes_; ///< the values of these variables in each lane
   std::vector<std::pair<Expr, Var>> vectors_; ///< emitted loads and their variables
+  Origin origin_;                             ///< of the statement that is rewritten
 };
 
 } // namespace

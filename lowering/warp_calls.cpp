@@ -26,7 +26,7 @@ public:
       call.places.push_back(
           {access.buffer, operand.as<Rows>() ? row(operand, access) : start(operand, access)});
     }
-    return make(std::move(call));
+    return make(std::move(call), origin_);
   }
 
 private:
@@ -47,6 +47,7 @@ private:
     } else {
       const auto *store = as<Store>(stmt);
       internal_check(store && store->lanes == 1 && !nest_.body.buffer, "a call of a warp has one store");
+      origin_ = stmt->origin;
       nest_.body = {store->buffer, {expanded(store->indices[0])}, expanded(store->value)};
     }
   }
@@ -105,6 +106,7 @@ private:
   Nest nest_;
   std::map<Var, Expr> definitions_; ///< declared in the nest
   Match match_;
+  Origin origin_; ///< of the store
 };
 
 } // namespace

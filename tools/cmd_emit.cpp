@@ -134,6 +134,8 @@ Emitted one_shape(const Context &context, const Choice &choice, const Target &ta
     info.sizes = sizes_of(scheduled, target);
   info.header = header;
   info.notes = resource_notes(plan, target.arch);
+  if (context.arguments.has("line-info"))
+    info.source_lines = source_lines(scheduled.schedule);
   bool standalone = context.arguments.has("standalone");
   Emitted emitted{standalone ? emit_standalone(info, plan, scheduled.source()) : emit(info, plan),
                   emit_header(info, plan), plan, info, nullptr};
@@ -155,6 +157,10 @@ ExitCode run(const Context &context) {
   Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, target, header);
 
   auto path = arguments.value("output");
+  if (arguments.has("line-info")) {
+    std::string file = path.value_or(emitted.interface.name + ".cu");
+    emitted.text = with_own_lines(emitted.text, std::filesystem::path(file).filename().string());
+  }
   if (path && !header.empty())
     write_files({{*arguments.value("header"), emitted.header}, {*path, emitted.text}});
   else if (path)
@@ -189,6 +195,8 @@ Command emit_command() {
         "with -o, write a header with the declarations of the launcher functions to FILE, for C and C++"},
        {"name", "NAME",
         "name of the kernel; the launcher is NAME_launch; default: the name of the computation"},
+       {"line-info", "",
+        "add #line directives that name the lines of the schedule's source, for profilers and debuggers"},
        {"standalone", "", "add a main that checks and times the kernel; compiles with nvcc alone"},
        shape_option(),
        shapes_option(),
@@ -206,6 +214,7 @@ Command emit_command() {
       "product.h\n"
       "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
+      "  ./my_kernels emit row --line-info --standalone -o row.cu && nvcc -lineinfo -O3 row.cu\n"
       "docs/use_the_cu.md explains how to call the launcher.\n",
       run};
 }

@@ -2,6 +2,7 @@
 
 #include "codegen/names.h"
 #include "dsl/error.h"
+#include "dsl/makers.h"
 #include "dsl/trace.h"
 #include "dsl/workload_info.h"
 #include "runtime/check/launch_sizes.h"
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 #include <functional>
+#include <memory>
 
 namespace nestsmith::cli {
 
@@ -47,6 +49,17 @@ EmitInfo info_of(const Scheduled &scheduled, Arch arch) {
   info.trace = split_lines(trace_to_cpp(scheduled.schedule));
   info.operations = operation_count(scheduled.source());
   return info;
+}
+
+SourceLines source_lines(const Schedule &schedule) {
+  struct Kept {
+    explicit Kept(const Schedule &s) : schedule(s), makers(schedule) {}
+    Schedule schedule;
+    Makers makers;
+  };
+  return [kept = std::make_shared<const Kept>(schedule)](const OriginPart &part) {
+    return kept->makers.where(part);
+  };
 }
 
 std::vector<std::string> resource_notes(const kernel::Plan &plan, Arch arch) {

@@ -11,6 +11,8 @@ namespace nestsmith::cli {
 
 /// Title, target, directives and operations of a schedule.
 EmitInfo info_of(const Scheduled &scheduled, Arch arch);
+/// Where the source of the schedule states its parts.
+SourceLines source_lines(const Schedule &schedule);
 /// For a kernel of one shape: the sizes of the kernel for all shapes, so that both launchers have the same
 /// interface; none if there is no such kernel.
 std::vector<NamedExtent> sizes_of(const Scheduled &scheduled, const Target &target);

@@ -172,6 +172,8 @@ EmittedShapes emitted_shapes(const Context &context, const Choice &choice, const
     ShapePlan part{to_text(scheduled.shape), note_of(scheduled), info_of(scheduled, arch), std::move(plan)};
     if (context.arguments.has("name"))
       check_name(name, part.plan);
+    if (context.arguments.has("line-info"))
+      part.info.source_lines = source_lines(scheduled.schedule);
     part.info.notes = resource_notes(kernel::renamed(part.plan, plan_name(name, label)), arch);
     return part;
   };

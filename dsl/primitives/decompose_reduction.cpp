@@ -50,7 +50,7 @@ LoopForm plain(const LoopForm &form) {
 } // namespace
 
 Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId &init_id,
-               const std::function<std::string(const std::string &)> &name) {
+               FunctionRef<Var(const Var &)> copy_of) {
   Path path = path_to(root, id);
   const Block &block = *as<Block>(path.back());
 
@@ -77,7 +77,7 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
       continue;
     For copy = *loop;
     copy.form = plain(loop->form);
-    copy.var = make_var(name(loop->var->name));
+    copy.var = copy_of(loop->var);
     renamed[loop->var] = copy.var;
     copies.push_back(std::move(copy));
   }
@@ -136,7 +136,7 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
   auto init =
       std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
   Stmt body = decompose(edit.body(), block.id, loop.var, init,
-                        [&](const std::string &wanted) { return edit.name(wanted + "_init"); });
+                        [&](const Var &copied) { return make_var(edit.name(copied->name + "_init")); });
   require_kept_order(edit, "decompose_reduction.order", block.id, body, init, loop.var->name);
   edit.commit(body, {init->name});
   return {init};

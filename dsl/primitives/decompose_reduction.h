@@ -1,8 +1,6 @@
 #pragma once
 #include "dsl/schedule.h"
 
-#include <functional>
-
 namespace nestsmith::primitives {
 
 /// decompose_reduction(B, k): moves the init of a reduction to a new block before k.
@@ -22,9 +20,9 @@ namespace nestsmith::primitives {
 BlockRef decompose_reduction(Schedule &schedule, BlockRef block, Loop loop);
 
 /// The rewrite of decompose_reduction without the checks, for lowering. Inserts the init of `block` before
-/// `loop`, or directly before the block if `loop` is null. `init` is the identity of the new block. `name`
-/// returns a name that is unique in the program, derived from its argument.
+/// `loop`, or directly before the block if `loop` is null. `init` is the identity of the new block. `copy_of`
+/// returns the variable for a copy of a loop.
 Stmt decompose(const Stmt &root, const BlockId &block, const Var &loop, const BlockId &init,
-               const std::function<std::string(const std::string &)> &name);
+               FunctionRef<Var(const Var &)> copy_of);
 
 } // namespace nestsmith::primitives

@@ -41,7 +41,8 @@ std::vector<std::string_view> names_in(const Program &program) {
 } // namespace
 
 Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments)
-    : schedule_(schedule), directive_{std::move(op), std::move(arguments), {}} {
+    : schedule_(schedule), directive_{
+                               std::move(op), std::move(arguments), {}, std::exchange(schedule.where_, {})} {
   if (!find_primitive(directive_.op))
     internal_error("dsl/primitives/registry.cpp does not list " + directive_.op);
 }

@@ -12,8 +12,8 @@
 
 namespace nestsmith {
 
-/// The application of one directive. `commit` verifies the new program and records the step. `refuse` throws
-/// ScheduleError and leaves the schedule unchanged.
+/// The application of one directive, which takes the line of the caller from the schedule. `commit` verifies
+/// the new program and records the step. `refuse` throws ScheduleError and leaves the schedule unchanged.
 ///
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
 /// Requires [any.lanes]: a vectorized loop still contains exactly one block and no other loop, and a tensorized

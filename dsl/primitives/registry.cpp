@@ -39,6 +39,9 @@ private:
 /// The kind of an argument of type T. Each type has a reader.
 template <class T> constexpr ArgumentKind kind_of = ArgumentKind::word;
 
+/// A trace does not state where its directives were written.
+template <> Where Reader::read() { return {}; }
+
 template <> constexpr ArgumentKind kind_of<Loop> = ArgumentKind::loop;
 template <> Loop Reader::read() { return schedule_.loop(next<LoopName>("a loop").name); }
 
@@ -97,11 +100,15 @@ template <> IndexMap Reader::read() {
   return map;
 }
 
+template <class... Arguments> std::vector<ArgumentKind> kinds_of() {
+  std::vector<ArgumentKind> kinds = {kind_of<std::decay_t<Arguments>>...};
+  kinds.pop_back(); // the last parameter of a method is its `Where`
+  return kinds;
+}
+
 template <class Result, class... Arguments>
 Primitive primitive(const char *name, Result (Schedule::*method)(Arguments...)) {
-  return {name,
-          {kind_of<std::decay_t<Arguments>>...},
-          std::is_same_v<Result, std::vector<Loop>>,
+  return {name, kinds_of<Arguments...>(), std::is_same_v<Result, std::vector<Loop>>,
           [method](Schedule &schedule, const Directive &directive, const std::string &where) {
             Reader reader(schedule, directive, where);
             // Braces evaluate their elements from left to right.
@@ -138,12 +145,12 @@ const std::vector<Primitive> &all_primitives() {
       primitive("rfactor", &Schedule::rfactor),
       primitive("set_scope", &Schedule::set_scope),
       primitive("snake", &Schedule::snake),
-      primitive<Loops, Loop, Factors>("split", &Schedule::split),
+      primitive<Loops, Loop, Factors, Where>("split", &Schedule::split),
       primitive("spread", &Schedule::spread),
       primitive("storage_align", &Schedule::storage_align),
       primitive("swizzle", &Schedule::swizzle),
       primitive("tensorize", &Schedule::tensorize),
-      primitive<Loops, Loop, Loop, Factors>("tile", &Schedule::tile),
+      primitive<Loops, Loop, Loop, Factors, Where>("tile", &Schedule::tile),
       primitive("transform_layout", &Schedule::transform_layout),
       primitive("unroll", &Schedule::unroll),
       primitive("unroll_by", &Schedule::unroll_by),

@@ -78,8 +78,8 @@ std::vector<std::string> keys_of(const LinkedText &text, const std::string &part
 
 TEST(Links, ALineOfAKernelNamesTheLoopOrTheBlockThatItComesFrom) {
   Schedule s = schedule_of("deep_dive/tile1d");
-  LinkedText program = linked_program(s.program()), cuda = linked_cuda(s.program(), lower(s)),
-             kernel = linked_kernels(s.program(), lower(s));
+  LinkedText program = linked_program(s.program()), cuda = linked_cuda(lower(s)),
+             kernel = linked_kernels(lower(s));
   EXPECT_EQ(joined(program), print(s.program()));
   EXPECT_EQ(joined(kernel), kernel::print(lower(s)));
   EXPECT_EQ(joined(cuda), cuda_kernels(lower(s)));
@@ -112,7 +112,7 @@ TEST(Links, LeadToALineOfTheProgramForEveryRung) {
     Schedule s = rung.build(Shape(rung.default_shape.size(), 64), rung.dtype(), Target{.arch = {90}});
     LinkedText program = linked_program(s.program());
     std::size_t linked = 0, lines = 0;
-    for (const LinkedText &text : {linked_cuda(s.program(), lower(s)), linked_kernels(s.program(), lower(s))})
+    for (const LinkedText &text : {linked_cuda(lower(s)), linked_kernels(lower(s))})
       for (const LinkedLine &line : text) {
         ++lines;
         linked += line.keys.empty() ? 0 : 1;

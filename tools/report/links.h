@@ -11,8 +11,8 @@
 namespace nestsmith::cli::report {
 
 /// A line of a text. Lines of the three texts belong together if they have a key in common: "for k_outer",
-/// "block AB", "init AB", "buffer A_shared". Lowering keeps the names of loops, blocks and buffers, and they
-/// are unique in a schedule.
+/// "block AB", "init AB", "buffer A_shared". The keys are the origin of the line (dsl/origin.h): names of
+/// loops, blocks and buffers are unique in a schedule.
 struct LinkedLine {
   std::string text;
   std::vector<std::string> keys;
@@ -22,10 +22,10 @@ using LinkedText = std::vector<LinkedLine>;
 
 /// The lines of `print(program)`.
 LinkedText linked_program(const Program &program);
-/// The lines of `kernel::print(plan)`. `plan` is `program` lowered.
-LinkedText linked_kernels(const Program &program, const kernel::Plan &plan);
+/// The lines of `kernel::print(plan)`.
+LinkedText linked_kernels(const kernel::Plan &plan);
 /// The lines of `cuda_text(plan)`.
-LinkedText linked_cuda(const Program &program, const kernel::Plan &plan);
+LinkedText linked_cuda(const kernel::Plan &plan);
 
 /// For each line of a CUDA text, the number of its line in the text of the same schedule at another shape, from
 /// 1; 0 if that text has no such line. The constants of a line may differ.

@@ -19,8 +19,8 @@ Step step_of(const Schedule &schedule) {
     return step;
   Failure failure = failure_of([&] {
     kernel::Plan plan = lower(schedule);
-    step.kernels = linked_kernels(program, plan);
-    step.cuda = linked_cuda(program, plan);
+    step.kernels = linked_kernels(plan);
+    step.cuda = linked_cuda(plan);
   });
   step.refusal = failure.message;
   return step;
