@@ -54,10 +54,10 @@ TEST(Labels, AreInEveryLanguage) {
   }
 }
 
-Schedule schedule_of(const std::string &name) {
+Schedule schedule_of(const std::string &name, std::int64_t extent = 64) {
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == name)
-      return rung.build({64, 64, 64}, rung.dtype(), Target{});
+      return rung.build(Shape(rung.default_shape.size(), extent), rung.dtype(), Target{});
   throw std::runtime_error("no rung " + name);
 }
 
@@ -104,6 +104,16 @@ TEST(Links, ALineOfAKernelNamesTheLoopOrTheBlockThatItComesFrom) {
   EXPECT_THAT(keys_of(kernel, "for k_outer <"), ElementsAre("for k_outer"));
   EXPECT_THAT(keys_of(kernel, "A_shared[tid] = A["), ElementsAre("block A_shared"));
   EXPECT_THAT(keys_of(kernel, "let tid"), Contains("for ax_A_i_ax_A_k"));
+}
+
+/// Each of the two kernels declares a variable i.
+TEST(Links, OfKernelsWithEqualNamesLeadToTheirOwnBlocks) {
+  LinkedText cuda = linked_cuda(lower(schedule_of("principles/unfused", 1000)));
+  std::vector<std::vector<std::string>> keys;
+  for (const LinkedLine &line : cuda)
+    if (line.text.find("const int i =") != std::string::npos)
+      keys.push_back(line.keys);
+  EXPECT_THAT(keys, ElementsAre(ElementsAre("block t"), ElementsAre("block y")));
 }
 
 /// Every key of a kernel is that of a line of the program.

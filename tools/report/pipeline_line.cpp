@@ -21,11 +21,17 @@ bool has_sync(const kernel::Stmt &stmt) {
   return found;
 }
 
-const kernel::Loop *find_loop(const kernel::Kernel &kernel, const std::string &name) {
+/// The loop of the program from which a statement was made; null if none.
+Var loop_of(const kernel::Stmt &stmt) {
+  const Var *loop = stmt->origin ? std::get_if<Var>(&stmt->origin->front()) : nullptr;
+  return loop ? *loop : nullptr;
+}
+
+const kernel::Loop *find_loop(const kernel::Kernel &kernel, const Var &var) {
   const kernel::Loop *found = nullptr;
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     const auto *loop = kernel::as<kernel::Loop>(stmt);
-    if (!found && loop && loop->var->name == name && !loop->over_lanes())
+    if (!found && loop && loop_of(stmt) == var && !loop->over_lanes())
       found = loop;
   });
   return found;
@@ -45,7 +51,7 @@ std::string text_of(const kernel::Hazard &hazard) {
 class Follower {
 public:
   Follower(const kernel::Kernel &kernel, const For &loop)
-      : kernel_(kernel), rows_(pipeline_rows(loop)), bounds_(bounds_of(kernel)) {
+      : kernel_(kernel), var_(loop.var), rows_(pipeline_rows(loop)), bounds_(bounds_of(kernel)) {
     line_.loop = loop.var->name;
     line_.pipelined = !loop.pipeline().empty();
     total_ = as_int(loop.extent).value_or(0);
@@ -76,31 +82,30 @@ public:
 
 private:
   void visit(const kernel::Stmt &stmt) {
-    kernel::visit(stmt,
-                  Overloaded{[&](const kernel::Loop &loop) { visit_loop(loop); },
-                             [&](const kernel::If &branch) { visit_branch(branch); },
-                             [&](const kernel::Seq &seq) {
-                               std::map<std::size_t, std::int64_t> outside = part_;
-                               for (const kernel::Stmt &part : seq.stmts)
-                                 visit(part);
-                               part_ = std::move(outside);
-                             },
-                             [&](const kernel::Store &store) { add_nest(store.buffer->name, store.async); },
-                             [&](const kernel::Call &call) { add_nest(call.result().buffer->name, false); },
-                             [&](const kernel::Barrier &it) { add_sync(stmt, false, it.hazards); },
-                             [&](const kernel::Wait &wait) {
-                               complete(wait.pending);
-                               add_sync(stmt, true, wait.hazards);
-                             },
-                             [&](const kernel::Commit &) {
-                               groups_.push_back(std::move(issued_));
-                               issued_.clear();
-                             },
-                             [&](const kernel::Declare &declare) {
-                               if (auto value = range_of(declare.value, bounds_))
-                                 set_part(declare.var->name, value->low);
-                             },
-                             [&](const kernel::Arrive &) {}});
+    kernel::visit(stmt, Overloaded{[&](const kernel::Loop &loop) { visit_loop(loop_of(stmt), loop); },
+                                   [&](const kernel::If &branch) { visit_branch(branch); },
+                                   [&](const kernel::Seq &seq) {
+                                     std::map<std::size_t, std::int64_t> outside = part_;
+                                     for (const kernel::Stmt &part : seq.stmts)
+                                       visit(part);
+                                     part_ = std::move(outside);
+                                   },
+                                   [&](const kernel::Store &store) { add_nest(stmt->origin, store.async); },
+                                   [&](const kernel::Call &) { add_nest(stmt->origin, false); },
+                                   [&](const kernel::Barrier &it) { add_sync(stmt, false, it.hazards); },
+                                   [&](const kernel::Wait &wait) {
+                                     complete(wait.pending);
+                                     add_sync(stmt, true, wait.hazards);
+                                   },
+                                   [&](const kernel::Commit &) {
+                                     groups_.push_back(std::move(issued_));
+                                     issued_.clear();
+                                   },
+                                   [&](const kernel::Declare &declare) {
+                                     if (auto value = range_of(declare.value, bounds_))
+                                       set_part(loop_of(stmt), value->low);
+                                   },
+                                   [&](const kernel::Arrive &) {}});
   }
 
   void visit_branch(const kernel::If &branch) {
@@ -110,17 +115,17 @@ private:
       visit(branch.otherwise);
   }
 
-  void visit_loop(const kernel::Loop &loop) {
+  void visit_loop(const Var &var, const kernel::Loop &loop) {
     std::optional<std::int64_t> extent = as_int(loop.extent);
-    if (extent && (loop.var->name == rows_.joined || rows_.spread_row.contains(loop.var->name))) {
+    if (extent && var && (var == rows_.joined || rows_.spread_row.contains(var))) {
       for (std::int64_t step = 0; step < *extent; ++step) {
         bounds_.set(loop.var, {step, step});
-        set_part(loop.var->name, step);
+        set_part(var, step);
         visit(loop.body);
       }
       return;
     }
-    if (loop.var->name != line_.loop || !extent || (line_.extent > 0 && line_.extent >= total_)) {
+    if (var != var_ || !extent || (line_.extent > 0 && line_.extent >= total_)) {
       visit(loop.body);
       return;
     }
@@ -152,8 +157,8 @@ private:
   }
 
   /// The part of a spread loop that the next statements execute.
-  void set_part(const std::string &variable, std::int64_t part) {
-    if (auto spread = rows_.spread_row.find(variable); spread != rows_.spread_row.end())
+  void set_part(const Var &loop, std::int64_t part) {
+    if (auto spread = rows_.spread_row.find(loop); spread != rows_.spread_row.end())
       part_[spread->second] = part;
   }
 
@@ -191,19 +196,33 @@ private:
     return rows;
   }
 
-  void add_nest(const std::string &buffer, bool async) {
-    auto found = rows_.row_of.find(buffer);
-    if (found == rows_.row_of.end() || !is_shown())
+  /// The rows of the blocks from which a statement was made. The init of a block is a part of its row.
+  std::set<std::size_t> rows_of(const Origin &origin) const {
+    std::set<std::size_t> rows;
+    for (const OriginPart &part : origin ? *origin : std::vector<OriginPart>()) {
+      const auto *block = std::get_if<BlockId>(&part);
+      const auto *init = std::get_if<InitOf>(&part);
+      if (block || init)
+        if (auto row = rows_.row_of.find(block ? *block : init->block); row != rows_.row_of.end())
+          rows.insert(row->second);
+    }
+    return rows;
+  }
+
+  void add_nest(const Origin &origin, bool async) {
+    std::set<std::size_t> rows = rows_of(origin);
+    if (rows.empty() || !is_shown())
       return;
-    const LineRow &row = line_.rows[found->second];
+    std::size_t number = *rows.begin();
+    const LineRow &row = line_.rows[number];
     bool last = row.inner ? *row.inner == rows_.last_inner : row.stage == rows_.last_stage;
     if (!in_loop_ && (!line_.pipelined || last))
       return;
     bool again = line_.events.size() > line_.steps.back().begin && !line_.events.back().sync &&
-                 line_.events.back().row == found->second;
+                 line_.events.back().row == number;
     if (!again) {
-      line_.events.push_back({.row = found->second, .iteration = iteration_of(found->second)});
-      ++executed_[found->second];
+      line_.events.push_back({.row = number, .iteration = iteration_of(number)});
+      ++executed_[number];
     }
     LineEvent &event = line_.events.back();
     if (async && !event.async)
@@ -212,14 +231,12 @@ private:
     if (!row.parts)
       return;
     // Without a variable, the number of the part is a constant: it is the next one.
-    auto known = part_.find(found->second);
-    std::int64_t part = known != part_.end() ? known->second
-                        : again              ? event.last_part
-                                             : next_part_[found->second];
+    auto known = part_.find(number);
+    std::int64_t part = known != part_.end() ? known->second : again ? event.last_part : next_part_[number];
     if (!again)
       event.first_part = part;
     event.last_part = part;
-    next_part_[found->second] = part + 1;
+    next_part_[number] = part + 1;
   }
 
   /// "[0]", or "[0–1]" if a step executes several parts of a spread loop; empty for all parts.
@@ -255,18 +272,16 @@ private:
     if (added) {
       auto number = 1 + std::ranges::count(line_.syncs, wait, &LineSync::wait);
       LineSync sync{.name = fmt::format("{}{}", wait ? "W" : "B", number), .wait = wait};
-      for (const kernel::Hazard &hazard : hazards) {
+      for (const kernel::Hazard &hazard : hazards)
         sync.hazards.push_back(text_of(hazard));
-        for (const std::string &buffer : {hazard.buffer, hazard.reader})
-          if (auto row = rows_.row_of.find(buffer); row != rows_.row_of.end())
-            sync.rows.insert(row->second);
-      }
+      sync.rows = rows_of(stmt->origin);
       line_.syncs.push_back(sync);
     }
     line_.events.push_back({.sync = known->second});
   }
 
   const kernel::Kernel &kernel_;
+  Var var_; ///< of the loop
   PipelineRows rows_;
   Bounds bounds_;
   PipelineLine line_;
@@ -290,7 +305,7 @@ std::vector<PipelineLine> pipeline_lines(const kernel::Kernel &kernel, const Pro
     const auto *loop = as<For>(stmt);
     if (!loop || loop->axis())
       return true;
-    const kernel::Loop *found = find_loop(kernel, loop->var->name);
+    const kernel::Loop *found = find_loop(kernel, loop->var);
     if (!found || (loop->pipeline().empty() && !has_sync(found->body)))
       return true;
     if (std::optional<PipelineLine> line = Follower(kernel, *loop).follow())

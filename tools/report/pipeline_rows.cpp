@@ -19,7 +19,7 @@ void add_row(PipelineRows &rows, const StagedNest &nest) {
   LineRow row{.stage = nest.stage};
   for (const Block *block : blocks_of(nest.stmt)) {
     row.blocks.push_back(block->id->name);
-    rows.row_of[block->body.buffer->name] = rows.rows.size();
+    rows.row_of[block->id] = rows.rows.size();
   }
   rows.rows.push_back(row);
 }
@@ -28,7 +28,7 @@ void add_row(PipelineRows &rows, const StagedNest &nest) {
 /// ahead come before the later ones, and those of the last stage after them (lowering/pipelines.h).
 void add_joined(PipelineRows &rows, const For &inner, std::int64_t stage, std::span<const StagedNest> later) {
   std::size_t first = rows.rows.size();
-  rows.joined = inner.var->name;
+  rows.joined = inner.var;
   rows.inner_extent = as_int(inner.extent).value_or(1);
   std::vector<StagedNest> nests = staged_nests(inner);
   for (const StagedNest &nest : nests)
@@ -43,7 +43,7 @@ void add_joined(PipelineRows &rows, const For &inner, std::int64_t stage, std::s
   add_inner({nests.begin(), computing});
   for (const StagedNest &nest : later) {
     if (const For *loop = spread_loop(nest))
-      rows.spread_row[loop->var->name] = rows.rows.size();
+      rows.spread_row[loop->var] = rows.rows.size();
     add_row(rows, nest);
     if (const For *loop = spread_loop(nest))
       rows.rows.back().parts = as_int(loop->extent);
