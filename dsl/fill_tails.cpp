@@ -77,9 +77,17 @@ private:
   }
   bool holds(const Expr &condition) const { return proves(condition, bounds_); }
 
+  /// A copy from global memory, whose mask can exclude the elements past an end. A mask that reads memory is
+  /// not evaluated there.
   static bool is_copy(const Block &block) {
     const auto *access = block.body.value.as<Load>();
-    return access && !access->mask.exists() && access->buffer->scope == Scope::global;
+    auto pure = [](const Expr &e) { return !e.exists() || !reads_memory(e); };
+    return access && pure(access->mask) && pure(access->fill) && access->buffer->scope == Scope::global;
+  }
+  /// Whether the copy stores 0 where its mask is false.
+  static bool fills_zeros(const Block &copy) {
+    const auto &access = *copy.body.value.as<Load>();
+    return !access.mask.exists() || same(access.fill, constant(access.buffer->dtype, 0));
   }
 
   /// Whether the index is inside the dimension of this extent for all values of the block's axes. An axis whose
@@ -181,7 +189,7 @@ private:
         possible = is_copy(*writer) || loads_reach(*writer, iter, extent, {});
         const auto *source = writer->body.value.as<Load>();
         bool copies = source && !source->mask.exists() && loads_reach(*writer, iter, extent, buffer->shape[d]);
-        zero = zero && (is_copy(*writer) || copies);
+        zero = zero && ((is_copy(*writer) && fills_zeros(*writer)) || copies);
       }
       if (possible)
         padding_[{buffer, d}] = {extent, zero};
@@ -236,7 +244,9 @@ private:
     }
     if (mask.exists()) {
       const auto *access = copy.body.value.as<Load>();
-      copy.body.value = load(access->buffer, access->indices, mask, constant(access->buffer->dtype, 0));
+      bool masked = access->mask.exists();
+      copy.body.value = load(access->buffer, access->indices, masked ? access->mask && mask : mask,
+                             masked ? access->fill : constant(access->buffer->dtype, 0));
     }
     return make_block(std::move(copy));
   }

@@ -1,6 +1,8 @@
 #include "dsl/primitives/cache_read.h"
 
 #include "dsl/primitives/edit.h"
+#include "dsl/primitives/inline.h"
+#include "dsl/primitives/padded_copy.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,23 +12,15 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// The first access to the buffer of this name. None of the accesses to it may have a mask.
+/// The first access to the buffer of this name.
 const Load &find_read(const Schedule::Edit &edit, const Block &block, const std::string &name) {
   const Load *found = nullptr;
   std::vector<std::string> known;
   for (const Load *access : loads_of(block)) {
     if (std::find(known.begin(), known.end(), access->buffer->name) == known.end())
       known.push_back(access->buffer->name);
-    if (access->buffer->name != name)
-      continue;
-    if (!found)
+    if (!found && access->buffer->name == name)
       found = access;
-    if (access->mask.exists())
-      edit.refuse("cache_read.unmasked",
-                  fmt::format("block {} reads {} under a mask, and an unmasked copy would also read the "
-                              "masked-out elements; leave this read uncached",
-                              block.id->name, name),
-                  {block.id->name});
   }
   if (!found)
     edit.refuse("cache_read.reads",
@@ -34,6 +28,47 @@ const Load &find_read(const Schedule::Edit &edit, const Block &block, const std:
                             known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", "))),
                 {block.id->name});
   return *found;
+}
+
+bool reads_under_mask(const Block &reader, const Buffer &buffer) {
+  auto loads = loads_of(reader);
+  return std::ranges::any_of(loads,
+                             [&](const Load *load) { return load->buffer == buffer && load->mask.exists(); });
+}
+
+struct Cached {
+  Stmt copy, reader;
+};
+
+/// The nest that fills the cache, and the reader that reads it. The cache has the masks and the fills of the
+/// reads if they are functions of the element. Otherwise it has the elements of the buffer, and the reader
+/// keeps its masks.
+Cached cached_read(Schedule::Edit &edit, const Block &reader, const Load &access, const std::string &name,
+                   Scope scope) {
+  const Buffer &buffer = access.buffer;
+  std::vector<std::string> axes = axis_names(reader, buffer, access.indices);
+  auto cache =
+      std::make_shared<BufferNode>(BufferNode{name, buffer->dtype, buffer->shape, scope, Role::temporary});
+  auto padded = reads_under_mask(reader, buffer) ? padded_copy(reader, buffer, axes) : std::nullopt;
+  if (!padded)
+    return {copy_nest(edit, buffer, cache, name, axes),
+            replace_buffer(path_to(edit.body(), reader.id).back(), buffer, cache)};
+  cache->shape = padded->shape;
+  std::vector<Expr> source;
+  for (std::size_t d = 0; d < axes.size(); ++d)
+    source.push_back(simplify(Expr(padded->axes[d]) + padded->begin[d]));
+  Expr value = load(buffer, std::move(source), padded->mask, padded->fill);
+  Block block = reader;
+  auto rewrite = [&](Store &store) {
+    auto from_cache = [&](const Load &read) { return load(cache, padded->indices(read)); };
+    store.value = replace_loads(store.value, buffer, from_cache);
+    for (Expr &index : store.indices)
+      index = replace_loads(index, buffer, from_cache);
+  };
+  rewrite(block.body);
+  if (block.init)
+    rewrite(*block.init);
+  return {fill_nest(edit, cache, name, padded->axes, std::move(value)), make_block(std::move(block))};
 }
 
 /// The top-level statement that contains the block.
@@ -66,14 +101,15 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
                               writer->id->name, buffer_name, reader.id->name),
                   {writer->id->name, reader.id->name});
 
+  if (buffer->role == Role::temporary && reads_under_mask(reader, buffer))
+    for (const Block *writer : writers_of(edit.body(), buffer))
+      require_whole(edit, "cache_read.whole", *writer);
+
   std::string cache_name = edit.name(fmt::format("{}_{}", buffer_name, name(scope)));
-  auto cache = std::make_shared<const BufferNode>(
-      BufferNode{cache_name, buffer->dtype, buffer->shape, scope, Role::temporary});
-  Stmt copy = copy_nest(edit, buffer, cache, cache_name, axis_names(reader, buffer, access.indices));
-  BlockId copy_id = blocks_of(copy).front()->id;
-  Stmt old = path_to(edit.body(), reader.id).back();
-  Stmt body = replace(edit.body(), old, replace_buffer(old, buffer, cache));
-  edit.commit(insert_before(body, reader.id, copy), {cache_name});
+  Cached cached = cached_read(edit, reader, access, cache_name, scope);
+  BlockId copy_id = blocks_of(cached.copy).front()->id;
+  Stmt body = replace(edit.body(), path_to(edit.body(), reader.id).back(), cached.reader);
+  edit.commit(insert_before(body, reader.id, cached.copy), {cache_name});
   return {copy_id};
 }
 

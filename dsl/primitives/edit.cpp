@@ -379,17 +379,27 @@ std::vector<std::string> axis_names(const Block &block, const Buffer &buffer,
 
 Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,
                const std::vector<std::string> &axes) {
+  std::vector<Var> vars;
+  std::vector<Expr> indices;
+  for (const std::string &axis : axes) {
+    vars.push_back(make_var(axis));
+    indices.emplace_back(vars.back());
+  }
+  return fill_nest(edit, to, name, vars, load(from, indices));
+}
+
+Stmt fill_nest(Schedule::Edit &edit, const Buffer &to, const std::string &name, const std::vector<Var> &axes,
+               Expr value) {
   Block block;
   block.id = std::make_shared<const BlockSymbol>(BlockSymbol{name});
   std::vector<Expr> indices;
   Region whole;
-  for (std::size_t n = 0; n < from->shape.size(); ++n) {
-    Var var = make_var(axes[n]);
-    indices.emplace_back(var);
-    block.iters.push_back({var, from->shape[n], IterKind::spatial, Expr(0)});
-    whole.push_back({Expr(0), from->shape[n]});
+  for (std::size_t n = 0; n < axes.size(); ++n) {
+    indices.emplace_back(axes[n]);
+    block.iters.push_back({axes[n], to->shape[n], IterKind::spatial, Expr(0)});
+    whole.push_back({Expr(0), to->shape[n]});
   }
-  block.body = Store{to, indices, load(from, indices)};
+  block.body = Store{to, std::move(indices), std::move(value)};
   return nest_over(edit, std::move(block), whole, {});
 }
 

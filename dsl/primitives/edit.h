@@ -91,6 +91,9 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
 /// A nest that copies all of `from` into `to`, with a block named `name` whose axes have the names `axes`.
 Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,
                const std::vector<std::string> &axes);
+/// A nest that stores `value`, an expression of `axes`, in the element of `to` at the axes.
+Stmt fill_nest(Schedule::Edit &edit, const Buffer &to, const std::string &name, const std::vector<Var> &axes,
+               Expr value);
 /// Names for the axes of a copy of `buffer`: "A_i" for the dimension whose index in `block` is its axis i.
 std::vector<std::string> axis_names(const Block &block, const Buffer &buffer, const std::vector<Expr> &indices);
 

@@ -107,8 +107,8 @@ private:
           iter.guarded = true;
           iter.extent = old->extent;
         }
-      if (const Load *access = new_mask(was, copy))
-        copy.body.value = load(access->buffer, access->indices);
+      if (new_mask(was, copy))
+        copy.body.value = was.body.value;
       return make_block(std::move(copy));
     };
     Program undone = after_;
@@ -123,10 +123,14 @@ private:
     return false;
   }
 
-  /// The load of a copy that reads 0 where a mask does not hold that was not there before.
+  /// The load of a copy that reads the fill where a mask does not hold that was not there before. If the copy
+  /// had no mask, the fill is 0.
   static const Load *new_mask(const Block &was, const Block &now) {
     const auto *old = was.body.value.as<Load>(), *access = now.body.value.as<Load>();
-    return old && access && !old->mask.exists() && fills_zeros(*access) ? access : nullptr;
+    if (!old || !access || !access->mask.exists() || same(was.body.value, now.body.value) ||
+        old->buffer != access->buffer || !std::ranges::equal(old->indices, access->indices, same))
+      return nullptr;
+    return (old->mask.exists() ? same(old->fill, access->fill) : fills_zeros(*access)) ? access : nullptr;
   }
 
   /// Where the block ran before.
@@ -136,11 +140,18 @@ private:
     if (at.prover.contradictory())
       result_.unreached.push_back(fmt::format("{}: {} never ran", after_.name, now.id->name));
     if (const Load *access = new_mask(was, now))
-      claim(at, Claim::tails, at.condition(access->mask), now, "masked where it was not");
+      claim(at, Claim::tails, iff(at.condition(access->mask), was_read(at, was)), now,
+            "masked where it was not");
     for (const Load *access : loads_of(now))
       if (counts_.count(access->buffer))
         claim(at, Claim::tails, counts(at, access->buffer, access->indices), now,
               "reads past the end of " + access->buffer->name);
+  }
+
+  /// Whether the copy read an element, and not the fill.
+  static Formula was_read(Instance &at, const Block &was) {
+    const auto &old = *was.body.value.as<Load>();
+    return old.mask.exists() ? at.condition(old.mask) : truth(true);
   }
 
   /// Where it did not.

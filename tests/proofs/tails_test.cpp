@@ -6,6 +6,7 @@
 
 #include "dsl/fill_tails.h"
 #include "dsl/schedule.h"
+#include "dsl/tensor.h"
 #include "schedules/workloads.h"
 #include "tests/proofs/covered.h"
 #include "tests/proofs/rungs.h"
@@ -62,6 +63,66 @@ TEST(Tails, OfARaggedRungAreProved) {
   EXPECT_THAT(proof.failures, IsEmpty());
   EXPECT_EQ(proof.proved_of(Claim::tails), proof.asked[static_cast<std::size_t>(Claim::tails)]);
   EXPECT_GE(proof.proved_of(Claim::tails), 10);
+}
+
+/// C = A*B, where A is 0 above its diagonal: a copy with a mask of its own.
+Lowered triangle() {
+  Workload work("triangle");
+  Tensor a = work.placeholder("A", {37, 37}), b = work.placeholder("B", {37, 29});
+  Reduce k = reduce_axis("k", 37);
+  Tensor c = work.compute("C", {37, 29}, {"i", "j"},
+                          [&](Expr i, Expr j) { return sum(a.where(k <= i, i, k) * b(k, j), k); });
+  Schedule s(work.output({c}));
+  BlockRef block = s.block("C"), as = s.cache_read(block, "A", Scope::shared),
+           bs = s.cache_read(block, "B", Scope::shared), writeback = s.cache_write(block, Scope::local);
+  auto loops = s.loops(block);
+  auto [by, ty] = s.split<2>(loops[0], {infer, 16});
+  auto [bx, tx] = s.split<2>(loops[1], {infer, 16});
+  auto [ko, ki] = s.split<2>(loops[2], {infer, 16});
+  s.reorder({by, bx, ty, tx, ko, ki});
+  s.bind(by, Axis::block_y);
+  s.bind(bx, Axis::block_x);
+  s.reverse_compute_at(writeback, tx);
+  s.bind(ty, Axis::thread_y);
+  s.bind(tx, Axis::thread_x);
+  for (BlockRef tile : {as, bs}) {
+    s.compute_at(tile, ko);
+    auto own = s.loops_below(tile, ko);
+    s.bind(own[0], Axis::thread_y);
+    s.bind(own[1], Axis::thread_x);
+  }
+  return Lowered(s);
+}
+
+TEST(Tails, OfACopyWithAMaskAreProved) {
+  Lowered tiles = triangle();
+  Proof proof = tiles.prove();
+  EXPECT_THAT(proof.failures, IsEmpty());
+  EXPECT_GE(proof.proved_of(Claim::tails), 10);
+  for (const Block *block : blocks_of(tiles.after.body))
+    for (const IterVar &iter : block->iters)
+      EXPECT_TRUE(!iter.guarded || block->id->name == "C_writeback")
+          << block->id->name << " " << iter.var->name;
+}
+
+TEST(TailsThatAreWrong, MaskThatLosesTheMaskOfTheCopy) {
+  Lowered tiles = triangle();
+  Program wrong = masked(tiles.after, "A_shared", [](const Load &access) {
+    return access.indices[0] < Expr(37) && access.indices[1] < Expr(37);
+  });
+  EXPECT_THAT(prove_tails(tiles.before, wrong).failures,
+              Contains(testing::AllOf(HasSubstr("masked where it was not"), HasSubstr("refuted by"))));
+}
+
+TEST(TailsThatAreWrong, CopyThatFillsItsTailWithOnes) {
+  Lowered tiles = triangle();
+  Program before = tiles.before, wrong = tiles.after;
+  for (Program *program : {&before, &wrong})
+    *program = changed(*program, "A_shared", [](Block &block) {
+      const Load &access = *block.body.value.as<Load>();
+      block.body.value = load(access.buffer, access.indices, access.mask, constant(DType::f32, 1));
+    });
+  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 past the end of A_shared")));
 }
 
 TEST(TailsThatAreWrong, MaskOneElementTooWide) {
