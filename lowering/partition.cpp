@@ -8,15 +8,29 @@ namespace nestsmith::kernel {
 
 namespace {
 
+/// The number of conditions that all must hold.
+std::int64_t parts_of_condition(const Expr &condition) {
+  if (is_true(condition))
+    return 0;
+  const auto *both = condition.as<Binary>();
+  return both && both->op == BinaryOp::logical_and ? parts_of_condition(both->a) + parts_of_condition(both->b)
+                                                   : 1;
+}
+
 /// Copies code for a subset of the iterations. The copy has new variables, and it omits the conditions that
 /// hold in all of these iterations.
 class PartRewriter {
 public:
-  explicit PartRewriter(Bounds bounds) : bounds_(std::move(bounds)) {}
+  /// `separate` counts the parts of a mask, otherwise a mask counts once.
+  PartRewriter(Bounds bounds, bool separate) : bounds_(std::move(bounds)), separate_(separate) {}
 
   void replace(const Var &var, const Expr &value) { values_[var] = value; }
-  /// The number of remaining conditions: guards and masks.
+  /// The number of remaining conditions: guards and masks, or their parts.
   std::int64_t conditions = 0;
+  /// Whether a remaining condition depends on the variable.
+  bool depends_on(const Var &var) const {
+    return std::ranges::any_of(left_, [&](const Expr &condition) { return uses(condition, var); });
+  }
 
   /// Null if nothing remains.
   Stmt rewrite(const Stmt &stmt) {
@@ -102,9 +116,15 @@ private:
     if (!access || !access->mask.exists())
       return e;
     Expr mask = left_of(access->mask);
-    conditions += !is_true(mask);
+    note(mask);
     return is_true(mask) ? load(access->buffer, access->indices)
                          : load(access->buffer, access->indices, mask, access->fill);
+  }
+
+  void note(const Expr &left) {
+    conditions += separate_ ? parts_of_condition(left) : !is_true(left);
+    if (!is_true(left))
+      left_.push_back(expanded(left));
   }
 
   /// The conjuncts of `condition` that are not proved to hold; the constant true if all conjuncts are proved.
@@ -132,7 +152,7 @@ private:
       return rewrite_body(x.body);
     if (proves(logical_not(copy.condition), bounds_))
       return x.otherwise ? rewrite_body(x.otherwise) : nullptr;
-    ++conditions;
+    note(copy.condition);
     copy.body = rewrite_body(x.body);
     copy.otherwise = x.otherwise ? rewrite_body(x.otherwise) : nullptr;
     if (!copy.body && copy.otherwise) {
@@ -143,12 +163,16 @@ private:
   }
 
   Bounds bounds_;
+  bool separate_;
   std::map<Var, Expr> values_, definitions_;
+  std::vector<Expr> left_; ///< the remaining conditions
 };
 
 class Partitioner {
 public:
-  explicit Partitioner(Kernel &kernel) : kernel_(kernel) {
+  /// `masks`: the program has masks that compare indices. They may hold in the middle of a loop only. The masks
+  /// of filled tails exclude the last iterations only, in which the guards of the tails remain too.
+  Partitioner(Kernel &kernel, bool masks) : kernel_(kernel), masks_(masks) {
     for (const ThreadIndex &index : kernel.indices)
       set_range(bounds_, index);
   }
@@ -167,7 +191,10 @@ private:
       return map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
     bounds_.set_extent(loop->var, loop->extent);
     Stmt inner = map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
-    return loop->partitioned() ? split_loop(*as<Loop>(inner), inner->origin) : inner;
+    if (!loop->partitioned())
+      return inner;
+    origin_ = stmt->origin;
+    return split_loop(*as<Loop>(inner));
   }
 
   struct Part {
@@ -180,73 +207,217 @@ private:
   }
 
   /// The iterations first … first + count - 1 of a loop.
-  Part part(const Loop &loop, const Origin &origin, const Expr &first, const Expr &count) const {
+  Part part(const Loop &loop, const Expr &first, const Expr &count) const {
     Bounds bounds = bounds_;
     Loop copy = loop;
     copy.form = without_partition(loop);
     copy.var = make_var(loop.var->name, loop.var->dtype);
     copy.extent = count;
     bounds.set_extent(copy.var, count);
-    PartRewriter rewriter(bounds);
+    PartRewriter rewriter(bounds, masks_);
     bool once = as_int(count) == 1;
     rewriter.replace(loop.var, once ? first : Expr(copy.var) + first);
     copy.body = rewriter.rewrite_body(loop.body);
-    Stmt stmt = once || !copy.body ? copy.body : make(std::move(copy), origin);
+    Stmt stmt = once || !copy.body ? copy.body : make(std::move(copy), origin_);
     return {stmt, rewriter.conditions};
   }
 
-  /// Separates a sequence of leading iterations that has no more conditions than the first iteration alone. A
-  /// longer sequence has at least the conditions of a shorter one, so a binary search finds the longest.
-  Stmt split_loop(const Loop &loop, const Origin &origin) const {
+  /// The iterations from `first` to `end`.
+  struct Span {
+    std::int64_t first, end;
+  };
+
+  std::int64_t conditions(const Loop &loop, Span span) const {
+    return part(loop, span.first, span.end - span.first).conditions;
+  }
+
+  /// An iteration with the fewest conditions: the first one, unless others have fewer. Looks at few iterations:
+  /// at all distances 2^n from both ends.
+  std::int64_t cheapest(const Loop &loop, std::int64_t extent) const {
+    std::vector<std::int64_t> probes;
+    for (std::int64_t step = 1; step < extent; step *= 2)
+      probes.insert(probes.end(), {step, extent - step});
+    std::ranges::sort(probes);
+    std::int64_t best = 0, fewest = conditions(loop, {0, 1});
+    for (std::int64_t probe : probes)
+      if (std::int64_t found = fewest == 0 ? fewest : conditions(loop, {probe, probe + 1}); found < fewest) {
+        best = probe;
+        fewest = found;
+      }
+    return best;
+  }
+
+  /// Separates the longest sequence of iterations that has no more conditions than a cheapest iteration alone.
+  /// A longer sequence has at least the conditions of a shorter one, so a binary search finds each end.
+  Stmt split_loop(const Loop &loop) const {
     if (!as_int(loop.extent))
-      return split_last(loop, origin);
-    std::int64_t extent = *as_int(loop.extent);
-    std::int64_t best = part(loop, origin, 0, 1).conditions, full = 1, too_long = extent + 1;
-    while (too_long - full > 1) {
-      std::int64_t middle = full + (too_long - full) / 2;
-      (part(loop, origin, 0, middle).conditions > best ? too_long : full) = middle;
+      return split_ends(loop);
+    std::int64_t extent = *as_int(loop.extent), at = masks_ ? cheapest(loop, extent) : 0;
+    std::int64_t fewest = conditions(loop, {at, at + 1});
+    Span full{at, at + 1};
+    for (std::int64_t too_far = -1; full.first - too_far > 1;) {
+      std::int64_t middle = too_far + (full.first - too_far) / 2;
+      (conditions(loop, {middle, at + 1}) > fewest ? too_far : full.first) = middle;
     }
-    if (full == extent)
-      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body}, origin);
-    return make_seq({part(loop, origin, 0, full).stmt, part(loop, origin, full, extent - full).stmt});
+    for (std::int64_t too_far = extent + 1; too_far - full.end > 1;) {
+      std::int64_t middle = full.end + (too_far - full.end) / 2;
+      (conditions(loop, {full.first, middle}) > fewest ? too_far : full.end) = middle;
+    }
+    if (full.first == 0 && full.end == extent)
+      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body}, origin_);
+    std::vector<Stmt> parts;
+    for (Span span : {Span{0, full.first}, full, Span{full.end, extent}})
+      if (span.first < span.end)
+        parts.push_back(part(loop, span.first, span.end - span.first).stmt);
+    std::erase(parts, nullptr);
+    return make_seq(std::move(parts));
   }
 
-  /// Separates the last iteration. This is the only possible split if the extent depends on sizes.
-  Stmt split_last(const Loop &loop, const Origin &origin) const {
-    Expr full = simplify(loop.extent - Expr(1));
-    Part inside = part(loop, origin, 0, full);
-    if (inside.conditions >= part(loop, origin, 0, loop.extent).conditions)
-      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body}, origin);
-    return make_seq({inside.stmt, part(loop, origin, full, 1).stmt});
+  /// Separates the last iteration of a loop whose extent depends on sizes, and the first ones if the others
+  /// then have fewer conditions. The number of iterations may be less than that of the edges.
+  Stmt split_ends(const Loop &loop) const {
+    Edges edges = edges_of(loop);
+    Part full = inside(loop, edges);
+    if (full.conditions >= inside(loop, {0, 0}).conditions)
+      return make(Loop{loop.var, loop.extent, without_partition(loop), loop.body}, origin_);
+    if (edges.first == 0)
+      return make_seq({full.stmt, part(loop, simplify(loop.extent - Expr(1)), 1).stmt});
+    std::vector<Stmt> parts;
+    for (std::int64_t n = 0; n < edges.first; ++n) // there is one iteration at least
+      parts.push_back(part_if(loop, n, n == 0 ? boolean(true) : Expr(n) < loop.extent));
+    if (full.stmt) {
+      Loop some = *as<Loop>(full.stmt);
+      some.extent = max(some.extent, Expr(0));
+      parts.push_back(make(std::move(some), origin_));
+    }
+    for (std::int64_t n = edges.last; n > 0; --n) {
+      Expr at = simplify(loop.extent - Expr(n));
+      parts.push_back(part_if(loop, at, Expr(edges.first) <= at));
+    }
+    std::erase(parts, nullptr);
+    return make_seq(std::move(parts));
   }
 
-  /// Returns `if (inner) fast else slow`. The condition `inner` holds if no partitioned block index has its
-  /// last value. `fast` omits the guards that then hold. Returns the body if there are no such guards.
-  Stmt split_blocks(const Stmt &body) const {
+  /// The numbers of first and of last iterations or blocks that have code of their own.
+  struct Edges {
+    std::int64_t first, last;
+  };
+  static constexpr std::int64_t widest = 4; ///< edge that is looked for, if the extent depends on sizes
+
+  /// The iterations between the edges.
+  Part inside(const Loop &loop, Edges edges) const {
+    return part(loop, edges.first, simplify(loop.extent - Expr(edges.first + edges.last)));
+  }
+
+  /// Null if nothing remains of the iteration.
+  Stmt part_if(const Loop &loop, const Expr &iteration, const Expr &condition) const {
+    Stmt body = part(loop, iteration, 1).stmt;
+    return !body || is_true(condition) ? body : make(If{condition, "", body, nullptr}, origin_);
+  }
+
+  Edges edges_of(const Loop &loop) const {
+    Edges best{0, 1};
+    bool fixed = !masks_; // or each step waits for the asynchronous copies of another step
+    walk(loop.body, [&](const Stmt &stmt) { fixed = fixed || as<Commit>(stmt) || as<Wait>(stmt); });
+    std::int64_t fewest = fixed ? 0 : inside(loop, best).conditions;
+    for (std::int64_t first = 1; first <= widest && fewest > 0; ++first)
+      if (std::int64_t found = inside(loop, {first, 1}).conditions; found < fewest) {
+        best.first = first;
+        fewest = found;
+      }
+    for (std::int64_t last = 0; last <= widest && best.first > 0; ++last)
+      if (std::int64_t found = inside(loop, {best.first, last}).conditions;
+          found < fewest || (last == 0 && found == fewest)) {
+        best.last = last;
+        fewest = found;
+      }
+    return best;
+  }
+
+  /// The code of the blocks that are inside along each partitioned axis.
+  PartRewriter inside(const std::map<Var, Edges> &axes) const {
     Bounds full = bounds_;
-    Expr condition;
-    std::vector<Origin> loops;
     for (const ThreadIndex &index : kernel_.indices)
-      if (index.partitioned) {
-        loops.push_back(index.origin);
-        Expr others = simplify(index.extent - Expr(1));
+      if (auto axis = axes.find(index.var); axis != axes.end()) {
+        Expr others = simplify(index.extent - Expr(axis->second.last));
         full.set_extent(index.var, others);
         if (!as_int(others))
           full.set(index.var, index.range());
-        Expr inside = Expr(index.var) < others;
-        condition = condition.exists() ? condition && inside : inside;
+        if (auto range = full.find(index.var); range && axis->second.first > 0)
+          full.set(index.var, {axis->second.first, range->high});
       }
-    if (!condition.exists())
+    return {full, masks_};
+  }
+
+  /// The edges of each partitioned axis: the last block, and the first ones if the others then have fewer
+  /// conditions, which is so at the edges of masks.
+  std::map<Var, Edges> edges(const Stmt &body) const {
+    std::map<Var, Edges> axes;
+    for (const ThreadIndex &index : kernel_.indices)
+      if (index.partitioned)
+        axes[index.var] = {0, 1};
+    auto rewritten = [&] {
+      PartRewriter rewriter = inside(axes);
+      rewriter.rewrite(body);
+      return rewriter;
+    };
+    for (const ThreadIndex &index : kernel_.indices) {
+      if (!index.partitioned || !masks_)
+        continue;
+      PartRewriter now = rewritten();
+      if (!now.depends_on(index.var))
+        continue;
+      std::int64_t fewest = now.conditions;
+      Edges best = axes[index.var];
+      for (std::int64_t first = 0; first <= widest; ++first)
+        for (std::int64_t last = 0; last <= widest && fewest > 0; ++last) {
+          auto extent = as_int(index.extent);
+          if (first + last == 0 || (extent && first + last >= *extent))
+            continue;
+          axes[index.var] = {first, last};
+          if (std::int64_t found = rewritten().conditions; found < fewest) {
+            best = axes[index.var];
+            fewest = found;
+          }
+        }
+      axes[index.var] = best;
+    }
+    return axes;
+  }
+
+  /// Returns `if (inner) fast else slow`. The condition `inner` holds if no partitioned block index is at an
+  /// edge: has its last value, for example. `fast` omits the guards that then hold. Returns the body if there
+  /// are no such guards.
+  Stmt split_blocks(const Stmt &body) const {
+    std::map<Var, Edges> axes = edges(body);
+    if (axes.empty())
       return body;
-    PartRewriter inside(full), edge(bounds_);
-    Stmt fast = inside.rewrite(body), slow = edge.rewrite(body);
-    return inside.conditions == edge.conditions
-               ? body
-               : make(If{condition, "all tiles are full", fast, slow}, joined(loops));
+    Expr condition;
+    auto require = [&](const Expr &part) { condition = condition.exists() ? condition && part : part; };
+    std::vector<Origin> loops;
+    bool tiles = true; // each edge is the last, partial tile
+    for (const ThreadIndex &index : kernel_.indices)
+      if (auto axis = axes.find(index.var); axis != axes.end()) {
+        auto [first, last] = axis->second;
+        loops.push_back(index.origin);
+        tiles = tiles && first == 0 && last == 1;
+        if (first > 0)
+          require(Expr(first) <= Expr(index.var));
+        if (last > 0)
+          require(Expr(index.var) < simplify(index.extent - Expr(last)));
+      }
+    PartRewriter fast = inside(axes), slow(bounds_, masks_);
+    Stmt full = fast.rewrite(body), edge = slow.rewrite(body);
+    if (fast.conditions == slow.conditions)
+      return body;
+    return make(If{condition, tiles ? "all tiles are full" : "no tile is at an edge", full, edge},
+                joined(loops));
   }
 
   Kernel &kernel_;
+  bool masks_;
   Bounds bounds_;
+  Origin origin_; ///< of the loop that is split
 };
 
 bool asks_for_it(const Kernel &kernel) {
@@ -259,11 +430,25 @@ bool asks_for_it(const Kernel &kernel) {
   return found;
 }
 
+/// Whether a mask of the program orders indices.
+bool compares_in_masks(const Program &program) {
+  auto orders = [](const Expr &node) {
+    const auto *op = node.as<Binary>();
+    return op && (op->op == BinaryOp::lt || op->op == BinaryOp::le) && op->a.dtype() == DType::i64 &&
+           !op->a.node().data && !op->b.node().data;
+  };
+  return std::ranges::any_of(blocks_of(program.body), [&](const Block *block) {
+    return std::ranges::any_of(loads_of(*block), [&](const nestsmith::Load *access) {
+      return access->mask.exists() && any_node(access->mask, orders);
+    });
+  });
+}
+
 } // namespace
 
 void partition(Unit &unit) {
   if (asks_for_it(unit.kernel))
-    Partitioner(unit.kernel).run();
+    Partitioner(unit.kernel, compares_in_masks(unit.schedule.program())).run();
 }
 
 } // namespace nestsmith::kernel

@@ -41,7 +41,8 @@ void extract(Unit &unit);
 
 namespace kernel {
 
-/// Splits each partitioned loop into two parts: full tiles, which need no guards, and the partial tile.
+/// Splits each partitioned loop into parts: full tiles, which need no guards, and the partial tile. If masks
+/// hold only in the middle of the loop, there is a part for each edge.
 void partition(Unit &unit);
 
 /// Inserts a barrier between two accesses to shared memory if a thread reads an element that another thread

@@ -9,15 +9,29 @@ namespace nestsmith::primitives {
 
 namespace {
 
-/// Whether the kernel has conditions on the loop: guards of blocks, or the conditions by which a pipeline loads
-/// nothing in its last iterations.
+/// Whether a part of the mask compares indices that depend on the loop, so that it may hold in some iterations
+/// of the loop and not in others.
+bool mask_compares(const Expr &mask, const Block &block, const Var &loop) {
+  const auto *op = mask.as<Binary>();
+  if (op && op->op == BinaryOp::logical_and)
+    return mask_compares(op->a, block, loop) || mask_compares(op->b, block, loop);
+  bool orders = op && (op->op == BinaryOp::lt || op->op == BinaryOp::le);
+  return orders && !op->a.node().data && !op->b.node().data && uses(in_loops(mask, block, {}), loop);
+}
+
+/// Whether the kernel has conditions on the loop: guards and masks of blocks, or the conditions by which a
+/// pipeline loads nothing in its last iterations.
 bool guards(const For &loop) {
   if (std::ranges::any_of(loop.pipeline(), [](const Staged &staged) { return staged.stage > 0; }))
     return true;
-  for (const Block *block : blocks_of(loop.body))
+  for (const Block *block : blocks_of(loop.body)) {
     for (const IterVar &iter : block->iters)
       if (iter.guarded && uses(iter.binding, loop.var))
         return true;
+    for (const Load *access : loads_of(*block))
+      if (access->mask.exists() && mask_compares(access->mask, *block, loop.var))
+        return true;
+  }
   return false;
 }
 
@@ -45,7 +59,7 @@ void partition(Schedule &schedule, Loop handle) {
   if (!guards(loop))
     edit.refuse("partition.guarded",
                 fmt::format("no guard of a block below {} depends on it: all its tiles are full for this "
-                            "shape; leave the partition out",
+                            "shape, and no mask there compares it; leave the partition out",
                             loop.var->name),
                 {loop.var->name});
   For copy = loop;

@@ -399,5 +399,31 @@ TEST(PartitionRefuses, LoopThatGuardsNothing) {
                  {"k_outer"});
 }
 
+/// X[i + 1] under a mask that orders indices, or under one on memory.
+Schedule masked_steps(bool on_memory) {
+  Workload w("masked");
+  Tensor x = w.placeholder("X", {16}, DType::u32);
+  Tensor y = w.compute("Y", {16}, {"i"}, [&](Expr i) -> Definition {
+    return on_memory ? x.where(x(i) < 5, i) : x.where(i + 1 < 16, i + 1);
+  });
+  Schedule s(w.output({y}));
+  s.split<2>(s.loop("i"), {infer, 4});
+  return s;
+}
+
+TEST(Partition, OfALoopOnWhichAMaskDepends) {
+  Schedule s = masked_steps(false);
+  s.partition(s.loop("i_outer"));
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+TEST(PartitionRefuses, LoopOnWhichOnlyAMaskOnMemoryDepends) {
+  Schedule s = masked_steps(true);
+  expect_refused(s, "partition.guarded", [&] { s.partition(s.loop("i_outer")); },
+                 "no guard of a block below i_outer depends on it: all its tiles are full for this shape, and "
+                 "no mask there compares it; leave the partition out",
+                 {"i_outer"});
+}
+
 } // namespace
 } // namespace nestsmith

@@ -1,0 +1,332 @@
+/// Caches of reads under masks, in the simulator: tiles with a halo that hold the padding, tails, copies that
+/// are vectors, asynchronous or ahead of their use, and code of their own for the tiles at the edges.
+
+#include "dsl/fill_tails.h"
+#include "dsl/printer.h"
+#include "dsl/tensor.h"
+#include "tests/runtime/check/right.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::expect_right;
+
+/// Y[i, j] = the sum of X[i + r - 1, j + s - 2]*W[r, s], where X is `fill` outside of its shape.
+Program convolution(const Expr &h, const Expr &w, std::int64_t fill = 0) {
+  Workload work("convolution");
+  Tensor x = work.placeholder("X", {h, w}, DType::u32), f = work.placeholder("W", {3, 5}, DType::u32);
+  Reduce r = reduce_axis("r", 3), s = reduce_axis("s", 5);
+  Tensor y = work.compute("Y", {h, w}, {"i", "j"}, [&](Expr i, Expr j) {
+    Expr row = i + r - 1, column = j + s - 2;
+    Expr mask = 0 <= row && row < h && 0 <= column && column < w;
+    return sum(load(x.buffer(), {row, column}, mask, constant(DType::u32, fill)) * f(r, s), {r, s});
+  });
+  return work.output({y});
+}
+
+struct Tiled {
+  Schedule s;
+  BlockRef x;
+  Loop by, bx;
+};
+
+/// Tiles of 8 x 16 elements of Y, one for each thread, whose part of X is in `scope`.
+Tiled tiled(Program program, Scope scope = Scope::shared) {
+  Schedule s(std::move(program));
+  BlockRef y = s.block("Y"), x = s.cache_read(y, "X", scope), writeback = s.cache_write(y, Scope::local);
+  auto loops = s.loops(y);
+  auto [by, ty] = s.split<2>(loops[0], {infer, 8});
+  auto [bx, tx] = s.split<2>(loops[1], {infer, 16});
+  s.reorder({by, bx, ty, tx});
+  s.bind(by, Axis::block_y);
+  s.bind(bx, Axis::block_x);
+  s.reverse_compute_at(writeback, tx);
+  s.compute_at(x, scope == Scope::shared ? bx : tx);
+  if (scope == Scope::shared) {
+    auto own = s.loops_below(x, bx);
+    auto [step, y_thread, x_thread] = s.split<3>(s.fuse(own[0], own[1]), {infer, 8, 16});
+    s.bind(y_thread, Axis::thread_y);
+    s.bind(x_thread, Axis::thread_x);
+    (void)step;
+  }
+  s.bind(ty, Axis::thread_y);
+  s.bind(tx, Axis::thread_x);
+  return {s, x, by, bx};
+}
+
+constexpr std::pair<int, int> shapes[] = {{1, 1},  {1, 17}, {7, 1},   {8, 16},
+                                          {7, 15}, {9, 17}, {13, 61}, {23, 33}};
+
+TEST(PaddedCache, ATileWithItsHalo) {
+  for (auto [h, w] : shapes)
+    expect_right(tiled(convolution(h, w)).s);
+}
+
+TEST(PaddedCache, HasNoMaskAtTheReader) {
+  kernel::Plan plan = lower(tiled(convolution(64, 64)).s);
+  EXPECT_EQ(plan.kernels.front().shared_bytes, 10 * 20 * 4);
+  std::string text = kernel::print(plan);
+  EXPECT_EQ(text.find("where"), text.rfind("where")) << text; // the copy alone
+}
+
+TEST(PaddedCache, OfAnotherFill) {
+  for (auto [h, w] : shapes)
+    expect_right(tiled(convolution(h, w, 7)).s);
+}
+
+TEST(PaddedCache, InRegisters) {
+  for (auto [h, w] : {std::pair{1, 1}, {9, 17}, {13, 31}})
+    expect_right(tiled(convolution(h, w), Scope::local).s);
+}
+
+TEST(PaddedCache, OfAShapeThatIsKnownAtLaunch) {
+  Workload work("rows");
+  Expr h = work.size("H", {.max = 1000}), w = work.size("V", {.max = 1000});
+  Tensor x = work.placeholder("X", {h, w}, DType::u32);
+  Reduce r = reduce_axis("r", 3), s = reduce_axis("s", 3);
+  Tensor y = work.compute("Y", {h, w}, {"i", "j"}, [&](Expr i, Expr j) {
+    Expr row = i + r - 1, column = j + s - 1;
+    return sum(x.where(0 <= row && row < h && 0 <= column && column < w, row, column), {r, s});
+  });
+  for (bool partitioned : {false, true}) {
+    Tiled t = tiled(work.output({y}));
+    if (partitioned) {
+      t.s.partition(t.by);
+      t.s.partition(t.bx);
+    }
+    for (auto [rows, columns] : shapes) {
+      SimExecutor simulator;
+      CheckResult result =
+          check(t.s, with_sizes(lower(t.s), std::vector<std::int64_t>{rows, columns}), simulator);
+      EXPECT_TRUE(result.passed) << rows << "x" << columns << "\n" << test::all_messages(result);
+    }
+  }
+}
+
+TEST(PaddedCache, OfATileThatIsPaddedOrSwizzled) {
+  Tiled t = tiled(convolution(23, 33));
+  t.s.storage_align(t.x, 0, 32, 5);
+  expect_right(t.s);
+  Tiled u = tiled(convolution(23, 33));
+  u.s.swizzle(u.x, 2, 0, 2);
+  expect_right(u.s);
+}
+
+/// Y[i, j, o] = the sum over channels: X has the channels last.
+Program channels_last(std::int64_t h, std::int64_t c) {
+  Workload work("channels");
+  Tensor x = work.placeholder("X", {h, c}, DType::u32), f = work.placeholder("W", {3, c}, DType::u32);
+  Reduce r = reduce_axis("r", 3), k = reduce_axis("k", c);
+  Tensor y = work.compute("Y", {h, 4}, {"i", "o"}, [&](Expr i, Expr o) {
+    return sum(x.where(0 <= i + r - 1 && i + r - 1 < h, i + r - 1, k) * f(r, k) + cast(DType::u32, o), {k, r});
+  });
+  return work.output({y});
+}
+
+/// Rows of 16 elements of Y; a step of the loop over channels loads 8 of them.
+Tiled steps(std::int64_t h, std::int64_t c) {
+  Schedule s(channels_last(h, c));
+  BlockRef y = s.block("Y"), x = s.cache_read(y, "X", Scope::shared),
+           writeback = s.cache_write(y, Scope::local);
+  auto loops = s.loops(y);
+  auto [bx, tx] = s.split<2>(loops[0], {infer, 16});
+  auto [ko, ki] = s.split<2>(loops[2], {infer, 8});
+  s.reorder({bx, tx, loops[1], ko, ki, loops[3]});
+  s.bind(bx, Axis::block_x);
+  s.reverse_compute_at(writeback, loops[1]);
+  s.bind(tx, Axis::thread_x);
+  s.compute_at(x, ko);
+  auto own = s.loops_below(x, ko);
+  auto [part, lane] = s.split<2>(own[1], {2, 4});
+  auto [step, row] = s.split<2>(own[0], {infer, 16});
+  s.bind(row, Axis::thread_x);
+  s.vectorize(lane);
+  (void)part, (void)step;
+  return {s, x, ko, bx};
+}
+
+TEST(PaddedCache, CopiedInVectors) {
+  for (auto [h, c] : {std::pair{1, 8}, {15, 24}, {16, 8}, {33, 40}}) {
+    Tiled t = steps(h, c);
+    expect_right(t.s);
+  }
+}
+
+TEST(PaddedCache, CopiedAsynchronouslyAhead) {
+  for (auto [h, c] : {std::pair{1, 8}, {15, 16}, {33, 40}}) {
+    Tiled t = steps(h, c);
+    t.s.async_copy(t.x);
+    expect_right(t.s);
+    t.s.double_buffer(t.by);
+    expect_right(t.s);
+  }
+}
+
+/// C = A*B for a lower triangle A, whose other elements are not read.
+Schedule triangle(std::int64_t m, std::int64_t n, std::int64_t fill) {
+  Workload work("triangle");
+  Tensor a = work.placeholder("A", {m, m}, DType::u32), b = work.placeholder("B", {m, n}, DType::u32);
+  Reduce k = reduce_axis("k", m);
+  Tensor c = work.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(load(a.buffer(), {i, k}, k <= i, constant(DType::u32, fill)) * b(k, j), k);
+  });
+  Schedule s(work.output({c}));
+  BlockRef block = s.block("C"), as = s.cache_read(block, "A", Scope::shared),
+           bs = s.cache_read(block, "B", Scope::shared), writeback = s.cache_write(block, Scope::local);
+  auto loops = s.loops(block);
+  auto [by, ty] = s.split<2>(loops[0], {infer, 16});
+  auto [bx, tx] = s.split<2>(loops[1], {infer, 16});
+  auto [ko, ki] = s.split<2>(loops[2], {infer, 16});
+  s.reorder({by, bx, ty, tx, ko, ki});
+  s.bind(by, Axis::block_y);
+  s.bind(bx, Axis::block_x);
+  s.reverse_compute_at(writeback, tx);
+  s.bind(ty, Axis::thread_y);
+  s.bind(tx, Axis::thread_x);
+  for (BlockRef tile : {as, bs}) {
+    s.compute_at(tile, ko);
+    auto own = s.loops_below(tile, ko);
+    s.bind(own[0], Axis::thread_y);
+    s.bind(own[1], Axis::thread_x);
+  }
+  return s;
+}
+
+TEST(PaddedCache, OfATriangleWithTails) {
+  for (std::int64_t fill : {0, 3})
+    for (auto [m, n] : {std::pair{1, 1}, {15, 17}, {16, 32}, {17, 15}, {37, 29}})
+      expect_right(triangle(m, n, fill));
+}
+
+/// Where the fill is 0, the tile is 0 past its end too, and the sum needs no guard there. Otherwise it does.
+TEST(PaddedCache, FillsTheTailOfATriangle) {
+  auto guards = [](std::int64_t fill) {
+    const Schedule s = triangle(37, 29, fill);
+    std::int64_t found = 0;
+    for (const Block *block : blocks_of(with_filled_tails(s.program()).body))
+      for (const IterVar &iter : block->iters)
+        found += block->id->name == "C" && iter.guarded;
+    return found;
+  };
+  EXPECT_EQ(guards(0), 0);
+  EXPECT_EQ(guards(3), 1); // of k
+}
+
+/// Loops over time with masks, in one thread block: code of its own for the steps at each end.
+Schedule steps_with_masks(const Expr &n, std::int64_t before, std::int64_t tile) {
+  Workload work("steps");
+  Tensor x = work.placeholder("X", {n}, DType::u32);
+  Tensor y = work.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition {
+    return x.where(before <= i, i - before) + x(i) * 3 + x.where(i + 2 < n, i + 2) * 5;
+  });
+  Schedule s(work.output({y}));
+  auto [step, thread] = s.split<2>(s.loops(s.block("Y"))[0], {infer, tile});
+  s.bind(thread, Axis::thread_x);
+  s.partition(step);
+  return s;
+}
+
+TEST(PartitionOfMasks, KeepsTheResult) {
+  for (std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 16, 33})
+    for (std::int64_t before : {0, 1, 4, 9})
+      expect_right(steps_with_masks(n, before, 4));
+}
+
+TEST(PartitionOfMasks, LeavesNoMaskInTheMiddle) {
+  std::string text = kernel::print(lower(steps_with_masks(64, 5, 8)));
+  std::size_t middle = text.find("< 6:"); // two masked tiles before, one after
+  EXPECT_NE(middle, std::string::npos) << text;
+  EXPECT_GT(text.find("where", middle), text.find("Y[", middle)) << text;
+}
+
+TEST(PartitionOfMasks, OfASizeKnownAtLaunch) {
+  for (std::int64_t before : {0, 3, 7}) {
+    Workload work("steps");
+    Expr n = work.size("N", {.max = 1000});
+    Tensor x = work.placeholder("X", {n}, DType::u32);
+    Tensor y = work.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition {
+      return x.where(before <= i, i - before) + x(i) * 3 + x.where(i + 2 < n, i + 2) * 5;
+    });
+    Schedule s(work.output({y}));
+    auto [step, thread] = s.split<2>(s.loops(s.block("Y"))[0], {infer, 4});
+    s.bind(thread, Axis::thread_x);
+    s.partition(step);
+    for (std::int64_t size : {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 33}) {
+      SimExecutor simulator;
+      CheckResult result = check(s, with_sizes(lower(s), std::vector<std::int64_t>{size}), simulator);
+      EXPECT_TRUE(result.passed) << size << " " << before << "\n" << test::all_messages(result);
+    }
+  }
+}
+
+/// Steps of a loop over channels that fill a tile which all threads read, so that there are barriers in each
+/// part.
+TEST(PartitionOfMasks, WithBarriersInEachPart) {
+  for (bool known_at_launch : {false, true})
+    for (std::int64_t size : {1, 7, 8, 9, 24, 33}) {
+      Workload work("sums");
+      Expr n = known_at_launch ? work.size("N", {.max = 1000}) : Expr(size);
+      Tensor x = work.placeholder("X", {n}, DType::u32), f = work.placeholder("F", {n}, DType::u32);
+      Reduce k = reduce_axis("k", n);
+      Tensor y = work.compute("Y", {16}, {"i"}, [&](Expr i) {
+        return sum(x.where(1 <= k, k - 1) * x.where(k + 1 < n, k + 1) * f(k) * cast(DType::u32, i), k);
+      });
+      Schedule s(work.output({y}));
+      BlockRef block = s.block("Y"), tile = s.cache_read(block, "X", Scope::shared);
+      BlockRef writeback = s.cache_write(block, Scope::local);
+      auto loops = s.loops(block);
+      auto [ko, ki] = s.split<2>(loops[1], {infer, 8});
+      s.reverse_compute_at(writeback, loops[0]);
+      s.bind(loops[0], Axis::thread_x);
+      s.compute_at(tile, ko);
+      s.bind(s.split<2>(s.loops_below(tile, ko)[0], {infer, 16})[1], Axis::thread_x);
+      s.partition(ko);
+      SimExecutor simulator;
+      std::vector<std::int64_t> sizes(known_at_launch ? 1 : 0, size);
+      CheckResult result = check(s, with_sizes(lower(s), sizes), simulator);
+      EXPECT_TRUE(result.passed) << size << "\n" << test::all_messages(result) << kernel::print(lower(s));
+      (void)ki;
+    }
+}
+
+/// Caches whose reader keeps its mask.
+TEST(PaddedCache, OfAMaskOfTheReader) {
+  for (std::int64_t n : {1, 15, 16, 37}) {
+    Workload work("causal");
+    Tensor x = work.placeholder("X", {n}, DType::u32);
+    Reduce k = reduce_axis("k", 64);
+    Tensor y = work.compute("Y", {n}, {"i"}, [&](Expr i) { return sum(x.where(k <= i, k), k); });
+    Schedule s(work.output({y}));
+    BlockRef block = s.block("Y"), xs = s.cache_read(block, "X", Scope::shared);
+    BlockRef writeback = s.cache_write(block, Scope::local);
+    auto [bx, tx] = s.split<2>(s.loops(block)[0], {infer, 16});
+    s.reverse_compute_at(writeback, tx);
+    s.compute_at(xs, bx);
+    s.bind(bx, Axis::block_x);
+    auto [step, thread] = s.split<2>(s.loops(xs).back(), {infer, 16});
+    s.bind(thread, Axis::thread_x);
+    s.bind(tx, Axis::thread_x);
+    (void)step;
+    expect_right(s);
+  }
+}
+
+/// Loops over the blocks of a grid, with code of their own for the blocks at the edges.
+TEST(PaddedCache, PartitionedAtTheEdges) {
+  for (auto [h, w] : shapes) {
+    Tiled t = tiled(convolution(h, w));
+    t.s.partition(t.by);
+    t.s.partition(t.bx);
+    expect_right(t.s);
+  }
+  Tiled t = tiled(convolution(64, 64));
+  t.s.partition(t.by);
+  t.s.partition(t.bx);
+  std::string text = kernel::print(lower(t.s));
+  EXPECT_NE(text.find("1 <= "), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace nestsmith
