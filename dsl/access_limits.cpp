@@ -1,7 +1,7 @@
 #include "dsl/access_limits.h"
 
 #include "dsl/error.h"
-#include "dsl/printer.h"
+#include "dsl/expr_text.h"
 #include "dsl/size_bounds.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "dsl/async_copy.h"
 
 #include "dsl/dtype.h"
-#include "dsl/printer.h"
+#include "dsl/expr_text.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>

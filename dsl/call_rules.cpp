@@ -1,8 +1,8 @@
 #include "dsl/call_rules.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/fragment.h"
 #include "dsl/match.h"
-#include "dsl/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

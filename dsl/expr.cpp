@@ -1,8 +1,8 @@
 #include "dsl/expr.h"
 
 #include "dsl/error.h"
+#include "dsl/expr_text.h"
 #include "dsl/numbers.h"
-#include "dsl/printer.h"
 #include "dsl/spelling.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "dsl/axis.h"
 #include "dsl/error.h"
-#include "dsl/printer.h"
+#include "dsl/expr_text.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>

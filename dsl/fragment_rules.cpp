@@ -1,7 +1,7 @@
 #include "dsl/fragment_rules.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/fragment.h"
-#include "dsl/printer.h"
 #include "dsl/replicas.h"
 #include "dsl/vector_access.h"
 

@@ -1,8 +1,8 @@
 #include "dsl/interpret.h"
 
 #include "dsl/error.h"
+#include "dsl/expr_text.h"
 #include "dsl/numbers.h"
-#include "dsl/printer.h"
 #include "dsl/shared_results.h"
 
 #include <fmt/format.h>

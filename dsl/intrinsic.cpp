@@ -1,9 +1,9 @@
 #include "dsl/intrinsic.h"
 
 #include "dsl/error.h"
+#include "dsl/expr_text.h"
 #include "dsl/interpret.h"
 #include "dsl/intrinsic_table.h"
-#include "dsl/printer.h"
 
 #include <algorithm>
 #include <deque>

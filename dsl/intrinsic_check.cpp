@@ -1,7 +1,7 @@
 #include "dsl/error.h"
+#include "dsl/expr_text.h"
 #include "dsl/identifier.h"
 #include "dsl/intrinsic_table.h"
-#include "dsl/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

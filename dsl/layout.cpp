@@ -2,8 +2,8 @@
 
 #include "dsl/error.h"
 #include "dsl/expr_limits.h"
+#include "dsl/expr_text.h"
 #include "dsl/interpret.h"
-#include "dsl/printer.h"
 #include "dsl/region.h"
 #include "dsl/shared_results.h"
 

@@ -4,12 +4,12 @@
 #include "dsl/async_copy.h"
 #include "dsl/between_nests.h"
 #include "dsl/dependence.h"
+#include "dsl/expr_text.h"
 #include "dsl/fill_tails.h"
 #include "dsl/fragment_rules.h"
 #include "dsl/intrinsic.h"
 #include "dsl/last_block.h"
 #include "dsl/layout.h"
-#include "dsl/printer.h"
 #include "dsl/schedule.h"
 #include "dsl/vector_access.h"
 

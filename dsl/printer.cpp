@@ -2,120 +2,14 @@
 
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
-#include "dsl/shared_results.h"
 #include "dsl/simplify.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <functional>
-#include <unordered_map>
 
 namespace nestsmith {
 
 namespace {
-
-struct Spelling {
-  const char *text;
-  int precedence;
-};
-
-Spelling spelling(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::logical_or:
-    return {" or ", 1};
-  case BinaryOp::logical_and:
-    return {" and ", 2};
-  case BinaryOp::lt:
-    return {" < ", 3};
-  case BinaryOp::le:
-    return {" <= ", 3};
-  case BinaryOp::eq:
-    return {" == ", 3};
-  case BinaryOp::ne:
-    return {" != ", 3};
-  case BinaryOp::bit_xor:
-    return {" ^ ", 4};
-  case BinaryOp::shift_right:
-    return {" >> ", 5};
-  case BinaryOp::add:
-    return {" + ", 6};
-  case BinaryOp::sub:
-    return {" - ", 6};
-  case BinaryOp::mul:
-    return {"*", 7};
-  case BinaryOp::div:
-    return {"/", 7};
-  case BinaryOp::floordiv:
-    return {"//", 7};
-  case BinaryOp::floormod:
-    return {"%", 7};
-  case BinaryOp::min:
-    return {"min", 9};
-  case BinaryOp::max:
-    return {"max", 9};
-  }
-  return {"?", 0};
-}
-
-std::string text(const Expr &e, int context);
-
-std::string join(const std::vector<Expr> &exprs) {
-  std::string result;
-  for (const Expr &e : exprs)
-    result += (result.empty() ? "" : ", ") + text(e, 0);
-  return result;
-}
-
-std::string binary_text(const Binary &e, int context) {
-  if (const Expr *operand = negated(e)) {
-    std::string body = "-" + text(*operand, 8);
-    return context > 7 ? "(" + body + ")" : body;
-  }
-  auto [symbol, precedence] = spelling(e.op);
-  if (precedence == 9)
-    return fmt::format("{}({}, {})", symbol, text(e.a, 0), text(e.b, 0));
-  // Only + and * chain to the right without parentheses; floor operators never do.
-  bool chains = e.op == BinaryOp::add || e.op == BinaryOp::logical_and || e.op == BinaryOp::logical_or;
-  std::string body = text(e.a, precedence) + symbol + text(e.b, chains ? precedence : precedence + 1);
-  return precedence < context ? "(" + body + ")" : body;
-}
-
-/// The shortest text that reads back as this value and shows that it is not an integer: "0.0", "1e+30". (The
-/// result of "{:#}" depends on the version of fmt.)
-std::string decimal(double value) {
-  std::string digits = fmt::format("{}", value);
-  return digits.find_first_not_of("-0123456789") == std::string::npos ? digits + ".0" : digits;
-}
-
-std::string text(const Expr &e, int context) {
-  return e.visit(Overloaded{
-      [](const IntImm &x) {
-        return x.dtype == DType::boolean ? std::string(x.value ? "true" : "false") : fmt::format("{}", x.value);
-      },
-      [](const FloatImm &x) { return decimal(x.value); },
-      [](const Var &x) { return x->name; },
-      [&](const Binary &x) { return binary_text(x, context); },
-      [](const Not &x) { return "not " + text(x.a, 8); },
-      [](const Select &x) {
-        return fmt::format("{}({}, {}, {})", x.branches ? "branch" : "select", text(x.condition, 0),
-                           text(x.when_true, 0), text(x.when_false, 0));
-      },
-      [](const Cast &x) { return fmt::format("{}({})", name(x.dtype), text(x.a, 0)); },
-      [&](const Load &x) {
-        std::string lanes = x.lanes == 1 ? "" : fmt::format(" +: {}", x.lanes);
-        std::string access = x.indices.empty()
-                                 ? x.buffer->name // the only element of a formal buffer
-                                 : fmt::format("{}[{}{}]", x.buffer->name, join(x.indices), lanes);
-        if (!x.mask.exists())
-          return access;
-        std::string guarded = fmt::format("{} where {} else {}", access, text(x.mask, 0), text(x.fill, 0));
-        return "(" + guarded + ")";
-      },
-      [](const Lane &x) { return fmt::format("{}.{}", x.vector->name, x.index); },
-      [](const Pack &x) { return fmt::format("pack({})", join(x.lanes)); },
-      [](const Call &x) { return fmt::format("{}({})", x.function->name, join(x.arguments)); },
-  });
-}
 
 /// A line of the nest, the name by which its loop or block can be marked, and its origin.
 struct Line {
@@ -162,7 +56,7 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
   visit(stmt, Overloaded{
                   [&](const For &loop) {
                     lines.push_back({fmt::format("{}for {} < {}{}:", indent, loop.var->name,
-                                                 text(loop.extent, 0), text(loop.form)),
+                                                 text_within(loop.extent, 0), text(loop.form)),
                                      loop.var->name,
                                      {loop.var}});
                     bounds.set_extent(loop.var, loop.extent);
@@ -177,14 +71,14 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                     for (const IterVar &iter : block.iters) {
                       bindings += fmt::format("{}{}{} = {}", bindings.empty() ? "" : ", ",
                                               iter.kind == IterKind::reduction ? "sum " : "", iter.var->name,
-                                              text(iter.binding, 0));
+                                              text_within(iter.binding, 0));
                       if (iter.first.exists())
-                        bindings += " from " + text(iter.first, 0);
+                        bindings += " from " + text_within(iter.first, 0);
                       if (iter.guarded)
                         guards +=
                             fmt::format("{}{}{} < {}", guards.empty() ? " where " : ", ",
                                         proves(Expr(0) <= iter.binding, bounds) ? "" : "0 <= ", iter.var->name,
-                                        text(iter.extent, 6));
+                                        text_within(iter.extent, 6));
                     }
                     lines.push_back({fmt::format("{}block {}({}){}{}:", indent, block.id->name, bindings,
                                                  block.async ? " async" : "", guards),
@@ -199,8 +93,8 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
 }
 
 std::string shape_text(const Buffer &buffer) {
-  std::string strides = buffer->strides ? " strides " + join(*buffer->strides) : "";
-  return fmt::format("{}: {}[{}]{}", buffer->name, name(buffer->dtype), join(buffer->shape), strides);
+  std::string strides = buffer->strides ? " strides " + list_text(*buffer->strides) : "";
+  return fmt::format("{}: {}[{}]{}", buffer->name, name(buffer->dtype), list_text(buffer->shape), strides);
 }
 
 /// "M, K multiple of 4, lda up to 65536". The defaults are omitted.
@@ -257,34 +151,8 @@ std::vector<Line> lines_of(const Program &program, int depth) {
 
 } // namespace
 
-/// "let %1 = x*x, %2 = %1*%1 in %2*%2". A value that several operands share is printed once.
-static std::string text_with_lets(const Expr &e) {
-  std::unordered_map<const ExprNode *, int> uses;
-  walk(e, [&](const Expr &node) { for_each_child(node, [&](const Expr &child) { ++uses[child.get()]; }); });
-  std::string lets;
-  int count = 0;
-  SharedResults<Expr> done;
-  std::function<Expr(const Expr &)> named = [&](const Expr &node) {
-    return done(node, [&] {
-      Expr result = map_children(node, named);
-      if (uses[node.get()] < 2 || node.node().size < 3)
-        return result;
-      Var var = make_var(fmt::format("%{}", ++count), node.dtype(), node.lanes());
-      lets += fmt::format("{}{} = {}", lets.empty() ? "let " : ", ", var->name, text(result, 0));
-      return Expr(var);
-    });
-  };
-  std::string body = text(named(e), 0);
-  return lets.empty() ? body : lets + " in " + body;
-}
-
-std::string to_string(const Expr &e) {
-  constexpr std::uint64_t small_tree = 500;
-  return !e.exists() ? "true" : e.node().size <= small_tree ? text(e, 0) : text_with_lets(e);
-}
-
 std::string to_string(const Store &store) {
-  return fmt::format("{}[{}] = {}", store.buffer->name, join(store.indices), to_string(store.value));
+  return fmt::format("{}[{}] = {}", store.buffer->name, list_text(store.indices), to_string(store.value));
 }
 
 std::string print(const Stmt &stmt) {

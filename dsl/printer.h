@@ -1,6 +1,7 @@
 #pragma once
 /// Programs as text.
 
+#include "dsl/expr_text.h"
 #include "dsl/origin.h"
 
 #include <string>
@@ -8,8 +9,6 @@
 
 namespace nestsmith {
 
-/// Operators have Python's spelling and meaning: // and % round towards minus infinity.
-std::string to_string(const Expr &e);
 std::string to_string(const Store &store);
 
 /// The whole program: one line of parameters, one line for each temporary, then the nest.

@@ -1,7 +1,7 @@
 #include "dsl/replicas.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/interpret.h"
-#include "dsl/printer.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "dsl/schedule.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/primitives/async_copy.h"
 #include "dsl/primitives/bind.h"
 #include "dsl/primitives/cache_read.h"
@@ -30,7 +31,6 @@
 #include "dsl/primitives/unroll.h"
 #include "dsl/primitives/unroll_by.h"
 #include "dsl/primitives/vectorize.h"
-#include "dsl/printer.h"
 #include "dsl/verify.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "dsl/vector_access.h"
 
 #include "dsl/call_rules.h"
+#include "dsl/expr_text.h"
 #include "dsl/fill_tails.h"
 #include "dsl/intrinsic.h"
 #include "dsl/layout.h"
-#include "dsl/printer.h"
 #include "dsl/region.h"
 #include "dsl/watch_answers.h"
 

@@ -1,6 +1,6 @@
 #include "dsl/verify.h"
 
-#include "dsl/printer.h"
+#include "dsl/expr_text.h"
 #include "dsl/simplify.h"
 #include "dsl/vector_access.h"
 

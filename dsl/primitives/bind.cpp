@@ -1,8 +1,8 @@
 #include "dsl/primitives/bind.h"
 
 #include "dsl/allocation.h"
+#include "dsl/expr_text.h"
 #include "dsl/primitives/edit.h"
-#include "dsl/printer.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "dsl/primitives/move.h"
 
-#include "dsl/printer.h"
+#include "dsl/expr_text.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>

@@ -1,10 +1,10 @@
 #include "dsl/primitives/compute_inline.h"
 
 #include "dsl/expr_limits.h"
+#include "dsl/expr_text.h"
 #include "dsl/match.h"
 #include "dsl/primitives/inline.h"
 #include "dsl/primitives/move.h"
-#include "dsl/printer.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "dsl/primitives/reverse_compute_at.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/primitives/move.h"
 #include "dsl/primitives/readers_of_box.h"
-#include "dsl/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "dsl/primitives/split.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/primitives/edit.h"
-#include "dsl/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

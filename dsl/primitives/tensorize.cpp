@@ -1,8 +1,8 @@
 #include "dsl/primitives/tensorize.h"
 
+#include "dsl/expr_text.h"
 #include "dsl/match.h"
 #include "dsl/primitives/edit.h"
-#include "dsl/printer.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>
