@@ -224,6 +224,9 @@ private:
   void thread_indices();
   void allocations();
   void array(std::string_view qualifier, const kernel::Allocation &allocation);
+  void tenant(const kernel::Allocation &allocation);
+  std::int64_t alignment_of(const kernel::Allocation &allocation) const;
+  std::string note_of(const kernel::Allocation &allocation) const;
   void arena();
   void statement(const kernel::Stmt &stmt);
   void nested(const kernel::Stmt &stmt) {
@@ -308,10 +311,42 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
   }
   if (product != *elements || extents.empty())
     extents = std::to_string(*elements);
-  std::string aligned = allocation.alignment ? fmt::format("__align__({}) ", allocation.alignment) : "";
+  std::int64_t alignment = alignment_of(allocation);
+  std::string aligned = alignment ? fmt::format("__align__({}) ", alignment) : "";
   out_.line(fmt::format("{}{}{} {}[{}];", qualifier, aligned, c_type(allocation.buffer->dtype),
                         names_[allocation.buffer], extents),
             allocation.note);
+}
+
+/// The alignment that the array and the arrays in its memory need; 0: that of its type is sufficient.
+std::int64_t KernelWriter::alignment_of(const kernel::Allocation &allocation) const {
+  std::int64_t alignment = allocation.alignment;
+  for (const kernel::Allocation &tenant : kernel_.shared) {
+    std::int64_t needed = std::max<std::int64_t>(tenant.alignment, byte_size(tenant.buffer->dtype));
+    if (tenant.tenancy && &kernel_.shared[tenant.tenancy->host] == &allocation &&
+        needed > byte_size(allocation.buffer->dtype))
+      alignment = std::max(alignment, needed);
+  }
+  return alignment;
+}
+
+/// Declares a shared array as a part of another one.
+void KernelWriter::tenant(const kernel::Allocation &allocation) {
+  const Buffer &host = kernel_.shared[allocation.tenancy->host].buffer;
+  std::string_view type = c_type(allocation.buffer->dtype);
+  std::string begin = names_[host];
+  if (std::int64_t at = allocation.tenancy->at; at != 0)
+    begin += fmt::format(" + {}", at / byte_size(host->dtype));
+  if (allocation.buffer->dtype != host->dtype)
+    begin = fmt::format("({} *){}", type, allocation.tenancy->at == 0 ? begin : "(" + begin + ")");
+  out_.line(fmt::format("{} *const {} = {};", type, names_[allocation.buffer], begin), note_of(allocation));
+}
+
+std::string KernelWriter::note_of(const kernel::Allocation &allocation) const {
+  if (!allocation.tenancy)
+    return allocation.note;
+  return fmt::format("{}{}while {} is not in use", allocation.note, allocation.note.empty() ? "" : ", ",
+                     names_[kernel_.shared[allocation.tenancy->host].buffer]);
 }
 
 /// Declares shared arrays as parts of a dynamic array, whose size is a launch parameter.
@@ -329,24 +364,32 @@ void KernelWriter::arena() {
     std::string begin =
         allocation.byte_offset == 0 ? whole : fmt::format("({} + {})", whole, allocation.byte_offset);
     out_.line(fmt::format("{} *const {} = ({} *){};", type, names_[allocation.buffer], type, begin),
-              allocation.note);
+              note_of(allocation));
   }
 }
 
 void KernelWriter::allocations() {
+  bool dynamic = kernel_.dynamic_shared_bytes() != 0;
   std::int64_t end = 0;
   for (const kernel::Allocation &allocation : kernel_.shared) {
+    names_.declare(allocation.buffer);
+    if (allocation.tenancy)
+      continue;
     // The CUDA compiler places static arrays, so allocations must not overlap in the arena.
     internal_check(allocation.byte_offset >= end,
                    "shared arrays are disjoint and in the order of their offsets");
     end = allocation.byte_offset +
           *as_int(allocation.buffer->shape.front()) * byte_size(allocation.buffer->dtype);
-    names_.declare(allocation.buffer);
     mark(allocation.origin);
-    if (kernel_.dynamic_shared_bytes() == 0)
+    if (!dynamic)
       array("__shared__ ", allocation);
   }
-  if (kernel_.dynamic_shared_bytes() != 0)
+  for (const kernel::Allocation &allocation : kernel_.shared)
+    if (allocation.tenancy && !dynamic) {
+      mark(allocation.origin);
+      tenant(allocation);
+    }
+  if (dynamic)
     arena();
   for (const kernel::Allocation &allocation : kernel_.local) {
     const Buffer &buffer = allocation.buffer;

@@ -11,6 +11,7 @@
 #include "dsl/last_block.h"
 #include "dsl/layout.h"
 #include "dsl/schedule.h"
+#include "dsl/shared_plan.h"
 #include "dsl/vector_access.h"
 
 #include <algorithm>
@@ -448,16 +449,14 @@ private:
     return 0;
   }
 
-  /// The total size of the shared arrays, placed one after the other, and a list of them. If `padded` is false,
+  /// The total size of the shared arrays in the plan of the nest, and a list of them. If `padded` is false,
   /// padding is not counted.
   struct Arena {
     std::int64_t bytes = 0;
     std::string list, last;
   };
-  /// More than any GPU has, and small enough that a sum with the bytes of one buffer does not overflow.
-  static constexpr std::int64_t most_bytes = std::int64_t{1} << 61;
   Arena shared_arena(bool padded) {
-    Arena arena;
+    std::vector<SharedArray> arrays;
     for (const Buffer &buffer : temporaries(program_)) {
       if (buffer->scope != Scope::shared)
         continue;
@@ -473,13 +472,19 @@ private:
         if (!overflow)
           elements = std::min(elements, elements_of_copies(*buffer, plain, placement.slots.count));
       }
-      std::int64_t bytes = elements * byte_size(buffer->dtype);
-      arena.bytes = (arena.bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
-      arena.bytes = std::min(arena.bytes + bytes, most_bytes);
-      arena.list += fmt::format("{}{} {}", arena.list.empty() ? "" : ", ", buffer->name, bytes);
-      if (placement.slots.count > 1)
-        arena.list += fmt::format(" in {} copies", placement.slots.count);
-      arena.last = writer_of(buffer);
+      arrays.push_back({.buffer = buffer, .bytes = elements * byte_size(buffer->dtype)});
+    }
+    SharedPlan plan = plan_shared(program_, std::move(arrays), schedule_.target());
+    Arena arena;
+    arena.bytes = plan.bytes;
+    for (const SharedArray &array : plan.arrays) {
+      arena.list += fmt::format("{}{} {}", arena.list.empty() ? "" : ", ", array.buffer->name, array.bytes);
+      if (std::int64_t copies = placements_.of(array.buffer).slots.count; copies > 1)
+        arena.list += fmt::format(" in {} copies", copies);
+      if (array.tenancy)
+        arena.list += fmt::format(" in the memory of {}", plan.arrays[array.tenancy->host].buffer->name);
+      else
+        arena.last = writer_of(array.buffer);
     }
     return arena;
   }

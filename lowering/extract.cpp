@@ -2,10 +2,12 @@
 #include "dsl/async_copy.h"
 #include "dsl/error.h"
 #include "dsl/printer.h"
+#include "dsl/shared_plan.h"
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
 #include "lowering/pipelines.h"
 #include "lowering/unit.h"
+#include "lowering/warp_buffers.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -50,6 +52,7 @@ public:
     kernel::Stmt body = seq ? emit_all(seq->stmts) : emit_all({&program_.body, 1});
     declared_.push_back(std::move(body));
     kernel_.body = kernel::make_seq(std::move(declared_));
+    share_memory();
     return std::move(kernel_);
   }
 
@@ -71,6 +74,20 @@ private:
                     placement.slots.count, origin_of({OriginPart(buffer)})});
     shrunk_[buffer] = shrunk;
     placements_.emplace(buffer, placement);
+    if (buffer->scope == Scope::shared)
+      shared_.push_back({.buffer = buffer, .bytes = placement.elements * byte_size(buffer->dtype)});
+  }
+
+  /// Lets arrays whose lifetimes do not meet lie in the same memory.
+  void share_memory() {
+    if (shared_.size() < 2)
+      return;
+    std::set<Buffer> of_warps = kernel::buffers_of_single_warps(kernel_);
+    for (SharedArray &array : shared_)
+      array.of_warps = of_warps.contains(shrunk_.at(array.buffer));
+    SharedPlan plan = plan_shared(program_, std::move(shared_), schedule_.target());
+    for (std::size_t n = 0; n < plan.arrays.size(); ++n)
+      kernel_.shared[n].tenancy = plan.arrays[n].tenancy;
   }
 
   /// "64 x 8 tile of A" if a copy of A fills the buffer, "… part of C" if a copy writes it to C.
@@ -374,6 +391,7 @@ private:
   std::vector<kernel::Stmt> declared_; ///< their declarations
   std::map<Buffer, Buffer> shrunk_;
   std::map<Buffer, Placement> placements_;
+  std::vector<SharedArray> shared_; ///< in the order of `kernel_.shared`
 };
 
 } // namespace

@@ -121,12 +121,21 @@ void flatten(Unit &unit) {
   Flattener flattener(kernel);
   for (Allocation &allocation : kernel.local)
     flattener.add(allocation);
+  auto bytes_of = [](const Allocation &tile) {
+    return *as_int(tile.buffer->shape[0]) * byte_size(tile.buffer->dtype);
+  };
   for (Allocation &allocation : kernel.shared) {
     flattener.add(allocation);
-    std::int64_t bytes = *as_int(allocation.buffer->shape[0]) * byte_size(allocation.buffer->dtype);
+    if (allocation.tenancy)
+      continue;
     allocation.byte_offset = (kernel.shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
-    kernel.shared_bytes = allocation.byte_offset + bytes;
+    kernel.shared_bytes = allocation.byte_offset + bytes_of(allocation);
   }
+  for (Allocation &allocation : kernel.shared)
+    if (const auto &tenancy = allocation.tenancy) {
+      internal_check(tenancy->bytes == bytes_of(allocation), "the size of a shared array is that of the plan");
+      allocation.byte_offset = kernel.shared[tenancy->host].byte_offset + tenancy->at;
+    }
   kernel.body = flattener.rewrite(kernel.body);
   make_warp_calls(kernel); // without the lane in their indices, nests over fragments have no meaning
 }

@@ -46,11 +46,13 @@ template <class F> Accesses changed(const Accesses &accesses, const F &change) {
   return result;
 }
 
-/// Whether two accesses may use the same copy.
+/// Whether two accesses may use the same copy, or the same memory.
 /// [rule.slots.meet] (b - a)//c = (i + b)//c - (i + a)//c, (b - a) % c = 0
 ///     where c > 0, (i + a) % c = (i + b) % c
-bool meet(const SharedAccess &first, const SharedAccess &second) {
+bool meet(const SearchedBuffers &searched, const SharedAccess &first, const SharedAccess &second) {
   if (first.buffer != second.buffer)
+    return searched.overlapping.contains({first.buffer, second.buffer});
+  if (first.own || second.own || !searched.buffers.contains(first.buffer))
     return false;
   if (!first.slot || !second.slot || first.slot->loop != second.slot->loop)
     return true;
@@ -92,29 +94,72 @@ Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) cons
   });
 }
 
-std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &after, const Later &later) {
+std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Accesses &before,
+                                    const Accesses &after, const Later &later) {
+  using Kind = Hazard::Kind;
   std::vector<Hazard> hazards;
-  auto compare = [&](Hazard::Kind kind, const std::vector<SharedAccess> &earlier,
-                     const std::vector<SharedAccess> &then, bool first_reads) {
+  auto compare = [&](Kind kind, const std::vector<SharedAccess> &earlier,
+                     const std::vector<SharedAccess> &then) {
     for (const SharedAccess &a : earlier)
-      for (const SharedAccess &b : then)
-        if (meet(a, b) && !b.landing)
-          add_hazards(hazards, {{kind, a.buffer->name, first_reads ? a.by : b.by,
-                                 later.loop ? later.loop->name : "", later.distance}});
+      for (const SharedAccess &b : then) {
+        bool same = a.buffer == b.buffer;
+        if (b.landing || (kind == Kind::write_after_write && same) || !meet(searched, a, b))
+          continue;
+        std::string reader = kind == Kind::write_after_read ? a.by : kind == Kind::read_after_write ? b.by : "";
+        add_hazards(hazards, {{kind, b.buffer->name, reader, later.loop ? later.loop->name : "", later.distance,
+                               same ? "" : a.buffer->name}});
+      }
   };
-  compare(Hazard::Kind::read_after_write, before.writes, after.reads, false);
-  compare(Hazard::Kind::write_after_read, before.reads, after.writes, true);
+  compare(Kind::read_after_write, before.writes, after.reads);
+  compare(Kind::write_after_read, before.reads, after.writes);
+  compare(Kind::write_after_write, before.writes, after.writes);
   return hazards;
 }
 
 void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more) {
+  auto key = [](const Hazard &hazard) {
+    return std::tie(hazard.kind, hazard.buffer, hazard.reader, hazard.tenant);
+  };
   for (const Hazard &hazard : more)
-    if (std::none_of(known.begin(), known.end(), [&](const Hazard &other) {
-          return std::tie(hazard.kind, hazard.buffer, hazard.reader) ==
-                 std::tie(other.kind, other.buffer, other.reader);
-        }))
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const Hazard &other) { return key(hazard) == key(other); }))
       known.push_back(hazard);
 }
+
+namespace {
+
+/// Text for the hazards between two arrays that share memory, one for each pair of arrays: "C_shared: takes the
+/// memory of A_shared, read above by AB". Hazards after reads come first, because the other ones follow from
+/// them.
+std::string describe_tenants(const std::vector<Hazard> &hazards, std::string_view written) {
+  struct Change {
+    std::string when;
+    std::vector<std::string> readers;
+  };
+  std::vector<std::pair<std::pair<std::string, std::string>, Change>> changes;
+  for (const Hazard &hazard : hazards) {
+    if (hazard.tenant.empty())
+      continue;
+    auto same = [&](const auto &entry) { return entry.first == std::pair(hazard.buffer, hazard.tenant); };
+    auto change = std::ranges::find_if(changes, same);
+    if (change == changes.end()) {
+      std::string when = hazard.loop.empty()    ? ""
+                         : hazard.distance == 1 ? " in the next " + hazard.loop
+                                                : fmt::format(" in {} + {}", hazard.loop, hazard.distance);
+      change = changes.insert(changes.end(), {{hazard.buffer, hazard.tenant}, {when, {}}});
+    }
+    if (hazard.kind == Hazard::Kind::write_after_read)
+      change->second.readers.push_back(hazard.reader);
+  }
+  std::string text;
+  for (const auto &[arrays, change] : changes)
+    text += fmt::format("{}{}: takes the memory of {}{}, {} above{}{}", text.empty() ? "" : "; ", arrays.first,
+                        arrays.second, change.when, change.readers.empty() ? written : "read",
+                        change.readers.empty() ? "" : " by ", fmt::join(change.readers, ", "));
+  return text;
+}
+
+} // namespace
 
 std::string describe(const std::vector<Hazard> &hazards, std::string_view written) {
   struct Names {
@@ -126,6 +171,8 @@ std::string describe(const std::vector<Hazard> &hazards, std::string_view writte
       names.push_back(name);
   };
   for (const Hazard &hazard : hazards) {
+    if (!hazard.tenant.empty())
+      continue;
     Names &names = groups[{hazard.loop, hazard.distance, hazard.kind}];
     add(names.buffers, hazard.buffer);
     if (hazard.reader.rfind(hazard.buffer, 0) != 0) // registers named after the tile add no information
@@ -152,7 +199,8 @@ std::string describe(const std::vector<Hazard> &hazards, std::string_view writte
     subject = names.buffers;
     said = loop.empty() ? "" : when;
   }
-  return text;
+  std::string tenants = describe_tenants(hazards, written);
+  return text + (text.empty() || tenants.empty() ? "" : "; ") + tenants;
 }
 
 } // namespace nestsmith::kernel

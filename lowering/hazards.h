@@ -4,7 +4,9 @@
 #include "lowering/kernel.h"
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nestsmith::kernel {
@@ -36,6 +38,8 @@ struct SharedAccess {
   /// A write by an asynchronous copy, at the wait for it. The copy may write from the moment when it is issued,
   /// so a hazard with an earlier read is one of that store, and not of the wait.
   bool landing = false;
+  /// A sum reads the element that the same thread wrote. So the access meets only those to other buffers.
+  bool own = false;
   bool operator==(const SharedAccess &) const = default;
 };
 
@@ -61,12 +65,19 @@ struct Later {
   std::int64_t distance = 0;
 };
 
-/// The read-after-write and write-after-read hazards between two regions. Two writes to the same copy are not a
-/// hazard. Either the two writing blocks are an init and its update, which execute in order in the same threads
-/// for the same elements, or each element is written only once.
-std::vector<Hazard> hazards_between(const Accesses &before, const Accesses &after, const Later &later = {});
+/// The shared buffers whose hazards are searched.
+struct SearchedBuffers {
+  std::set<Buffer> buffers;                        ///< between accesses to one of these
+  std::set<std::pair<Buffer, Buffer>> overlapping; ///< between accesses to two buffers that share memory
+};
 
-/// Adds the hazards of `more` to `known`. If `known` already has a hazard with the same kind, buffer and
+/// The hazards between two regions. Two writes to the same copy of a buffer are not a hazard. Either the two
+/// writing blocks are an init and its update, which execute in order in the same threads for the same elements,
+/// or each element is written only once. Writes to two buffers that share memory are a hazard.
+std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Accesses &before,
+                                    const Accesses &after, const Later &later = {});
+
+/// Adds the hazards of `more` to `known`. If `known` already has a hazard with the same kind, buffers and
 /// reader, this hazard is not replaced. So callers add the hazard with the smallest distance first.
 void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more);
 

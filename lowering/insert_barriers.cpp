@@ -40,14 +40,16 @@ Reached *find(std::vector<Reached> &list, const Stmt &barrier) {
 
 class Inserter {
 public:
-  /// Inserts barriers of this scope for the accesses of `buffers`. After each wait for asynchronous copies that
-  /// is not in `lazy`, the pass inserts a barrier at once. So this barrier also orders the reads of the step
-  /// before before the copies that follow the wait.
-  Inserter(const Kernel &kernel, SyncScope scope, const std::set<Buffer> &buffers, const std::set<Stmt> &lazy)
-      : uniform_(kernel), scope_(scope), lazy_(lazy) {
+  /// Inserts barriers of this scope for the hazards of the searched buffers. After each wait for asynchronous
+  /// copies that is not in `lazy`, the pass inserts a barrier at once. So this barrier also orders the reads of
+  /// the step before before the copies that follow the wait.
+  Inserter(const Kernel &kernel, SyncScope scope, const SearchedBuffers &searched, const std::set<Stmt> &lazy)
+      : uniform_(kernel), scope_(scope), searched_(searched), lazy_(lazy) {
+    for (const auto &[one, other] : searched.overlapping)
+      tenants_.insert(one);
     for (const Allocation &allocation : kernel.shared) {
       names_.push_back(allocation.buffer->name);
-      if (buffers.contains(allocation.buffer))
+      if (searched.buffers.contains(allocation.buffer) || tenants_.contains(allocation.buffer))
         slots_[allocation.buffer] = allocation.slots;
     }
     walk(kernel.body, [&](const Stmt &stmt) {
@@ -97,12 +99,15 @@ private:
 
   Segment rewrite_wait(const Stmt &stmt, const Wait &wait) {
     Accesses landing;
+    bool read_by_others = false;
     for (const Hazard &hazard : wait.hazards)
       for (const auto &[buffer, count] : slots_)
-        if (buffer->name == hazard.buffer)
+        if (buffer->name == hazard.buffer) {
           Accesses::add(landing.writes, {buffer, std::nullopt, "", std::nullopt, true});
+          read_by_others = read_by_others || searched_.buffers.contains(buffer);
+        }
     Segment result{stmt, landing, landing};
-    if (landing.writes.empty() || lazy_.contains(stmt))
+    if (!read_by_others || lazy_.contains(stmt))
       return result;
     Segment at_once = new_barrier();
     after_waits_[at_once.stmt] = stmt;
@@ -139,12 +144,14 @@ private:
         const auto *load = node.as<Load>();
         if (!load || !slots_.contains(load->buffer))
           return;
-        // A sum reads the element that the same thread wrote, so it needs no barrier.
+        // A sum reads the element that the same thread wrote, so it needs no barrier after this write.
         bool own = load->buffer == store.buffer && load->indices.size() == store.indices.size() &&
                    std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(),
                               [](const Expr &a, const Expr &b) { return same(a, b); });
-        if (!own)
-          Accesses::add(result.reads, access(load->buffer, load->indices, by));
+        SharedAccess read = access(load->buffer, load->indices, by);
+        read.own = own;
+        if (!own || tenants_.contains(load->buffer))
+          Accesses::add(result.reads, read);
       });
     };
     for (const Expr &index : store.indices)
@@ -157,7 +164,7 @@ private:
 
   /// Appends `second` to `first`, with a barrier between them if there is a hazard.
   void append(Segment &first, Segment second, std::vector<Stmt> &out) {
-    if (!hazards_between(first.tail, second.head).empty()) {
+    if (!hazards_between(searched_, first.tail, second.head).empty()) {
       Segment between = new_barrier();
       out.push_back(between.stmt);
       join(first, between);
@@ -259,7 +266,8 @@ private:
     for (std::int64_t distance = 1; distance <= (body.certain ? std::min<std::int64_t>(1, around) : around);
          ++distance)
       hazard = hazard ||
-               !hazards_between(body.tail, body.head.later(loop.var, distance), {loop.var, distance}).empty();
+               !hazards_between(searched_, body.tail, body.head.later(loop.var, distance), {loop.var, distance})
+                    .empty();
     if (hazard) {
       Segment last = new_barrier();
       Stmt both = make_seq({body.stmt, last.stmt});
@@ -319,7 +327,7 @@ private:
   }
 
   void certify(const Stmt &barrier, const Accesses &before, const Accesses &after, const Later &later = {}) {
-    add_hazards(certificates_[barrier], hazards_between(before, after, later));
+    add_hazards(certificates_[barrier], hazards_between(searched_, before, after, later));
   }
 
   Stmt with_certificates(const Stmt &stmt) const {
@@ -351,16 +359,18 @@ private:
   SyncScope scope_;
   std::vector<std::string> names_;                         ///< of all shared buffers, in order
   std::map<std::string, std::vector<OriginPart>> writers_; ///< the blocks that write each buffer
-  std::map<Buffer, std::int64_t> slots_;                   ///< of the buffers for which barriers are inserted
+  const SearchedBuffers &searched_;
+  std::set<Buffer> tenants_;             ///< share memory with others
+  std::map<Buffer, std::int64_t> slots_; ///< of the buffers for which barriers are inserted
   std::map<Stmt, std::vector<Hazard>> certificates_;
   const std::set<Stmt> &lazy_;
   std::map<Stmt, Stmt> after_waits_; ///< for each barrier that was inserted at once: its wait
 };
 
-void insert(Kernel &kernel, SyncScope scope, const std::set<Buffer> &buffers) {
+void insert(Kernel &kernel, SyncScope scope, const SearchedBuffers &searched) {
   std::set<Stmt> lazy;
-  for (Stmt body; !body && !buffers.empty();) {
-    Inserter inserter(kernel, scope, buffers, lazy);
+  for (Stmt body; !body && !(searched.buffers.empty() && searched.overlapping.empty());) {
+    Inserter inserter(kernel, scope, searched, lazy);
     body = inserter.run(kernel.body);
     lazy.merge(inserter.needless);
     if (body)
@@ -368,16 +378,29 @@ void insert(Kernel &kernel, SyncScope scope, const std::set<Buffer> &buffers) {
   }
 }
 
+/// The pairs of different shared buffers that have bytes in common, in both orders.
+std::set<std::pair<Buffer, Buffer>> overlapping_buffers(const Kernel &kernel) {
+  std::vector<std::optional<Tenancy>> tenancies = tenancies_of(kernel);
+  std::set<std::pair<Buffer, Buffer>> pairs;
+  for (std::size_t a = 0; a < tenancies.size(); ++a)
+    for (std::size_t b = 0; b < tenancies.size(); ++b)
+      if (a != b && share_memory(tenancies, a, b))
+        pairs.emplace(kernel.shared[a].buffer, kernel.shared[b].buffer);
+  return pairs;
+}
+
 } // namespace
 
-/// The barriers of the block are first: they order the accesses of the warps, too.
+/// The barriers of the block are first: they order the accesses of the warps, too. The parts of two buffers
+/// that one warp accesses differ, so barriers of the block also separate buffers of warps that share memory.
 void insert_barriers(Unit &unit) {
   if (unit.kernel.threads() == 1)
     return;
-  std::set<Buffer> of_warps = buffers_of_single_warps(unit.kernel), of_block;
+  SearchedBuffers of_warps{buffers_of_single_warps(unit.kernel), {}};
+  SearchedBuffers of_block{{}, overlapping_buffers(unit.kernel)};
   for (const Allocation &allocation : unit.kernel.shared)
-    if (!of_warps.contains(allocation.buffer))
-      of_block.insert(allocation.buffer);
+    if (!of_warps.buffers.contains(allocation.buffer))
+      of_block.buffers.insert(allocation.buffer);
   insert(unit.kernel, SyncScope::block, of_block);
   insert(unit.kernel, SyncScope::warp, of_warps);
 }

@@ -314,7 +314,7 @@ private:
   void stmt(const Stmt &s, int depth);
   std::string access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes = 1);
   std::string parameters(const Kernel &k);
-  void allocation(std::string_view scope, const Allocation &a);
+  void allocation(std::string_view scope, const Allocation &a, const Kernel &k);
   void line(int depth, const std::string &text, const Origin &origin, const std::string &note = {});
 
   /// Distinguishes symbols of the same name: the second `k` prints as `k'1`.
@@ -375,11 +375,13 @@ std::string Printer::parameters(const Kernel &k) {
   return list;
 }
 
-void Printer::allocation(std::string_view scope, const Allocation &a) {
-  line(1,
-       fmt::format("{} {}: {}{}", scope, access(a.buffer, a.buffer->shape), name(a.buffer->dtype),
-                   a.byte_offset ? fmt::format(" at byte {}", a.byte_offset) : ""),
-       a.origin, a.note);
+void Printer::allocation(std::string_view scope, const Allocation &a, const Kernel &k) {
+  line(
+      1,
+      fmt::format("{} {}: {}{}{}", scope, access(a.buffer, a.buffer->shape), name(a.buffer->dtype),
+                  a.byte_offset ? fmt::format(" at byte {}", a.byte_offset) : "",
+                  a.tenancy ? fmt::format(" in the memory of {}", k.shared[a.tenancy->host].buffer->name) : ""),
+      a.origin, a.note);
 }
 
 void Printer::stmt(const Stmt &s, int depth) {
@@ -449,14 +451,21 @@ TracedText Printer::kernel(const Kernel &k) {
                      name(index.axis), text(index.extent)),
          index.origin);
   for (const Allocation &a : k.shared)
-    allocation("shared", a);
+    allocation("shared", a, k);
   for (const Allocation &a : k.local)
-    allocation("local", a);
+    allocation("local", a, k);
   stmt(k.body, 1);
   return std::move(out_);
 }
 
 } // namespace
+
+std::vector<std::optional<Tenancy>> tenancies_of(const Kernel &kernel) {
+  std::vector<std::optional<Tenancy>> list;
+  for (const Allocation &allocation : kernel.shared)
+    list.push_back(allocation.tenancy);
+  return list;
+}
 
 std::string print(const Kernel &kernel) { return print_traced(kernel).text; }
 

@@ -12,6 +12,7 @@
 #include "dsl/origin.h"
 #include "dsl/simplify.h"
 #include "dsl/specialise.h"
+#include "dsl/tenancy.h"
 
 #include <array>
 #include <functional>
@@ -110,10 +111,12 @@ struct Hazard {
   enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
   Kind kind = Kind::read_after_write;
   std::string buffer;
-  /// Destination buffer of the statement that reads; empty if this statement is not a store.
+  /// Destination buffer of the statement that reads; empty if there is none or if it is not a store.
   std::string reader;
   std::string loop; ///< name of the loop that carries the dependence; empty: a dependence within one iteration
   std::int64_t distance = 0; ///< dependence distance in iterations of `loop`
+  /// The array of the earlier access, if it is another one that shares memory with `buffer`; otherwise empty.
+  std::string tenant = {};
   bool operator==(const Hazard &) const = default;
 };
 std::string_view name(Hazard::Kind kind); ///< "read after write"
@@ -187,8 +190,8 @@ void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
 inline constexpr std::int64_t static_shared_limit = 49152;
 
 /// A buffer inside the kernel. The *arena* is the shared memory of a block; each shared buffer is a part of it,
-/// at `byte_offset`. Local buffers are in the registers of a thread, or in its local memory if an index is not
-/// constant.
+/// at `byte_offset`. Shared buffers that are not live at the same time may overlap. Local buffers are in the
+/// registers of a thread, or in its local memory if an index is not constant.
 struct Allocation {
   Buffer buffer;                ///< shape: one constant extent, the number of elements
   std::int64_t byte_offset = 0; ///< offset in the arena, in bytes; 0 for local buffers
@@ -198,6 +201,8 @@ struct Allocation {
   std::int64_t alignment = 0;
   std::int64_t slots = 1; ///< number of copies for a pipelined loop; if not 1, the first dimension of the array
   Origin origin = nullptr; ///< the buffer of the program
+  /// The part of another shared buffer in which this shared buffer lies; none: it has memory of its own.
+  std::optional<Tenancy> tenancy = {};
 };
 
 /// The index of a thread or of a thread block on one axis.
@@ -270,6 +275,8 @@ void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes
 Buffer written_by(const Stmt &stmt);
 /// The counters of arrivals that the kernel uses, without duplicates.
 std::vector<Buffer> counters_of(const Kernel &kernel);
+/// For each shared buffer, in order: the part of another one in which it lies.
+std::vector<std::optional<Tenancy>> tenancies_of(const Kernel &kernel);
 
 /// The kernel as text, for `show --lowered` and tests.
 std::string print(const Kernel &kernel);

@@ -35,7 +35,8 @@ void lower_init(Unit &unit);
 inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
 /// Replaces bound loops by thread and block indices, and blocks by stores. Shrinks each temporary to the part
-/// that is live at the same time. Loops that are bound to the same axis become one index. Generates the
+/// that is live at the same time, and lets shared temporaries that are not live at the same time lie in the
+/// same memory (dsl/shared_plan.h). Loops that are bound to the same axis become one index. Generates the
 /// prologue and the steady state of pipelined loops.
 void extract(Unit &unit);
 
@@ -46,7 +47,8 @@ namespace kernel {
 void partition(Unit &unit);
 
 /// Inserts a barrier between two accesses to shared memory if a thread reads an element that another thread
-/// wrote, or overwrites an element that another thread may still read. The pass distinguishes the copies of a
+/// wrote, or overwrites an element that another thread may still read, also if the element is one of another
+/// buffer in the same memory. The pass distinguishes the copies of a
 /// tile that different iterations of a pipelined loop use. For a buffer that no two warps share, the barriers
 /// are of the warp.
 void insert_barriers(Unit &unit);

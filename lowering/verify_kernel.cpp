@@ -104,28 +104,103 @@ private:
       fail("{} is signed arithmetic on data that may overflow", to_string(node));
   }
 
-  /// Checks that tiles do not overlap in the arena, and that alignments suffice for the vector accesses.
+  static std::int64_t bytes_of(const Allocation &tile) {
+    return as_int(tile.buffer->shape[0]).value_or(0) * byte_size(tile.buffer->dtype);
+  }
+
+  /// Checks that tiles do not overlap in the arena unless one lies in the memory of another, and that
+  /// alignments suffice for the vector accesses.
   void check_memory(const Kernel &kernel) {
     std::int64_t end = 0;
     for (const Allocation &tile : kernel.shared) {
-      std::int64_t bytes = as_int(tile.buffer->shape[0]).value_or(0) * byte_size(tile.buffer->dtype);
-      if (tile.byte_offset < end)
+      if (tile.tenancy)
+        check_tenancy(kernel, tile);
+      else if (tile.byte_offset < end)
         fail("{} starts at byte {} of shared memory, where another array lies", tile.buffer->name,
              tile.byte_offset);
-      end = tile.byte_offset + bytes;
-      if (end > kernel.shared_bytes)
-        fail("{} ends at byte {} of shared memory, which has {}", tile.buffer->name, end, kernel.shared_bytes);
+      std::int64_t own_end = tile.byte_offset + bytes_of(tile);
+      if (!tile.tenancy)
+        end = own_end;
+      if (own_end > kernel.shared_bytes)
+        fail("{} ends at byte {} of shared memory, which has {}", tile.buffer->name, own_end,
+             kernel.shared_bytes);
       check_alignment(tile.buffer, tile.alignment);
       if (tile.alignment > 0 && tile.byte_offset % tile.alignment != 0)
         fail("{} starts at byte {} of shared memory, expected a multiple of {}", tile.buffer->name,
              tile.byte_offset, tile.alignment);
     }
+    check_lifetimes(kernel);
     for (const Allocation &array : kernel.local)
       check_alignment(array.buffer, array.alignment);
     for (const Buffer &param : kernel.params) {
       auto stated = kernel.aligned.find(param);
       check_alignment(param, stated == kernel.aligned.end() ? 0 : stated->second);
     }
+  }
+
+  void check_tenancy(const Kernel &kernel, const Allocation &tile) {
+    const Tenancy &tenancy = *tile.tenancy;
+    if (tenancy.host >= kernel.shared.size() || kernel.shared[tenancy.host].tenancy)
+      return fail("{} lies in the memory of an array that has none of its own", tile.buffer->name);
+    const Allocation &host = kernel.shared[tenancy.host];
+    if (tenancy.at < 0 || tenancy.bytes != bytes_of(tile) || tenancy.at + tenancy.bytes > bytes_of(host) ||
+        tile.byte_offset != host.byte_offset + tenancy.at)
+      fail("{} starts at byte {} of shared memory and has {} bytes, expected bytes {} to {} of {}",
+           tile.buffer->name, tile.byte_offset, bytes_of(tile), tenancy.at, tenancy.at + tenancy.bytes,
+           host.buffer->name);
+  }
+
+  /// Checks that no array is read after another one with the same bytes was written, and before it is written
+  /// again. The order of statements decides: barriers, guards and the elements do not count here.
+  void check_lifetimes(const Kernel &kernel) {
+    for (const Allocation &a : kernel.shared)
+      for (const Allocation &b : kernel.shared)
+        if (a.buffer != b.buffer && a.byte_offset < b.byte_offset + bytes_of(b) &&
+            b.byte_offset < a.byte_offset + bytes_of(a))
+          overlapping_[a.buffer].push_back(b.buffer);
+    if (!overlapping_.empty())
+      check_lifetimes(kernel.body);
+  }
+
+  void check_lifetimes(const Stmt &stmt) {
+    if (const auto *call = as<Call>(stmt))
+      for (const Place &place : call->places)
+        check_alive(place.buffer);
+    each_expr(stmt, [&](const Expr &e) {
+      walk(e, [&](const Expr &node) {
+        if (const auto *access = node.as<Load>())
+          check_alive(access->buffer);
+      });
+    });
+    if (const auto *branch = as<If>(stmt); branch && branch->otherwise) {
+      std::map<Buffer, Buffer> before = overwritten_;
+      check_lifetimes(branch->body);
+      std::swap(before, overwritten_);
+      check_lifetimes(branch->otherwise);
+      overwritten_.merge(before);
+    } else if (branch) {
+      check_lifetimes(branch->body);
+    } else if (const auto *loop = as<Loop>(stmt)) {
+      std::map<Buffer, Buffer> before = overwritten_;
+      check_lifetimes(loop->body);
+      if (overwritten_ != before) // the next iteration meets the end of this one
+        check_lifetimes(loop->body);
+    } else if (const auto *seq = as<Seq>(stmt)) {
+      for (const Stmt &child : seq->stmts)
+        check_lifetimes(child);
+    }
+    Buffer written = written_by(stmt);
+    auto others = overlapping_.find(written);
+    if (!written || others == overlapping_.end())
+      return;
+    overwritten_.erase(written);
+    for (const Buffer &other : others->second)
+      overwritten_.emplace(other, written);
+  }
+
+  void check_alive(const Buffer &buffer) {
+    if (auto by = overwritten_.find(buffer); by != overwritten_.end())
+      fail("{} is read after {}, which lies in the same memory, was written", buffer->name, by->second->name);
   }
 
   void check_alignment(const Buffer &buffer, std::int64_t stated) {
@@ -325,7 +400,9 @@ private:
   llvm::DenseSet<const Symbol *> visible_;
   std::vector<const Symbol *> declared_; ///< in order
   std::set<Buffer> buffers_;
-  std::map<Buffer, std::int64_t> vector_bytes_; ///< of the widest access
+  std::map<Buffer, std::int64_t> vector_bytes_;       ///< of the widest access
+  std::map<Buffer, std::vector<Buffer>> overlapping_; ///< the arrays that have bytes in common with an array
+  std::map<Buffer, Buffer> overwritten_; ///< for each array that another one has overwritten: the other one
   ValueRanges values_; ///< only used if `finished_`: before that, index widths are not decided
 };
 

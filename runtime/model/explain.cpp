@@ -137,6 +137,13 @@ Section occupancy_section(const KernelAnalysis &analysis) {
       {"Shared memory per block",
        fmt::format("{} bytes, allocated as {}", analysis.kernel.shared_bytes, o.shared_per_block)},
   };
+  std::vector<std::string> tenants;
+  for (const kernel::Allocation &tile : analysis.kernel.shared)
+    if (tile.tenancy)
+      tenants.push_back(fmt::format("{} ({} bytes) in the memory of {}", tile.buffer->name, tile.tenancy->bytes,
+                                    analysis.kernel.shared[tile.tenancy->host].buffer->name));
+  if (!tenants.empty())
+    section.facts.push_back({"Shared memory reused", fmt::format("{}", fmt::join(tenants, ", "))});
   if (analysis.occupancy_assumed)
     section.facts.push_back(
         {"Calculator",

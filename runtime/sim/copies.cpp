@@ -40,6 +40,8 @@ void start(Warp &w, const Access &access, std::uint32_t lane, std::int64_t eleme
     else if (now.conflicts(m.writes[unit]) || now.conflicts(m.reads[unit]))
       m.report(w, ErrorKind::race, access.site, lane, element, m.block);
     m.writes[unit] = in_flight;
+    if (access.overlaps)
+      m.owners[unit] = access.slot;
     m.rows[unit / warp_size] = 0;
   }
   if (m.tracer && access.checked)

@@ -90,6 +90,15 @@ static std::int64_t elements_of(const kernel::Allocation &allocation) {
   return elements;
 }
 
+static bool overlaps(const kernel::Kernel &kernel, const kernel::Allocation &a) {
+  auto end = [](const kernel::Allocation &x) {
+    return x.byte_offset + elements_of(x) * byte_size(x.buffer->dtype);
+  };
+  return std::ranges::any_of(kernel.shared, [&](const kernel::Allocation &b) {
+    return a.buffer != b.buffer && a.byte_offset < end(b) && b.byte_offset < end(a);
+  });
+}
+
 void Decoder::place_shared() {
   std::int64_t unit = 0;
   program_.shared_bytes = kernel_.shared_bytes;
@@ -97,7 +106,9 @@ void Decoder::place_shared() {
     std::int64_t width = byte_size(a.buffer->dtype);
     places_[a.buffer] = {.slot = static_cast<std::uint32_t>(program_.shared.size()),
                          .elements = elements_of(a),
-                         .byte_offset = a.byte_offset};
+                         .byte_offset = a.byte_offset,
+                         .overlaps = overlaps(kernel_, a)};
+    program_.shares_memory = program_.shares_memory || places_[a.buffer].overlaps;
     program_.shared.push_back(a.buffer);
     unit = std::gcd(unit, std::gcd(width, a.byte_offset));
     program_.shared_bytes = std::max(program_.shared_bytes, a.byte_offset + elements_of(a) * width);

@@ -226,6 +226,7 @@ Access &Decoder::make_access(const Buffer &buffer, const Load *load, ValueId ind
     access.checked = check_ && (program_.stored[place.slot] || !buffers_[place.slot].starts_written);
   access.byte_offset = place.byte_offset;
   access.shadow_offset = place.byte_offset / shadow_unit_;
+  access.overlaps = place.overlaps;
   access.units = byte_size(buffer->dtype) / shadow_unit_;
   access.first = place.first;
   access.stride = place.stride;

@@ -17,6 +17,7 @@ struct Place {
   std::uint32_t slot = 0; ///< `Access::slot` for accesses to this buffer
   std::int64_t elements = 0;
   std::int64_t byte_offset = 0;                           ///< shared memory only
+  bool overlaps = false;                                  ///< shared memory only; as in `Access`
   std::uint32_t first = 0, stride = 0, first_written = 0; ///< local memory only; as in `Access`
 };
 

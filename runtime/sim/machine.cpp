@@ -81,9 +81,9 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
 Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
     : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
-      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), rows(reads.size() / warp_size + 1),
-      flights(p.copies.empty() ? 0 : p.warps), executions(p), observation(o),
-      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), owners(p.shares_memory ? reads.size() : 0),
+      rows(reads.size() / warp_size + 1), flights(p.copies.empty() ? 0 : p.warps), executions(p),
+      observation(o), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 
@@ -112,6 +112,7 @@ void Machine::reset_block() {
   std::fill(writes.begin(), writes.end(), 0);
   std::fill(reads.begin(), reads.end(), 0);
   std::fill(rows.begin(), rows.end(), 0);
+  std::fill(owners.begin(), owners.end(), 0);
   std::ranges::fill(flights, Flights{});
   clock.start(program.warps);
   acquired_.clear();
@@ -270,6 +271,16 @@ void Machine::report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::
   if (seen_.insert({kind, program.sites[site].source, between_blocks}).second)
     events.push_back(
         {kind, site, element, block, warp.index * warp_size + lane, iteration(warp, site), other_block, {}});
+}
+
+void Machine::report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane,
+                                 std::int64_t element, std::uint32_t owner) {
+  if (tracer || !seen_.insert({ErrorKind::unwritten_read, program.sites[access.site].source, false}).second)
+    return;
+  Event event{ErrorKind::unwritten_read,    access.site, element, block, warp.index * warp_size + lane,
+              iteration(warp, access.site), block,       {}};
+  describe_overwritten(program, access, program.shared[owner]->name, event);
+  events.push_back(std::move(event));
 }
 
 void Machine::report_in_flight(const InFlight &error) {

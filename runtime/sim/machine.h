@@ -50,6 +50,9 @@ public:
               std::uint64_t other_block = 0);
   void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
   void report_in_flight(const InFlight &error);
+  /// A load of an element whose memory another buffer has overwritten.
+  void report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element,
+                          std::uint32_t owner);
   /// Notes an access to an arrival counter that is no arrival.
   void note_counter_access(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element);
   std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const;
@@ -67,6 +70,9 @@ public:
   std::array<std::int64_t, 3> block_index{};
   std::vector<std::byte> shared;
   std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
+  /// For each shadow unit, `Access::slot` of the buffer that was written there last; empty if no two shared
+  /// buffers have bytes in common.
+  std::vector<std::uint32_t> owners;
   /// A summary of the shadow entries of 32 consecutive shadow units (a row), for a faster check. A nonzero
   /// value states two facts. First, all units of the row are written, and a barrier orders these writes before
   /// the current accesses. Second, the value is a shadow entry (shadow.h) of one warp, and since the last block

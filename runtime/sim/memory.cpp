@@ -37,11 +37,15 @@ void check_shared(const Single &s) {
     }
     if (!s.access.is_store && write == 0)
       s.report(ErrorKind::unwritten_read);
+    else if (!s.access.is_store && s.access.overlaps && m.owners[unit] != s.access.slot)
+      m.report_overwritten(s.w, s.access, s.lane, s.at, m.owners[unit]);
     if (now.conflicts(write) || (s.access.is_store && now.conflicts(read)))
       s.report(ErrorKind::race, m.block);
     if (s.access.is_store) {
       write = now.entry();
       m.rows[unit / warp_size] = 0;
+      if (s.access.overlaps)
+        m.owners[unit] = s.access.slot;
     } else {
       read = now.after_read(read);
     }

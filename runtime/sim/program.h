@@ -102,6 +102,7 @@ struct Access {
   std::int64_t byte_offset = 0;   ///< offset of the buffer in the shared memory of a block
   std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
   std::int64_t units = 1;         ///< shadow entries per element
+  bool overlaps = false;          ///< another buffer has bytes in common with this one
   std::int64_t vector_lanes = 1;  ///< lanes of the vector that starts with this element
   bool lanes_aligned = false;     ///< the thread's part of the address is a multiple of `vector_lanes`
   // Local memory. `first`: register of element 0. `stride`: bytes between the registers of two consecutive
@@ -178,6 +179,7 @@ struct Program {
   std::uint32_t locals_begin = 0, locals_end = 0;   ///< poisoned when a block starts
   std::uint32_t written_begin = 0, written_end = 0; ///< zeroed when a block starts
   std::int64_t shared_bytes = 0, shadow_units = 0;
+  bool shares_memory = false; ///< some shared buffers have bytes in common
   std::array<std::int64_t, 3> grid{}, block{};
   std::int64_t blocks = 0;
   std::uint32_t threads = 0, warps = 0;

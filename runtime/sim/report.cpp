@@ -102,6 +102,8 @@ kernel::Hazard hazard_of(const Program &program, const Accessed &first, const Ac
   using Kind = kernel::Hazard::Kind;
   kernel::Hazard hazard;
   hazard.buffer = second.access->buffer->name;
+  if (first.access->buffer != second.access->buffer)
+    hazard.tenant = first.access->buffer->name;
   const Site &at_first = program.sites[first.access->site], &at_second = program.sites[second.access->site];
   if (first.access->is_store && second.access->is_store) {
     hazard.kind = Kind::write_after_write;
@@ -177,6 +179,14 @@ void describe_in_flight(const Program &program, const InFlight &error, Event &ev
                                     : "has not arrived there: no wait of that thread lies between them");
   event.hazard =
       hazard_of(program, {source ? flight.source : &copy, flight.iteration}, {&access, error.iteration});
+}
+
+void describe_overwritten(const Program &program, const Access &access, const std::string &owner,
+                          Event &event) {
+  event.detail = fmt::format("{} of {} loads {} in {}, which {}, in the same memory, has overwritten",
+                             thread_text(program, event.thread), block_text(program, event.block),
+                             element_text(access.buffer, event.element),
+                             place(program.sites[event.site], event.iteration), owner);
 }
 
 void describe_counter_access(const Program &program, const Access &access, Event &event) {

@@ -18,6 +18,8 @@ std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iter
 /// Sets the message and the hazard of the event.
 void describe_in_flight(const Program &program, const InFlight &error, Event &event);
 
+/// Sets the message of a load of an element whose memory the buffer `owner` has overwritten.
+void describe_overwritten(const Program &program, const Access &access, const std::string &owner, Event &event);
 /// Sets the message of an access to an arrival counter that is no arrival.
 void describe_counter_access(const Program &program, const Access &access, Event &event);
 /// The messages of errors in the operands of a call.

@@ -63,13 +63,20 @@ std::vector<std::string> linked_names(const kernel::Plan &plan) {
   return names;
 }
 
+/// Arrays that share memory and begin together are one array of the host, and others are apart.
 std::string arenas(const kernel::Plan &plan) {
   std::string text;
-  for (const kernel::Kernel &kernel : plan.kernels)
-    for (const kernel::Allocation &a : kernel.shared)
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    std::map<std::int64_t, std::int64_t> lengths; // for each begin, in bytes
+    for (const kernel::Allocation &a : kernel.shared) {
+      std::int64_t bytes = kernel::element_count(a.buffer) * byte_size(a.buffer->dtype);
+      lengths[a.byte_offset] = std::max(lengths[a.byte_offset], bytes);
+    }
+    for (auto [begin, bytes] : lengths)
       if (kernel.dynamic_shared_bytes() != 0)
         text += fmt::format("  host::add_arena_array((const void *){}, {{{}, {}}});\n", entry_name(kernel),
-                            a.byte_offset, kernel::element_count(a.buffer) * byte_size(a.buffer->dtype));
+                            begin, bytes);
+  }
   return text;
 }
 

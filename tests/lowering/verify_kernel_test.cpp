@@ -61,6 +61,82 @@ TEST(VerifyKernel, RefusesTilesThatOverlapOrDoNotFit) {
   EXPECT_EQ(small.breach(), "t ends at byte 1280 of shared memory, which has 1276");
 }
 
+/// 64 threads write s, copy it to t, and read t; `u` has memory of its own, or lies in that of s.
+struct Phases {
+  Buffer x = buffer("x", 64, Scope::global, Role::inout), s = buffer("s", 256, Scope::shared, Role::temporary),
+         t = buffer("t", 64, Scope::shared, Role::temporary),
+         u = buffer("u", 64, Scope::shared, Role::temporary);
+  Var tid = make_var("tid", DType::i32);
+  Kernel kernel;
+
+  Phases() {
+    kernel.name = "phases";
+    kernel.params = {x};
+    kernel.indices = {{Axis::thread_x, tid, 64}};
+    kernel.shared = {{s, 0, "", {}}, {t, 1024, "", {}}, {u, 512, "", {}}};
+    kernel.shared[2].tenancy = Tenancy{0, 512, 256};
+    kernel.shared_bytes = 1280;
+  }
+
+  Stmt copy(const Buffer &to, const Buffer &from) const {
+    return make_seq({make(Store{to, {tid}, load(from, {tid}), ""}), make(Barrier{})});
+  }
+  std::string breach(std::vector<Stmt> stmts, bool twice = false) {
+    kernel.body = make_seq(std::move(stmts));
+    if (twice)
+      kernel.body = make(Loop{make_var("n", DType::i32), number(2), Serial{}, kernel.body});
+    return find_breach(kernel).value_or("");
+  }
+};
+
+TEST(VerifyKernel, LetsArraysShareMemoryOneAfterTheOther) {
+  for (bool twice : {false, true}) {
+    Phases p;
+    EXPECT_EQ(p.breach({p.copy(p.s, p.x), p.copy(p.t, p.s), p.copy(p.u, p.t), p.copy(p.x, p.u)}, twice), "");
+  }
+}
+
+TEST(VerifyKernel, RefusesArraysThatShareMemoryWhileBothAreLive) {
+  Phases late, around;
+  EXPECT_EQ(late.breach({late.copy(late.s, late.x), late.copy(late.u, late.s), late.copy(late.x, late.s)}),
+            "s is read after u, which lies in the same memory, was written");
+  EXPECT_EQ(around.breach({around.copy(around.t, around.x), around.copy(around.u, around.t),
+                           around.copy(around.x, around.u)},
+                          true),
+            "");
+  EXPECT_EQ(around.breach({around.copy(around.x, around.s), around.copy(around.u, around.x)}), "");
+  EXPECT_EQ(around.breach({around.copy(around.x, around.s), around.copy(around.u, around.x)}, true),
+            "s is read after u, which lies in the same memory, was written")
+      << "in the next iteration";
+}
+
+TEST(VerifyKernel, FollowsBothSidesOfABranch) {
+  Phases p;
+  Stmt branch = make(If{Expr(p.tid) < number(3), "", make(Store{p.u, {p.tid}, Expr(1.0F), ""}),
+                        make(Store{p.t, {p.tid}, Expr(1.0F), ""})});
+  EXPECT_EQ(p.breach({p.copy(p.s, p.x), branch, p.copy(p.x, p.s)}),
+            "s is read after u, which lies in the same memory, was written");
+  EXPECT_EQ(p.breach({p.copy(p.s, p.x), branch, p.copy(p.s, p.x), p.copy(p.x, p.s)}), "");
+}
+
+TEST(VerifyKernel, RefusesAnArrayThatDoesNotLieInItsHost) {
+  auto breach = [](const Tenancy &tenancy, std::int64_t byte_offset) {
+    Phases p;
+    p.kernel.shared[2].tenancy = tenancy;
+    p.kernel.shared[2].byte_offset = byte_offset;
+    return p.breach({p.copy(p.u, p.x), p.copy(p.x, p.u)});
+  };
+  EXPECT_EQ(breach({0, 768, 256}, 768), "");
+  EXPECT_EQ(breach({0, 784, 256}, 784),
+            "u starts at byte 784 of shared memory and has 256 bytes, expected bytes 784 to 1040 of s");
+  EXPECT_EQ(breach({0, 512, 256}, 528),
+            "u starts at byte 528 of shared memory and has 256 bytes, expected bytes 512 to 768 of s");
+  EXPECT_EQ(breach({0, 512, 128}, 512),
+            "u starts at byte 512 of shared memory and has 256 bytes, expected bytes 512 to 640 of s");
+  EXPECT_EQ(breach({2, 0, 256}, 512), "u lies in the memory of an array that has none of its own");
+  EXPECT_EQ(breach({3, 0, 256}, 512), "u lies in the memory of an array that has none of its own");
+}
+
 TEST(VerifyKernel, RefusesVectorsWhoseAlignmentIsNotStated) {
   Example tile, moved, param;
   tile.kernel.shared[0].alignment = 8;

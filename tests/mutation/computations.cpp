@@ -175,6 +175,31 @@ Schedule own_tiles(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
+/// Sums of neighbours, in four stages through shared memory, which take turns in the memory of two arrays.
+Schedule stages(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("stages");
+  Expr n = extent(w, shape);
+  Tensor x = w.placeholder("X", {n, n}, dtype), last = x;
+  for (std::int64_t stage = 0; stage < 5; ++stage)
+    last = w.compute(
+        stage == 4 ? "Y" : "T" + std::to_string(stage), {n, n}, {"i", "j"},
+        [&](Expr i, Expr j) -> Definition { return last(i, j) + last.where(stage < j, i, j - (stage + 1)); });
+  Schedule s(w.output({last}), target);
+  auto [i, j] = s.loops<2>(s.block("Y"));
+  auto [j_block, thread] = s.split(j, {infer, 64});
+  s.reorder({i, j_block, thread});
+  s.bind(i, Axis::block_y);
+  s.bind(j_block, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  for (int stage = 3; stage >= 0; --stage) {
+    BlockRef tile = s.block("T" + std::to_string(stage));
+    s.compute_at(tile, j_block);
+    s.set_scope(tile, Scope::shared);
+    s.bind(s.split(s.loops(tile).back(), {infer, 64})[1], Axis::thread_x);
+  }
+  return s;
+}
+
 } // namespace
 
 const std::vector<Rung> &seeded_rungs() {
@@ -190,6 +215,7 @@ const std::vector<Rung> &seeded_rungs() {
     add("tangled", "output_read", output_read);
     add("tangled", "split_sum", split_sum);
     add("tangled", "own_tiles", own_tiles, 36);
+    add("tangled", "stages", stages, 68);
     add("wrapping", "masks", masks);
     add("wrapping", "divisions", divisions);
     return rungs;

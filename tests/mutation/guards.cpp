@@ -131,7 +131,8 @@ std::vector<Expr> inverted_scalar(const Load &x) {
 std::vector<Kind> guard_kinds() {
   using enum Error;
   const Errors outside = {race, out_of_bounds, unwritten_read, wrong_value},
-               lost = {unwritten_read, wrong_value}, value = {wrong_value},
+               // a breach: another array that lies in the same memory is read in place of the lost one
+      lost = {unwritten_read, wrong_value, breach}, value = {wrong_value},
                addresses = {out_of_bounds, wrong_value, unwritten_read};
   std::vector<Kind> kinds = {
       {"guards", "guard_dropped", "a guard is removed, or one side of an if/else is always taken", outside,

@@ -206,8 +206,9 @@ std::vector<Kind> loop_kinds() {
                order = {race, unwritten_read, wrong_value}, lost = {unwritten_read, wrong_value};
   Errors shifted = fewer;
   shifted.insert({breach, misaligned});
-  Errors cut = shifted;
+  Errors cut = shifted, stale = lost;
   cut.insert(refused);
+  stale.insert(breach); // the array that lay in the same memory is read
   return {
       {"loops", "last_iteration_dropped", "a loop ends one iteration early: the tail is lost", fewer,
        [](Kernel &k, Chooser &c) { extent_off(k, c, -1); }},
@@ -219,7 +220,7 @@ std::vector<Kind> loop_kinds() {
       {"loops", "extracted_iteration_dropped", "extraction cuts the tail of a loop", cut,
        [](Kernel &k, Chooser &c) { extent_off(k, c, -1); }, Stage::extracted},
       {"order", "statement_dropped", "a store or a loop is missing: an initialisation, a prologue, a fetch",
-       lost, dropped},
+       stale, dropped},
       {"order", "neighbours_swapped", "two statements change places: the order of a pipeline's step", order,
        neighbours_swapped},
       {"order", "moved_into_loop",
@@ -240,7 +241,7 @@ std::vector<Kind> loop_kinds() {
       {"extraction",
        "extracted_store_dropped",
        "extraction forgets a statement",
-       {refused, unwritten_read, wrong_value},
+       {refused, breach, unwritten_read, wrong_value},
        dropped,
        Stage::extracted},
   };

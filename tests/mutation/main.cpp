@@ -34,13 +34,14 @@ llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score 
 
 /// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
 /// branches, two kernels, tails on all sides, asynchronous copies, calls of warps; and those with dependences
-/// through parameters, with a last block, and with a tile for each warp.
+/// through parameters, with a last block, with a tile for each warp, and with tiles that share memory.
 const std::vector<std::string> sample_rungs = {
     "transposed/prefetch", "tvm_steps/step5",    "principles/swizzled",     "principles/branch_free",
     "principles/uniform",  "principles/unfused", "principles/fused",        "gemm/batched",
     "tangled/in_place",    "tangled/overwrite",  "tangled/overwrite_fused", "tangled/output_read",
     "wrapping/masks",      "wrapping/divisions", "tangled/split_sum",       "ladder/async",
-    "tensor/mma",          "tensor/swizzled",    "tensor/joined",           "tangled/own_tiles"};
+    "tensor/mma",          "tensor/swizzled",    "tensor/joined",           "tangled/own_tiles",
+    "tangled/stages"};
 constexpr int sample_places = 6; ///< of a kind
 
 /// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.

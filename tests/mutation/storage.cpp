@@ -3,6 +3,7 @@
 #include "tests/mutation/catalogue.h"
 
 #include <algorithm>
+#include <set>
 
 namespace nestsmith::mutation {
 
@@ -59,6 +60,37 @@ void overlapping(Kernel &kernel, Chooser &chooser) {
   for (std::size_t n = 1; n < kernel.shared.size(); ++n)
     if (chooser.take([&] { return kernel.shared[n].buffer->name; }))
       kernel.shared[n].byte_offset -= 16;
+}
+
+/// An array of a stage moves to the memory of the array that it is computed from.
+void tenant_moved(Kernel &kernel, Chooser &chooser) {
+  auto number_of = [&](const Buffer &buffer) {
+    auto it = std::ranges::find(kernel.shared, buffer, &Allocation::buffer);
+    return static_cast<std::size_t>(it - kernel.shared.begin());
+  };
+  std::set<std::pair<std::size_t, std::size_t>> moves; // the array and its new host
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    std::size_t moved = store ? number_of(store->buffer) : kernel.shared.size();
+    if (moved == kernel.shared.size() || !kernel.shared[moved].tenancy)
+      return;
+    kernel::each_expr(stmt, [&](const Expr &e) {
+      walk(e, [&](const Expr &node) {
+        const auto *access = node.as<Load>();
+        std::size_t source = access ? number_of(access->buffer) : moved;
+        if (source == kernel.shared.size() || source == moved)
+          return;
+        const auto &tenancy = kernel.shared[source].tenancy;
+        moves.emplace(moved, tenancy ? tenancy->host : source);
+      });
+    });
+  });
+  for (auto [moved, host] : moves)
+    if (chooser.take([&, n = moved] { return kernel.shared[n].buffer->name; })) {
+      Allocation &allocation = kernel.shared[moved];
+      allocation.tenancy = Tenancy{host, 0, allocation.tenancy->bytes};
+      allocation.byte_offset = kernel.shared[host].byte_offset;
+    }
 }
 
 void off_alignment(Kernel &kernel, Chooser &chooser) {
@@ -216,6 +248,11 @@ std::vector<Kind> storage_kinds() {
        {out_of_bounds},
        shrunk(&Kernel::local)},
       {"storage", "tiles_overlap", "two tiles of shared memory overlap", {breach, race}, overlapping},
+      {"storage",
+       "tenant_moved",
+       "an array shares the memory of the array that it is computed from",
+       {breach, race, unwritten_read, wrong_value},
+       tenant_moved},
       {"storage", "arena_too_small", "the arena is smaller than its arrays", {breach}, arena_too_small},
       {"storage",
        "tile_off_alignment",
