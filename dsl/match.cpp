@@ -70,6 +70,17 @@ private:
       const auto *got = e.as<Cast>();
       return got ? match(expected->a, got->a) : differ(meaning, e);
     }
+    if (const auto *expected = meaning.as<Select>()) {
+      const auto *got = e.as<Select>();
+      return got && expected->branches == got->branches
+                 ? match(expected->condition, got->condition) && match(expected->when_true, got->when_true) &&
+                       match(expected->when_false, got->when_false)
+                 : differ(meaning, e);
+    }
+    if (const auto *expected = meaning.as<Not>()) {
+      const auto *got = e.as<Not>();
+      return got ? match(expected->a, got->a) : differ(meaning, e);
+    }
     const auto *expected = meaning.as<Binary>(), *got = e.as<Binary>();
     if (!expected)
       return same(meaning, e) || differ(meaning, e);

@@ -1,5 +1,6 @@
 /// tensorize: what it changes, what it refuses, what it owes.
 
+#include "dsl/intrinsic.h"
 #include "dsl/verify.h"
 #include "tests/dsl/support.h"
 
@@ -206,6 +207,42 @@ TEST(Tensorize, TakesOperandsInEitherOrder) {
   Schedule s(w.output({c}));
   s.tensorize(s.split(s.loop("k"), {infer, 4})[1], "dot4");
   EXPECT_TRUE(test::same_meaning(s));
+}
+
+/// Adds an element of X where it is not less than 3, and 7 elsewhere.
+Schedule sums_of_clipped(Expr (*choose)(Expr, Expr, Expr), std::int64_t otherwise, bool negated) {
+  Workload w("clipped");
+  Tensor x = w.placeholder("X", {3, 8}, DType::u32);
+  Reduce k = reduce_axis("k", 8);
+  Tensor y = w.compute("Y", {3}, {"i"}, [&](Expr i) {
+    Expr value = x(i, k), small = value < 3;
+    return sum(choose(negated ? !small : value < 3, value, Expr(otherwise)), k);
+  });
+  Schedule s(w.output({y}));
+  s.split(s.loop("k"), {infer, 4});
+  return s;
+}
+
+TEST(Tensorize, MatchesChoicesAndNegations) {
+  Buffer x = formal_buffer("x", DType::u32, {4}), total = formal_buffer("total", DType::u32, {});
+  Var k = make_var("k");
+  for (bool negated : {false, true}) {
+    Expr small = load(x, {k}) < 3;
+    register_intrinsic(
+        {.name = negated ? "sum_of_large" : "sum_of_small",
+         .operands = {{x}, {total}},
+         .meaning = {{{k, 4}},
+                     {total, {}, load(total, {}) + select(negated ? !small : small, load(x, {k}), Expr(7))}}});
+    Schedule s = sums_of_clipped(select, 7, negated);
+    s.tensorize(s.loop("k_inner"), negated ? "sum_of_large" : "sum_of_small");
+    EXPECT_TRUE(test::same_meaning(s));
+    EXPECT_TRUE(s.obligations().empty());
+  }
+  for (auto [s, difference] :
+       {std::pair{sums_of_clipped(select, 8, false), "the first difference is 8 in place of 7"},
+        std::pair{sums_of_clipped(branch, 7, false), "the first difference is branch("}})
+    expect_refused(s, "tensorize.meaning", [&] { s.tensorize(s.loop("k_inner"), "sum_of_small"); }, difference,
+                   {"k_inner", "Y"});
 }
 
 /// The product with the constant 1 would be folded.
