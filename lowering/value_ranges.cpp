@@ -189,12 +189,13 @@ private:
 
 } // namespace
 
-/// Whether the kernel has integers that are data, conversions or results of calls. Otherwise, the pass
+/// Whether the kernel has integers that are data, conversions, results of calls or choices. Otherwise, the pass
 /// narrow_indices has proved the ranges of all operations.
 static bool has_integer_data(const Kernel &kernel) {
   bool found = std::ranges::any_of(kernel.scalars, [](const Var &scalar) { return is_index(scalar->dtype); });
   walk_exprs(kernel.body, [&](const Expr &node) {
-    bool data = node.as<Load>() || node.as<Lane>() || node.as<Cast>() || node.as<nestsmith::Call>();
+    bool chosen = node.as<Select>() && node.node().data; // by a boolean that is data
+    bool data = chosen || node.as<Load>() || node.as<Lane>() || node.as<Cast>() || node.as<nestsmith::Call>();
     found = found || (data && is_index(node.dtype()));
   });
   return found;
