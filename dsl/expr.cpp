@@ -15,7 +15,7 @@ namespace nestsmith {
 
 namespace {
 
-template <class T> Expr make(T kind) { return Expr(std::make_shared<const ExprNode>(std::move(kind))); }
+template <class T> Expr make(T kind) { return Expr(new ExprNode(std::move(kind))); }
 
 /// The integer after conversion to `dtype`. A u64 is represented by the i64 with the same bits.
 std::int64_t truncate(DType dtype, std::int64_t value) {
@@ -140,7 +140,7 @@ std::string place_of(std::string_view op, const Expr &a, const Expr &b) {
   return fmt::format(fmt::runtime(is_name ? "in {1}({0}, {2}), " : "in {0} {1} {2}, "), shown(a), op, shown(b));
 }
 
-/// Constants take the other operand's dtype, so that `i + 1` and `x*0.5` read naturally.
+/// Constants take the other operand's dtype, so that `i + 1` and `x*0.5` read naturally. The dtypes differ.
 void unify(Expr &a, Expr &b, std::string_view op) {
   auto adopt = [](Expr &constant_side, DType dtype) {
     const auto *whole = constant_side.as<IntImm>();
@@ -151,8 +151,6 @@ void unify(Expr &a, Expr &b, std::string_view op) {
         rounded(dtype, real->value) == real->value)
       constant_side = float_imm(real->value, dtype);
   };
-  if (a.dtype() == b.dtype())
-    return;
   adopt(a, b.dtype());
   if (a.dtype() != b.dtype())
     adopt(b, a.dtype());
@@ -199,7 +197,8 @@ void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
 
 Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches) {
   require_condition(condition, branches ? "branch" : "select");
-  unify(when_true, when_false, branches ? "branch" : "select");
+  if (when_true.dtype() != when_false.dtype())
+    unify(when_true, when_false, branches ? "branch" : "select");
   if (auto value = as_int(condition))
     return *value ? when_true : when_false;
   return make(Select{std::move(condition), std::move(when_true), std::move(when_false), branches});
@@ -297,8 +296,11 @@ Expr constant_of_bits(DType dtype, std::uint64_t value, bool negative) {
 }
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
-  check_operator(op, a, b);
-  unify(a, b, spelling(op));
+  bool same_type = a.dtype() == b.dtype();
+  if (!same_type || !is_index(a.dtype()) || is_logical(op) || op == BinaryOp::shift_right)
+    check_operator(op, a, b); // all others are defined on indices
+  if (!same_type)
+    unify(a, b, spelling(op));
   const auto *x = a.as<IntImm>();
   const auto *y = b.as<IntImm>();
   if (x && y)
@@ -392,12 +394,6 @@ Expr min(Expr a, Expr b) { return binary(BinaryOp::min, std::move(a), std::move(
 Expr max(Expr a, Expr b) { return binary(BinaryOp::max, std::move(a), std::move(b)); }
 Expr bit_xor(Expr a, Expr b) { return binary(BinaryOp::bit_xor, std::move(a), std::move(b)); }
 Expr shift_right(Expr a, int bits) { return binary(BinaryOp::shift_right, std::move(a), bits); }
-
-std::optional<std::int64_t> as_int(const Expr &e) {
-  if (const auto *imm = e.as<IntImm>())
-    return imm->value;
-  return std::nullopt;
-}
 
 bool is_true(const Expr &e) { return !e.exists() || (e.dtype() == DType::boolean && as_int(e) == 1); }
 

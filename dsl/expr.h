@@ -13,16 +13,22 @@
 #include "dsl/function_ref.h"
 #include "dsl/ops.h"
 
+#include <atomic>
 #include <compare>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 namespace nestsmith {
 
@@ -65,6 +71,17 @@ Expr operator||(Expr a, Expr b);
 class Expr {
 public:
   Expr() = default; ///< null: only for an absent mask
+  Expr(const Expr &other) noexcept : node_(other.node_) { retain(); }
+  Expr(Expr &&other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  Expr &operator=(const Expr &other) noexcept {
+    Expr(other).swap(*this);
+    return *this;
+  }
+  Expr &operator=(Expr &&other) noexcept {
+    Expr(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Expr() { release(); }
   /// A C++ number is a constant: an integer becomes i64, a floating-point number the nearest f32, `true` and
   /// `false` boolean. As an operand of an operator, it takes the dtype of the other operand (see `binary`).
   /// Throws UserError (usage) if a floating-point number is out of the range of f32, or an unsigned number is
@@ -81,7 +98,8 @@ public:
       *this = from_integer(value);
   }
   Expr(Var var);
-  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+  /// The first owner of a node that was made by `new`.
+  explicit Expr(const ExprNode *node) noexcept : node_(node) { retain(); }
 
   bool exists() const { return node_ != nullptr; } ///< false for the null expression
   /// Makes `if (i < n)`, `i < n ? a : b` and std::max(a, b) compile errors, because they need a value that is
@@ -94,7 +112,7 @@ public:
   }
   /// `node`, `visit` and `dtype` throw UserError (usage) for the null expression.
   const ExprNode &node() const { return node_ ? *node_ : refuse_null(); }
-  const ExprNode *get() const { return node_.get(); }
+  const ExprNode *get() const { return node_; }
   /// Whether the node has operands and more than one owner, so that a walk may meet it again.
   bool may_recur() const;
   DType dtype() const; ///< of one lane
@@ -120,7 +138,11 @@ private:
   static Expr from_integer(std::int64_t value);
   static Expr from_unsigned(std::uint64_t value);
   static Expr from_double(double value);
-  std::shared_ptr<const ExprNode> node_;
+  void swap(Expr &other) noexcept { std::swap(node_, other.node_); }
+  [[gnu::always_inline]] void retain() const noexcept;
+  [[gnu::always_inline]] void release() const noexcept;
+  static void release(const ExprNode &node) noexcept;
+  const ExprNode *node_ = nullptr;
 };
 
 struct IntImm { ///< also boolean (0 or 1) and unsigned; a u64 as the i64 of the same bits
@@ -182,6 +204,9 @@ struct ExprNode {
   /// on data wraps around. Arithmetic on loop variables, sizes and constants alone is index arithmetic, which
   /// does not overflow.
   bool data = false;
+  bool sizes = false;     ///< whether a size is among the variables
+  std::uint64_t vars = 0; ///< the bits of the variables, see `SerialNumber::bit`; 0 if there is none
+  mutable std::atomic<std::uint32_t> owners = 0; ///< counted here, so that an Expr is one pointer
 
   template <class Kind> explicit ExprNode(Kind node) : kind(std::in_place_type<Kind>, std::move(node)) {
     measure();
@@ -189,6 +214,8 @@ struct ExprNode {
   ExprNode(const ExprNode &) = delete;
   ExprNode &operator=(const ExprNode &) = delete;
   ~ExprNode();
+  static void *operator new(std::size_t bytes);
+  static void operator delete(void *memory) noexcept;
 
 private:
   void measure();
@@ -196,14 +223,46 @@ private:
 };
 
 inline DType Expr::dtype() const { return node().dtype; }
-inline bool Expr::may_recur() const { return node_.use_count() > 1 && node_->depth > 1; }
+inline bool Expr::may_recur() const {
+  return node_ && node_->depth > 1 && node_->owners.load(std::memory_order_relaxed) > 1;
+}
+/// Whether the process has one thread, so that counting needs no atomic operation. std::shared_ptr asks the
+/// same.
+inline bool is_single_threaded() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
+inline void Expr::retain() const noexcept {
+  if (!node_)
+    return;
+  if (is_single_threaded())
+    node_->owners.store(node_->owners.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  else
+    node_->owners.fetch_add(1, std::memory_order_relaxed);
+}
+inline void Expr::release() const noexcept {
+  if (node_)
+    release(*node_);
+}
 
 /// Builds a visitor from one lambda per kind: Overloaded{[](const IntImm &) …, [](const Binary &) …}.
 template <class... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
 template <class... Ts> Overloaded(Ts...) -> Overloaded<Ts...>;
 
+/// std::visit for the kinds of a node, as a chain of comparisons: the compiler turns it into a switch, and can
+/// put the cases in line.
+template <std::size_t n = 0, class Cases, class Kind> decltype(auto) visit_kind(Cases &&cases, Kind &kind) {
+  if constexpr (n + 1 < std::variant_size_v<std::remove_const_t<Kind>>)
+    if (kind.index() != n)
+      return visit_kind<n + 1>(cases, kind);
+  return cases(*std::get_if<n>(&kind));
+}
+
 template <class Cases> decltype(auto) Expr::visit(Cases &&cases) const {
-  return std::visit(std::forward<Cases>(cases), node().kind);
+  return visit_kind(cases, node().kind);
 }
 template <class T> const T *Expr::as() const { return node_ ? std::get_if<T>(&node_->kind) : nullptr; }
 
@@ -292,7 +351,10 @@ NESTSMITH_NOT_IN_LANGUAGE(fabs)
 #undef NESTSMITH_NOT_IN_LANGUAGE
 
 /// The value of an integer constant; none for other expressions.
-std::optional<std::int64_t> as_int(const Expr &e);
+[[gnu::always_inline]] inline std::optional<std::int64_t> as_int(const Expr &e) {
+  const auto *imm = e.as<IntImm>();
+  return imm ? std::optional(imm->value) : std::nullopt;
+}
 bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
 /// If `e` is -0.0 - x, the representation of a floating-point negation, returns x; otherwise null.
 const Expr *negated(const Binary &e);

@@ -58,18 +58,13 @@ bool reads_memory(const Expr &e) {
   return any_node(e, [](const Expr &node) { return node.as<Load>() != nullptr; });
 }
 bool uses(const Expr &e, const Var &var) {
-  return any_node(e, [&](const Expr &node) {
-    const Var *other = node.as<Var>();
-    const auto *element = node.as<Lane>();
-    return (other && *other == var) || (element && element->vector == var);
-  });
+  return (e.node().vars & var->serial.bit()) && any_node(e, [&](const Expr &node) {
+           const Var *other = node.as<Var>();
+           const auto *element = node.as<Lane>();
+           return (other && *other == var) || (element && element->vector == var);
+         });
 }
-bool uses_size(const Expr &e) {
-  return any_node(e, [](const Expr &node) {
-    const Var *var = node.as<Var>();
-    return var && (*var)->size;
-  });
-}
+bool uses_size(const Expr &e) { return e.node().sizes; }
 
 static Expr replace_nodes(const Expr &e, FunctionRef<Expr(const Expr &)> f, SharedResults<Expr> &done) {
   return done(e, [&] {
@@ -93,8 +88,11 @@ Expr rebuild(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
   return e.exists() ? rebuild(e, f, done) : e;
 }
 
-Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) {
+/// `f` replaces only variables of which a bit is in `vars`.
+static Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f, std::uint64_t vars) {
   return replace_nodes(e, [&](const Expr &node) -> Expr {
+    if (!(node.node().vars & vars))
+      return node;
     if (const Var *var = node.as<Var>())
       return f(*var);
     const auto *element = node.as<Lane>();
@@ -103,11 +101,17 @@ Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) {
   });
 }
 
+Expr substitute(const Expr &e, FunctionRef<Expr(const Var &)> f) { return substitute(e, f, ~std::uint64_t{0}); }
+
 Expr substitute(const Expr &e, const std::map<Var, Expr> &values) {
-  return substitute(e, [&](const Var &var) {
+  std::uint64_t vars = 0;
+  for (const auto &[var, value] : values)
+    vars |= var->serial.bit();
+  auto value_of = [&](const Var &var) {
     auto it = values.find(var);
     return it == values.end() ? Expr() : it->second;
-  });
+  };
+  return substitute(e, value_of, vars);
 }
 
 } // namespace nestsmith

@@ -1,9 +1,9 @@
 #include "dsl/expr.h"
 
 #include "dsl/function.h"
+#include "dsl/node_pool.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace nestsmith {
 
@@ -27,6 +27,13 @@ template <class Kind> bool is_data(const Kind &) {
          std::is_same_v<Kind, Cast>;
 }
 bool is_data(const Var &e) { return e->data; }
+
+bool is_size(const auto &) { return false; }
+bool is_size(const Var &e) { return e->size.has_value(); }
+
+std::uint64_t bit_of(const auto &) { return 0; }
+std::uint64_t bit_of(const Var &e) { return e->serial.bit(); }
+std::uint64_t bit_of(const Lane &e) { return e.vector->serial.bit(); }
 
 /// Calls `f` with each operand of a node. The node is passed as its concrete kind.
 template <class F> struct Operands {
@@ -68,22 +75,39 @@ template <class F> struct Operands {
 void for_each_child(const Expr &e, FunctionRef<void(const Expr &)> f) { e.visit(Operands{f}); }
 
 void ExprNode::measure() {
-  std::visit(
+  Operands operands{[&](const Expr &operand) {
+    const ExprNode &node = operand.node();
+    depth = std::max(depth, node.depth + 1);
+    size = std::min(size + node.size, std::uint64_t{1} << 62);
+    data |= node.data;
+    sizes |= node.sizes;
+    vars |= node.vars;
+  }};
+  visit_kind(
       [&](const auto &x) {
         dtype = dtype_of(x);
         data = is_data(x);
+        sizes = is_size(x);
+        vars = bit_of(x);
+        operands(x);
       },
       kind);
-  std::visit(Operands{[&](const Expr &operand) {
-               depth = std::max(depth, operand.node().depth + 1);
-               size = std::min(size + operand.node().size, std::uint64_t{1} << 62);
-               data = data || operand.node().data;
-             }},
-             kind);
 }
 
 void ExprNode::release(std::vector<Expr> &children) {
-  std::visit(Operands{[&](Expr &operand) { children.push_back(std::move(operand)); }}, kind);
+  visit_kind(Operands{[&](Expr &operand) { children.push_back(std::move(operand)); }}, kind);
+}
+
+void *ExprNode::operator new(std::size_t bytes) { return take_node(bytes); }
+void ExprNode::operator delete(void *memory) noexcept { release_node(memory); }
+
+void Expr::release(const ExprNode &node) noexcept {
+  // The only owner needs no atomic decrement: no other thread can copy an Expr that it does not have.
+  std::uint32_t owners = node.owners.load(std::memory_order_acquire);
+  if (owners != 1 && is_single_threaded())
+    node.owners.store(owners - 1, std::memory_order_relaxed);
+  else if (owners == 1 || node.owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete &node;
 }
 
 /// Frees the operands of a deep node in a loop. The recursive destruction of members would overflow the stack.
@@ -96,10 +120,9 @@ ExprNode::~ExprNode() {
   while (!children.empty()) {
     Expr last = std::move(children.back());
     children.pop_back();
-    if (last.exists() && last.node_.use_count() == 1 && last.node().depth >= deep) {
-      std::atomic_thread_fence(std::memory_order_acquire); // after all accesses of other threads to the node
+    // Acquires, so that this comes after all accesses of other threads to the node.
+    if (last.exists() && last.node().depth >= deep && last.node().owners.load(std::memory_order_acquire) == 1)
       const_cast<ExprNode *>(last.get())->release(children);
-    }
   }
 }
 

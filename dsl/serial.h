@@ -15,6 +15,8 @@ public:
   SerialNumber &operator=(const SerialNumber &) { return *this; }
   ~SerialNumber() = default;
   std::strong_ordering operator<=>(const SerialNumber &) const = default;
+  /// One bit of 64, as a key of small sets: other things may have the same.
+  std::uint64_t bit() const { return std::uint64_t{1} << value_ % 64; }
 
 private:
   std::uint64_t value_;

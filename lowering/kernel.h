@@ -172,7 +172,7 @@ Stmt make_seq(std::vector<Stmt> stmts); ///< flattens nested sequences; a single
 
 template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
 template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
-  return std::visit(std::forward<Cases>(cases), stmt->kind);
+  return visit_kind(cases, stmt->kind);
 }
 /// Rebuilds `stmt` with `f` applied to its direct children. If `f` returns null, the child is removed. A loop
 /// or an if whose children are all removed is removed too.

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <set>
+#include <thread>
 
 namespace nestsmith {
 namespace {
@@ -238,6 +239,79 @@ TEST(ExprGraph, InliningHasTheLimitToo) {
   expect_refused(r, "reverse_compute_inline.limits", [&] { r.reverse_compute_inline(r.block("y")); },
                  "with y in it, the value of block t is 1398 operations deep, expected at most 1000",
                  {"t", "y"});
+}
+
+/// A node keeps one bit of each variable: 200 variables share 64 bits.
+TEST(ExprGraph, VariablesOfOneBitAreToldApart) {
+  std::vector<Var> vars;
+  for (int n = 0; n < 200; ++n)
+    vars.push_back(make_var("x"));
+  std::set<std::uint64_t> bits;
+  for (const Var &var : vars)
+    bits.insert(var->serial.bit());
+  EXPECT_LE(bits.size(), 64u);
+  for (std::size_t n = 0; n < vars.size(); ++n) {
+    Expr e = Expr(vars[n]) * 3 + 1;
+    for (std::size_t m = 0; m < vars.size(); ++m) {
+      EXPECT_EQ(uses(e, vars[m]), n == m) << n << ' ' << m;
+      Expr result = substitute(e, {{vars[m], Expr(5)}});
+      EXPECT_EQ(n == m ? as_int(result) == 16 : result.get() == e.get(), true) << n << ' ' << m;
+    }
+  }
+}
+
+TEST(ExprGraph, ANodeKnowsTheVariablesAndSizesBelowIt) {
+  Var x = make_var("x"), y = make_data("y", DType::i64), vector = make_var("v", DType::f32, 4);
+  Expr size = make_size("N", {});
+  Buffer buffer = std::make_shared<const BufferNode>(
+      BufferNode{"A", DType::f32, {Expr(8)}, Scope::global, Role::input, nullptr});
+  Expr indices = load(buffer, {Expr(x)}, Expr(y) < 4, Expr(0.0f));
+  EXPECT_TRUE(uses(indices, x));
+  EXPECT_TRUE(uses(indices, y)); // in the mask
+  EXPECT_FALSE(uses_size(indices));
+  EXPECT_TRUE(uses_size(load(buffer, {Expr(x)}, Expr(y) < size, Expr(0.0f))));
+  EXPECT_TRUE(uses(lane(vector, 2) * 2.0f, vector));
+  EXPECT_TRUE(uses(pack({lane(vector, 0), indices}), x));
+  EXPECT_TRUE(uses(select(Expr(y) < 1, Expr(0), Expr(1)), y));
+  EXPECT_EQ(Expr(7).node().vars, 0u);
+}
+
+/// What a thread releases, it may keep for its next nodes, and frees when it ends. Nodes made before and
+/// released after are those of other threads.
+TEST(ExprGraph, NodesAreMadeAndReleasedByAnyThread) {
+  Var x = make_var("x");
+  auto many = [&] {
+    std::vector<Expr> made;
+    for (int n = 0; n < 6000; ++n) // more than a thread keeps
+      made.push_back(Expr(x) * (n + 300));
+    return made;
+  };
+  std::vector<Expr> here = many(), there;
+  const Expr shared = squared(x, 20);
+  std::thread([&] {
+    there = many();
+    here.clear();
+    for (int n = 0; n < 1000; ++n) {
+      Expr copy = shared;
+      Expr changed = substitute(copy, {{x, Expr(1)}});
+      EXPECT_EQ(as_int(changed), 1);
+    }
+    here = many();
+  }).join();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int n = 0; n < 20000; ++n) {
+        Expr copy = shared, other = copy;
+        copy = Expr(n) * x;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(to_string(here.at(5)), "x*305");
+  EXPECT_EQ(to_string(there.back()), "x*6299");
+  EXPECT_EQ(shared.node().owners, 1u);
+  EXPECT_EQ(nodes_of(shared), 21u);
 }
 
 } // namespace
