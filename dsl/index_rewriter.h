@@ -80,6 +80,7 @@ private:
   LinearForm sum(LinearForm a, const LinearForm &b, std::int64_t sign);
   void add(LinearForm &linear, Term term);
   void add(LinearForm &linear, const LinearForm &more, std::int64_t factor);
+  void add(LinearForm &linear, LinearForm &&more, std::int64_t factor);
   void merge(LinearForm &linear);
   bool merge(LinearForm &linear, std::size_t low, std::size_t high);
   static bool same_digit(const Digit &a, const Digit &b);
@@ -88,6 +89,7 @@ private:
 
   std::optional<Range> interval(const LinearForm &linear);
   std::optional<Range> range(const Digit &digit);
+  static std::optional<Range> range(const Digit &digit, std::optional<Range> of_base);
   std::optional<Range> base_range(const Expr &base);
   std::optional<Range> binary_range(const Expr &base, const Binary &op);
   std::optional<std::int64_t> highest_constant(const LinearForm &x);
@@ -101,11 +103,14 @@ private:
   std::pair<LinearForm, LinearForm> split(const LinearForm &x, const LinearForm &y);
   std::optional<LinearForm> divide(const Binary &e);
   LinearForm divide(const LinearForm &x, std::int64_t c);
+  LinearForm divide_rest(const LinearForm &rest, std::int64_t c);
   LinearForm modulo(const LinearForm &x, std::int64_t c);
+  LinearForm modulo_rest(LinearForm rest, std::int64_t c);
   std::optional<std::pair<LinearForm, LinearForm>> common_factor(const LinearForm &x, std::int64_t c,
                                                                  std::int64_t &factor);
   LinearForm digit_of(const LinearForm &rest, std::int64_t div, std::int64_t mod);
   LinearForm one(Digit digit);
+  static bool has_quotient(const LinearForm &x, std::int64_t c);
 
   /// That of an operand, which is an answer of its own.
   std::optional<Range> operand_range(const Expr &e);

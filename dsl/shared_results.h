@@ -4,6 +4,7 @@
 #include "dsl/expr.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -18,19 +19,38 @@ public:
   template <class Make> Result operator()(const Expr &e, const Make &make) {
     if (!e.may_recur() || e.node().size < least)
       return make();
-    if (auto known = known_.find(e.get()); known != known_.end())
-      return known->second.second;
+    if (const Result *known = find(e))
+      return *known;
     Result result = make();
-    known_.try_emplace(e.get(), e, result);
+    if constexpr (least != 0)
+      if (!known_)
+        known_ = std::make_unique<Large>();
+    all().try_emplace(e.get(), e, result);
     return result;
   }
 
 private:
   using Known = std::pair<Expr, Result>;
-  /// Without `least`, most recursions keep only a few results, which need no memory of their own here.
-  std::conditional_t<least == 0, llvm::SmallDenseMap<const ExprNode *, Known, 8>,
-                     llvm::DenseMap<const ExprNode *, Known>>
-      known_;
+  using Small = llvm::SmallDenseMap<const ExprNode *, Known, 8>;
+  using Large = llvm::DenseMap<const ExprNode *, Known>;
+
+  auto &all() {
+    if constexpr (least == 0)
+      return known_;
+    else
+      return *known_;
+  }
+  const Result *find(const Expr &e) {
+    if constexpr (least != 0)
+      if (!known_)
+        return nullptr;
+    auto known = all().find(e.get());
+    return known == all().end() ? nullptr : &known->second.second;
+  }
+
+  /// Without `least`, most recursions keep only a few results, which need no memory of their own here. With it,
+  /// most keep none.
+  std::conditional_t<least == 0, Small, std::unique_ptr<Large>> known_;
 };
 
 } // namespace nestsmith

@@ -18,20 +18,22 @@ bool is_whole_size(const Digit &digit) {
   return var && (*var)->size && digit.div == unit_of(digit.base) && digit.mod == 0;
 }
 bool is_of_sizes(const Expr &e) {
+  if (!uses_size(e))
+    return false;
   bool others = any_node(e, [](const Expr &node) {
     const Var *var = node.as<Var>();
     return (var && !(*var)->size) || node.as<Load>() || node.as<Lane>() || node.as<Call>();
   });
-  return !others && uses_size(e);
+  return !others;
 }
 
 static Expr to_expr(const Digit &digit) {
   Expr result = digit.base;
   DType dtype = result.dtype();
   if (digit.div != 1)
-    result = floordiv(result, int_imm(digit.div, dtype));
+    result = floordiv(std::move(result), int_imm(digit.div, dtype));
   if (digit.mod != 0)
-    result = floormod(result, int_imm(digit.mod, dtype));
+    result = floormod(std::move(result), int_imm(digit.mod, dtype));
   return result;
 }
 
@@ -98,6 +100,8 @@ void Bounds::set(const Var &var, Range range) {
       its_range = range;
       return;
     }
+  if (ranges_.empty())
+    ranges_.reserve(16);
   ranges_.emplace_back(var, range);
 }
 
@@ -131,16 +135,20 @@ static Expr to_expr(llvm::ArrayRef<Term> terms, std::int64_t constant, DType dty
     dtype = terms.front().digit.base.dtype();
   for (const Term *term : ordered(terms)) {
     auto [coefficient, factor] = in_lowest_terms(*term);
+    bool subtracted = result.exists() && coefficient < 0;
+    std::int64_t multiple = subtracted ? negative(coefficient) : coefficient;
     Expr digit = to_expr(factor);
+    if (multiple != 1)
+      digit = std::move(digit) * int_imm(multiple, dtype);
     if (!result.exists())
-      result = digit * int_imm(coefficient, dtype);
-    else if (coefficient < 0)
-      result = result - digit * int_imm(negative(coefficient), dtype);
+      result = std::move(digit);
     else
-      result = result + digit * int_imm(coefficient, dtype);
+      result = subtracted ? std::move(result) - std::move(digit) : std::move(result) + std::move(digit);
   }
   if (!result.exists())
     return int_imm(constant, dtype);
+  if (constant == 0)
+    return result;
   return constant < 0 ? result - int_imm(negative(constant), dtype) : result + int_imm(constant, dtype);
 }
 

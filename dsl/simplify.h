@@ -28,6 +28,8 @@ public:
     auto it = extents_.find(var);
     return it == extents_.end() ? nullptr : &it->second;
   }
+  /// Whether a variable has an extent that is an expression of sizes.
+  bool has_extents() const { return !extents_.empty(); }
 
 private:
   std::vector<std::pair<Var, Range>> ranges_; ///< a vector, because there are few entries and they change often

@@ -1,5 +1,6 @@
 #include "dsl/index_rewriter.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -100,6 +101,12 @@ IndexRewriter::common_factor(const LinearForm &x, std::int64_t c, std::int64_t &
   return std::nullopt;
 }
 
+/// Whether the quotient in `split` is not 0.
+bool IndexRewriter::has_quotient(const LinearForm &x, std::int64_t c) {
+  return x.constant < 0 || x.constant >= c ||
+         std::ranges::any_of(x.terms, [c](const Term &term) { return term.coefficient % c == 0; });
+}
+
 /// x // c
 /// [rule.divide.decided] (c*q + r)//c = q + n where c > 0, n*c <= r, r < (n + 1)*c
 /// [rule.divide.common] (g*y + r)//(g*c) = y//c where g > 0, c > 0, 0 <= r, r < g
@@ -107,17 +114,23 @@ IndexRewriter::common_factor(const LinearForm &x, std::int64_t c, std::int64_t &
 LinearForm IndexRewriter::divide(const LinearForm &x, std::int64_t c) {
   if (c == 1)
     return x;
-  auto [quotient, rest] = split(x, c);
-  if (c > largest_divisor || may_wrap(x) || may_wrap(rest))
+  if (c > largest_divisor || may_wrap(x))
     return digit_of(atom(to_expr(x)), c, 0);
-  if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
-    quotient.constant += floor_div(r->low, c);
-    return quotient;
-  }
+  if (!has_quotient(x, c))
+    return divide_rest(x, c);
+  auto [quotient, rest] = split(x, c);
+  if (may_wrap(rest))
+    return digit_of(atom(to_expr(x)), c, 0);
+  return sum(std::move(quotient), divide_rest(rest, c), 1);
+}
+
+LinearForm IndexRewriter::divide_rest(const LinearForm &rest, std::int64_t c) {
+  if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c))
+    return {{}, floor_div(r->low, c)};
   std::int64_t g = 1;
   if (auto parts = common_factor(rest, c, g))
-    return sum(std::move(quotient), divide(parts->first, c / g), 1);
-  return sum(std::move(quotient), digit_of(rest, c, 0), 1);
+    return divide(parts->first, c / g);
+  return digit_of(rest, c, 0);
 }
 
 /// x % c
@@ -126,9 +139,15 @@ LinearForm IndexRewriter::divide(const LinearForm &x, std::int64_t c) {
 ///     where g > 0, c > 0, 0 <= r, r < g
 /// [rule.modulo.taken_out] (c*q + r)//c = q + r//c, (c*q + r) % c = r % c where c > 0
 LinearForm IndexRewriter::modulo(const LinearForm &x, std::int64_t c) {
-  LinearForm rest = split(x, c).second;
-  if (c > largest_divisor || may_wrap(x) || may_wrap(rest))
+  if (c > largest_divisor || may_wrap(x))
     return digit_of(atom(to_expr(x)), 1, c);
+  if (!has_quotient(x, c))
+    return modulo_rest(x, c);
+  LinearForm rest = split(x, c).second;
+  return may_wrap(rest) ? digit_of(atom(to_expr(x)), 1, c) : modulo_rest(std::move(rest), c);
+}
+
+LinearForm IndexRewriter::modulo_rest(LinearForm rest, std::int64_t c) {
   if (auto r = range(rest); r && floor_div(r->low, c) == floor_div(r->high, c)) {
     rest.constant -= c * floor_div(r->low, c);
     return rest;
@@ -173,10 +192,11 @@ LinearForm IndexRewriter::digit_of(const LinearForm &rest, std::int64_t div, std
 /// [rule.digit.whole] x//m = 0, x % m = x where m > 0, 0 <= x, x < m
 LinearForm IndexRewriter::one(Digit digit) {
   digit.base = interned(std::move(digit.base));
-  if (auto r = range(digit); r && r->low == r->high)
+  auto of_base = range(Digit{digit.base, 1, 0});
+  if (auto r = range(digit, of_base); r && r->low == r->high)
     return {{}, r->low};
   if (digit.mod != 0)
-    if (auto r = range(Digit{digit.base, digit.div, 0}); r && r->low >= 0 && r->high < digit.mod)
+    if (auto r = range(Digit{{}, digit.div, 0}, of_base); r && r->low >= 0 && r->high < digit.mod)
       digit.mod = 0;
   return {{{1, std::move(digit)}}, 0};
 }

@@ -158,6 +158,13 @@ void IndexRewriter::add(LinearForm &linear, const LinearForm &more, std::int64_t
   linear.constant = plus(linear.constant, times(factor, more.constant));
 }
 
+void IndexRewriter::add(LinearForm &linear, LinearForm &&more, std::int64_t factor) {
+  if (!linear.terms.empty() || factor != 1)
+    return add(linear, std::as_const(more), factor);
+  linear.terms = std::move(more.terms);
+  linear.constant = plus(linear.constant, more.constant);
+}
+
 void IndexRewriter::add(LinearForm &linear, Term term) {
   for (auto it = linear.terms.begin(); it != linear.terms.end(); ++it)
     if (same_digit(it->digit, term.digit)) {

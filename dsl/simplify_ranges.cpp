@@ -168,10 +168,11 @@ std::optional<LinearForm> IndexRewriter::at_ends(const LinearForm &x) {
 
 bool IndexRewriter::depends_on_sizes(const LinearForm &x) const {
   return std::any_of(x.terms.begin(), x.terms.end(), [&](const Term &term) {
-    return any_node(term.digit.base, [&](const Expr &node) {
-      const Var *var = node.as<Var>();
-      return var && ((*var)->size || bounds_.find_extent(*var));
-    });
+    return uses_size(term.digit.base) ||
+           (bounds_.has_extents() && any_node(term.digit.base, [&](const Expr &e) {
+              const Var *var = e.as<Var>();
+              return var && bounds_.find_extent(*var);
+            }));
   });
 }
 
@@ -243,12 +244,16 @@ LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
   return result;
 }
 
+std::optional<Range> IndexRewriter::range(const Digit &digit) {
+  return range(digit, base_ranges_(digit.base, [&] { return base_range(digit.base); }));
+}
+
+/// `r` is the range of the base.
 /// [rule.range.quotient] l//d <= x//d, x//d <= h//d where d > 0, l <= x, x <= h
 /// [rule.range.same_turn] x//m = l//m, l % m <= x % m, x % m <= h % m
 ///     where m > 0, l <= x, x <= h, l//m = h//m
 /// [rule.range.remainder] 0 <= x % m, x % m <= m - 1 where m > 0
-std::optional<Range> IndexRewriter::range(const Digit &digit) {
-  auto r = base_ranges_(digit.base, [&] { return base_range(digit.base); });
+std::optional<Range> IndexRewriter::range(const Digit &digit, std::optional<Range> r) {
   if (r)
     r = Range{floor_div(r->low, digit.div), floor_div(r->high, digit.div)};
   if (digit.mod == 0)
@@ -290,6 +295,8 @@ std::optional<Range> IndexRewriter::base_range(const Expr &base) {
 }
 
 std::optional<Range> IndexRewriter::binary_range(const Expr &base, const Binary &op) {
+  if (op.op == BinaryOp::add || op.op == BinaryOp::sub)
+    return range(linearize(base));
   auto a = operand_range(op.a), b = operand_range(op.b);
   if (!a || !b)
     return std::nullopt;
@@ -300,9 +307,6 @@ std::optional<Range> IndexRewriter::binary_range(const Expr &base, const Binary 
     return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
   case BinaryOp::mul:
     return within(base.dtype(), product(*a, *b));
-  case BinaryOp::add:
-  case BinaryOp::sub:
-    return range(linearize(base));
   case BinaryOp::bit_xor:
     return a->low >= 0 && b->low >= 0 ? std::optional(Range{0, fill_bits(std::max(a->high, b->high))})
                                       : std::nullopt;
