@@ -234,7 +234,8 @@ private:
     Digit remainder = digits_[n];
     if (remainder.mod == 0 || __builtin_mul_overflow(remainder.div, remainder.mod, &div))
       return;
-    for (std::size_t m = 0; m < sums_.size() && sums_.size() < most_sums; ++m)
+    taken_out_.resize(digits_.size());
+    for (std::size_t &m = taken_out_[n]; m < sums_.size() && sums_.size() < most_sums; ++m)
       for (const auto &[factor, digit] : sums_[m].terms)
         if (digit.div == div && digit.mod == 0 && same(digit.base, remainder.base)) {
           Linear both = linearize(
@@ -245,9 +246,11 @@ private:
         }
   }
 
-  bool has_sum(const Linear &sum) const {
+  bool has_sum(const Linear &sum) {
+    while (sums_as_exprs_.size() < sums_.size())
+      sums_as_exprs_.push_back(to_expr(sums_[sums_as_exprs_.size()]));
     Expr e = to_expr(sum);
-    return std::ranges::any_of(sums_, [&](const Linear &other) { return same(to_expr(other), e); });
+    return std::ranges::any_of(sums_as_exprs_, [&](const Expr &other) { return same(other, e); });
   }
 
   /// The extents of known values: a digit of a number may have one of them.
@@ -330,6 +333,8 @@ private:
   const Bounds &bounds_;
   const std::vector<GuardedValue> &guards_;
   std::vector<Linear> sums_;
+  std::vector<Expr> sums_as_exprs_;
+  std::vector<std::size_t> taken_out_; ///< for each digit, the number of sums that it was taken out of
   std::vector<Digit> digits_;
   std::vector<Expr> joined_;  ///< numbers that `join` has tried
   std::vector<Expr> numbers_; ///< bases of digits that are known

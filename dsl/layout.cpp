@@ -396,8 +396,9 @@ Expr PlacedLayout::offset(const std::vector<Expr> &indices, const Bounds &bounds
   Expr flat = 0;
   for (std::size_t d = 0; d < at.size(); ++d)
     flat = flat + (at[d] - Expr(lows_[d])) * Expr(strides_[d]);
+  flat = simplify(flat, bounds);
   if (!layout_.swizzle)
-    return simplify(flat, bounds);
+    return flat;
   auto [bits, base, shift] = *layout_.swizzle;
   auto power = [](std::int64_t n) { return Expr(std::int64_t{1} << n); };
   auto digit = [&](std::int64_t from) {

@@ -37,17 +37,18 @@ namespace {
 /// Compares with one assignment of loops.
 class Matcher {
 public:
+  /// `written` is the element that the nest stores to. `simplified` has the operands of the nest with
+  /// simplified indices, which are the same for all assignments.
   Matcher(const Intrinsic &intrinsic, const Nest &nest, const std::vector<std::size_t> &order,
-          const Bounds &bounds)
-      : intrinsic_(intrinsic), nest_(nest), bounds_(bounds) {
+          const Expr &written, std::map<const ExprNode *, Expr> &simplified, const Bounds &bounds)
+      : intrinsic_(intrinsic), nest_(nest), written_(written), simplified_(simplified), bounds_(bounds) {
     for (std::size_t n = 0; n < order.size(); ++n)
       result.loops[intrinsic.meaning.loops[n].var] = nest.loops[order[n]].var;
   }
 
   bool run() {
-    const Store &expected = intrinsic_.meaning.body, &got = nest_.body;
-    return match(load(expected.buffer, expected.indices), load(got.buffer, got.indices)) &&
-           match(expected.value, got.value);
+    const Store &expected = intrinsic_.meaning.body;
+    return match(load(expected.buffer, expected.indices), written_) && match(expected.value, nest_.body.value);
   }
 
   Match result;
@@ -90,10 +91,12 @@ private:
   }
 
   bool bind(const Load &formal, const Expr &meaning, const Expr &e) {
-    Expr placed = rebuild(e, [&](const Expr &node) {
-      const auto *access = node.as<Load>();
-      return access ? map_children(node, [&](const Expr &x) { return simplified(x); }) : node;
-    });
+    Expr &placed = simplified_[e.get()];
+    if (!placed.exists())
+      placed = rebuild(e, [&](const Expr &node) {
+        const auto *access = node.as<Load>();
+        return access ? map_children(node, [&](const Expr &x) { return simplified(x); }) : node;
+      });
     bool by_value = intrinsic_.operand(formal.buffer).as<ByValue>() && formal.buffer != stored();
     if (!by_value && !placed.as<Load>())
       return differ(meaning, e);
@@ -116,6 +119,8 @@ private:
 
   const Intrinsic &intrinsic_;
   const Nest &nest_;
+  const Expr &written_;
+  std::map<const ExprNode *, Expr> &simplified_;
   const Bounds &bounds_;
   std::map<Buffer, Expr> placed_; ///< the operands, with simplified indices
 };
@@ -139,6 +144,8 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
     return std::nullopt;
   std::vector<std::size_t> order(nest.loops.size());
   std::iota(order.begin(), order.end(), 0);
+  const Expr written = load(nest.body.buffer, nest.body.indices);
+  std::map<const ExprNode *, Expr> simplified; // its keys live as long as the nest and `written`
   int furthest = -1;
   do {
     bool fits = keeps_sums(meaning, order);
@@ -146,7 +153,7 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
       fits = fits && meaning.loops[n].extent == nest.loops[order[n]].extent;
     if (!fits)
       continue;
-    Matcher matcher(intrinsic, nest, order, bounds);
+    Matcher matcher(intrinsic, nest, order, written, simplified, bounds);
     if (matcher.run())
       return std::move(matcher.result);
     if (difference && matcher.matched > furthest)

@@ -1,6 +1,7 @@
 #include "dsl/program.h"
 
 #include <algorithm>
+#include <llvm/ADT/SmallPtrSet.h>
 
 namespace nestsmith {
 
@@ -252,12 +253,20 @@ std::optional<Expr> term_of_sum(const Block &block) {
   return is_element(store.value) ? std::optional(constant(store.buffer->dtype, 0)) : std::nullopt;
 }
 
+/// Visits each node once. Most indices are no data, so that no load is below them.
+static void for_each_load(const Expr &e, FunctionRef<void(const Load &)> f,
+                          llvm::SmallPtrSetImpl<const ExprNode *> &met) {
+  if (!e.node().data || (e.may_recur() && !met.insert(e.get()).second))
+    return;
+  if (const auto *found = e.as<Load>())
+    f(*found);
+  for_each_child(e, [&](const Expr &child) { for_each_load(child, f, met); });
+}
+
 static void for_each_load(const Block &block, FunctionRef<void(const Load &)> f) {
   auto visit_expr = [&](const Expr &e) {
-    walk(e, [&](const Expr &node) {
-      if (const auto *found = node.as<Load>())
-        f(*found);
-    });
+    llvm::SmallPtrSet<const ExprNode *, 16> met;
+    for_each_load(e, f, met);
   };
   auto visit_store = [&](const Store &store) {
     for (const Expr &index : store.indices)

@@ -218,10 +218,10 @@ private:
 
   void add(const Term &term) {
     Uses found = uses_in(term.digit.base);
-    of_sizes_ = of_sizes_ || any_node(term.digit.base, [&](const Expr &e) {
-                  const Var *var = e.as<Var>();
-                  return var && varies_(*var) && bounds_.find_extent(*var);
-                });
+    of_sizes_ = of_sizes_ || (bounds_.has_extents() && any_node(term.digit.base, [&](const Expr &e) {
+                                const Var *var = e.as<Var>();
+                                return var && varies_(*var) && bounds_.find_extent(*var);
+                              }));
     if (!is_data(term.digit.base) && !(found.varying && found.fixed))
       (found.varying ? varying : fixed).terms.push_back(term);
     else if (!add_quotient(term))
@@ -334,10 +334,11 @@ std::vector<LoopGuard> end_guards(const Block &block, const Expr &index, const E
 Region hull(const Region &a, const Region &b, const std::vector<Expr> &shape, const Bounds &bounds) {
   Region result;
   for (std::size_t n = 0; n < a.size(); ++n) {
-    auto offset = as_int(simplify(b[n].min - a[n].min, bounds));
+    bool same_start = same(a[n].min, b[n].min);
+    auto offset = same_start ? std::optional<std::int64_t>(0) : as_int(simplify(b[n].min - a[n].min, bounds));
     auto x = as_int(a[n].extent), y = as_int(b[n].extent);
     if (!offset || !x || !y) {
-      bool equal = same(a[n].min, b[n].min) && same(a[n].extent, b[n].extent) && a[n].runs == b[n].runs;
+      bool equal = same_start && same(a[n].extent, b[n].extent) && a[n].runs == b[n].runs;
       result.push_back(equal ? a[n] : Span{Expr(0), shape[n]});
       continue;
     }

@@ -16,7 +16,8 @@ struct SnakeBreach {
   std::vector<std::string> culprits; ///< names of the loops and blocks to underline
 };
 
-/// Checks all loops whose direction depends on an outer loop, and returns the first breach.
-std::optional<SnakeBreach> find_snake_breach(const Program &program);
+/// Checks all loops whose direction depends on an outer loop, and returns the first breach. A loop that stands
+/// in `checked`, a program without a breach, below the same loops, has none.
+std::optional<SnakeBreach> find_snake_breach(const Program &program, const Program *checked = nullptr);
 
 } // namespace nestsmith

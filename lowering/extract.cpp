@@ -274,11 +274,12 @@ private:
   kernel::Stmt emit_block(const Block &block) {
     internal_check(!block.init, "an init is left after lower_init");
     std::vector<kernel::Stmt> stmts;
-    Values axes;
+    Values axes, bindings; // of the axes: as they are declared, and in terms of the loops
     Expr guard;
     Origin origin = origin_of(std::vector{&block});
     for (const IterVar &iter : block.iters) {
-      Expr value = simplify(substitute(iter.binding, loops_), bounds_);
+      const Expr &binding = bindings[iter.var] = substitute(iter.binding, loops_);
+      Expr value = simplify(binding, bounds_);
       if (!value.as<Var>() && !as_int(value)) {
         Var var = make_var(iter.var->name);
         bounds_.set(var, range_of(value, bounds_).value());
@@ -293,11 +294,12 @@ private:
         inside = begun && inside;
       guard = guard.exists() ? guard && inside : inside;
     }
-    Expr stored = value(block.body.value, block, axes, axes);
-    kernel::Stmt store = kernel::make(
-        kernel::Store{storage(block.body.buffer), indices(block.body.buffer, block.body.indices, block, axes),
-                      block.async ? with_masked_address(stored) : stored, "", 1, block.async},
-        origin);
+    Expr stored = value(block.body.value, bindings, axes, axes);
+    kernel::Stmt store =
+        kernel::make(kernel::Store{storage(block.body.buffer),
+                                   indices(block.body.buffer, block.body.indices, bindings, axes),
+                                   block.async ? with_masked_address(stored) : stored, "", 1, block.async},
+                     origin);
     stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}, origin) : store);
     return kernel::make_seq(std::move(stmts));
   }
@@ -328,7 +330,7 @@ private:
 
   /// The indices of a global buffer are those of the block. Other temporaries are indexed relative to the start
   /// of their box.
-  std::vector<Expr> indices(const Buffer &buffer, const std::vector<Expr> &logical, const Block &block,
+  std::vector<Expr> indices(const Buffer &buffer, const std::vector<Expr> &logical, const Values &bindings,
                             const Values &axes) {
     std::vector<Expr> result;
     auto placement = placements_.find(buffer);
@@ -339,15 +341,12 @@ private:
     }
     if (placement == placements_.end()) {
       for (const Expr &index : logical)
-        result.push_back(simplify(value(index, block, axes, axes), bounds_));
+        result.push_back(simplify(value(index, bindings, axes, axes), bounds_));
       return result;
     }
-    Values bindings;
-    for (const IterVar &iter : block.iters)
-      bindings[iter.var] = substitute(iter.binding, loops_);
     for (std::size_t d = 0; d < logical.size(); ++d) {
       Expr start = substitute(placement->second.region[d].min, loops_);
-      Expr distance = simplify(value(logical[d], block, axes, bindings) - start, bounds_);
+      Expr distance = simplify(value(logical[d], bindings, axes, bindings) - start, bounds_);
       result.push_back(packed(distance, placement->second.region[d].runs));
     }
     return result;
@@ -367,12 +366,14 @@ private:
   }
 
   /// Loads become loads of the storage, in terms of `axes`. Outside of loads, variables become `vars`.
-  Expr value(const Expr &e, const Block &block, const Values &axes, const Values &vars) {
+  Expr value(const Expr &e, const Values &bindings, const Values &axes, const Values &vars) {
     return replace_nodes(e, [&](const Expr &node) {
       if (const auto *access = node.as<Load>()) {
-        Expr mask = access->mask.exists() ? simplify(value(access->mask, block, axes, axes), bounds_) : Expr();
-        Expr fill = access->fill.exists() ? value(access->fill, block, axes, axes) : Expr();
-        return load(storage(access->buffer), indices(access->buffer, access->indices, block, axes), mask, fill);
+        Expr mask =
+            access->mask.exists() ? simplify(value(access->mask, bindings, axes, axes), bounds_) : Expr();
+        Expr fill = access->fill.exists() ? value(access->fill, bindings, axes, axes) : Expr();
+        return load(storage(access->buffer), indices(access->buffer, access->indices, bindings, axes), mask,
+                    fill);
       }
       const Var *var = node.as<Var>();
       auto it = var ? vars.find(*var) : vars.end();

@@ -1,6 +1,7 @@
 #include "dsl/allocation.h"
 #include "dsl/error.h"
 #include "dsl/layout.h"
+#include "dsl/shared_results.h"
 #include "lowering/unit.h"
 #include "lowering/warp_calls.h"
 
@@ -55,13 +56,8 @@ public:
   }
 
   Expr rewrite(const Expr &e) const {
-    return rebuild(e, [&](const Expr &node) {
-      const auto *access = node.as<Load>();
-      if (!access)
-        return node;
-      return load(storage(access->buffer), {flat_offset(access->buffer, access->indices)}, access->mask,
-                  access->fill);
-    });
+    SharedResults<Expr> done;
+    return rewrite(e, done);
   }
 
   Stmt rewrite(const Stmt &stmt) const {
@@ -77,6 +73,19 @@ public:
   }
 
 private:
+  Expr rewrite(const Expr &e, SharedResults<Expr> &done) const {
+    if (!e.node().data) // no load is below it
+      return e;
+    return done(e, [&] {
+      Expr node = map_children(e, [&](const Expr &child) { return rewrite(child, done); });
+      const auto *access = node.as<Load>();
+      if (!access)
+        return node;
+      return load(storage(access->buffer), {flat_offset(access->buffer, access->indices)}, access->mask,
+                  access->fill);
+    });
+  }
+
   struct Flat {
     Buffer buffer;
     PlacedLayout layout;

@@ -61,8 +61,13 @@ private:
 
   void check(const Expr &e) {
     walk(e, [&](const Expr &node) {
-      if (const Var *var = node.as<Var>(); var && !visible_.contains(var->get()))
-        fail("{} is used where it is not visible", (*var)->name);
+      if (node.as<IntImm>() || node.as<FloatImm>())
+        return;
+      if (const Var *var = node.as<Var>()) {
+        if (!visible_.contains(var->get()))
+          fail("{} is used where it is not visible", (*var)->name);
+        return;
+      }
       if (const auto *access = node.as<Load>(); access && !buffers_.count(access->buffer))
         fail("{} is read but not allocated", access->buffer->name);
       if (const auto *choice = node.as<Select>(); finished_ && choice && choice->branches)

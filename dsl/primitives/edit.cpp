@@ -94,7 +94,7 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
   if (auto breach = find_pipeline_breach(next))
     refuse(breach->requirement, breach->message, breach->culprits);
-  if (auto breach = find_snake_breach(next))
+  if (auto breach = find_snake_breach(next, schedule_.trace_.empty() ? nullptr : &program()))
     refuse(breach->requirement, breach->message, breach->culprits);
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
