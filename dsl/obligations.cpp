@@ -287,6 +287,8 @@ private:
     for (const IterVar &iter : block.iters)
       bindings.push_back(iter.binding);
     auto outside = [&](const Var &var) { return inside.count(var) == 0; };
+    if (determine(bindings, {inside.begin(), inside.end()}, outside, bounds_))
+      return;
     for (auto loop = first; loop != loops.end(); ++loop)
       if (!determine(bindings, {(*loop)->var}, outside, bounds_))
         return owe(
@@ -307,16 +309,23 @@ private:
     std::vector<Expr> known = known_of_element(block);
     Bounds executed = bounds_of_executed(block);
     std::vector<GuardedValue> guards = guards_of_loops(block);
-    for (auto [axis, loop] : sharing_loops(block)) {
+    auto sharing = sharing_loops(block);
+    std::vector<Var> used;
+    for (auto [axis, loop] : sharing)
+      if (loop && std::ranges::any_of(known, [&](const Expr &e) { return uses(e, loop->var); }))
+        used.push_back(loop->var);
+    auto is_fixed = [&](const Var &var) { return fixed.count(var) > 0; };
+    // One by one only to find the one to name: what follows from the known values is the same for all.
+    if (used.size() == sharing.size() && (used.empty() || determine(known, used, is_fixed, executed, guards)))
+      return;
+    for (auto [axis, loop] : sharing) {
       std::string scope(name(buffer->scope));
-      if (!loop || std::none_of(known.begin(), known.end(),
-                                [var = loop ? loop->var : nullptr](const Expr &e) { return uses(e, var); }))
+      if (!loop || !std::ranges::count(used, loop->var))
         owe(block.id->name,
             fmt::format("block {} writes the same elements of {} ({} memory) for all {} indices of {}, which "
                         "is a data race; bind one of its loops to {}",
                         block.id->name, buffer->name, scope, extents_.at(axis), name(axis), name(axis)));
-      else if (!determine(
-                   known, {loop->var}, [&](const Var &var) { return fixed.count(var) > 0; }, executed, guards))
+      else if (!determine(known, {loop->var}, is_fixed, executed, guards))
         owe(block.id->name,
             fmt::format(
                 "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "

@@ -28,6 +28,7 @@ const StmtNode *find(const Stmt &stmt, const Match &match, const Leave &leave) {
 
 template <class Match> Path find_path(const Stmt &root, const Match &match) {
   Path path;
+  path.reserve(16);
   find(root, match, [&](const Stmt &stmt) { path.push_back(stmt); });
   std::reverse(path.begin(), path.end());
   return path;
