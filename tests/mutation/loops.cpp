@@ -206,9 +206,10 @@ std::vector<Kind> loop_kinds() {
                order = {race, unwritten_read, wrong_value}, lost = {unwritten_read, wrong_value};
   Errors shifted = fewer;
   shifted.insert({breach, misaligned});
-  Errors cut = shifted, stale = lost;
+  Errors cut = shifted, stale = lost, moved = order;
   cut.insert(refused);
-  stale.insert(breach); // the array that lay in the same memory is read
+  for (Errors *errors : {&stale, &moved})
+    errors->insert(breach); // another array that lies in the same memory is read
   return {
       {"loops", "last_iteration_dropped", "a loop ends one iteration early: the tail is lost", fewer,
        [](Kernel &k, Chooser &c) { extent_off(k, c, -1); }},
@@ -221,11 +222,11 @@ std::vector<Kind> loop_kinds() {
        [](Kernel &k, Chooser &c) { extent_off(k, c, -1); }, Stage::extracted},
       {"order", "statement_dropped", "a store or a loop is missing: an initialisation, a prologue, a fetch",
        stale, dropped},
-      {"order", "neighbours_swapped", "two statements change places: the order of a pipeline's step", order,
+      {"order", "neighbours_swapped", "two statements change places: the order of a pipeline's step", moved,
        neighbours_swapped},
       {"order", "moved_into_loop",
-       "a statement is moved into the next loop: an initialisation in each iteration", order, into_the_loop},
-      {"order", "moved_out_of_loop", "the last statement of a loop is run once, after it", order,
+       "a statement is moved into the next loop: an initialisation in each iteration", moved, into_the_loop},
+      {"order", "moved_out_of_loop", "the last statement of a loop is run once, after it", moved,
        out_of_the_loop},
       {"order",
        "update_twice",

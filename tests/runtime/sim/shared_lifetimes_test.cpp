@@ -66,7 +66,7 @@ TEST(SharedLifetimes, ElevenStagesOf16KilobytesNeedTwoArrays) {
 /// In a loop over rows, the last stage of a row meets the first stage of the next one.
 TEST(SharedLifetimes, AddNoBarrierToALoop) {
   for (std::int64_t columns : {8, 16, 32, 64}) {
-    ScanForm form{.rows = 6, .columns = columns, .each = 3};
+    ScanForm form{.rows = 7, .columns = columns, .each = 3};
     Schedule s = scan(form);
     expect_right(s);
     EXPECT_EQ(barriers_of(lower(s).only()), barriers_of(apart(s))) << columns;
@@ -139,7 +139,7 @@ struct Staged {
 };
 
 /// Y = 3*D, where D = A*B. The tiles of A, B and D, of 4 x 4 elements each, are in shared memory.
-Schedule staged_product(const Staged &form) {
+Schedule staged_product(const Staged &form, const Target &target = {}) {
   Workload w("staged");
   Tensor a = w.placeholder("A", {form.m, form.k}, DType::u32),
          b = w.placeholder("B", {form.k, form.n}, DType::u32);
@@ -148,7 +148,7 @@ Schedule staged_product(const Staged &form) {
   Tensor ab = w.compute("AB", shape, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, r) * b(r, j), r); });
   Tensor d = w.compute("D", shape, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return ab(i, j); });
   Tensor y = w.compute("Y", shape, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return d(i, j) * 3; });
-  Schedule s(w.output({y}));
+  Schedule s(w.output({y}), target);
   BlockRef AB = s.block("AB"), D = s.block("D"), Y = s.block("Y");
   s.set_scope(AB, Scope::local);
   auto [i, j, k] = s.loops<3>(AB);
@@ -205,6 +205,23 @@ TEST(SharedLifetimes, TilesOfALoopOverTilesKeepTheirMemory) {
       for (const kernel::Allocation &tile : lower(s).only().shared)
         EXPECT_FALSE(tile.tenancy) << tile.buffer->name;
     }
+}
+
+/// Copies to the tiles of the next iteration start after the result of this one was read.
+TEST(SharedLifetimes, TilesOfALoopOverTilesShareMemoryIfTheyDoNotFit) {
+  for (auto [m, n, k] : {std::array<std::int64_t, 3>{16, 8, 12}, {13, 9, 13}, {1, 1, 1}, {9, 5, 3}})
+    for (bool async : {false, true})
+      for (bool pipelined : {false, true}) {
+        std::int64_t copies = pipelined && k > 4 ? 2 : 1;
+        Target target;
+        target.shared_bytes_per_block = 2 * copies * 64;
+        Schedule s = staged_product({m, n, k, async, pipelined, 2}, target);
+        expect_right(s);
+        EXPECT_EQ(lower(s).only().shared[2].tenancy, (Tenancy{0, 0, 64}));
+        target.shared_bytes_per_block -= 4;
+        EXPECT_THAT(staged_product({m, n, k, async, pipelined, 2}, target).obligations().at(0).message,
+                    HasSubstr("D 64 in the memory of A_shared), but sm_80 has"));
+      }
 }
 
 /// Threads write s, and read it in reverse; then they write t in the same memory, and read it in reverse.
