@@ -1,0 +1,43 @@
+#pragma once
+/// Draws new parts of traces from the grammar of expressions (dsl/expr_json.h).
+
+#include "tests/fuzz/json_parts.h"
+#include "tests/fuzz/random.h"
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace nestsmith::fuzz {
+
+/// Numbers at which something changes: of types, of tiles, of the simulator's masks.
+std::int64_t any_number(Random &random);
+llvm::json::Value list_of(std::initializer_list<llvm::json::Value> items);
+
+/// Expressions over the names of a stage.
+class Grammar {
+public:
+  Grammar(const StageScope &scope, Random &random) : scope_(scope), random_(random) {}
+
+  llvm::json::Value name();
+  llvm::json::Value index(int depth = 2);
+  llvm::json::Value condition();
+  llvm::json::Value extent();
+  llvm::json::Value leading(); ///< a leading dimension
+  llvm::json::Value zero(const std::string &dtype);
+  /// An expression of this dtype.
+  llvm::json::Value of(const std::string &dtype, int depth);
+  /// An element of this dtype, converted if there is no tensor of it.
+  llvm::json::Value element(const std::string &dtype);
+  /// An expression of another stage in the names of this one.
+  void adapt(llvm::json::Value &expression);
+
+private:
+  std::string any_buffer_dtype();
+  llvm::json::Value load(const KnownBuffer &buffer);
+  void adapt_load(llvm::json::Value &node, llvm::json::Array &array);
+
+  const StageScope &scope_;
+  Random &random_;
+};
+
+} // namespace nestsmith::fuzz
