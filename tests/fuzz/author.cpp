@@ -286,6 +286,9 @@ bool Author::is_dot(const Block &block) {
 }
 
 std::string Author::anchor() {
+  if (const auto &fits = draft_.setting.fits; !fits.empty() && chance(50))
+    if (const std::string &stage = random_.pick(fits).stage; has_block(stage))
+      return stage;
   std::vector<const Block *> all = blocks_of(body()), with_sums;
   for (const Block *b : all)
     if (b->init)

@@ -14,6 +14,7 @@ void Author::schedule_nest(std::string name, bool elaborate) {
   std::string sum = name;
   if (elaborate && chance(12))
     name = partial_sums(name);
+  ahead_ = elaborate && chance(22);
   Roles roles = tile(name);
   order(roles);
   fuse_some(roles.threads, 45);
@@ -38,8 +39,11 @@ void Author::schedule_nest(std::string name, bool elaborate) {
   for (const Load *access : loads_of(block(name)))
     if (access->buffer != block(name).body.buffer)
       operands.insert(access->buffer->name);
+  bool ahead = ahead_ && !roles.k_inner.empty() && !roles.k_outer.empty();
   for (const std::string &operand : operands)
-    if (chance(70))
+    if (ahead && has_loop(roles.k_inner.back()) && has_loop(roles.k_outer.back()))
+      fetch_ahead(name, operand, roles);
+    else if (chance(70))
       fetch(name, operand, roles);
   overlap(roles);
   annotate(name, roles);
@@ -109,9 +113,10 @@ Roles Author::tile(const std::string &name) {
   }
   for (const std::string &loop : spatial)
     tile_spatial(loop, roles, threads);
-  bool dot = chance(is_dot(block(name)) ? 45 : 8);
+  const Fit *fit = fit_of(name);
+  bool call = chance(fit ? 80 : is_dot(block(name)) ? 45 : 8);
   for (const std::string &loop : reduction)
-    tile_sum(loop, roles, dot);
+    tile_sum(loop, roles, !call ? 0 : fit ? fit->width : 4);
   return roles;
 }
 
@@ -149,18 +154,20 @@ void Author::tile_spatial(const std::string &loop, Roles &roles, std::int64_t &t
     parts[n]->push_back(results()[n]);
 }
 
-void Author::tile_sum(const std::string &loop, Roles &roles, bool dot) {
-  std::int64_t inner = dot ? 4 : random_.pick({1, 2, 3, 4, 4, 5, 8, 8, 16});
+void Author::tile_sum(const std::string &loop, Roles &roles, std::int64_t width) {
+  std::int64_t inner = width > 0 ? width : random_.pick({1, 2, 3, 4, 4, 5, 8, 8, 16});
+  if (ahead_ && width == 0) // two copies of the registers of a step
+    inner = random_.pick({2, 2, 4, 4, 6, 8});
   std::vector<std::int64_t> factors = {infer, inner};
-  if (chance(12))
+  if (!ahead_ && chance(12))
     factors.insert(factors.begin() + 1, random_.pick({2, 3}));
-  if (!chance(90) || !go("split", {LoopName{loop}, factors})) {
+  if (!chance(ahead_ ? 98 : 90) || !go("split", {LoopName{loop}, factors})) {
     roles.k_outer.push_back(loop);
     return;
   }
   roles.k_outer.push_back(results()[0]);
   roles.k_inner.insert(roles.k_inner.end(), results().begin() + 1, results().end());
-  if (dot)
+  if (width > 0)
     dots_.push_back(results().back());
 }
 
@@ -338,52 +345,14 @@ void Author::share_each(const Names &own, const std::map<Axis, std::int64_t> &th
 
 // ---- time and annotations
 
-void Author::overlap(const Roles &roles) {
-  for (const std::string &loop : roles.k_outer) {
-    if (!has_loop(loop) || !chance(75) || !as<Seq>(find_loop(body(), s_.loop(loop).var)->body))
-      continue;
-    if (chance(95) && join(loop))
-      continue;
-    if (chance(60))
-      go("double_buffer", {LoopName{loop}});
-    else
-      go(any_pipeline(*find_loop(body(), s_.loop(loop).var), random_));
-  }
+const Fit *Author::fit_of(const std::string &name) const {
+  for (const Fit &fit : draft_.setting.fits)
+    if (name == fit.stage || name.starts_with(fit.stage + "_"))
+      return &fit;
+  return nullptr;
 }
 
-/// Two pipelines of two stages: the last nest below the loop computes, and so does the last nest in it. The
-/// other nests may be spread over the steps.
-bool Author::join(const std::string &loop) {
-  auto in_two_stages = [&](const std::string &at, bool late) {
-    std::vector<Stmt> nests = nests_of(find_loop(body(), s_.loop(at).var)->body);
-    std::vector<StageName> list;
-    for (std::size_t n = 0; n < nests.size(); ++n)
-      for (const Block *each : blocks_of(nests[n]))
-        if (std::int64_t order = static_cast<std::int64_t>(n); n + 1 == nests.size())
-          list.push_back({each->id->name, 1, late ? 0 : order});
-        else
-          list.push_back({each->id->name, 0, late ? order + 1 : order});
-    return go("pipeline", {LoopName{at}, list});
-  };
-  const auto *inner = as<For>(nests_of(find_loop(body(), s_.loop(loop).var)->body).back());
-  if (!inner || !inner->is<Serial>() || !as<Seq>(inner->body))
-    return false;
-  std::string at = inner->var->name;
-  bool late = chance(90);
-  if (!go("unroll", {LoopName{at}}) || !in_two_stages(at, false) || !in_two_stages(loop, late) ||
-      !go("join_pipelines", {LoopName{at}}))
-    return false;
-  Names parts;
-  for (const Stmt &nest : nests_of(find_loop(body(), s_.loop(loop).var)->body))
-    if (const auto *child = as<For>(nest); child && child->is<Serial>() && late && chance(95))
-      parts.push_back(child->var->name);
-  for (const std::string &part : parts)
-    if (go("unroll", {LoopName{part}}))
-      go("spread", {LoopName{part}});
-  return true;
-}
-
-bool Author::reads_bytes(const std::string &name) {
+bool Author::reads_bytes(const std::string &name) const {
   return has_block(name) && std::ranges::any_of(loads_of(block(name)), [](const Load *access) {
            return access->buffer->dtype == DType::i8 || access->buffer->dtype == DType::u8;
          });
@@ -392,7 +361,9 @@ bool Author::reads_bytes(const std::string &name) {
 void Author::annotate(const std::string &name, const Roles &roles) {
   for (const std::string &loop : dots_)
     if (has_loop(loop))
-      go("tensorize", {LoopName{loop}, Word{reads_bytes(name) ? "dp4a" : "dot4"}});
+      go("tensorize", {LoopName{loop}, Word{fit_of(name)        ? fit_of(name)->intrinsic
+                                            : reads_bytes(name) ? "dp4a"
+                                                                : "dot4"}});
   if (chance(12) && !roles.k_outer.empty() && has_loop(roles.k_outer.front()) && has_block(name))
     go("decompose_reduction",
        {BlockName{name}, LoopName{chance(80) ? roles.k_outer.front() : roles.all().front()}});
@@ -419,7 +390,7 @@ void Author::annotate(const std::string &name, const Roles &roles) {
     }
     if (extent && *extent <= 16 && loop->is<Serial>() && chance(10))
       go("unroll", {LoopName{at}});
-    else if (chance(4))
+    else if (chance(extent.value_or(0) > 1000 ? 30 : 4))
       go("partition", {LoopName{at}});
   }
   if (!roles.blocks.empty() && has_loop(roles.blocks.front()) && chance(12))

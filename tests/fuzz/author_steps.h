@@ -5,6 +5,7 @@
 #include "schedules/tensor/tiles.h"
 #include "tests/fuzz/author.h"
 #include "tests/fuzz/random.h"
+#include "tests/fuzz/user_intrinsics.h"
 #include "tests/fuzz/wander.h"
 
 #include <initializer_list>
@@ -90,8 +91,10 @@ private:
   void sum_in_last_block(const std::string &sum, const Roles &roles);
   /// block, thread and own part of a loop; some of them.
   void tile_spatial(const std::string &loop, Roles &roles, std::int64_t &threads);
-  void tile_sum(const std::string &loop, Roles &roles, bool dot);
-  bool reads_bytes(const std::string &name); ///< whether the block reads i8 or u8
+  void tile_sum(const std::string &loop, Roles &roles, std::int64_t width);
+  bool reads_bytes(const std::string &name) const; ///< whether the block reads i8 or u8
+  /// The intrinsic that may replace a loop of the block, or null.
+  const Fit *fit_of(const std::string &name) const;
   void order(Roles &roles);
   void fuse_some(Names &names, std::size_t percent);
   /// A loop to bring a nest under: mostly where it is of use.
@@ -114,6 +117,9 @@ private:
 
   // ---- time and annotations
 
+  /// The operand in shared memory, and a copy of what a step of the sum needs in registers. The threads may
+  /// load the tile to registers before they store it.
+  void fetch_ahead(const std::string &reader, const std::string &operand, const Roles &roles);
   void overlap(const Roles &roles);
   bool join(const std::string &loop);
   void annotate(const std::string &name, const Roles &roles);
@@ -135,6 +141,12 @@ private:
   void share_among_warps(const std::string &copy, bool a, bool along_k, const WarpTile &tile);
   void sums_of_warps(const std::string &name, const Names &around);
 
+  // ---- warps that call an intrinsic of a user
+
+  void product_by_call(const std::string &name, const Names &around);
+  /// Splits two loops into the bits of their indices, and binds those of the lane.
+  void bits_to_lanes(const std::string &first, const std::string &second, const BitLayout &layout);
+
   // ---- what is owed
 
   /// A few tries to pay what the schedule owes, as its messages say.
@@ -151,6 +163,7 @@ private:
   std::size_t most_ = most_directives;
   std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed
   Names dots_;                              ///< loops that an intrinsic may replace
+  bool ahead_ = false;                      ///< tiles of the sum come ahead of their use
   std::string part_; ///< the loop over partial sums that blocks share with one counter; empty: none
   Names to_share_; ///< blocks on shared memory whose elements the threads are to share, once there are threads
 };

@@ -57,7 +57,8 @@ void Author::write_for_warps() {
   for (const For *loop : serial_loops(name))
     around.push_back(loop->var->name);
   if (around.size() >= 3 && loads_of(block(name)).size() > 2)
-    product_of_warps(name, around);
+    has_warp_intrinsics(draft_.setting.dtype) && chance(18) ? product_by_call(name, around)
+                                                            : product_of_warps(name, around);
   else if (around.size() == 2)
     sums_of_warps(name, around);
   while (chance(12))

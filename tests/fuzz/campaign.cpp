@@ -36,7 +36,8 @@ Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
           .compile = compile,
           .turn = compile ? std::optional(seed / plan.compile) : std::nullopt,
           .everything = everything,
-          .report = everything && seed / plan.everything % 4 == 0};
+          .report = everything && seed / plan.everything % 4 == 0,
+          .sample = everything};
 }
 
 std::size_t number_of(const std::string &op) {

@@ -211,7 +211,10 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
   std::string own = shape_text(test_case.shape, 0), next = shape_text(test_case.shape, 1);
   calls.push_back({"emit", "case", "--shapes", test_case.computation ? own + "," + next : own, "-o",
                    path("shapes.cu"), "--header", path("shapes.h")});
+  Random random(std::hash<std::string>()(text));
   for (const std::vector<std::string> &call : calls) {
+    if (options.sample && call[0] != "report" && random.chance(50))
+      continue;
     bool plain = call[1] != "case" && (call.size() < 3 || call[0] == "report");
     std::string words = plain ? call[0] : call[0] + " " + (call[1] == "case" ? "--shapes" : call[2]);
     if (left_out().contains(words))
@@ -223,7 +226,6 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
     if (wrong || code > static_cast<int>(ExitCode::no_device))
       return fmt::format("nestsmith {} ended with the exit code {}", words, code);
   }
-  Random random(std::hash<std::string>()(text));
   if (!test_case.shape.stated && random.chance(25))
     if (auto fault = fault_of_table(test_case, rungs, random))
       return fault;

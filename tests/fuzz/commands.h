@@ -24,7 +24,8 @@ void leave_out(const std::string &command);
 /// Which of the commands that take long are tried: `report`, which draws each step.
 struct CommandOptions {
   bool report = true;
-  bool runs = true; ///< the shape is small enough for the simulator, so for `explain`, too
+  bool sample = false; ///< half of the others, which the trace decides
+  bool runs = true;    ///< the shape is small enough for the simulator, so for `explain`, too
 };
 
 /// Calls `show --lowered`, `emit` with a header, `emit --standalone`, `explain`, `report`, and, with the case

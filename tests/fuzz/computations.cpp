@@ -4,7 +4,7 @@
 #include "dsl/math.h"
 #include "dsl/tensor.h"
 #include "schedules/workloads.h"
-#include "tests/fuzz/generate.h"
+#include "tests/fuzz/user_intrinsics.h"
 
 #include <algorithm>
 #include <optional>
@@ -166,7 +166,8 @@ Case case_of(const Computation &computation, Shape shape, DType dtype, std::stri
 
 Case case_of_generated(std::uint64_t seed, std::string arch) {
   Generated made = generated(seed);
-  return {std::move(made.program), nullptr, std::move(made.shape), made.dtype, std::move(arch), {}};
+  return {std::move(made.program), nullptr, std::move(made.shape), made.dtype,
+          std::move(arch),         {},      std::move(made.fits)};
 }
 
 TraceFile trace_of(const Case &test_case) {
@@ -193,6 +194,7 @@ Case case_of(const TraceFile &trace, const std::string &where) {
   else
     throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");
   test_case.directives = trace.directives;
+  provide_intrinsics(test_case.directives);
   return test_case;
 }
 

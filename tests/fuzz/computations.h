@@ -3,6 +3,7 @@
 
 #include "dsl/trace.h"
 #include "schedules/rung.h"
+#include "tests/fuzz/generate.h"
 
 #include <cstdint>
 #include <string>
@@ -28,6 +29,7 @@ struct Case {
   DType dtype = DType::f32;
   std::string arch;
   std::vector<Directive> directives;
+  std::vector<Fit> fits = {}; ///< of a generated computation
 };
 
 /// A case without directives. Throws UserError(usage) for a shape that the computation does not take.

@@ -1,7 +1,11 @@
 #include "tests/fuzz/generator.h"
 
+#include "dsl/math.h"
+#include "tests/fuzz/user_intrinsics.h"
+
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 namespace nestsmith::fuzz {
@@ -9,7 +13,7 @@ namespace nestsmith::fuzz {
 namespace {
 
 /// Elements times terms of a sum, for one stage: the simulator takes a millisecond for them.
-constexpr std::int64_t most_instances = 2500;
+constexpr std::int64_t most_instances = 2500, most_of_huge = INT32_MAX;
 DType any_arithmetic(Random &random) {
   using enum DType;
   return random.pick(std::vector{u32, u32, u32, u32, u32, u32, u32, f32, f32, f32, f32, f32, f32, i32, i32, i32,
@@ -26,6 +30,8 @@ Generator::Generator(std::uint64_t seed)
 
 Generated Generator::make() {
   wide_ = chance(30);
+  huge_ = chance(4);
+  most_instances_ = huge_ ? most_of_huge : most_instances;
   choose_extents();
   tangled_ = chance(40);
   for (std::size_t n = chance(tangled_ ? 75 : 40) ? 1 + random_.below(2) : 0; n > 0; --n)
@@ -58,7 +64,7 @@ Generated Generator::make() {
     }
   if (stages_.empty() && inouts_.empty())
     add_stage();
-  return {work_.output(results()), shape_, main_};
+  return {work_.output(results()), shape_, main_, fits_, huge_};
 }
 
 // ---- extents
@@ -73,8 +79,10 @@ void Generator::choose_extents() {
       shape_.push_back(rank == 1 && chance(50) ? random_.pick({33, 63, 64, 65, 100, 127, 129})
                        : rank == 1 && wide_    ? random_.pick({131, 255, 257, 1000, 1025, 2049})
                                                : random_.pick(extents));
-  } while (std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies()) > most_instances);
-  if (chance(wide_ ? 30 : 12)) {
+    if (huge_)
+      shape_[random_.below(rank)] = random_.pick({1000003, (1 << 20) + 1, 3 << 20, (1 << 24) + 1, INT32_MAX});
+  } while (std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies()) > most_instances_);
+  if (!huge_ && chance(wide_ ? 30 : 12)) {
     std::int64_t unit = random_.pick({1, 1, 1, 4});
     for (std::int64_t &extent : shape_)
       extent = (extent + unit - 1) / unit * unit;
@@ -98,7 +106,7 @@ Extent Generator::any_extent() {
     return {base.size + more, base.value + more};
   }
   const Extent &other = bases_[random_.below(bases_.size())];
-  if (!shape_.stated && base.value * other.value <= 400)
+  if (!shape_.stated && !huge_ && base.value * other.value <= 400)
     return {base.size * other.size, base.value * other.value};
   return base;
 }
@@ -111,7 +119,7 @@ std::vector<Extent> Generator::any_shape() {
   }
   while (true) {
     std::vector<Extent> shape;
-    std::int64_t elements = 1;
+    double elements = 1;
     // Often that of a tensor which is there, so that stages go together.
     if (!stages_.empty() && chance(55))
       shape = random_.pick(stages_).shape;
@@ -119,8 +127,8 @@ std::vector<Extent> Generator::any_shape() {
       for (std::size_t n = chance(15) ? 3 : 1 + random_.below(2); n > 0; --n)
         shape.push_back(any_extent());
     for (const Extent &extent : shape)
-      elements *= extent.value;
-    if (elements <= most_instances)
+      elements *= static_cast<double>(extent.value);
+    if (elements <= static_cast<double>(most_instances_))
       return shape;
   }
 }
@@ -147,6 +155,13 @@ Stored Generator::any_stored(const std::vector<Extent> &shape) {
     return {fits && chance(wide_ ? 85 : 35) ? base.size : work_.size(fresh("ld"), *shape_.stated)};
   }
   return {Expr(shape.back().value + random_.pick({0, 1, 3, 4}))};
+}
+
+static std::int64_t elements_of(const std::vector<Extent> &shape) {
+  std::int64_t elements = 1;
+  for (const Extent &extent : shape)
+    elements *= extent.value;
+  return elements;
 }
 
 static std::vector<Expr> sizes_of(const std::vector<Extent> &shape) {
@@ -187,7 +202,7 @@ void Generator::open(const std::vector<Extent> &shape, bool sums) {
       std::int64_t window = random_.pick({2, 3, 4});
       extent = {Expr(window), window};
     }
-    if (instances * extent.value > most_instances)
+    if (instances * extent.value > most_instances_)
       extent = {Expr(2), 2};
     instances *= extent.value;
     sums_.push_back(reduce_axis(sum_names[n], extent.size));
@@ -219,12 +234,20 @@ Value Generator::stage_value(DType type) {
   if (is_float(type)) {
     if (result.magnitude * terms() > most_in_f32)
       result = read(type, true);
+    if (wide_ && chance(6))
+      result = beyond_f32(result);
     result.given = result.given && sums_.empty();
   } else if (byte_size(type) == 8 && result.magnitude * terms() > most_in_64_bits) {
     result = {shift_right(result.expr, 24), 0x1p40, 0, true};
   }
   result.magnitude *= terms();
   return sums_.empty() ? stored(result) : result;
+}
+
+Value Generator::beyond_f32(Value value) {
+  for (int n = 0; n < 2; ++n)
+    value.expr = (value.expr + constant(DType::f32, chance(60) ? 0.5 : 0)) * Expr(3e38F);
+  return {value.expr, most_in_f32, 0, false};
 }
 
 Value Generator::stored(Value value) {
@@ -258,16 +281,53 @@ Definition Generator::definition(const Value &value, const std::vector<Expr> &in
 }
 
 void Generator::add_stage() {
+  if (wanted_.empty() && chance(15))
+    return add_stage_of_intrinsic();
   std::vector<Extent> shape = any_shape();
   bool is_mask = chance(5);
   open(shape, !is_mask && chance(tangled_ ? 20 : 40));
-  Value value = stage_value(is_mask ? DType::boolean : chance(82) ? main_ : any_arithmetic(random_));
+  add_tensor(shape, stage_value(is_mask ? DType::boolean : chance(82) ? main_ : any_arithmetic(random_)));
+}
+
+void Generator::add_tensor(const std::vector<Extent> &shape, const Value &value) {
   std::vector<std::string> names(axis_names.begin(),
                                  axis_names.begin() + static_cast<std::ptrdiff_t>(shape.size()));
   Tensor tensor = work_.compute(fresh("T"), sizes_of(shape), names,
                                 [&](const std::vector<Expr> &indices) { return definition(value, indices); });
   stages_.push_back({tensor, shape, value.magnitude, value.bits, value.given});
   sources_.push_back(stages_.back());
+}
+
+void Generator::add_stage_of_intrinsic() {
+  ThreadIntrinsic user = thread_intrinsic(any_thread_intrinsic(random_));
+  const Nest &meaning = user.intrinsic->meaning;
+  DType type = meaning.body.buffer->dtype;
+  std::vector<Extent> shape = any_shape();
+  std::int64_t number = user.width * random_.pick({1, 2, 2, 3, 4}) + (chance(12) ? random_.pick({1, 2, 3}) : 0);
+  Extent extent{Expr(number), number};
+  while (elements_of(shape) * number > most_instances_)
+    shape.pop_back();
+  if (shape.empty())
+    shape.push_back({Expr(2), 2});
+  open(shape, false);
+  sums_.push_back(reduce_axis(sum_names[0], extent.size));
+  places_.push_back({sums_.back(), extent});
+  std::map<Buffer, Expr> elements;
+  for (const Operand &operand : user.intrinsic->operands)
+    if (operand.formal != meaning.body.buffer)
+      elements[operand.formal] = element_of_rows(operand.formal->dtype, !operand.formal->shape.empty());
+  Value value{replace_nodes(user.term,
+                            [&](const Expr &e) {
+                              const auto *access = e.as<Load>();
+                              return access ? elements.at(access->buffer) : Expr();
+                            }),
+              user.magnitude * terms(), 0, !is_float(type)};
+  double most = is_float(type) ? most_in_f32 : byte_size(type) == 8 ? most_in_64_bits : all_of_64_bits;
+  if (value.magnitude > most)
+    value = {constant(type, 1), terms(), 0, true};
+  else
+    fits_.push_back({"T" + std::to_string(names_), user.intrinsic->name, user.width});
+  add_tensor(shape, value);
 }
 
 void Generator::add_update(InPlace &target, bool sums) {

@@ -80,7 +80,7 @@ Value Generator::read_of_new(DType type) {
   std::int64_t elements = 1;
   for (std::size_t n = std::min(places.size(), 1 + random_.below(3)); n-- > 0;) {
     auto [index, extent] = index_of_new(places[n]);
-    if (elements * extent.value > 6000)
+    if (extent.value > most_elements() / elements)
       continue;
     elements *= extent.value;
     indices.push_back(index);
@@ -99,9 +99,29 @@ Value Generator::read_of_new(DType type) {
   return *converted({element, wide ? 0x1p32 : 8, 0, true}, type);
 }
 
+Expr Generator::element_of_rows(DType stored, bool in_rows) {
+  std::vector<Extent> shape;
+  std::vector<Expr> indices;
+  std::int64_t elements = in_rows ? places_.back().extent.value : 1;
+  for (std::size_t n = 0; n + 1 < places_.size(); ++n)
+    if (chance(60) && places_[n].extent.value <= most_elements() / elements) {
+      elements *= places_[n].extent.value;
+      indices.push_back(places_[n].at);
+      shape.push_back(places_[n].extent);
+    }
+  if (in_rows || shape.empty()) {
+    indices.push_back(in_rows ? places_.back().at : Expr(0));
+    shape.push_back(in_rows ? places_.back().extent : Extent{Expr(1), 1});
+  }
+  Tensor tensor = placeholder(shape, stored);
+  Expr mask = chance(20) ? any_mask({}) : Expr();
+  return mask.exists() ? load(tensor.buffer(), indices, mask, constant(stored, 0))
+                       : load(tensor.buffer(), indices);
+}
+
 /// Sometimes with a condition more.
 Expr Generator::any_mask(Expr mask) {
-  if (nested_ > 0 || !chance(7))
+  if (nested_ > 0 || !chance(huge_ ? 35 : 7))
     return mask;
   ++nested_;
   Expr more = condition(0);

@@ -1,5 +1,6 @@
 /// Generated computations: what they contain, and random schedules of them.
 
+#include "dsl/error.h"
 #include "dsl/printer.h"
 #include "dsl/specialise.h"
 #include "runtime/check/blame.h"
@@ -8,8 +9,11 @@
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/features.h"
 #include "tests/fuzz/generate.h"
+#include "tests/fuzz/user_intrinsics.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace nestsmith::fuzz {
 namespace {
@@ -36,6 +40,52 @@ TEST(Generated, ATraceNamesTheComputation) {
   EXPECT_EQ(print(test_case.source), print(again.source));
 }
 
+/// A stage that fits an intrinsic is its meaning: `tensorize` takes most of them, and refuses the others
+/// because of their masks, guards and rows.
+TEST(Generated, StagesFitIntrinsicsOfUsers) {
+  std::map<std::string, int> refused;
+  int fits = 0, accepted = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    Generated made = generated(seed);
+    for (const Fit &fit : made.fits) {
+      Schedule s(made.program, make_target("sm_90a"));
+      ++fits;
+      try {
+        s.tensorize(s.split(s.loops(s.block(fit.stage)).back(), {infer, fit.width}).back(), fit.intrinsic);
+        ++accepted;
+      } catch (const ScheduleError &error) {
+        ++refused[error.requirement()];
+      }
+    }
+  }
+  EXPECT_GT(fits, 100);
+  EXPECT_GT(2 * accepted, fits);
+  EXPECT_GT(refused["tensorize.operands"], 0);
+  EXPECT_LT(20 * refused["tensorize.meaning"], fits) << "only a mask makes another meaning";
+}
+
+/// The schedules of warps that call them are as often exact as others.
+TEST(Generated, WarpsCallIntrinsicsOfUsers) {
+  int calls = 0, exact = 0;
+  for (std::uint64_t seed = 3000000; calls < 8; ++seed) {
+    ASSERT_LT(seed, 3003000U);
+    if (!is_for_warps(seed))
+      continue;
+    Draft made = draft(seed);
+    bool own = std::ranges::any_of(made.schedule.trace(), [](const Directive &directive) {
+      const auto *word = directive.op == "tensorize" ? &std::get<Word>(directive.arguments[1]) : nullptr;
+      return word && is_of_user(word->text);
+    });
+    calls += own;
+    if (own) {
+      Verdict verdict = judge(made.schedule, made.setting.shape);
+      EXPECT_FALSE(breaks_promise(verdict.kind)) << verdict.message;
+      exact += verdict.kind == Kind::exact && verdict.call;
+    }
+  }
+  EXPECT_GT(exact, 4);
+}
+
 TEST(Generated, SixHundredSchedulesAreRefusedOrExact) {
   Outcome outcome = run({.first_seed = 1000000, .count = 600});
   for (const Failure &failure : outcome.failures)
@@ -52,21 +102,26 @@ TEST(Generated, SchedulesAreRightUnderEveryOracle) {
 }
 
 /// In bounds, and with results that the check compares: nearly always bit for bit, but not if a constant is
-/// beyond the integers that f32 has. The check may start threads, which the copies of a process lack, so this
-/// test comes last.
+/// beyond the integers that f32 has, and not at all if no value of f32 is in range. The check may start
+/// threads, which the copies of a process lack, so this test comes last.
 TEST(Generated, ComputationsAreWhatTheCheckCanJudge) {
-  std::uint64_t exact = 0;
+  std::uint64_t exact = 0, not_compared = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     Generated made = generated(seed);
     std::vector<std::int64_t> sizes;
     if (made.shape.stated)
       sizes = sizes_for(made.program, made.shape, 0);
     Program source = specialise(made.program, sizes);
+    if (made.huge)
+      continue;
     CheckResult result = Checker().check(source, as_computation(source), {.infinite = true});
-    EXPECT_TRUE(result.passed) << print(source) << result.messages().front();
+    EXPECT_NE(result.outcome(), CheckOutcome::wrong) << print(source) << result.messages().front();
+    not_compared += result.outcome() == CheckOutcome::not_compared;
     exact += result.find(CheckRun::integers) || result.find(CheckRun::ring) ? 1U : 0U;
   }
   EXPECT_GT(exact, 400U);
+  EXPECT_GT(not_compared, 0U);
+  EXPECT_LT(not_compared, 25U);
 }
 
 } // namespace

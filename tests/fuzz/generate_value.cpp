@@ -143,7 +143,7 @@ Expr Generator::data_condition(int depth) {
   static const std::vector<DType> types = {u32, i32, i32, i64, u64, f32};
   DType type = chance(50) ? main_ : random_.pick(types);
   Value a = read(type, true);
-  if (!is_float(type) && chance(30)) { // true where the sum wraps
+  if (!is_float(type) && a.expr.node().data && chance(30)) { // true where the sum wraps
     Value b = constant_of(type);
     if (chance(50))
       b.expr = int_imm(type == u32 ? 0xfffffff0 : type == i32 ? 2147483647 : INT64_MAX, type);

@@ -86,6 +86,10 @@ private:
   Tensor placeholder(const std::vector<Extent> &shape, DType dtype);
   void add_inout();
   void add_stage();
+  /// A sum of terms of a user's intrinsic, whose vectors are rows of inputs.
+  void add_stage_of_intrinsic();
+  /// The tensor of the stage that has been made.
+  void add_tensor(const std::vector<Extent> &shape, const Value &value);
   /// T reads the inout tensor, which is then overwritten. A later stage reads T, or the update is a sum that
   /// reads it.
   void add_overwrite(InPlace &target);
@@ -95,6 +99,8 @@ private:
   /// The axes of a stage of this shape, and perhaps of its sum.
   void open(const std::vector<Extent> &shape, bool sums);
   double terms() const; ///< of the sum
+  /// Mostly infinite in f32, so that no run compares it.
+  Value beyond_f32(Value value);
   /// The value of the stage. After the sum, it is within the limits of its type.
   Value stage_value(DType type);
   /// In another type of the same kind, if the stage is no sum.
@@ -109,6 +115,8 @@ private:
   Value read_of(const Source &source);
   Value read_wanted(const Wanted &wanted);
   Value read_of_new(DType type);
+  /// An element of a new input at some axes of the stage, and at the last axis of its sum if `in_rows`.
+  Expr element_of_rows(DType stored, bool in_rows);
   Expr any_mask(Expr mask);
   /// An index of a dimension of this extent. Where `mask` becomes an expression, only under it.
   Expr index_below(const Extent &extent, Expr &mask);
@@ -150,6 +158,10 @@ private:
   /// Large extents and constants, arithmetic on indices that the tools for indices do not take apart, and sizes
   /// that depend on each other.
   bool wide_ = false;
+  /// An extent that nothing can execute: what compiles it may not take its time.
+  bool huge_ = false;
+  std::int64_t most_instances_ = 0;
+  std::int64_t most_elements() const { return huge_ ? most_instances_ : 6000; } ///< of an input
   std::vector<Extent> bases_;
   std::vector<Source> sources_, stages_;
   std::set<Buffer> read_;          ///< by a stage
@@ -157,6 +169,7 @@ private:
   std::set<Buffer> inner_, outer_; ///< stages that stay temporaries, and that become outputs
   std::vector<InPlace> inouts_;
   std::vector<Value> scalars_;
+  std::vector<Fit> fits_;
   std::vector<Place> places_; ///< of the stage that is being made: its axes, then those of its sum
   std::vector<Reduce> sums_;
 };

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <malloc.h>
 #include <new>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,6 +24,7 @@ namespace {
   close(said);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  mallopt(M_PERTURB, 0x5a); // memory that has been freed has other values than before
   std::signal(SIGABRT, SIG_DFL);
   std::signal(SIGPROF, SIG_DFL);
   rearm();

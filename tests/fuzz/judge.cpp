@@ -12,6 +12,7 @@
 #include "runtime/check/stored_array.h"
 #include "runtime/cuda/nvrtc.h"
 #include "tests/fuzz/judge_all.h"
+#include "tests/fuzz/user_intrinsics.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -92,7 +93,7 @@ bool supports(Arch arch, const kernel::Plan &plan) {
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *call = kernel::as<kernel::Call>(stmt);
       if (kernel::as<kernel::Commit>(stmt))
-        all = all && arch.has(Feature::cp_async);
+        all = all && arch.has(nestsmith::Feature::cp_async);
       else if (call && call->intrinsic.get().feature)
         all = all && arch.has(*call->intrinsic.get().feature);
     });
@@ -204,6 +205,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
 
 Verdict judge(const Case &test_case, const Thoroughness &thoroughness, std::vector<Directive> *accepted) {
   try {
+    provide_intrinsics(test_case.directives);
     Schedule schedule(test_case.source, make_target(test_case.arch));
     for (const Directive &directive : test_case.directives)
       try {

@@ -60,6 +60,7 @@ struct Thoroughness {
   std::optional<std::uint64_t> turn = {};
   bool everything = false; ///< a case by every oracle (tests/fuzz/judge_all.h)
   bool report = false;     ///< with everything: the command `report`, which takes long
+  bool sample = false;     ///< with everything: only half of the other commands, which take most of the time
 };
 
 /// Whether the values are within the stated limits of the sizes of the program, which a launch checks.

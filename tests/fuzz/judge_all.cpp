@@ -85,7 +85,7 @@ std::optional<std::string> fault_at_other_sizes(const Schedule &schedule, const 
   return std::nullopt;
 }
 
-/// Where the registers of an operand are not at a multiple of four bytes, for some iteration.
+/// Where the registers of an operand are no words of the intrinsic, for some iteration.
 std::optional<std::string> fault_of_registers(const kernel::Plan &plan) {
   for (const kernel::Kernel &kernel : plan.kernels) {
     std::vector<std::pair<Var, std::int64_t>> loops;
@@ -94,9 +94,9 @@ std::optional<std::string> fault_of_registers(const kernel::Plan &plan) {
         loops.emplace_back(loop->var, as_int(loop->extent).value_or(2));
     });
     std::optional<std::string> fault;
-    auto check = [&](const kernel::Place &place) {
+    auto check = [&](const kernel::Place &place, std::int64_t word) {
       std::int64_t bytes = byte_size(place.buffer->dtype);
-      if (bytes >= 4 || place.buffer->scope == Scope::shared || reads_memory(place.offset))
+      if (bytes >= word || place.buffer->scope == Scope::shared || reads_memory(place.offset))
         return;
       for (std::int64_t step = 0; step < 8 && !fault; ++step) {
         std::map<Var, Scalar> at;
@@ -109,15 +109,15 @@ std::optional<std::string> fault_of_registers(const kernel::Plan &plan) {
                 Scalar::from_double((*var)->dtype, static_cast<double>(std::min(most, (step >> n++) & 1)));
           }
         });
-        if (static_cast<std::int64_t>(evaluate(place.offset, at).to_double()) * bytes % 4 != 0)
+        if (static_cast<std::int64_t>(evaluate(place.offset, at).to_double()) * bytes % word != 0)
           fault = fmt::format("an instruction takes words from {} at the element {}", place.buffer->name,
                               to_string(place.offset));
       }
     };
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       if (const auto *call = kernel::as<kernel::Call>(stmt))
-        for (const kernel::Place &place : call->places)
-          check(place);
+        for (std::size_t n = 0; n < call->places.size(); ++n)
+          check(call->places[n], call->intrinsic.get().operands[n].alignment);
     });
     if (fault)
       return fault;
@@ -189,7 +189,9 @@ Verdict judge_all(const Case &test_case, const Schedule &schedule, const Thoroug
     return verdict;
   Case own = test_case;
   own.directives = schedule.trace();
-  found(Kind::command, fault_of_commands(own, schedule, {.report = thoroughness.report, .runs = runs}));
+  found(Kind::command,
+        fault_of_commands(own, schedule,
+                          {.report = thoroughness.report, .sample = thoroughness.sample, .runs = runs}));
   return verdict;
 }
 

@@ -110,7 +110,7 @@ Draft mutant(std::uint64_t seed, Random &random, const std::function<void(const 
 }
 
 Thoroughness thoroughness_of_mutant(std::uint64_t seed) {
-  return {.random = true, .infinite = true, .everything = true, .report = seed % 3 == 0};
+  return {.random = true, .infinite = true, .everything = true, .report = seed % 3 == 0, .sample = true};
 }
 
 struct SharedMutants {

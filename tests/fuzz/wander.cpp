@@ -1,6 +1,7 @@
 #include "tests/fuzz/wander.h"
 
 #include "dsl/allocation.h"
+#include "dsl/intrinsic.h"
 #include "dsl/layout.h"
 
 #include <algorithm>
@@ -162,7 +163,8 @@ const std::map<std::string, Rule> &rules() {
        }},
       {"tensorize",
        [](Arguments &a) {
-         return Drawn{a.loop(), Word{a.random().chance(25) ? "dp4a" : "dot4"}};
+         std::string any = a.random().pick(all_intrinsics())->name;
+         return Drawn{a.loop(), Word{a.random().chance(30) ? any : a.random().chance(25) ? "dp4a" : "dot4"}};
        }},
       {"pipeline", [](Arguments &a) { return any_pipeline(a.loop_of_nests(), a.random()).arguments; }},
       {"cache_read",

@@ -1,0 +1,75 @@
+/// Steps of a sum that overlap: pipelines, and tiles that come ahead of their use.
+
+#include "dsl/allocation.h"
+#include "tests/fuzz/author_steps.h"
+
+#include <algorithm>
+
+namespace nestsmith::fuzz {
+
+void Author::fetch_ahead(const std::string &reader, const std::string &operand, const Roles &roles) {
+  if (!go("cache_read", {BlockName{reader}, Word{operand}, Word{"shared"}}))
+    return;
+  std::string tile = results().front(), staged;
+  if (go("cache_read", {BlockName{reader}, Word{tile}, Word{"local"}}))
+    go("compute_at", {BlockName{results().front()}, LoopName{roles.k_inner.back()}});
+  if (chance(70) && go("cache_read", {BlockName{tile}, Word{operand}, Word{"local"}}))
+    staged = results().front();
+  bool whole = chance(80); // otherwise each thread copies the tile, or none
+  for (const std::string &copy : {tile, staged})
+    if (!copy.empty() && go("compute_at", {BlockName{copy}, LoopName{roles.k_outer.back()}}) && whole) {
+      Names own = loops_inside(copy, roles.k_outer.back());
+      if (std::map<Axis, std::int64_t> threads = threads_of_nest(copy); !own.empty() && !threads.empty())
+        share_fused(own, threads);
+    }
+}
+
+void Author::overlap(const Roles &roles) {
+  for (const std::string &loop : roles.k_outer) {
+    if (!has_loop(loop) || !chance(ahead_ ? 95 : 75) || !as<Seq>(find_loop(body(), s_.loop(loop).var)->body))
+      continue;
+    if (chance(95) && join(loop))
+      continue;
+    if (chance(60))
+      go("double_buffer", {LoopName{loop}});
+    else
+      go(any_pipeline(*find_loop(body(), s_.loop(loop).var), random_));
+  }
+}
+
+/// Two pipelines of two stages: the last nest below the loop computes, and so does the last nest in it. The
+/// other nests may be spread over the steps.
+bool Author::join(const std::string &loop) {
+  auto in_two_stages = [&](const std::string &at, bool late) {
+    std::vector<Stmt> nests = nests_of(find_loop(body(), s_.loop(at).var)->body);
+    std::vector<StageName> list;
+    for (std::size_t n = 0; n < nests.size(); ++n)
+      for (const Block *each : blocks_of(nests[n]))
+        if (std::int64_t order = static_cast<std::int64_t>(n); n + 1 == nests.size())
+          list.push_back({each->id->name, 1, late ? 0 : order});
+        else
+          list.push_back({each->id->name, 0, late ? order + 1 : order});
+    return go("pipeline", {LoopName{at}, list});
+  };
+  const auto *inner = as<For>(nests_of(find_loop(body(), s_.loop(loop).var)->body).back());
+  if (!inner || !inner->is<Serial>() || !as<Seq>(inner->body))
+    return false;
+  std::string at = inner->var->name;
+  bool late = chance(90);
+  if (!go("unroll", {LoopName{at}}) || !in_two_stages(at, false) || !in_two_stages(loop, late) ||
+      !go("join_pipelines", {LoopName{at}}))
+    return false;
+  Names parts;
+  for (const Stmt &nest : nests_of(find_loop(body(), s_.loop(loop).var)->body))
+    if (const auto *child = as<For>(nest);
+        child && (child->is<Serial>() || child->is<Unrolled>()) && child->var->name != at && late && chance(90))
+      parts.push_back(child->var->name);
+  if (chance(30))
+    random_.shuffle(parts);
+  for (const std::string &part : parts)
+    if (find_loop(body(), s_.loop(part).var)->is<Unrolled>() || go("unroll", {LoopName{part}}))
+      go("spread", {LoopName{part}});
+  return true;
+}
+
+} // namespace nestsmith::fuzz
