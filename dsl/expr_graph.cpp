@@ -55,7 +55,7 @@ bool any_node(const Expr &e, FunctionRef<bool(const Expr &)> f) {
 }
 
 bool reads_memory(const Expr &e) {
-  return any_node(e, [](const Expr &node) { return node.as<Load>() != nullptr; });
+  return e.node().data && any_node(e, [](const Expr &node) { return node.as<Load>() != nullptr; });
 }
 bool uses(const Expr &e, const Var &var) {
   return (e.node().vars & var->serial.bit()) && any_node(e, [&](const Expr &node) {

@@ -407,19 +407,25 @@ private:
     return true;
   }
 
+  /// The placements after filling tails, which are those of the program if it has no tails to fill.
+  Placements &after_filling() {
+    if (!after_filling_) {
+      Program program = with_filled_tails(program_);
+      bool fills = program.body != program_.body;
+      after_filling_ = fills ? &filled_.emplace(program) : &placements_;
+    }
+    return *after_filling_;
+  }
+
   /// Checks that vectors are contiguous and aligned. This depends on layouts and padding, which are final only
   /// at the end of the schedule.
   void check_vectors() {
-    std::optional<Placements> filled; // the placements after filling tails, if there are tails to fill
     std::ptrdiff_t calls = 0;
     walk(program_.body, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
       if (!loop || !loop->over_lanes())
         return true;
-      if (!filled)
-        if (Program program = with_filled_tails(program_); program.body != program_.body)
-          filled.emplace(program);
-      auto breach = vector_breach(filled ? *filled : placements_, loop->var, loop->intrinsic(), false);
+      auto breach = vector_breach(after_filling(), loop->var, loop->intrinsic(), false);
       if (!breach)
         return false;
       // A wrong call of a warp causes the obligations about its buffers, so its own obligation comes first.
@@ -434,7 +440,7 @@ private:
     std::vector<const Block *> blocks = blocks_of(program_.body);
     if (std::ranges::none_of(blocks, &Block::async))
       return;
-    Placements filled(with_filled_tails(program_));
+    Placements &filled = after_filling();
     bool by_directive =
         std::ranges::find(schedule_.trace(), "async_copy", &Directive::op) != schedule_.trace().end();
     for (const Block *block : blocks) {
@@ -535,6 +541,8 @@ private:
   const Bounds &bounds_ = placements_.bounds();
   std::map<Axis, std::int64_t> extents_;
   std::optional<LastBlock> last_;
+  std::optional<Placements> filled_;
+  Placements *after_filling_ = nullptr;
   std::vector<Obligation> found_;
 };
 

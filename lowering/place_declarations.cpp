@@ -76,9 +76,9 @@ private:
   /// Closes the innermost level: inserts its used declarations before its body. Drops all of them if there is
   /// no body.
   Stmt close(const Stmt &body) {
-    if (!body) {
+    if (!body || levels_.back().declares.empty()) {
       levels_.pop_back();
-      return nullptr;
+      return body;
     }
     std::set<Var> used;
     auto note = [&](const Expr &node) {
