@@ -111,6 +111,20 @@ private:
     return !inside;
   }
 
+  /// Whether an index such as i + r is inside of a dimension of `padded` elements, where the axis has values
+  /// below `extent`, and the other axes all values that the loops give them.
+  bool window_reaches(const Block &block, const Expr &index, const IterVar &iter, const Expr &extent,
+                      const Expr &padded) const {
+    Bounds axes;
+    for (const IterVar &other : block.iters) {
+      auto last = highest(other.binding, bounds_);
+      if (!last || !holds(Expr(0) <= other.binding))
+        return false;
+      axes.set_extent(other.var, other.var == iter.var ? extent : simplify(*last + Expr(1), bounds_));
+    }
+    return proves(Expr(0) <= index, axes) && proves(index < padded, axes);
+  }
+
   /// Whether the block may load without the guard of this axis: every load exists and has been written. Each
   /// load that the axis indexes exists up to `extent` and, unless `end` is null, is 0 from `end` on. A buffer
   /// that is longer than `end` has elements of its source there.
@@ -124,8 +138,14 @@ private:
         if (!uses(access->indices[d], iter.var))
           continue;
         auto it = padding_.find({access->buffer, d});
-        const Var *plain = access->indices[d].as<Var>();
-        if (!plain || it == padding_.end() || !holds(extent <= it->second.extent))
+        if (it == padding_.end())
+          return false;
+        if (!access->indices[d].as<Var>()) { // a window: its elements exist, but are not all past the end
+          if (end.exists() || !window_reaches(block, access->indices[d], iter, extent, it->second.extent))
+            return false;
+          continue;
+        }
+        if (!holds(extent <= it->second.extent))
           return false;
         if (end.exists() && !(it->second.zero && holds(access->buffer->shape[d] <= end)))
           return false;

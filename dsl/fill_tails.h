@@ -13,9 +13,10 @@ namespace nestsmith {
 ///   - The guard of a reduction axis is removed if every factor of the product is zero past the end of the
 ///     axis. One zero factor is not sufficient, because 0*NaN is not 0.
 ///   - The guard on an axis of a temporary is removed if everything that the writers of the temporary read is
-///     padded, or does not depend on the axis and has been written where the guard is false. A load whose mask
-///     uses the axis depends on it, unless it is in bounds without the mask. No block reads the additional
-///     elements of the temporary, because the readers keep their guards.
+///     padded, or does not depend on the axis and has been written where the guard is false. A window such as
+///     i + r is padded if it ends within the padding. A load whose mask uses the axis depends on it, unless it
+///     is in bounds without the mask. No block reads the additional elements of the temporary, because the
+///     readers keep their guards.
 ///
 /// A dimension is padded only if the array in memory has whole tiles there anyway (Placement::cut).
 ///

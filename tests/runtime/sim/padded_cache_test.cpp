@@ -214,6 +214,66 @@ TEST(PaddedCache, FillsTheTailOfATriangle) {
   EXPECT_EQ(guards(3), 1); // of k
 }
 
+/// A convolution along n rows with 16 channels as products of matrices: P, the rows of each tap, is a fragment
+/// that reads the padded tile.
+Schedule implicit_product(std::int64_t n) {
+  Workload work("implicit");
+  Tensor x = work.placeholder("X", {n, 16}, DType::f16), f = work.placeholder("W", {3, 16, 8}, DType::f16);
+  Tensor rows = work.compute("P", {3, n, 16}, {"r", "i", "k"}, [&](const std::vector<Expr> &at) -> Definition {
+    Expr row = at[1] + at[0] - 1;
+    return x.where(0 <= row && row < n, row, at[2]);
+  });
+  Reduce r = reduce_axis("r", 3), k = reduce_axis("k", 16);
+  Tensor out = work.compute("Y", {n, 8}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::f32, rows(r, i, k)) * cast(DType::f32, f(r, k, j)), {r, k});
+  });
+  Schedule s(work.output({out}));
+  BlockRef p = s.block("P"), y = s.block("Y"), tile = s.cache_read(p, "X", Scope::shared),
+           writeback = s.cache_write(y, Scope::warp), w = s.cache_read(y, "W", Scope::warp);
+  auto loops = s.loops(y); // i, j, r, k
+  auto [block, row] = s.split<2>(loops[0], {infer, 16});
+  Loop tap = loops[2];
+  s.reorder({block, tap, row, loops[1], loops[3]});
+  s.reverse_compute_at(writeback, block);
+  s.bind(block, Axis::block_x);
+  s.set_scope(p, Scope::warp);
+  s.compute_at(p, tap);
+  s.compute_at(w, tap);
+  s.compute_at(tile, block);
+  s.transform_layout(p, "b, i, k -> i%8*4 + k%8//2, i//16, k//8*4 + i%16//8*2 + k%2");
+  s.transform_layout(w, "b, k, i -> i%8*4 + k%8//2, i//8, k//8*2 + k%2");
+  s.transform_layout(y, "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2");
+  auto to_lanes = [&](Loop i, Loop j, std::int64_t halves, std::int64_t words) {
+    auto [i_half, i_lane] = s.split<2>(i, {halves, 8});
+    auto [j_word, j_lane, j_pair] = s.split<3>(j, {words, 4, 2});
+    s.reorder({i_lane, j_lane, i_half, j_word, j_pair});
+    s.bind(s.fuse(i_lane, j_lane), Axis::lane);
+    for (Loop loop : {i_half, j_word, j_pair})
+      s.unroll(loop);
+  };
+  auto last_two = [&](BlockRef of, Loop below) {
+    auto all = s.loops_below(of, below);
+    return std::pair{all[all.size() - 2], all.back()};
+  };
+  auto [p_row, p_k] = last_two(p, tap);
+  to_lanes(p_row, p_k, 2, 2);
+  auto [w_k, w_column] = last_two(w, tap);
+  to_lanes(w_column, w_k, 1, 2);
+  auto [tile_row, tile_k] = last_two(tile, block);
+  s.bind(s.split<2>(s.fuse(tile_row, tile_k), {infer, 32})[1], Axis::lane);
+  auto [zero_row, zero_column] = last_two(s.decompose_reduction(y, tap), block);
+  to_lanes(zero_row, zero_column, 2, 1);
+  auto [out_row, out_column] = last_two(writeback, block);
+  to_lanes(out_row, out_column, 2, 1);
+  s.tensorize(row, "mma_m16n8k16");
+  return s;
+}
+
+TEST(PaddedCache, OfFragmentsOfAnImplicitProduct) {
+  for (std::int64_t n : {16, 17, 37, 48})
+    expect_right(implicit_product(n));
+}
+
 /// Loops over time with masks, in one thread block: code of its own for the steps at each end.
 Schedule steps_with_masks(const Expr &n, std::int64_t before, std::int64_t tile) {
   Workload work("steps");
