@@ -12,8 +12,16 @@ namespace {
 
 /// Two poisons, NaN as f32 and in each half as f16 and bf16. An integer kernel may compute the first by chance;
 /// one that leaves an element alone leaves the second there too, and one that writes it writes the same value
-/// as before.
-constexpr std::uint32_t poisons[] = {0xFFBAFFDBu, 0xFFFEFFEDu};
+/// as before. So they differ in every byte, because an element may be one.
+constexpr std::uint32_t poisons[] = {0xFFBAFFDBu, 0x7FFE7FEDu};
+
+constexpr bool differ_in_every_byte(std::uint32_t a, std::uint32_t b) {
+  for (int byte = 0; byte < 4; ++byte)
+    if ((a >> 8 * byte & 0xFF) == (b >> 8 * byte & 0xFF))
+      return false;
+  return true;
+}
+static_assert(differ_in_every_byte(poisons[0], poisons[1]));
 
 std::string element(const Array &array, std::int64_t index) {
   std::string text;
