@@ -22,35 +22,26 @@ public:
     if (const Result *known = find(e))
       return *known;
     Result result = make();
-    if constexpr (least != 0)
-      if (!known_)
-        known_ = std::make_unique<Large>();
-    all().try_emplace(e.get(), e, result);
+    if (!known_)
+      known_ = std::make_unique<Known>();
+    known_->try_emplace(e.get(), e, result);
     return result;
   }
 
 private:
-  using Known = std::pair<Expr, Result>;
-  using Small = llvm::SmallDenseMap<const ExprNode *, Known, 8>;
-  using Large = llvm::DenseMap<const ExprNode *, Known>;
+  /// Most recursions without `least` keep only a few results, which then need no memory but that of the map.
+  using Known =
+      std::conditional_t<least == 0, llvm::SmallDenseMap<const ExprNode *, std::pair<Expr, Result>, 8>,
+                         llvm::DenseMap<const ExprNode *, std::pair<Expr, Result>>>;
 
-  auto &all() {
-    if constexpr (least == 0)
-      return known_;
-    else
-      return *known_;
-  }
   const Result *find(const Expr &e) {
-    if constexpr (least != 0)
-      if (!known_)
-        return nullptr;
-    auto known = all().find(e.get());
-    return known == all().end() ? nullptr : &known->second.second;
+    if (!known_)
+      return nullptr;
+    auto known = known_->find(e.get());
+    return known == known_->end() ? nullptr : &known->second.second;
   }
 
-  /// Without `least`, most recursions keep only a few results, which need no memory of their own here. With it,
-  /// most keep none.
-  std::conditional_t<least == 0, Small, std::unique_ptr<Large>> known_;
+  std::unique_ptr<Known> known_; ///< null: no result is kept
 };
 
 } // namespace nestsmith

@@ -204,8 +204,9 @@ TEST(PaddedCache, OfATriangleWithTails) {
 TEST(PaddedCache, FillsTheTailOfATriangle) {
   auto guards = [](std::int64_t fill) {
     const Schedule s = triangle(37, 29, fill);
+    const Program filled = with_filled_tails(s.program());
     std::int64_t found = 0;
-    for (const Block *block : blocks_of(with_filled_tails(s.program()).body))
+    for (const Block *block : blocks_of(filled.body))
       for (const IterVar &iter : block->iters)
         found += block->id->name == "C" && iter.guarded;
     return found;
