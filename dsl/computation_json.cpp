@@ -224,8 +224,8 @@ private:
     };
     auto target = tensors_.find(name);
     if (target != tensors_.end() && target->second->role == Role::inout)
-      return workload_.update(Tensor(target->second), axes, element);
-    tensors_.emplace(name, workload_.compute(name, shape(object), axes, element).buffer());
+      return workload_.update(Tensor(target->second), axes, element, Where());
+    tensors_.emplace(name, workload_.compute(name, shape(object), axes, element, Where()).buffer());
   }
 
   Definition read_element(const json::Object &object, const std::string &name,

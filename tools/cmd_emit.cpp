@@ -11,6 +11,7 @@
 #include "tools/machine.h"
 #include "tools/output_file.h"
 #include "tools/rung_choice.h"
+#include "tools/terminal.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -158,6 +159,10 @@ ExitCode run(const Context &context) {
 
   auto path = arguments.value("output");
   if (arguments.has("line-info")) {
+    if (emitted.text.find("\n#line ") == std::string::npos)
+      say(fmt::format(
+          "nestsmith: --line-info adds nothing to {}: a schedule from a trace file has no lines of source",
+          choice.name));
     std::string file = path.value_or(emitted.interface.name + ".cu");
     emitted.text = with_own_lines(emitted.text, std::filesystem::path(file).filename().string());
   }

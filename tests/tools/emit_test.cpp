@@ -65,6 +65,31 @@ TEST(Emit, RefusesAFileWithoutAName) {
   }
 }
 
+/// In every form, the lines lead to the schedule of the rung, and behind a kernel to the file itself.
+TEST(EmitLines, AreInEveryForm) {
+  TemporaryFolder folder;
+  for (const char *form : {"", " --symbolic", " --standalone", " --shapes 64,128"}) {
+    Ran ran = nestsmith("emit deep_dive/shared --line-info -o " + (folder / "shared.cu").string() + form);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::string text = read_file((folder / "shared.cu").string());
+    EXPECT_TRUE(matches(text, "\n#line [0-9]+ \"[^\"]*schedules/deep_dive/shared.cpp\"\n")) << form;
+    EXPECT_TRUE(matches(text, "\n#line [0-9]+ \"shared.cu\"\n")) << form;
+    EXPECT_FALSE(contains(text, "// #line")) << form;
+  }
+  EXPECT_TRUE(contains(nestsmith("emit deep_dive/shared --line-info").out, "\"gemm.cu\""))
+      << "stdout has no name";
+}
+
+TEST(EmitLines, OfATraceAreUnknown) {
+  TemporaryFolder folder;
+  Ran trace = nestsmith("show deep_dive/shared --trace json");
+  test::write_file((folder / "trace.json").string(), trace.out);
+  Ran ran = nestsmith("emit " + (folder / "trace.json").string() + " --line-info");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(contains(ran.out, "#line"));
+  EXPECT_TRUE(contains(ran.err, "--line-info adds nothing to ")) << ran.err;
+}
+
 TEST(EmitName, ThatIsTakenIsRefusedWithTheReason) {
   for (auto [name, why] : {std::pair{"9x", "not a C identifier"},
                            {"a-b", "not a C identifier"},
