@@ -1,5 +1,6 @@
 #include "dsl/expr_text.h"
 
+#include "dsl/function.h"
 #include "dsl/shared_results.h"
 #include "dsl/simplify.h"
 

@@ -105,7 +105,7 @@ private:
   }
 
   void note(const Block &block) {
-    for (auto [buffer, number] : numbers_) {
+    for (const auto &[buffer, number] : numbers_) {
       if (!touches(block, buffer))
         continue;
       bool writes = block.body.buffer == buffer;
