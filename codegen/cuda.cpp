@@ -16,178 +16,6 @@ namespace nestsmith {
 
 namespace {
 
-/// Functions for operations without a C++ operator. Their meaning is that of dsl/ops.h, including NaN.
-struct Helper {
-  BinaryOp op;
-  std::string_view text;
-};
-constexpr Helper f32_helpers[] = {
-    {BinaryOp::min,
-     "static __device__ __forceinline__ float min_f32(float a, float b) { return a < b ? a : b; }\n"},
-    {BinaryOp::max,
-     "static __device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }\n"},
-    {BinaryOp::floordiv,
-     "static __device__ __forceinline__ float floordiv_f32(float a, float b) { return floorf(a / b); }\n"},
-    {BinaryOp::floormod, "static __device__ __forceinline__ float floormod_f32(float a, float b) { return a - "
-                         "b * floorf(a / b); }\n"}};
-constexpr std::string_view round_tf32 =
-    R"(/// To 10 bits of mantissa, ties away from zero.
-static __device__ __forceinline__ float round_tf32(float x) {
-  const unsigned int bits = __float_as_uint(x);
-  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  return is_nan ? x : __uint_as_float((bits + 0x1000u) & 0xffffe000u);
-}
-)";
-
-constexpr std::string_view packed_word =
-    R"(/// Four bytes in one register. The first one is the lowest.
-static __device__ __forceinline__ unsigned int packed_word(unsigned char x, unsigned char y, unsigned char z,
-                                                           unsigned char w) {
-  return (unsigned int)x | (unsigned int)y << 8 | (unsigned int)z << 16 | (unsigned int)w << 24;
-}
-static __device__ __forceinline__ int packed_word(signed char x, signed char y, signed char z,
-                                                  signed char w) {
-  return (int)packed_word((unsigned char)x, (unsigned char)y, (unsigned char)z, (unsigned char)w);
-}
-)";
-
-constexpr std::string_view arrives_last =
-    R"(/// Counts the arrival of this block. True in all threads of the last of `blocks` blocks, which then sees all
-/// that the other blocks have written. The counter is 0 before the first arrival and after the last.
-static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsigned int blocks) {
-  __syncthreads();  // all threads of this block have written their results
-  bool last = false;
-  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
-    __threadfence();  // other blocks see these results before the arrival
-    last = atomicInc(counter, blocks - 1) == blocks - 1;
-    __threadfence();  // this block sees the results of the others after its arrival
-  }
-  return __syncthreads_or(last);
-}
-)";
-
-/// Source: PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy". The last operand of
-/// `cp.async` is the number of bytes to read; the rest is filled with zeros.
-std::string copy_async(int bytes, bool masked) {
-  std::string mask = masked ? ", bool exists" : "";
-  return fmt::format(
-      R"(/// Starts to copy {0} bytes from global to shared memory{1}.
-static __device__ __forceinline__ void copy_async_{0}(void *to, const void *from{2}) {{
-  asm volatile("cp.async.{3}.shared.global [%0], [%1], {0}{4};" ::"r"((unsigned int)__cvta_generic_to_shared(to)),
-               "l"(__cvta_generic_to_global(from)){5}
-               : "memory");
-}}
-)",
-      bytes, masked ? ", or to fill them with zeros" : "", mask, bytes == 16 ? "cg" : "ca",
-      masked ? ", %2" : "", masked ? fmt::format(", \"r\"(exists ? {} : 0)", bytes) : "");
-}
-
-constexpr std::string_view group_of_copies =
-    R"(/// Ends the group of the copies that this thread has started.
-static __device__ __forceinline__ void commit_copies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/// Waits until at most `pending` of this thread's latest groups have not arrived.
-template <int pending> static __device__ __forceinline__ void wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
-}
-)";
-
-/// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
-class Prelude {
-public:
-  explicit Prelude(std::span<const kernel::Kernel> kernels) {
-    for (const kernel::Kernel &kernel : kernels) {
-      for (const Buffer &buffer : kernel.params)
-        types_.insert(buffer->dtype);
-      for (const auto *list : {&kernel.shared, &kernel.local})
-        for (const kernel::Allocation &allocation : *list)
-          types_.insert(allocation.buffer->dtype);
-      for (const Var &scalar : kernel.scalars)
-        types_.insert(scalar->dtype);
-      kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-        note(stmt);
-        if (const auto *call = kernel::as<kernel::Call>(stmt))
-          note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
-        groups_ |= kernel::as<kernel::Commit>(stmt) || kernel::as<kernel::Wait>(stmt);
-      });
-      arrives_ |= !kernel::counters_of(kernel).empty();
-    }
-  }
-
-  std::string text() const {
-    std::string includes, helpers;
-    if (types_.count(DType::f16))
-      includes += "#include <cuda_fp16.h>\n";
-    if (types_.count(DType::bf16))
-      includes += "#include <cuda_bf16.h>\n";
-    for (const Helper &helper : f32_helpers)
-      if (operators_.count(helper.op))
-        helpers += helper.text;
-    if (rounds_)
-      helpers += round_tf32;
-    for (const auto &[type, lanes] : vectors_)
-      helpers += vector_definition(type, lanes);
-    if (packs_)
-      helpers += packed_word;
-    for (const std::string &function : functions_)
-      helpers += function;
-    if (arrives_)
-      helpers += arrives_last;
-    for (const auto &[bytes, masked] : copies_)
-      helpers += copy_async(bytes, masked);
-    if (groups_)
-      helpers += group_of_copies;
-    return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
-  }
-
-private:
-  void note(const kernel::Stmt &stmt) {
-    const auto *store = kernel::as<kernel::Store>(stmt);
-    const auto *source = store && store->async ? store->value.as<Load>() : nullptr;
-    if (source) // the copied vector is no value of the text
-      copies_.emplace(store->lanes * byte_size(store->buffer->dtype), !is_true(source->mask));
-    kernel::each_expr(stmt, [&](const Expr &e) {
-      walk(e, [&](const Expr &node) {
-        if (!source || node.as<Load>() != source)
-          note(node);
-      });
-    });
-  }
-  /// Notes the function of an intrinsic. CUDA has the function if there is no prelude.
-  void note_intrinsic(const std::string &name, const std::string &prelude) {
-    std::string reason = prelude.empty() && name != "main" ? "" : why_not_defined(name);
-    if (!reason.empty())
-      throw UserError(ExitCode::usage, fmt::format("the intrinsic '{}' cannot be emitted: {}; register it by "
-                                                   "another name",
-                                                   name, reason));
-    functions_.insert(prelude);
-  }
-  void note(const Expr &e) {
-    types_.insert(e.dtype());
-    if (e.lanes() > 1)
-      vectors_.emplace(e.dtype(), e.lanes());
-    if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
-      operators_.insert(binary->op);
-    if (const auto *call = e.as<Call>(); call && is_intrinsic(call->function->name))
-      note_intrinsic(call->function->name, call->function->prelude);
-    else if (call)
-      functions_.insert(call->function->prelude);
-    const auto *access = e.as<Load>();
-    bool filled = access && !is_true(access->mask);
-    packs_ |= is_packed_word(e.dtype(), e.lanes()) && (e.as<Pack>() || filled);
-    const auto *cast = e.as<Cast>();
-    rounds_ |= cast && cast->dtype == DType::tf32;
-  }
-
-  std::set<DType> types_;
-  std::set<BinaryOp> operators_;
-  std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
-  std::set<std::string> functions_;         ///< a set, for a deterministic order
-  std::set<std::pair<int, bool>> copies_;   ///< bytes of asynchronous copies, and whether they have a mask
-  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false;
-};
-
 /// Declares the names of the parameters. A standalone kernel and its launcher use the same names.
 void declare_parameters(NameTable &names, const kernel::Plan &plan) {
   for (const kernel::Kernel &kernel : plan.kernels)
@@ -200,7 +28,7 @@ void declare_parameters(NameTable &names, const kernel::Plan &plan) {
     names.declare(scalar);
 }
 
-/// What the writer records beside the text.
+/// The writer records the places of statements and origins in the text.
 struct Marks {
   std::map<const kernel::StmtNode *, std::size_t> begins; ///< offset of each statement
   /// From the offset on, lines come from these parts, up to the next mark.
@@ -536,7 +364,7 @@ bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
 std::string entry_name(const kernel::Kernel &kernel) { return linked_identifier(kernel.name); }
 
 std::string cuda_kernel(const kernel::Kernel &kernel) {
-  return Prelude({&kernel, 1}).text() + KernelWriter(kernel).write();
+  return cuda_helpers({&kernel, 1}) + KernelWriter(kernel).write();
 }
 
 /// Appends the kernels to `text`. `marks` may be null.
@@ -553,8 +381,6 @@ static std::string write_kernels(const kernel::Plan &plan, std::string text, Mar
   }
   return text;
 }
-
-std::string cuda_helpers(std::span<const kernel::Kernel> kernels) { return Prelude(kernels).text(); }
 
 /// The text that starts with `text`, which has no origins, and continues with the kernels.
 static CudaText text_with_origins(const kernel::Plan &plan, std::string text) {
@@ -579,8 +405,8 @@ std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate
   return with_source_lines({std::move(text.text), std::move(text.lines)}, locate);
 }
 
-std::string cuda_kernels(const kernel::Plan &plan) {
-  return cuda_helpers(plan.kernels) + cuda_definitions(plan);
+std::string cuda_kernels(const kernel::Plan &plan, const SourceLines &locate) {
+  return cuda_helpers(plan.kernels) + cuda_definitions(plan, locate);
 }
 
 CudaText cuda_text(const kernel::Plan &plan) { return text_with_origins(plan, cuda_helpers(plan.kernels)); }

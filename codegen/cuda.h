@@ -24,11 +24,12 @@ std::string entry_name(const kernel::Kernel &kernel);
 /// Floor division and modulo of indices are printed as `/` and `%`; codegen/spell.h explains why this is
 /// correct.
 std::string cuda_kernel(const kernel::Kernel &kernel);
-/// All kernels of a plan in order, preceded by the helpers that they call.
-std::string cuda_kernels(const kernel::Plan &plan);
+/// All kernels of a plan in order, preceded by the helpers that they call. With `locate`, their definitions
+/// have
+/// `#line` directives (codegen/line_info.h).
+std::string cuda_kernels(const kernel::Plan &plan, const SourceLines &locate = nullptr);
 /// The two parts of `cuda_kernels`, for a file with several plans: the helpers that these kernels call, and the
-/// definitions of the kernels of a plan. With `locate`, the definitions have `#line` directives
-/// (codegen/line_info.h).
+/// definitions of the kernels of a plan.
 std::string cuda_helpers(std::span<const kernel::Kernel> kernels);
 std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate = nullptr);
 

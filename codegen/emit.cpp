@@ -240,8 +240,7 @@ std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan) {
 std::string emit(const EmitInfo &info, const kernel::Plan &plan) {
   std::string header = info.header.empty() ? "" : fmt::format("#include \"{}\"\n\n", info.header);
   return emit_header_comment(info, plan) + "\n" + header + "#include <cuda_runtime.h>\n\n" +
-         cuda_helpers(plan.kernels) + cuda_definitions(plan, info.source_lines) + "\n" +
-         emit_launcher(info, plan);
+         cuda_kernels(plan, info.source_lines) + "\n" + emit_launcher(info, plan);
 }
 
 } // namespace nestsmith

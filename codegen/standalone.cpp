@@ -54,9 +54,8 @@ std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, cons
   main.verbatim(check.body);
   main.close();
   return emit_header_comment(info, plan) + std::string(build_comment) + std::string(includes) +
-         cuda_helpers(plan.kernels) + cuda_definitions(plan, info.source_lines) + "\n" +
-         emit_launcher(info, plan) + "\n" + check.reference + check_support(source) + "\n" + check.comparisons +
-         "\n" + main.take();
+         cuda_kernels(plan, info.source_lines) + "\n" + emit_launcher(info, plan) + "\n" + check.reference +
+         check_support(source) + "\n" + check.comparisons + "\n" + main.take();
 }
 
 std::string emit_standalone(const Dispatch &dispatch, const std::vector<CheckedLaunch> &launches) {

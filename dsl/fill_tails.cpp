@@ -54,11 +54,9 @@ private:
   void find_conditions() {
     for (const Block *block : blocks_of(program_.body))
       for (const IterVar &iter : block->iters)
-        if (iter.guarded && !iter.is_summed() && !indexes(*block, iter))
+        if (iter.guarded && !iter.is_summed() && !indexes_result(*block, iter))
           conditions_[block->body.buffer].push_back(iter.binding);
   }
-
-  static bool indexes(const Block &block, const IterVar &iter) { return indexes_result(block, iter); }
 
   /// Whether a condition of a writer of the buffer depends on a loop of the axis. Then the guard of the axis
   /// may be the only guard of the reader under which the condition holds.
@@ -170,7 +168,8 @@ private:
   /// Whether each guard of the block is only the upper end of an axis that indexes its buffer.
   bool only_ends(const Block &block) const {
     return std::ranges::all_of(block.iters, [&](const IterVar &iter) {
-      return !iter.guarded || iter.is_summed() || (indexes(block, iter) && holds(Expr(0) <= iter.binding));
+      return !iter.guarded || iter.is_summed() ||
+             (indexes_result(block, iter) && holds(Expr(0) <= iter.binding));
     });
   }
 

@@ -182,7 +182,7 @@ TEST(CacheOfMaskedRead, OfReadsInTheInitAndInAnIndex) {
   EXPECT_FALSE(contains(cached(w.output({y})).reader, "where"));
 }
 
-/// What is no function of the element: the reader keeps its masks, and the cache has the elements of the
+/// The mask is no function of the element: the reader keeps it, and the cache has the elements of the
 /// buffer.
 TEST(CacheOfMaskedRead, KeepsAMaskOnAnotherAxis) {
   Cached c = cached(read_of(9, 12, [](const Tensor &x, Expr i) {

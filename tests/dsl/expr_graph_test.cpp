@@ -276,8 +276,8 @@ TEST(ExprGraph, ANodeKnowsTheVariablesAndSizesBelowIt) {
   EXPECT_EQ(Expr(7).node().vars, 0u);
 }
 
-/// What a thread releases, it may keep for its next nodes, and frees when it ends. Nodes made before and
-/// released after are those of other threads.
+/// A thread keeps the memory of nodes that it releases, and frees it when it ends. Here, some nodes are made
+/// by one thread and released by another.
 TEST(ExprGraph, NodesAreMadeAndReleasedByAnyThread) {
   Var x = make_var("x");
   auto many = [&] {

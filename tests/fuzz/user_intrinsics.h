@@ -19,7 +19,7 @@ struct ThreadIntrinsic {
   Expr term;        ///< over the formal buffers
   double magnitude; ///< of the term, for the small integers of integer mode
 };
-/// Those of threads have the numbers from 1 to this one, and those of warps the next ones.
+/// Intrinsics of threads have the numbers from 1 on, and intrinsics of warps the numbers after them.
 inline constexpr std::uint64_t thread_intrinsics = 300, warp_intrinsics_of_users = 100;
 
 /// Registers the intrinsic if it is not registered yet.

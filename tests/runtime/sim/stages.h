@@ -17,7 +17,7 @@ inline Definition scan_step(const Tensor &before, const Expr &row, const Expr &c
   return before(row, column) + before.where(distance <= column, row, column - distance);
 }
 
-/// What a schedule of a scan consists of.
+/// The extents and the threads of a scan.
 struct ScanForm {
   std::int64_t rows = 3, columns = 64;
   std::int64_t each = 1; ///< rows of one thread block, which a loop computes one after the other
